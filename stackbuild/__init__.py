@@ -1,0 +1,1 @@
+"""stackbuild: builds, verifies, benchmarks and publishes ROCm ONNX Runtime stacks from one recipe."""

@@ -1,0 +1,45 @@
+"""The face of the command line: the one module that imports typer.
+
+A command lives in `stackbuild/cli/TOPIC.py`, is decorated with `@app.command()`, imports its verb inside the function
+(start-up stays small), hands the result to a function of `stackbuild.show`, and ends by `leave(code)` when the exit code
+is not 0. Options that several commands share are spelt here once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+argument = typer.Argument
+option = typer.Option
+Exit = typer.Exit
+
+app = typer.Typer(
+    name="stackbuild",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Build, verify, benchmark and publish ROCm ONNX Runtime stacks from one recipe.",
+)
+
+
+def group(name: str, help: str) -> typer.Typer:
+    """A command group such as `stackbuild bench`, attached to the app."""
+    sub = typer.Typer(name=name, no_args_is_help=True, help=help, rich_markup_mode=None)
+    app.add_typer(sub)
+    return sub
+
+
+def leave(code: int) -> NoReturn:
+    raise typer.Exit(code)
+
+
+RecipeName = Annotated[
+    str,
+    option("--recipe", "-r", metavar="R", help="A bundled recipe's name (see `stackbuild recipe list`) or a path."),
+]
+Json = Annotated[bool, option("--json", help="Print the result as JSON on stdout; everything for people goes to stderr.")]
+Out = Annotated[Path | None, option("--out", "-o", help="Where to write the result.")]

@@ -1,0 +1,51 @@
+"""Digests of bytes, files, trees and values, and the canonical JSON they are taken of."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+def plain(value: Any) -> Any:
+    """The JSON form of a noun: dataclasses to dicts, tuples to lists, enums to values, paths to text."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(v) for v in value)
+    return str(value) if isinstance(value, Path) else value
+
+
+def canonical(value: Any) -> str:
+    """One spelling of a value: sorted keys, no spaces, UTF-8 left as it is."""
+    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def of_text(text: str) -> str:
+    """sha256 of a text, in hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def of_value(value: Any) -> str:
+    """sha256 of a value's canonical JSON, in hex."""
+    return of_text(canonical(value))
+
+
+def of_file(path: Path) -> str:
+    """sha256 of a file's bytes, in hex. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

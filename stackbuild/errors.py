@@ -1,0 +1,100 @@
+"""Every way stackbuild stops, and the exit code of each.
+
+    Stop
+     ├─ Defect                1   a mistake in stackbuild itself
+     ├─ UsageError            2   the command line or its input is wrong
+     │   └─ RecipeError       2   the recipe is wrong: one Mistake per place
+     ├─ PlanError             3   the recipe is right but cannot be planned
+     │   └─ LockError         3   the lock is missing, stale or refused
+     ├─ StepFailed            4   a build step failed
+     ├─ VerificationFailed    5   an error finding, or a rung that failed
+     ├─ GateClosed            6   a release gate is not open
+     ├─ MachineLacks          7   the machine lacks something: engine, disk, tool
+     └─ Stopped         130/143   a signal ended the run
+
+Each says what happened, where, and what to do next. Nothing in stackbuild catches a Stop but the command line
+(and a verb that reports several of them together).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class Stop(Exception):
+    """The base of all the ways to stop: `what` happened, `where`, and the `next` step for the reader."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", next: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.next = next
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        return f"{where}{self.what}" + (f"\n  next: {self.next}" if self.next else "")
+
+
+class Defect(Stop):
+    """Something that should be impossible; worth a bug report."""
+
+
+class UsageError(Stop):
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake in a text a person wrote: place as `file:line:column`, what is wrong, and how to mend it."""
+
+    place: str
+    what: str
+    next: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what}" + (f"\n  next: {self.next}" if self.next else "")
+
+
+class RecipeError(UsageError):
+    """All the mistakes of one recipe together, in the order of the file."""
+
+    def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
+        super().__init__(f"{len(mistakes)} mistake{'s' * (len(mistakes) != 1)} in the recipe")
+        self.mistakes = mistakes
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.mistakes))
+
+
+class PlanError(Stop):
+    exit_code = 3
+
+
+class LockError(PlanError):
+    pass
+
+
+class StepFailed(Stop):
+    exit_code = 4
+
+
+class VerificationFailed(Stop):
+    exit_code = 5
+
+
+class GateClosed(Stop):
+    exit_code = 6
+
+
+class MachineLacks(Stop):
+    exit_code = 7
+
+
+class Stopped(Stop):
+    """A signal ended the run: exit code 128 + its number."""
+
+    def __init__(self, signal_number: int, *, next: str = "") -> None:
+        super().__init__(f"stopped by signal {signal_number}", next=next)
+        self.exit_code = 128 + signal_number

@@ -1,0 +1,16 @@
+"""The base of every value that is read from a file: frozen, complete, unknown keys refused.
+
+The only module that imports pydantic.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+__all__ = ["Field", "Model", "ValidationError", "field_validator", "model_validator"]
+
+
+class Model(BaseModel):
+    """A frozen pydantic model that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)

@@ -1,0 +1,87 @@
+"""What stackbuild says about what it made: findings, rungs and verifications.
+
+Values only: frozen, complete, printable. `digest.plain` turns each into JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Status(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a text file, lines and columns counted from 1."""
+
+    file: str
+    line: int
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a rule found: `found` in `subject`, `why` it matters, how to `fix` it.
+
+    `rule` is a stable id such as `SB-ELF-CWD-RUNPATH`; `subject` names the file, member or step.
+    """
+
+    rule: str
+    severity: Severity
+    subject: str
+    found: str
+    why: str
+    fix: str
+    link: str = ""
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One rung of the verification ladder and how it ended. `reason` says why it failed or was skipped."""
+
+    name: str
+    status: Status
+    reason: str
+    seconds: float
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was proved of one artifact. `sha256` names the bytes that were looked at."""
+
+    subject: str
+    sha256: str
+    rungs: tuple[Rung, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(f for rung in self.rungs for f in rung.findings)
+
+    @property
+    def failed(self) -> bool:
+        return any(r.status is Status.FAILED for r in self.rungs)
+
+    @property
+    def claim(self) -> str:
+        """What may honestly be said: the rungs climbed before the first failure, and what was skipped."""
+        climbed: list[str] = []
+        for rung in self.rungs:
+            if rung.status is Status.FAILED:
+                return f"not verified: {rung.name} failed: {rung.reason}"
+            if rung.status is Status.PASSED:
+                climbed.append(rung.name)
+        skipped = [f"{r.name}: {r.reason}" for r in self.rungs if r.status is Status.SKIPPED]
+        return f"verified ({' + '.join(climbed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")

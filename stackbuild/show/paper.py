@@ -1,0 +1,55 @@
+"""The paper that everything for people is drawn on: the one module that imports rich.
+
+`page()` is stdout: the report a person asked for. `margin()` is stderr: progress, warnings, hints. Both are plain text
+in a pipe and under NO_COLOR. `print_json` is the only thing that writes to stdout under `--json`.
+Text that came from logs, wheels or recipes goes through `Text` or `escape`, never through markup.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from stackbuild.digest import plain
+
+__all__ = [
+    "BarColumn", "Console", "Group", "Live", "Progress", "Table", "TaskID", "Text", "TextColumn", "TimeElapsedColumn",
+    "TimeRemainingColumn", "escape", "margin", "page", "print_json", "table",
+]  # fmt: skip
+
+
+@cache
+def page() -> Console:
+    """The console on stdout."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+@cache
+def margin() -> Console:
+    """The console on stderr."""
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """A plain table: no box, one space of padding, left aligned."""
+    made = Table(box=None, padding=(0, 2, 0, 0), title=title, title_justify="left", header_style="bold")
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
+
+
+def print_json(noun: Any, schema: str) -> None:
+    """Write one JSON document on stdout; `schema` such as `stackbuild.plan/1` names and versions its shape."""
+    body = plain(noun)
+    document = {"schema": schema, **body} if isinstance(body, dict) else {"schema": schema, "items": body}
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
