@@ -1,0 +1,62 @@
+// Attention (ONNX opset 23/24 `Attention`, and the core of com.microsoft `MultiHeadAttention`):
+// y = softmax(softcap(scale * q kᵀ) + mask) v for each batch and query head, online softmax in float32.
+#pragma once
+
+#include "common/status.hpp"
+#include "common/types.hpp"
+
+namespace sbk {
+
+enum class MaskKind : int32_t {
+  none = 0,
+  boolean = 1,   // one byte each, nonzero = takes part
+  int32 = 2,     // nonzero = takes part
+  additive = 3,  // of `dtype`, added to the scaled scores
+};
+
+// Strides in elements of the axes batch, head and sequence; the last axis (head size) is dense. A tensor
+// [B, S, H * D] is {S * H * D, D, H * D}; a tensor [B, H, S, D] is {H * S * D, S * D, D}.
+struct AttentionStrides {
+  int64_t batch = 0;
+  int64_t head = 0;
+  int64_t sequence = 0;
+};
+
+struct AttentionParams {
+  DataType dtype = DataType::float32;  // of q, k, v, y and an additive mask
+  int64_t batch = 0;
+  int64_t query_heads = 0;
+  int64_t key_heads = 0;  // divides query_heads (grouped-query attention: head h reads key head h * key_heads / query_heads)
+  int64_t query_length = 0;
+  int64_t key_length = 0;    // past included: give k and v as one tensor each
+  int64_t head_size = 0;     // of q and k
+  int64_t value_size = 0;    // of v and y
+  float scale = 0.0f;        // multiplies q kᵀ; 0 means 1 / sqrt(head_size)
+  float softcap = 0.0f;      // > 0: scores become softcap * tanh(scores / softcap), before the mask
+  bool causal = false;       // query i sees key j only where j <= i + causal_offset
+  int64_t causal_offset = 0; // the length of the past, or key_length - query_length for the lower-right triangle
+  AttentionStrides q_strides, k_strides, v_strides, y_strides;
+  MaskKind mask_kind = MaskKind::none;
+  // Strides in elements over batch, query head and query; 0 broadcasts. Keys are dense.
+  int64_t mask_batch_stride = 0;
+  int64_t mask_head_stride = 0;
+  int64_t mask_query_stride = 0;
+  const void* q = nullptr;
+  const void* k = nullptr;
+  const void* v = nullptr;
+  const void* mask = nullptr;
+  const int32_t* key_lengths = nullptr;  // [batch] or null: keys at and past it do not take part
+  void* y = nullptr;
+};
+
+size_t attention_workspace_bytes(const AttentionParams& params);
+
+namespace gpu {
+// A query that no key may answer gets zeros.
+Status attention(const AttentionParams& params, const Launch& launch);
+}
+namespace cpu {
+Status attention(const AttentionParams& params, const Launch& launch);
+}
+
+}  // namespace sbk

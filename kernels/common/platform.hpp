@@ -1,0 +1,42 @@
+// One include for every device source: HIP on AMD (hipcc, or clang++ -x hip) and HIP on NVIDIA (nvcc).
+#pragma once
+
+#if defined(__HIP__) || defined(__HIP_PLATFORM_AMD__)
+#define SBK_AMD 1
+#define SBK_NVIDIA 0
+#include <hip/hip_fp16.h>
+#include <hip/hip_runtime.h>
+#elif defined(__CUDACC__) || defined(SBK_CUDA_HOST)
+#define SBK_AMD 0
+#define SBK_NVIDIA 1
+#include "common/hip_on_cuda.hpp"
+#else
+#error "device sources are for hipcc or nvcc; the CPU implementations are in the *_cpu.cpp files"
+#endif
+
+#include "common/status.hpp"
+
+namespace sbk {
+
+inline Status check(hipError_t error) {
+  if (error == hipSuccess) return {};
+  return {Code::device_error, hipGetErrorString(error)};
+}
+
+// The error of the launch just made in this thread, cleared: an error left behind by somebody else's earlier call is
+// not ours, so launchers take it away first with `forget_errors`.
+inline Status check_launch() { return check(hipGetLastError()); }
+
+// Lanes of one wavefront (warp), from the compiler where it knows: it differs by target (gfx9: 64, gfx10+: 32 in this
+// build), and host code has to ask the device.
+#if SBK_NVIDIA
+__device__ constexpr int kWaveSize = 32;  // every CUDA target: CUDA's programming guide fixes warpSize at 32
+#elif defined(__AMDGCN_WAVEFRONT_SIZE__)
+__device__ constexpr int kWaveSize = __AMDGCN_WAVEFRONT_SIZE__;
+#elif defined(__AMDGCN__)
+__device__ constexpr int kWaveSize = __builtin_amdgcn_wavefrontsize();
+#endif
+
+}  // namespace sbk
+
+#define SBK_HIP(expression) SBK_TRY(::sbk::check(expression))

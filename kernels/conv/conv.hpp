@@ -1,0 +1,54 @@
+// Conv (ONNX opset 1, 11, 22), 1 to 3 spatial axes:
+// y = activation(conv(x, w) + bias + residual), accumulated in float32.
+#pragma once
+
+#include "common/status.hpp"
+#include "common/types.hpp"
+
+namespace sbk {
+
+// Order of the weights' axes: O, I/groups, spatial… (ONNX) or O, spatial…, I/groups (channels last).
+enum class FilterLayout : int32_t { channels_first = 0, channels_last = 1 };
+
+// `automatic` takes the cached choice for the shape, or the rule of thumb where none was measured.
+enum class ConvAlgorithm : int32_t { automatic = 0, direct = 1, implicit_gemm = 2, winograd_2x2 = 3, winograd_4x4 = 4 };
+
+constexpr int kConvMaxSpatial = 3;
+
+// Spatial arrays are indexed 0 … spatial-1, outermost axis first (2-D: [0] is height, [1] is width); unused entries
+// are not read. Padding at the end needs no field: `out` says how far the windows go.
+struct ConvParams {
+  DataType dtype = DataType::float32;  // of every tensor
+  Layout layout = Layout::channels_first;  // of x, residual and y
+  FilterLayout filter_layout = FilterLayout::channels_first;
+  ConvAlgorithm algorithm = ConvAlgorithm::automatic;
+  int32_t spatial = 2;
+  int64_t batch = 0;
+  int64_t in_channels = 0;   // divisible by groups
+  int64_t out_channels = 0;  // divisible by groups
+  int64_t groups = 1;
+  int64_t in[kConvMaxSpatial] = {1, 1, 1};
+  int64_t out[kConvMaxSpatial] = {1, 1, 1};
+  int64_t kernel[kConvMaxSpatial] = {1, 1, 1};
+  int64_t stride[kConvMaxSpatial] = {1, 1, 1};
+  int64_t dilation[kConvMaxSpatial] = {1, 1, 1};
+  int64_t pad_begin[kConvMaxSpatial] = {0, 0, 0};
+  ActivationParams activation;
+  const void* x = nullptr;         // [batch, in_channels, in…] in `layout`, dense
+  const void* w = nullptr;         // [out_channels, in_channels / groups, kernel…] in `filter_layout`, dense
+  const void* bias = nullptr;      // [out_channels] or null
+  const void* residual = nullptr;  // like y, or null; added before the activation
+  void* y = nullptr;               // [batch, out_channels, out…] in `layout`, dense; not x
+};
+
+// Bytes the chosen algorithm needs: call it with the same params (pointers may still be null) as the launcher.
+size_t conv_workspace_bytes(const ConvParams& params);
+
+namespace gpu {
+Status conv(const ConvParams& params, const Launch& launch);
+}
+namespace cpu {
+Status conv(const ConvParams& params, const Launch& launch);
+}
+
+}  // namespace sbk
