@@ -63,7 +63,6 @@ class SelfCheck(Model):
     spread: float = Field(
         default=0.05, gt=0, le=1, description="The largest interquartile range of the ratios over their median."
     )
-    pairs: int = Field(default=10, ge=5, le=200, description="How many pairs of the baseline against itself.")
 
     _quantities = field_validator("median", "spread", mode="before")(quantity)
 
@@ -82,7 +81,6 @@ class _Paired(_Gate):
     pairs: tuple[int, ...] = Field(
         default=(20, 40, 60), min_length=1, description="Pairs to measure; the next while undecided."
     )
-    self_check: SelfCheck = Field(default_factory=SelfCheck)
 
     _quantities = field_validator("confidence", mode="before")(quantity)
 
@@ -102,6 +100,7 @@ class BaselineGate(_Paired):
     delta: float | None = Field(
         default=None, gt=0, lt=1, description="Slower by less is no failure. Default 3% kernels, 5% models."
     )
+    self_check: SelfCheck = Field(default_factory=SelfCheck)
 
     _delta = field_validator("delta", mode="before")(quantity)
 

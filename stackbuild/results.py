@@ -102,7 +102,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Case:
-    """One model or operator at one shape and dtype. One inference yields `items` of `unit`: images, sequences, tokens."""
+    """One model or operator at one shape and dtype. One inference yields `items` of `unit` (images, tokens…)."""
 
     name: str
     model: str
@@ -193,8 +193,15 @@ class Verdict:
         return self.closed[0].outcome if self.closed else Outcome.PASS
 
     def undecided(self) -> frozenset[str]:
-        """The cases for which more pairs could still decide."""
-        return frozenset(g.case for g in self.gates if g.outcome is Outcome.INCONCLUSIVE and not g.waived)
+        """The cases for which more pairs could still decide, or show the machine to be quiet enough after all."""
+        open_ended = (Outcome.INCONCLUSIVE, Outcome.UNSTABLE)
+        return frozenset(g.case for g in self.gates if g.outcome in open_ended and g.pairs and not g.waived)
+
+
+def side_label(measured: Benchmarks, name: str) -> str:
+    """The label of the side that `name` means: a label itself, or the provider of the first side that has it."""
+    labels = [s.label for s in measured.sides]
+    return name if name in labels else next((s.label for s in measured.sides if s.provider == name), name)
 
 
 def joined(first: Benchmarks, more: Benchmarks) -> Benchmarks:

@@ -1,0 +1,168 @@
+"""Each verdict of each gate, and what the one line of it says."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from judge_samples import benchmarks, exact, timings
+
+from stackbuild.gates import Gates
+from stackbuild.judge import judge, pairs_wanted, sides_missing
+from stackbuild.results import Evidence, GateVerdict, Outcome, Series, Share, Verdict
+
+TODAY = date(2026, 11, 20)
+
+
+def verdict(gate: dict[str, object], *cases: tuple[Series, ...], **others: object) -> Verdict:
+    gates = Gates.model_validate({"gates": [gate, *others.get("gates", [])]}).gates  # type: ignore[misc]
+    return judge(benchmarks(*cases, kind=str(others.get("kind", "models"))), gates, TODAY)
+
+
+def one(gate: dict[str, object], case: tuple[Series, ...], **others: object) -> GateVerdict:
+    return verdict(gate, case, **others).gates[-1]
+
+
+def quiet(effect: float, seed: int = 1, pairs: int = 20) -> tuple[Series, Series, Series]:
+    return timings(effect, "quiet", pairs, random.Random(seed))
+
+
+@pytest.mark.parametrize(
+    ("effect", "kind", "outcome"),
+    [(0.0, "models", "PASS"), (-0.2, "models", "PASS"), (0.10, "models", "FAIL"), (0.03, "models", "PASS"),
+     (0.04, "kernels", "FAIL"), (0.043, "models", "INCONCLUSIVE")],
+)  # fmt: skip
+def test_baseline(effect: float, kind: str, outcome: str) -> None:
+    found = one({"kind": "baseline"}, quiet(effect), kind=kind)
+    assert found.outcome == outcome
+    assert found.evidence is Evidence.INTERLEAVED and found.pairs == 20
+
+
+def test_the_line_says_which_and_by_how_much() -> None:
+    found = one({"kind": "baseline", "name": "no slower than 1.0"}, quiet(0.10))
+    assert found.says.startswith("no slower than 1.0: case0 is 10.")
+    assert "% slower than baseline (99 % interval +" in found.says and "allowed +5.0%, 20 pairs" in found.says
+
+
+def test_a_restless_machine_gets_no_verdict() -> None:
+    found = one({"kind": "baseline"}, timings(0.10, "awful", 20, random.Random(3)))
+    assert found.outcome is Outcome.UNSTABLE and "no verdict" in found.says
+
+
+def test_without_a_self_check_there_is_no_verdict() -> None:
+    ours, theirs, _ = quiet(0.0)
+    found = one({"kind": "baseline"}, (ours, theirs))
+    assert found.outcome is Outcome.UNSTABLE and "not measured against itself" in found.says
+
+
+def test_holm_asks_more_of_one_slow_case_among_many() -> None:
+    """Seventeen of twenty pairs slower: enough for one kernel alone, not for one of sixty."""
+    theirs = tuple(0.01 * (1 + 0.001 * (i % 3)) for i in range(20))
+    slow = (Series("candidate", tuple(t * (1.06 if i % 7 else 0.99) for i, t in enumerate(theirs))),
+            Series("baseline", theirs), Series("control", theirs))  # fmt: skip
+    same = (Series("candidate", theirs), Series("baseline", theirs), Series("control", theirs))
+    assert verdict({"kind": "baseline"}, slow, kind="kernels").gates[0].outcome is Outcome.FAIL
+    among = verdict({"kind": "baseline"}, slow, *[same] * 59, kind="kernels")
+    assert among.gates[0].outcome is Outcome.INCONCLUSIVE and among.undecided() == {"case0"}
+
+
+@pytest.mark.parametrize(("wanted", "outcome"), [(0.5, "PASS"), (1.0, "INCONCLUSIVE"), (2.0, "FAIL")])
+def test_speedup(wanted: float, outcome: str) -> None:
+    found = one({"kind": "speedup", "versus": "baseline", "at_least": wanted}, quiet(0.0))
+    assert found.outcome == outcome and f"wanted {wanted:g}×" in found.says
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome"),
+    [({"metric": "latency", "at_most": "12 ms"}, "PASS"), ({"metric": "latency", "at_most": "9 ms"}, "FAIL"),
+     ({"metric": "throughput", "at_least": 90}, "PASS"), ({"metric": "throughput", "at_least": 200}, "FAIL"),
+     ({"metric": "latency", "at_most": "10 ms"}, "INCONCLUSIVE"),
+     ({"metric": "host_memory", "at_most": "50 MiB"}, "FAIL"),
+     ({"metric": "device_memory", "at_most": 1}, "INCONCLUSIVE")],
+)  # fmt: skip
+def test_limits(limit: dict[str, object], outcome: str) -> None:
+    assert one({"kind": "limit", **limit}, quiet(0.0)).outcome == outcome
+
+
+def test_memory_growth() -> None:
+    ours, theirs, control = quiet(0.0)
+    bigger = (replace(ours, host_bytes=120 << 20), theirs, control)
+    assert one({"kind": "memory", "grows_at_most": "10%"}, bigger).outcome is Outcome.FAIL
+    assert one({"kind": "memory", "grows_at_most": "25%"}, bigger).outcome is Outcome.PASS
+    assert one({"kind": "memory", "at_most": "110 MiB"}, bigger).outcome is Outcome.FAIL
+    assert one({"kind": "memory", "where": "device", "at_most": "1 GiB"}, bigger).outcome is Outcome.INCONCLUSIVE
+
+
+def test_a_fast_wrong_kernel_fails_every_gate() -> None:
+    ours, theirs, control = quiet(-0.5)
+    wrong = (replace(ours, accuracy=exact(snr_db=3.0, max_abs=0.7)), theirs, control)
+    found = verdict({"kind": "baseline"}, wrong, gates=[{"kind": "accuracy", "snr_db": 60}]).gates
+    assert [g.outcome for g in found] == [Outcome.FAIL, Outcome.FAIL]
+    assert "snr_db 3 (at least 60)" in found[0].says and "its output is wrong" in found[1].says
+
+
+def test_nan_and_infinite_measures_keep_no_bound() -> None:
+    ours, theirs, control = quiet(0.0)
+    lost = (replace(ours, accuracy=exact(snr_db=float("nan"), max_abs=float("inf"))), theirs, control)
+    assert one({"kind": "accuracy", "snr_db": -1000}, lost).outcome is Outcome.FAIL
+    assert one({"kind": "accuracy", "max_abs": 1e300}, lost).outcome is Outcome.FAIL
+    perfect = (replace(ours, accuracy=exact(snr_db=float("inf"))), theirs, control)
+    assert one({"kind": "accuracy", "snr_db": 200}, perfect).outcome is Outcome.PASS
+
+
+def test_share_of_the_provider() -> None:
+    ours, theirs, control = quiet(0.0)
+    gate = {"kind": "share", "provider": "MIGraphXExecutionProvider", "nodes": "90%"}
+    assert one(gate, (ours, theirs, control)).outcome is Outcome.FAIL
+    partly = (replace(ours, shares=(Share("MIGraphXExecutionProvider", 0.95, 0.99),)), theirs, control)
+    assert one(gate, partly).outcome is Outcome.PASS
+
+
+def test_a_crash_is_a_failure_and_names_it() -> None:
+    broken = (Series("candidate", (), problem="died by SIGSEGV"), *quiet(0.0)[1:])
+    found = one({"kind": "limit", "metric": "latency", "at_most": 1}, broken)
+    assert found.outcome is Outcome.FAIL and "SIGSEGV" in found.says
+
+
+def test_a_gate_that_matches_no_case_is_closed() -> None:
+    found = one({"kind": "baseline", "cases": ["resnet*"]}, quiet(0.0))
+    assert found.outcome is Outcome.FAIL and "there are case0" in found.says
+
+
+def test_a_baseline_nobody_measured_is_not_a_pass() -> None:
+    found = one({"kind": "baseline", "versus": "rocm-6.4"}, quiet(0.0))
+    assert found.outcome is Outcome.INCONCLUSIVE and "nobody measured" in found.says
+    gates = Gates.model_validate({"gates": [{"kind": "baseline", "versus": "rocm-6.4"}]}).gates
+    assert sides_missing(benchmarks(quiet(0.0)), gates) == ("rocm-6.4",)
+
+
+def test_waivers_have_an_end() -> None:
+    waiver = {"case": "case*", "reason": "known, fixed in the next driver", "by": "ada", "until": "2026-11-20"}
+    gate = {"kind": "baseline", "waivers": [waiver]}
+    gates = Gates.model_validate({"gates": [gate]}).gates
+    on_time = judge(benchmarks(quiet(0.2)), gates, TODAY)
+    assert on_time.outcome is Outcome.PASS and "ada, until 2026-11-20" in on_time.gates[0].waived
+    late = judge(benchmarks(quiet(0.2)), gates, date(2026, 11, 21))
+    assert late.outcome is Outcome.FAIL and "ended on 2026-11-20" in late.notes[0]
+
+
+def test_more_pairs_while_undecided() -> None:
+    written = [{"kind": "baseline"}, {"kind": "limit", "metric": "first", "at_most": 1}]
+    gates = Gates.model_validate({"gates": written}).gates
+    assert [pairs_wanted(gates, n) for n in (0, 20, 40, 60)] == [20, 40, 60, None]
+    assert pairs_wanted(gates[1:], 0) is None
+
+
+def test_a_stored_baseline_is_weaker_evidence_and_says_so() -> None:
+    ours, theirs, _ = timings(0.04, "noisy", 20, random.Random(5))
+    found = judge(benchmarks((ours, theirs)), Gates.model_validate({"gates": [{"kind": "baseline"}]}).gates, TODAY,
+                  Evidence.STORED).gates[0]  # fmt: skip
+    assert found.evidence is Evidence.STORED and found.outcome is Outcome.INCONCLUSIVE
+
+
+def test_the_worst_closed_gate_comes_first_and_the_geomean_is_only_told() -> None:
+    found = verdict({"kind": "baseline"}, quiet(0.043), quiet(0.2), quiet(0.0))
+    assert [g.outcome for g in found.closed] == [Outcome.FAIL, Outcome.INCONCLUSIVE]
+    assert found.outcome is Outcome.FAIL and found.geomean == pytest.approx(1.08, abs=0.02)
