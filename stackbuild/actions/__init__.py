@@ -1,0 +1,21 @@
+"""Host-side steps: what stackbuild does itself rather than in a session. One module an action, each with one function `do`.
+
+`do(job)` fills `job.out` and returns notes for the record. The registry is a dict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stackbuild.actions import debian, snapshot, wheel, wheelhouse
+from stackbuild.actions.job import Job
+
+REGISTRY: dict[str, Callable[[Job], dict[str, str]]] = {
+    "debian": debian.do,
+    "snapshot": snapshot.do,
+    "wheel": wheel.do,
+    "wheelhouse": wheelhouse.do,
+}
+"""Action to function."""
+
+__all__ = ["REGISTRY", "Job"]

@@ -1,0 +1,155 @@
+"""`debian`: a root file system from Debian's package archive, made by mmdebstrap.
+
+The locked versions are pinned; where the archive no longer has one, apt takes what there is, and the notes say what was
+really installed: the caller compares.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+from stackbuild import digest
+from stackbuild.actions.job import Job
+from stackbuild.errors import MachineLacks, StepFailed
+from stackbuild.recipe import Debian
+
+POINTS = ("build", "deps", "out", "src", "ccache")
+"""Folders every base has, so that sessions can mount onto them."""
+
+_INSTALL = re.compile(r"^Inst (\S+) \((\S+) ", re.MULTILINE)
+_OFFLINE = re.compile(
+    r"Temporary failure resolving|Could not connect|Failed to fetch|Unable to connect|Could not resolve"
+)
+
+
+def do(job: Job) -> dict[str, str]:
+    """Make the root file system in `job.out`. Notes: `packages`, canonical JSON of name to installed version."""
+    params = job.params
+    if "image" in params:
+        raise MachineLacks("bases from images are not built yet", where=job.step.name, next="use a `debian:` base")
+    pins = {name.removeprefix("package "): v for name, v in params.items() if name.startswith("package ")}
+    preferences = job.scratch / "pins"
+    preferences.write_text(preferences_text(pins))
+    archive = job.scratch / "root.tar"
+    extract = json.loads(params["extract"])
+    words = [
+        *_words(json.loads(params["packages"]), json.loads(params["areas"])),
+        f'--setup-hook=mkdir -p "$1/etc/apt/preferences.d" && cp {shlex.quote(str(preferences))} "$1/etc/apt/preferences.d/stackbuild"',
+        *(f"--customize-hook={_extract_hook(extract)}" for _ in extract[:1]),
+        f"--customize-hook={_clean_hook()}",
+        params["suite"],
+        str(archive),
+    ]
+    _mmdebstrap(job, words)
+    job.call(
+        ["tar", "--extract", f"--file={archive}", f"--directory={job.out}", "--no-same-owner", "--exclude=./dev/*"],
+        "tar",
+    )
+    archive.unlink()
+    return {"packages": digest.canonical(_installed(job.out))}
+
+
+def _mmdebstrap(job: Job, words: list[str]) -> None:
+    try:
+        job.call(words, "mmdebstrap", SOURCE_DATE_EPOCH="1700000000")
+    except StepFailed as failure:
+        text = job.log.read_text(errors="replace")
+        if "No space left on device" in text:
+            raise OSError(28, "No space left on device", str(job.out)) from None
+        if _OFFLINE.search(text) and "has no installation candidate" not in text:
+            raise MachineLacks(
+                "Debian's package archive cannot be reached",
+                where=job.step.name,
+                next=f"check the network (log: {job.log}); once the base is built, builds need none",
+            ) from None
+        raise failure
+
+
+def _words(packages: list[str], areas: list[str]) -> list[str]:
+    """mmdebstrap's words that locking and building share: old suites' Release files are past their date."""
+    mode = ["--mode=root"] if os.geteuid() == 0 else ["--mode=unshare"]
+    return [
+        *("mmdebstrap", "--variant=minbase", *mode, "--format=tar", f"--components={' '.join(areas)}"),
+        '--aptopt=Acquire::Check-Valid-Until "false"',
+        '--aptopt=Acquire::Retries "3"',
+        "--dpkgopt=path-exclude=/usr/share/man/*",
+        "--dpkgopt=path-exclude=/usr/share/locale/*",
+        "--dpkgopt=path-exclude=/usr/share/doc/*",
+        "--dpkgopt=path-include=/usr/share/doc/*/copyright",
+        f"--include={','.join(packages)}",
+    ]
+
+
+def preferences_text(pins: dict[str, str]) -> str:
+    """apt_preferences(5) that pin each package to its version, above everything else."""
+    return "".join(
+        f"Package: {name}\nPin: version {version}\nPin-Priority: 1001\n\n" for name, version in sorted(pins.items())
+    )
+
+
+def _extract_hook(packages: list[str]) -> str:
+    names = " ".join(map(shlex.quote, packages))
+    return (
+        f'd=$(mktemp -d) && cd "$d" && APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get download -q {names} '
+        '&& for p in ./*.deb; do dpkg-deb --extract "$p" "$1"; dpkg-deb -W "$p" >>"$1/var/lib/stackbuild-extracted"; done; '
+        's=$?; rm -rf "$d"; exit $s'
+    )
+
+
+def _clean_hook() -> str:
+    """What differs between two builds of the same packages goes; mount points come."""
+    points = " ".join(f'"$1/{p}"' for p in POINTS)
+    return (
+        'rm -rf "$1/etc/apt/preferences.d/stackbuild" "$1"/var/log/* "$1"/var/cache/ldconfig "$1"/var/cache/apt/*.bin '
+        f'"$1/etc/machine-id" "$1/etc/hostname" "$1/etc/resolv.conf"; mkdir -p {points}'
+    )
+
+
+def _installed(root: Path) -> dict[str, str]:
+    """Versions from dpkg's status and of what was only extracted."""
+    status = (root / "var/lib/dpkg/status").read_text()
+    fields = re.compile(r"^(Package|Version): (.*)$", re.MULTILINE)
+    found = {}
+    for stanza in status.split("\n\n"):
+        row = dict(fields.findall(stanza))
+        if row:
+            found[row["Package"]] = row["Version"]
+    extracted = root / "var/lib/stackbuild-extracted"
+    if extracted.exists():
+        found |= dict(line.split("\t") for line in extracted.read_text().splitlines())
+    return found
+
+
+def ask(debian: Debian) -> dict[str, str]:
+    """What the archive would install now, name to version: `stackbuild lock`. Raises MachineLacks, StepFailed."""
+    found = _simulate(debian, debian.packages)
+    if debian.extract:
+        alone = _simulate(debian, debian.extract)
+        found |= {name: alone[name] for name in debian.extract}
+    return found
+
+
+def _simulate(debian: Debian, packages: tuple[str, ...]) -> dict[str, str]:
+    words = [*_words(list(packages), list(debian.areas)), "--simulate", "--verbose", debian.suite, "/dev/null"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise MachineLacks("`mmdebstrap` is not installed", next="apt-get install mmdebstrap") from None
+    output = done.stdout + done.stderr
+    if done.returncode == 0:
+        return dict(_INSTALL.findall(output))
+    if missing := re.findall(
+        r"Unable to locate package (\S+)|Package '?(\S+?)'? has no installation candidate", output
+    ):
+        names = ", ".join(sorted({a or b for a, b in missing}))
+        raise StepFailed(
+            f"{debian.suite} has no package {names}", where="base.debian", next="check the name and the suite"
+        )
+    if _OFFLINE.search(output):
+        raise MachineLacks("Debian's package archive cannot be reached", where="base.debian", next="check the network")
+    raise StepFailed(f"mmdebstrap --simulate failed:\n{output[-2000:]}", where="base.debian")

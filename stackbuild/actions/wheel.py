@@ -1,0 +1,85 @@
+"""`wheel`: packs the wheel. The same input gives the same bytes: sorted names, fixed times and modes, RECORD last."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import time
+import zipfile
+from pathlib import Path
+
+from stackbuild.actions.job import Job
+from stackbuild.errors import StepFailed
+from stackbuild.version import __version__
+
+DEFLATE_LEVEL = 6
+
+
+def do(job: Job) -> dict[str, str]:
+    """Write one wheel into `job.out`. Notes: `wheel`, its file name."""
+    meta = {name: value if name in ("packer", "time") else json.loads(value) for name, value in job.params.items()}
+    from stackbuild.inspect.policy import platform_tag  # auditwheel is slow to import
+
+    root = job.inputs[job.step.needs[0].step]
+    members = _members(root, meta["packages"], job.step.name)
+    tag = f"py3-none-{platform_tag(tuple(root / m for m in members), tuple(meta['external']))}"
+    distribution = meta["distribution"].replace("-", "_").replace(".", "_").lower()
+    stem = f"{distribution}-{meta['version'].replace('-', '_')}"
+    info = f"{stem}.dist-info"
+    texts = {f"{info}/METADATA": _metadata(meta), f"{info}/WHEEL": _wheel(tag)}
+    name = f"{stem}-{tag}.whl"
+    moment = time.gmtime(int(meta["time"]))[:6]
+    rows: list[str] = []
+    with zipfile.ZipFile(job.out / name, "w") as archive:
+        for member in members:
+            source = root / member
+            _add(archive, rows, member, source.read_bytes(), moment, 0o755 if source.stat().st_mode & 0o100 else 0o644)
+        for member, text in texts.items():
+            _add(archive, rows, member, text.encode(), moment, 0o644)
+        rows.append(f"{info}/RECORD,,\n")
+        _write(archive, f"{info}/RECORD", "".join(rows).encode(), moment, 0o644)
+    return {"wheel": name}
+
+
+def _members(root: Path, packages: list[str], step: str) -> list[str]:
+    found = []
+    for package in packages:
+        if not (root / package).is_dir():
+            there = ", ".join(sorted(p.name for p in root.iterdir())) or "nothing"
+            raise StepFailed(f"no package `{package}` in the component's output, which has: {there}", where=step)
+        found += [str(p.relative_to(root)) for p in (root / package).rglob("*") if p.is_file()]
+    return sorted(found)
+
+
+def _add(archive: zipfile.ZipFile, rows: list[str], name: str, data: bytes, moment: tuple[int, ...], mode: int) -> None:
+    """Write a member and its RECORD row: urlsafe base64 of the sha256 without padding, as the wheel format has it."""
+    hashed = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    quoted = f'"{name}"' if "," in name else name
+    rows.append(f"{quoted},sha256={hashed},{len(data)}\n")
+    _write(archive, name, data, moment, mode)
+
+
+def _write(archive: zipfile.ZipFile, name: str, data: bytes, moment: tuple[int, ...], mode: int) -> None:
+    info = zipfile.ZipInfo(name, moment[:6])  # type: ignore[arg-type]
+    info.external_attr = (0o100000 | mode) << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.create_system = 3
+    archive.writestr(info, data, compresslevel=DEFLATE_LEVEL)
+
+
+def _metadata(meta: dict[str, object]) -> str:
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: {meta['distribution']}",
+        f"Version: {meta['version']}",
+        f"Summary: {meta['summary']}",
+        f"License-Expression: {meta['license']}",
+        f"Requires-Python: {meta['requires_python']}",
+    ]
+    lines += [f"Requires-Dist: {requirement}" for requirement in meta["requires"]]  # type: ignore[attr-defined]
+    return "\n".join([*lines, "Description-Content-Type: text/plain", "", f"{meta['summary']}", ""])
+
+
+def _wheel(tag: str) -> str:
+    return f"Wheel-Version: 1.0\nGenerator: stackbuild {__version__}\nRoot-Is-Purelib: false\nTag: {tag}\n"

@@ -1,0 +1,68 @@
+"""`wheelhouse`: the wheels of the environment that a result is proved in, fetched by pip under the lock's digests."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+
+from stackbuild.actions.job import Job
+from stackbuild.errors import MachineLacks, StepFailed
+from stackbuild.lock import Pin
+
+_OFFLINE = re.compile(
+    r"Temporary failure in name resolution|NewConnectionError|Failed to establish|Network is unreachable|No route to host"
+)
+
+
+def do(job: Job) -> dict[str, str]:
+    """Download the locked wheels into `job.out`; pip refuses any file with another digest."""
+    rows = [(name.removeprefix("wheel "), v) for name, v in job.params.items() if name.startswith("wheel ")]
+    lines = []
+    for name, value in rows:
+        version, *digests = value.split()
+        lines.append(f"{name}=={version} {' '.join(f'--hash=sha256:{d}' for d in digests)}\n")
+    requirements = job.scratch / "requirements.txt"
+    requirements.write_text("".join(lines))
+    python = ["--python-version", job.params["python"]]
+    words = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes", "--only-binary=:all:", *python]
+    try:
+        job.call([*words, "--progress-bar=off", "--dest", str(job.out), "-r", str(requirements)], "python3-pip")
+    except StepFailed as failure:
+        if _OFFLINE.search(job.log.read_text(errors="replace")):
+            raise MachineLacks(
+                "the package index cannot be reached", where=job.step.name, next=f"check the network (log: {job.log})"
+            ) from None
+        raise failure
+    return {}
+
+
+def ask(requirements: tuple[str, ...], python: str) -> dict[str, Pin]:
+    """What pip would install for that Python version now. Raises StepFailed."""
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--quiet",
+        "--ignore-installed",
+        "--only-binary=:all:",
+    ]
+    with tempfile.TemporaryDirectory() as nowhere:
+        words += ["--target", nowhere, "--python-version", python, "--report", "-", *requirements]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise StepFailed(
+            f"pip cannot resolve {', '.join(requirements)} for Python {python}:\n{done.stderr[-1500:]}",
+            where="verify.runtime",
+        )
+    found = {}
+    for item in json.loads(done.stdout)["install"]:
+        sha256 = item["download_info"]["archive_info"]["hashes"]["sha256"]
+        found[item["metadata"]["name"].lower().replace("_", "-")] = Pin(
+            version=item["metadata"]["version"], sha256=(sha256,)
+        )
+    return found

@@ -1,0 +1,154 @@
+"""The verb `build`: Recipe → Lock → Plan → Built, and the workshop it is done in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stackbuild import locking
+from stackbuild.errors import LockError, PlanError, StepFailed
+from stackbuild.events import Emit, Note, RunFinished, RunStarted, StepBroke
+from stackbuild.jobserver import Jobserver
+from stackbuild.load import Loaded
+from stackbuild.lock import Inputs, Lock
+from stackbuild.perform import Built, Workshop
+from stackbuild.plan import Plan, Step
+from stackbuild.resolve import Choice, base_step, resolve
+from stackbuild.runners import choose
+from stackbuild.runs import Diary, expected, new_id
+from stackbuild.schedule import Limits, machine_memory, missing, schedule
+from stackbuild.stopper import Stopper
+from stackbuild.store.store import Store, default_root
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for on the command line."""
+
+    choice: Choice = Choice()
+    runner: str = "auto"
+    jobs: int = 0
+    keep_going: bool = False
+    locked: bool = False
+    fail_on_rebuild: bool = False
+
+    @property
+    def limits(self) -> Limits:
+        """0 jobs means one a core that this process may use."""
+        return Limits(self.jobs or len(os.sched_getaffinity(0)), machine_memory(), self.keep_going)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a build made: the plan it followed, and the outputs of the wanted steps."""
+
+    plan: Plan
+    built: tuple[Built, ...]
+    ran: int
+
+
+@contextlib.contextmanager
+def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterator[Workshop]:
+    """The store, runner, jobserver and diary of one run; signals stop it. Raises MachineLacks."""
+    stopper = Stopper()
+    run = new_id()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(stopper.on_signals())
+        store = Store(default_root(), run)
+        stack.callback(store.close)
+        diary = Diary(store, listeners)
+        stack.callback(diary.close, store, loaded.recipe.name)
+        jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
+        stack.callback(jobserver.close)
+        runner = choose(order.runner, label=run, base_is_image=loaded.recipe.base.image is not None)
+        yield Workshop(
+            recipe=loaded.recipe.name,
+            run=run,
+            store=store,
+            runner=runner,
+            jobserver=jobserver,
+            stopper=stopper,
+            emit=diary.emit,
+            logs=diary.logs,
+            locals=locking.local_sources(loaded),
+            expected=expected(store, loaded.recipe.name),
+        )
+
+
+def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
+    """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped."""
+    started = time.monotonic()
+    lock = locking.read(loaded)
+    inputs = _with_base(loaded, lock, order, shop)
+    plan = resolve(loaded.recipe, inputs, order.choice)
+    _announce(plan, order, shop)
+    built, broken = schedule(plan, shop, order.limits)
+    cached = sum(b.how == "cached" for b in built.values())
+    shop.emit(RunFinished(shop.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
+    if broken:
+        raise _failure(broken)
+    return Outputs(plan, tuple(built[name] for name in plan.wanted), len(built) - cached)
+
+
+def _announce(plan: Plan, order: Order, shop: Workshop) -> None:
+    names = tuple(step.name for step in missing(plan, shop.store))
+    shop.emit(RunStarted(shop.run, plan.recipe, tuple(s.name for s in plan.steps), names, str(shop.logs.parent)))
+    if names:
+        for what in (*shop.store.reap(), *shop.runner.reap()):
+            shop.emit(Note("info", f"removed what a killed run had left: {what}"))
+    if names and order.fail_on_rebuild:
+        raise PlanError(
+            f"{len(names)} steps are not in the store: {', '.join(names)}",
+            next=f"`stackbuild explain --recipe {plan.recipe} {names[0]}` says why",
+        )
+
+
+def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inputs:
+    """What the plan stands on, once the base is there: what the archive really gave decides every later key."""
+    inputs = locking.observe(loaded, lock, shop.store)
+    asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
+    if shop.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
+        plan = Plan(loaded.recipe.name, (asked_for,), ("base",))
+        _, broken = schedule(plan, shop, order.limits)
+        if broken:
+            raise _failure(broken)
+        inputs = locking.observe(loaded, lock, shop.store)
+    moved = locking.drift(lock, inputs)
+    if moved and order.locked:
+        raise LockError(
+            f"Debian's archive no longer has what is locked: {'; '.join(moved)}",
+            where=str(loaded.lock_path),
+            next=f"run `stackbuild lock --recipe {loaded.recipe.name}`, or build without --locked",
+        )
+    if moved:
+        shown = "; ".join(moved[:5]) + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")
+        shop.emit(Note("warning", f"Debian's archive has moved on since the lock: {shown}. Built with what it has."))
+        _adopt(asked_for.key, base_step(loaded.recipe, inputs), shop)
+    return inputs
+
+
+def _adopt(key: str, really: Step, shop: Workshop) -> None:
+    """Record the base under the key of what was really installed, too."""
+    record = shop.store.find(key)
+    if record is not None and shop.store.find(really.key) is None:
+        shop.store.record(replace(record, key=really.key, key_text=really.key_text, like=key))
+
+
+def _failure(broken: tuple[StepBroke, ...]) -> StepFailed:
+    first = broken[0]
+    more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+    return StepFailed(f"step `{first.step}` failed{more}: {first.what}", where=first.log, next=first.look)
+
+
+def wheels(outputs: Outputs, store: Store) -> tuple[Path, ...]:
+    """The wheels among the outputs."""
+    return tuple(
+        w
+        for b in outputs.built
+        for w in sorted(store.tree(b.tree).glob("*.whl"))
+        if not b.step.startswith("wheelhouse.")
+    )

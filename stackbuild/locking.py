@@ -1,0 +1,107 @@
+"""Recipe → Lock: asks the world and writes down what it answered; reads it back; says when it is stale.
+
+And the Inputs of a plan: the lock with what the base really got, and the content of local sources.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from stackbuild import yamlread
+from stackbuild.actions import debian, snapshot, wheelhouse
+from stackbuild.actions.job import Local
+from stackbuild.data import folder
+from stackbuild.errors import LockError
+from stackbuild.load import Loaded
+from stackbuild.lock import Inputs, Lock, asked
+from stackbuild.model import ValidationError
+from stackbuild.resolve import base_step
+from stackbuild.store import files
+from stackbuild.store.store import Store
+
+HEADER = """\
+# What the world answered to {name}.yaml. Written by `stackbuild lock --recipe {name}`; commit it beside the recipe.
+"""
+
+
+def make(loaded: Loaded) -> Lock:
+    """Ask Debian's archive, git servers and the package index. Raises StepFailed, MachineLacks."""
+    recipe = loaded.recipe
+    runtime = recipe.verify.runtime if recipe.verify else ()
+    return Lock(
+        schema=1,
+        asked=asked(recipe),
+        packages=debian.ask(recipe.base.debian) if recipe.base.debian else {},
+        commits={},
+        wheelhouse={python: wheelhouse.ask(runtime, python) for python in recipe.python} if runtime else {},
+    )
+
+
+def write(lock: Lock, loaded: Loaded) -> None:
+    """Write the lock beside its recipe, whole or not at all. Raises OSError."""
+    text = HEADER.format(name=loaded.recipe.name) + "".join(_lines(lock.model_dump(mode="json", by_alias=True), 0))
+    files.write_whole(loaded.lock_path, text, loaded.lock_path.parent)
+
+
+def _lines(data: Mapping[str, object], depth: int) -> list[str]:
+    """Block-style YAML of nested mappings with JSON scalars: diffs of a lock are read by people."""
+    made = []
+    for name, value in sorted(data.items(), key=lambda item: (item[0] not in ("schema", "asked"), item[0])):
+        lead = "  " * depth + (name if name.replace("-", "").replace("_", "").isalpha() else json.dumps(name))
+        if isinstance(value, dict) and value:
+            made += [f"{lead}:\n", *_lines(value, depth + 1)]
+        else:
+            made.append(f"{lead}: {json.dumps(value)}\n")
+    return made
+
+
+def read(loaded: Loaded) -> Lock:
+    """The lock beside the recipe. Raises LockError where there is none, it is broken, or it answers other questions."""
+    again = f"run `stackbuild lock --recipe {loaded.recipe.name}`"
+    try:
+        data, _ = yamlread.compose(loaded.lock_path.read_text("utf-8"), str(loaded.lock_path))
+        lock = Lock.model_validate(data)
+    except FileNotFoundError:
+        raise LockError("the recipe has no lock", where=str(loaded.lock_path), next=again) from None
+    except ValidationError as error:
+        raise LockError(
+            f"the lock is broken: {error.errors()[0]['msg']}", where=str(loaded.lock_path), next=again
+        ) from None
+    if lock.asked != asked(loaded.recipe):
+        raise LockError(
+            "the lock is stale: the recipe asks for other things now", where=str(loaded.lock_path), next=again
+        )
+    return lock
+
+
+def local_sources(loaded: Loaded) -> dict[str, Local]:
+    """Where the local sources lie, by name."""
+    found = {}
+    for name, source in loaded.recipe.sources.items():
+        if source.bundled is not None:
+            found[name] = Local(folder(source.bundled), source.exclude)
+        elif source.path is not None:
+            found[name] = Local((loaded.folder / source.path).resolve(), source.exclude)
+    return found
+
+
+def observe(loaded: Loaded, lock: Lock, store: Store) -> Inputs:
+    """The lock, the content of local sources now, and what the base really got if it has been built."""
+    trees = {name: snapshot.content(local) for name, local in local_sources(loaded).items()}
+    inputs = Inputs.of(lock, trees)
+    record = store.find(base_step(loaded.recipe, inputs).key)
+    if record is not None and "packages" in record.notes:
+        return Inputs.of(lock, trees, json.loads(record.notes["packages"]))
+    return inputs
+
+
+def drift(lock: Lock, inputs: Inputs) -> tuple[str, ...]:
+    """How the packages really installed differ from the locked ones, a line each."""
+    now = dict(inputs.packages)
+    lines = []
+    for name in sorted(lock.packages.keys() | now.keys()):
+        before, after = lock.packages.get(name), now.get(name)
+        if before != after:
+            lines.append(f"{name} {before or '(not in the lock)'} → {after or '(not installed)'}")
+    return tuple(lines)

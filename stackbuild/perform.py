@@ -1,0 +1,213 @@
+"""Does one step: finds it in the store, or runs it in a session or on the host side, and keeps what it made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stackbuild.actions import REGISTRY, Job
+from stackbuild.actions.job import Local
+from stackbuild.errors import MachineLacks, Stop, Stopped
+from stackbuild.events import Compiles, Emit, How, Note, StepBroke, StepFinished, StepStarted
+from stackbuild.excerpt import DISK_FULL, OUT_OF_MEMORY, excerpt
+from stackbuild.jobserver import Jobserver
+from stackbuild.plan import Step
+from stackbuild.runner import Exec, Mount, Outcome, Room, Runner, Session
+from stackbuild.stopper import Stopper
+from stackbuild.store.records import Record
+from stackbuild.store.store import NO_SPACE, Staging, Store, full
+
+
+@dataclass(frozen=True)
+class Built:
+    """A step with its output: which tree, and how it came about."""
+
+    step: str
+    key: str
+    tree: str
+    how: How
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Everything a step is done with: one a run."""
+
+    recipe: str
+    run: str
+    store: Store
+    runner: Runner
+    jobserver: Jobserver
+    stopper: Stopper
+    emit: Emit
+    logs: Path
+    locals: Mapping[str, Local]
+    expected: Mapping[str, float]
+
+
+class Broken(Exception):
+    """A step failed; its StepBroke has been emitted."""
+
+    def __init__(self, event: StepBroke) -> None:
+        super().__init__(event.what)
+        self.event = event
+
+
+class BadInput(Exception):
+    """The output of a needed step did not verify and is in quarantine: it has to be made again."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__(step)
+        self.step = step
+
+
+def perform(step: Step, built: Mapping[str, Built], shop: Workshop) -> Built:
+    """Make sure the step's output is in the store. Raises Broken, BadInput, Stopped, MachineLacks."""
+
+    def waiting(pid: str) -> None:
+        shop.emit(Note("info", f"{step.name}: another stackbuild (pid {pid}) is at it; waiting"))
+
+    with shop.jobserver.token(shop.stopper), shop.store.lock(step.key, waiting, shop.stopper.check):
+        if record := shop.store.find(step.key):
+            return finished(step, record.tree, "cached", 0.0, shop)
+        trees = {need.step: built[need.step].tree for need in step.needs}
+        for name, tree in trees.items():
+            if reason := shop.store.check(tree):
+                shop.emit(
+                    Note(
+                        "warning",
+                        f"{name}: its stored output is damaged ({reason}); put into quarantine, making it again",
+                    )
+                )
+                raise BadInput(name)
+        if twin := shop.store.find(step.content_key(trees)):
+            shop.store.record(replace(twin, key=step.key, key_text=step.key_text, like=twin.key))
+            return finished(step, twin.tree, "reused", 0.0, shop)
+        try:
+            return _make(step, trees, shop)
+        except OSError as error:
+            if error.errno in NO_SPACE:
+                raise full(shop.store.root) from None
+            raise
+
+
+def finished(step: Step, tree: str, how: How, seconds: float, shop: Workshop, compiles: Compiles = Compiles()) -> Built:
+    shop.emit(StepFinished(step.name, step.key, tree, how, seconds, compiles))
+    return Built(step.name, step.key, tree, how, seconds)
+
+
+def _make(step: Step, trees: dict[str, str], shop: Workshop) -> Built:
+    staging = shop.store.stage(step.name)
+    log = shop.logs / f"{step.name}.log"
+    shop.emit(StepStarted(step.name, step.key, str(log), shop.expected.get(step.name, 0.0)))
+    started = time.monotonic()
+    notes, compiles = (_in_session if step.action == "run" else _on_host)(step, trees, staging, log, shop)
+    seconds = time.monotonic() - started
+    tree = shop.store.keep(staging)
+    record = Record(
+        key=step.key,
+        step=step.name,
+        recipe=shop.recipe,
+        tree=tree,
+        key_text=step.key_text,
+        seconds=round(seconds, 3),
+        made_by=shop.run,
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        notes=notes,
+    )
+    shop.store.record(replace(record, key=step.content_key(trees), like=step.key))
+    shop.store.record(record)
+    return finished(step, tree, "run", seconds, shop, compiles)
+
+
+def _on_host(
+    step: Step, trees: dict[str, str], staging: Staging, log: Path, shop: Workshop
+) -> tuple[dict[str, str], Compiles]:
+    inputs = {name: shop.store.tree(tree) for name, tree in trees.items()}
+    job = Job(step, staging.out, staging.work, log, shop.stopper, inputs, shop.locals)
+    try:
+        return REGISTRY[step.action](job), Compiles()
+    except (Stopped, MachineLacks):
+        raise
+    except Stop as stop:
+        text = log.read_text(errors="replace") if log.exists() else ""
+        event = StepBroke(step.name, stop.what, f"({step.action})", excerpt(text), str(log), stop.next)
+        shop.emit(event)
+        raise Broken(event) from None
+
+
+def _in_session(
+    step: Step, trees: dict[str, str], staging: Staging, log: Path, shop: Workshop
+) -> tuple[dict[str, str], Compiles]:
+    (staging.build / step.name).mkdir()
+    room = room_of(step, trees, staging, shop)
+    env = tuple(sorted({**dict(step.env), **_live_env(trees, shop)}.items()))
+    with shop.runner.open(room) as session:
+        for command in step.commands:
+            with log.open("a") as file:
+                file.write(f"$ {' '.join(command.argv)}\n")
+            outcome = session.run(Exec(command.argv, env, f"/build/{step.name}", log), shop.stopper)
+            if outcome.code != 0:
+                _fail(step, command.argv, outcome, (staging, log, session), shop)
+    return {"runner": shop.runner.name}, _compiles(staging)
+
+
+def room_of(step: Step, trees: Mapping[str, str], staging: Staging, shop: Workshop) -> Room:
+    """Where the step's commands run: its needs read-only, `/out` and `/build` its own, ccache and jobserver shared."""
+    mounts = [Mount(shop.store.tree(trees[n.step]), n.at) for n in step.needs if n.at]
+    mounts += [Mount(staging.out, "/out", writable=True), Mount(staging.build, "/build", writable=True)]
+    mounts += [
+        Mount(shop.store.root / "ccache", "/ccache", writable=True),
+        Mount(shop.jobserver.path, "/jobserver", writable=True),
+    ]
+    base = trees[step.base]
+    memory = step.resources.memory
+    return Room(shop.store.tree(base), base, staging.upper, staging.work, tuple(mounts), memory, shop.run)
+
+
+def _live_env(trees: Mapping[str, str], shop: Workshop) -> dict[str, str]:
+    """Environment that cannot change an output and is in no key: the jobserver, and where ccache keeps its own."""
+    return {
+        "CCACHE_COMPILERCHECK": f"string:{trees['base']}",
+        "CCACHE_DIR": "/ccache",
+        "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",
+        "CCACHE_STATSLOG": "/build/.ccache-stats",
+        "CCACHE_TEMPDIR": "/tmp",
+        "MAKEFLAGS": shop.jobserver.makeflags,
+    }
+
+
+def _compiles(staging: Staging) -> Compiles:
+    """What ccache's statistics log says of this step: one counter a line, file names as comments."""
+    path = staging.build / ".ccache-stats"
+    lines = path.read_text(errors="replace").split() if path.exists() else []
+    return Compiles(
+        hits=lines.count("direct_cache_hit") + lines.count("preprocessed_cache_hit"), misses=lines.count("cache_miss")
+    )
+
+
+def _fail(
+    step: Step, argv: tuple[str, ...], outcome: Outcome, scene: tuple[Staging, Path, Session], shop: Workshop
+) -> None:
+    """Tell what went wrong, keep the step's folders, and raise."""
+    staging, log, session = scene
+    text = log.read_text(errors="replace")[-1_000_000:]
+    if DISK_FULL.search(text):
+        raise full(shop.store.root)
+    if outcome.out_of_memory or OUT_OF_MEMORY.search(text):
+        limit = step.resources.memory >> 20
+        what = f"out of memory: it may use {limit} MiB; raise `memory:` of the component, or lower --jobs"
+    elif outcome.code == 126 and step.name and shop.runner.name == "docker" and not text:
+        raise MachineLacks("the Docker engine could not start the command", where=step.name, next="look at its log")
+    else:
+        what = f"exit code {outcome.code}"
+    kept = session.keep()
+    folder = shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging)
+    (folder / "kept").write_text(kept)
+    look = f"stackbuild shell --recipe {shop.recipe} {step.name}"
+    event = StepBroke(step.name, what, " ".join(argv), excerpt(text), str(log), look)
+    shop.emit(event)
+    raise Broken(event)

@@ -1,0 +1,159 @@
+"""The Recipe: what a person wrote, and nothing they did not.
+
+Each class is one mapping of the YAML file; its docstring and the descriptions of its fields are the recipe reference
+(docs/recipes.md is made from them). Components have a module of their own, `stackbuild.components`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from stackbuild.components import AnyComponent, Name, Wheel
+from stackbuild.gates import Gate
+from stackbuild.model import Field, Model, field_validator, model_validator
+from stackbuild.targets import is_known, known_like
+
+
+class Debian(Model):
+    """A base made from Debian's package archive: a root file system with these packages and what they depend on."""
+
+    suite: str = Field(pattern=r"^[a-z]+$", description="The suite: `trixie`, `sid`, …")
+    areas: tuple[str, ...] = Field(("main",), min_length=1, description="Archive areas: `main`, `contrib`, …")
+    packages: tuple[str, ...] = Field(min_length=1, description="Packages to install with their dependencies.")
+    extract: tuple[str, ...] = Field(
+        (),
+        description="Packages only unpacked, without their dependencies: headers of a library that is not wanted itself.",
+    )
+
+    @field_validator("packages", "extract")
+    @classmethod
+    def _named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+(:[a-z0-9]+)?", name):
+                raise ValueError(f"{name!r} is not the name of a Debian package; versions belong into the lock")
+        return names
+
+
+class Base(Model):
+    """Where steps run: exactly one of `debian` and `image`."""
+
+    debian: Debian | None = Field(None, description="Made by mmdebstrap from Debian's archive.")
+    image: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9./_:-]+@sha256:[0-9a-f]{64}$",
+        description="A container image by digest, extended by `Dockerfile.base`; needs the docker runner.",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Base:
+        if (self.debian is None) == (self.image is None):
+            raise ValueError("a base is exactly one of `debian` and `image`")
+        return self
+
+
+class Source(Model):
+    """Where a component's source comes from: exactly one of `bundled`, `path`, `git` and `archive`."""
+
+    bundled: str | None = Field(None, description="A folder that ships with stackbuild, such as `kernels`.")
+    path: str | None = Field(None, description="A folder beside the recipe.")
+    git: str | None = Field(None, pattern=r"^(https|ssh)://", description="A git URL; https or ssh only.")
+    ref: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", description="Tag, branch or commit of `git`."
+    )
+    submodules: bool = Field(False, description="Fetch the submodules of `git` too, each after its URL was vetted.")
+    archive: str | None = Field(None, pattern=r"^https://", description="URL of a tar or zip archive.")
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$", description="The archive's digest.")
+    exclude: tuple[str, ...] = Field((), description="Glob patterns of files left out of `bundled` and `path` sources.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Source:
+        given = [n for n in ("bundled", "path", "git", "archive") if getattr(self, n) is not None]
+        if len(given) != 1:
+            raise ValueError("a source is exactly one of `bundled`, `path`, `git` and `archive`")
+        if (self.git is not None) != (self.ref is not None):
+            raise ValueError("`git` and `ref` go together")
+        if (self.archive is not None) != (self.sha256 is not None):
+            raise ValueError("`archive` and `sha256` go together")
+        return self
+
+    @property
+    def is_local(self) -> bool:
+        return self.bundled is not None or self.path is not None
+
+
+class Verify(Model):
+    """What is demanded of the wheels beside the rules that hold for every wheel."""
+
+    runtime: tuple[str, ...] = Field(
+        ("onnxruntime", "numpy"),
+        min_length=1,
+        description="Requirements of the clean environment the wheel is proved in.",
+    )
+    kind: Literal["custom-ops", "ep", "plugin-ep"] = Field(
+        "custom-ops", description="How the wheel enters ONNX Runtime."
+    )
+    providers: tuple[str, ...] = Field((), description="Execution providers the wheel must bring.")
+    kernels_floor: int = Field(0, ge=0, description="Least number of non-empty kernels per gfx target.")
+    size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Largest wheel, such as `60M`.")
+
+
+class Bench(Model):
+    """The suite of benchmarks that is run on the wheel."""
+
+    suite: str = Field(description="A bundled suite's name or a path beside the recipe.")
+
+
+class Publish(Model):
+    """Where the wheels go when the gates are open."""
+
+    index: str = Field("dist/simple", description="Folder of the static index, relative to where stackbuild runs.")
+
+
+class Recipe(Model):
+    """A recipe: one stack, from its base to its gates."""
+
+    schema_: Literal[1] = Field(alias="schema", description="The schema's version: 1.")
+    name: Name = Field(description="The recipe's name.")
+    summary: str = Field(description="One line: what it builds.")
+    rocm: str | None = Field(None, pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$", description="The ROCm version it targets.")
+    base: Base
+    gfx: tuple[str, ...] = Field(
+        min_length=1, description="GPU targets (LLVM target IDs), such as `gfx90a` or `gfx942:xnack-`."
+    )
+    python: tuple[str, ...] = Field(("3.11",), min_length=1, description='Python versions, as strings: `"3.11"`.')
+    sources: dict[Name, Source] = Field({}, description="Sources by name.")
+    components: dict[Name, AnyComponent] = Field(min_length=1, description="Components by name.")
+    verify: Verify | None = Field(None, description="How wheels are proved; left out: only the static rules.")
+    bench: Bench | None = Field(None, description="What is measured; left out: nothing.")
+    gates: tuple[Gate, ...] = Field((), description="What must hold before anything is published.")
+    publish: Publish = Field(Publish(), description="Where the wheels go.")
+
+    @field_validator("gfx")
+    @classmethod
+    def _known_gfx(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
+        for target in targets:
+            if not is_known(target):
+                raise ValueError(f"unknown gfx target {target!r}{known_like(target)}")
+        if len(set(targets)) != len(targets):
+            raise ValueError("a gfx target is listed twice")
+        return targets
+
+    @field_validator("python")
+    @classmethod
+    def _python_form(cls, versions: tuple[str, ...]) -> tuple[str, ...]:
+        for version in versions:
+            if not version.startswith("3.") or not version[2:].isdigit():
+                raise ValueError(f'{version!r} is not a Python version such as "3.11"')
+        return versions
+
+    @property
+    def wheels(self) -> dict[str, Wheel]:
+        """The wheel components by name."""
+        return {n: c for n, c in self.components.items() if isinstance(c, Wheel)}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a recipe, for editors: `stackbuild recipe schema`."""
+    made = Recipe.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}

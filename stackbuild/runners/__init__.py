@@ -1,0 +1,29 @@
+"""The runners, and the choice among them."""
+
+from __future__ import annotations
+
+import shutil
+
+from stackbuild.errors import UsageError
+from stackbuild.runner import Runner
+
+NAMES = ("auto", "sandbox", "docker", "fake")
+
+
+def choose(name: str, *, label: str, base_is_image: bool) -> Runner:
+    """The runner of that name; `auto` is the sandbox for a Debian base and docker for an image."""
+    if name == "auto":
+        name = "docker" if base_is_image or not shutil.which("bwrap") else "sandbox"
+    if name == "sandbox":
+        from stackbuild.runners.sandbox import Sandbox
+
+        return Sandbox()
+    if name == "docker":
+        from stackbuild.runners.docker import Docker
+
+        return Docker(label)
+    if name == "fake":
+        from stackbuild.runners.fake import Fake
+
+        return Fake()
+    raise UsageError(f"no runner {name!r}", next=f"one of: {', '.join(NAMES)}")

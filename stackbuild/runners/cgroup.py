@@ -1,0 +1,97 @@
+"""A memory limit for a process tree through a control group, v1 or v2, where the machine lets us make one.
+
+Where it does not (no root, no delegation) the limit is not enforced, and out of memory is told by the machine-wide
+counter of the kernel's OOM killer instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_count = itertools.count()
+
+
+@dataclass(frozen=True)
+class Group:
+    """A control group, or none (`folder` is None). `before` is the kernel's OOM count when it was made."""
+
+    folder: Path | None
+    before: int
+
+    def enter(self) -> None:
+        """Move the calling process in; called between fork and exec, so it only opens and writes."""
+        if self.folder is not None:
+            fd = os.open(self.folder / "cgroup.procs", os.O_WRONLY)
+            os.write(fd, b"0")
+            os.close(fd)
+
+    def ran_out(self) -> bool:
+        """Whether the kernel killed something for memory meanwhile: in the group, or anywhere if there is none."""
+        return (_kills(self.folder) if self.folder else _kills_machine() - self.before) > 0
+
+
+@contextlib.contextmanager
+def limited(label: str, memory: int) -> Iterator[Group]:
+    """A group with that many bytes of memory; removed at the end."""
+    folder = _make(f"stackbuild.{label}.{os.getpid()}.{next(_count)}", memory)
+    try:
+        yield Group(folder, _kills_machine())
+    finally:
+        if folder is not None:
+            _remove(folder)
+
+
+def _make(name: str, memory: int) -> Path | None:
+    for parent, limit in (
+        (Path("/sys/fs/cgroup"), "memory.max"),
+        (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
+    ):
+        folder = parent / name
+        try:
+            if not (parent / "cgroup.procs").exists() or (limit == "memory.max" and not _has_memory(parent)):
+                continue
+            folder.mkdir()
+            (folder / limit).write_text(str(memory))
+        except OSError:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+            continue
+        return folder
+    return None
+
+
+def _has_memory(parent: Path) -> bool:
+    return "memory" in (parent / "cgroup.subtree_control").read_text().split()
+
+
+def _remove(folder: Path) -> None:
+    for _ in range(50):  # the group's last process may not be reaped yet
+        try:
+            folder.rmdir()
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _kills(folder: Path) -> int:
+    for name in ("memory.events", "memory.oom_control"):
+        with contextlib.suppress(OSError):
+            return _field((folder / name).read_text(), "oom_kill")
+    return 0
+
+
+def _kills_machine() -> int:
+    with contextlib.suppress(OSError):
+        return _field(Path("/proc/vmstat").read_text(), "oom_kill")
+    return 0
+
+
+def _field(text: str, name: str) -> int:
+    return next((int(line.split()[1]) for line in text.splitlines() if line.split()[0] == name), 0)

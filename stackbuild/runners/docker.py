@@ -1,0 +1,196 @@
+"""The docker runner: the same root file system imported as an image, one container a session. The one user of the docker SDK.
+
+Containers have no network, no privileges, no capabilities and no docker socket; they carry the run's id as a label, and
+those of dead runs are removed at the next start. A failed session is kept as an image for `stackbuild shell`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from stackbuild.errors import MachineLacks
+from stackbuild.runner import Exec, Outcome, Room, Session
+from stackbuild.stopper import Stopper
+
+LABEL = "org.stackbuild.run"
+OWNER = "org.stackbuild.owner"
+PIDS = 8192
+POLL_SECONDS = 0.05
+
+
+def _lacking(error: Exception) -> MachineLacks:
+    return MachineLacks(
+        f"no Docker engine answers: {error}",
+        next="start one (`ci/docker-engine` installs and starts Debian's), or use --runner sandbox",
+    )
+
+
+class Docker:
+    """A Runner on the engine that `docker.from_env` finds. `label` is the id of the run that opens it."""
+
+    name = "docker"
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self._importing = threading.Lock()
+
+    @cached_property
+    def client(self) -> Any:
+        """The connection. Raises MachineLacks when no engine answers."""
+        import docker
+
+        try:
+            client = docker.from_env(timeout=600)
+            client.ping()
+        except (docker.errors.DockerException, OSError) as error:
+            raise _lacking(error) from None
+        return client
+
+    @contextlib.contextmanager
+    def open(self, room: Room) -> Iterator[Session]:
+        with self._container(room, self._image(room)) as session:
+            yield session
+
+    @contextlib.contextmanager
+    def revisit(self, room: Room, kept: str) -> Iterator[Session]:
+        with self._container(room, kept) as session:
+            yield session
+
+    def reap(self) -> tuple[str, ...]:
+        """Remove containers whose run is dead: their owner process is gone, or the machine was started again since."""
+        gone = []
+        for container in self.client.containers.list(all=True, filters={"label": LABEL}):
+            if container.labels.get(LABEL) != self.label and not _lives(container.labels.get(OWNER, "")):
+                container.remove(force=True)
+                gone.append(f"container {container.name}")
+        return tuple(gone)
+
+    def _image(self, room: Room) -> str:
+        """The image of the room's base, imported on first use; its tag is the base's digest."""
+        import docker
+
+        name = f"stackbuild-base:{room.base_digest[:32]}"
+        with self._importing:
+            try:
+                self.client.images.get(name)
+            except docker.errors.ImageNotFound:
+                self._import(room.base, name)
+        return name
+
+    def _import(self, base: Path, name: str) -> None:
+        """`docker import` of the tree, streamed through tar so that nothing is written twice."""
+        repository, _, tag = name.partition(":")
+        words = ["tar", "--create", "--numeric-owner", "--sort=name", f"--directory={base}", "."]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as tar:
+            answer = self.client.api.import_image_from_data(_Chunks(tar.stdout), repository=repository, tag=tag)
+        if tar.returncode or '"error"' in str(answer):
+            raise MachineLacks(f"docker import failed: {answer}", where=str(base), next="check the engine's disk space")
+
+    @contextlib.contextmanager
+    def _container(self, room: Room, image: str) -> Iterator[_DockerSession]:
+        from docker.types import Mount as Bind
+
+        binds = [Bind(m.at, str(m.source), type="bind", read_only=not m.writable) for m in room.mounts]
+        container = self.client.containers.create(
+            image,
+            command=["/bin/sh", "-c", "while :; do sleep 3600; done"],
+            init=True,
+            hostname="stackbuild",
+            network_mode="bridge" if room.network else "none",
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            privileged=False,
+            pids_limit=PIDS,
+            mem_limit=room.memory,
+            memswap_limit=room.memory,
+            mounts=binds,
+            tmpfs={"/tmp": "exec,mode=1777"},
+            user=f"{os.getuid()}:{os.getgid()}",
+            labels={LABEL: room.label, OWNER: _owner()},
+        )
+        try:
+            container.start()
+            yield _DockerSession(self.client, container)
+        finally:
+            container.remove(force=True)
+
+
+class _Chunks:
+    """A pipe as the file-like object the SDK streams from."""
+
+    def __init__(self, pipe: Any) -> None:
+        self.pipe = pipe
+
+    def __iter__(self) -> Iterator[bytes]:
+        while chunk := self.pipe.read(1 << 20):
+            yield chunk
+
+
+class _DockerSession:
+    def __init__(self, client: Any, container: Any) -> None:
+        self.client = client
+        self.container = container
+
+    def run(self, exec: Exec, stopper: Stopper) -> Outcome:
+        started = time.monotonic()
+        made = self.client.api.exec_create(
+            self.container.id, list(exec.argv), environment=dict(exec.env), workdir=exec.cwd, stdin=False
+        )
+        reader = threading.Thread(target=self._copy, args=(made["Id"], exec.log), daemon=True)
+        reader.start()
+        while reader.is_alive():
+            if stopper.signal:
+                self.container.kill()
+                reader.join(5)
+                stopper.check()
+            reader.join(POLL_SECONDS)
+        code = self.client.api.exec_inspect(made["Id"])["ExitCode"]
+        self.container.reload()
+        out_of_memory = bool(self.container.attrs["State"].get("OOMKilled"))
+        return Outcome(137 if code is None else code, time.monotonic() - started, out_of_memory)
+
+    def _copy(self, exec_id: str, log: Path) -> None:
+        with log.open("ab") as file:
+            for chunk in self.client.api.exec_start(exec_id, stream=True):
+                file.write(chunk)
+                file.flush()
+
+    def enter(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
+        words = ["docker", "exec", "-it", "--workdir", cwd]
+        words += [word for name, value in env for word in ("--env", f"{name}={value}")]
+        return subprocess.run([*words, self.container.id, *argv], check=False).returncode
+
+    def keep(self) -> str:
+        image = self.container.commit(repository="stackbuild-failed", tag=self.container.short_id)
+        return str(image.tags[0])
+
+
+def _owner() -> str:
+    """This process, so that it cannot be mistaken for a later one: boot id, pid, start time."""
+    return f"{_boot()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+def _lives(owner: str) -> bool:
+    boot, _, rest = owner.partition(":")
+    pid, _, started = rest.partition(":")
+    return boot == _boot() and pid.isdigit() and _started(int(pid)) == started
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _started(pid: int) -> str:
+    """Start time of a process in clock ticks since boot, "" when it is gone (proc(5), field 22)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""

@@ -1,0 +1,67 @@
+"""Runs: each has an id, a folder with its events and logs, and teaches how long its steps take."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from stackbuild.events import Emit, Event, StepFinished, document
+from stackbuild.store import files
+from stackbuild.store.store import Store
+
+KEPT = 50
+"""So many runs keep their folder."""
+
+
+def new_id() -> str:
+    """An id that sorts by time and is no other process's."""
+    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+
+
+class Diary:
+    """Writes a run's events to `events.jsonl` and hands them on; events may come from several threads."""
+
+    def __init__(self, store: Store, listeners: Iterable[Emit]) -> None:
+        self.folder = store.root / "runs" / store.run
+        self.logs = self.folder / "logs"
+        self.logs.mkdir(parents=True)
+        self._listeners = tuple(listeners)
+        self._lock = threading.Lock()
+        self._file = (self.folder / "events.jsonl").open("a", encoding="utf-8")
+        self._seconds: dict[str, float] = {}
+
+    def emit(self, event: Event) -> None:
+        with self._lock:
+            line = json.dumps({"at": round(time.time(), 3), **document(event)}, ensure_ascii=False)
+            self._file.write(line + "\n")
+            self._file.flush()
+            if isinstance(event, StepFinished) and event.how == "run":
+                self._seconds[event.step] = round(event.seconds, 1)
+            for listener in self._listeners:
+                listener(event)
+
+    def close(self, store: Store, recipe: str) -> None:
+        """Remember how long the steps took, and let old runs go."""
+        self._file.close()
+        if self._seconds:
+            files.write_whole(
+                _history(store, recipe), json.dumps({**expected(store, recipe), **self._seconds}), store.tmp
+            )
+        for old in sorted(p for p in (store.root / "runs").iterdir() if p.name[0] != ".")[:-KEPT]:
+            files.remove(old)
+
+
+def expected(store: Store, recipe: str) -> dict[str, float]:
+    """Seconds that each step took when it last ran."""
+    try:
+        return dict(json.loads(_history(store, recipe).read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def _history(store: Store, recipe: str) -> Path:
+    return store.root / "runs" / f".seconds.{recipe}.json"

@@ -1,0 +1,67 @@
+"""What a step module is told beside its component, and the parts that every session step is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stackbuild.components import Component
+from stackbuild.plan import Command, Need, Resources, Step
+
+SOURCE_DATE_EPOCH = "1700000000"
+"""2023-11-14T22:13:20Z: one fixed time for everything that would otherwise write the time of the build."""
+
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@dataclass(frozen=True)
+class Context:
+    """The recipe's wide decisions, and the steps made so far by name."""
+
+    gfx: tuple[str, ...]
+    steps: Mapping[str, Step]
+
+    def need(self, step: str, at: str = "") -> Need:
+        return Need(step, self.steps[step].key, at)
+
+
+def size(text: str) -> int:
+    """Bytes of a size such as `500M` (binary units)."""
+    return int(text[:-1]) * _UNITS[text[-1]]
+
+
+def session_step(
+    name: str,
+    component: Component,
+    context: Context,
+    commands: tuple[Command, ...],
+    source: str | None,
+    env: dict[str, str],
+) -> Step:
+    """A step that opens a session on the base: its source at `/src/NAME`, its needs at `/deps/NAME`."""
+    needs = [context.need("base")]
+    if source is not None:
+        needs.append(context.need(f"source.{source}", f"/src/{source}"))
+    needs += [context.need(n, f"/deps/{n}") for n in component.needs]
+    return Step(
+        name=name,
+        action="run",
+        needs=tuple(needs),
+        commands=commands,
+        env=tuple(sorted({**_fixed_env(), **env, **component.env}.items())),
+        base="base",
+        resources=Resources(memory=size(component.memory)),
+    )
+
+
+def _fixed_env() -> dict[str, str]:
+    """The environment of every session step: nothing of the caller's comes in."""
+    return {
+        "HOME": "/tmp",
+        "LC_ALL": "C.UTF-8",
+        "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH,
+        "TZ": "UTC",
+    }

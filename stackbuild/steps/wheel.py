@@ -1,0 +1,22 @@
+"""`wheel`: packed by stackbuild itself from the packages a component installed."""
+
+from __future__ import annotations
+
+from stackbuild import digest
+from stackbuild.components import Wheel
+from stackbuild.plan import Step
+from stackbuild.steps.context import SOURCE_DATE_EPOCH, Context
+
+PACKER = "1"
+"""Version of the packing code: part of the key, raised when the same input gives other bytes."""
+
+
+def steps(name: str, component: Wheel, context: Context) -> tuple[Step, ...]:
+    """One host-side step; what it is to write is in its params."""
+    metadata = component.model_dump(exclude={"kind", "needs", "env", "memory"})
+    params = {"packer": PACKER, "time": SOURCE_DATE_EPOCH, **{k: digest.canonical(v) for k, v in metadata.items()}}
+    return (
+        Step(
+            name=name, action="wheel", needs=(context.need(component.needs[0]),), params=tuple(sorted(params.items()))
+        ),
+    )

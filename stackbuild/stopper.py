@@ -1,0 +1,75 @@
+"""How a run is stopped: SIGINT and SIGTERM set it, whoever waits for a child waits for it too."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from types import FrameType
+
+from stackbuild.errors import Stopped
+
+GRACE_SECONDS = 3.0
+"""Between SIGTERM and SIGKILL for a child that is told to stop."""
+
+
+class Stopper:
+    """Set at most once; readable from any thread, and waitable together with a child."""
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def set(self, signal_number: int) -> None:
+        """Stop everything that waits."""
+        if not self.signal:
+            self.signal = signal_number
+            os.write(self._writer, b"x")
+
+    def check(self) -> None:
+        """Raises Stopped once the stopper is set."""
+        if self.signal:
+            raise Stopped(self.signal, next="run the same command again: it goes on where it stopped")
+
+    def wait(self, process: subprocess.Popen[bytes]) -> int:
+        """The exit code of a child that leads its own process group. Raises Stopped after the whole group has ended."""
+        child = os.pidfd_open(process.pid)
+        try:
+            ready, _, _ = select.select([child, self._reader], [], [])
+            if child not in ready:
+                _end(process, child)
+                self.check()
+            return process.wait()
+        finally:
+            os.close(child)
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Within, SIGINT and SIGTERM set this stopper; a second one ends the process at once."""
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            if self.signal:
+                os._exit(128 + number)
+            self.set(number)
+
+        before = {n: signal.signal(n, handle) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _end(process: subprocess.Popen[bytes], child: int) -> None:
+    """SIGTERM to the group, SIGKILL after the grace."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        if select.select([child], [], [], GRACE_SECONDS)[0]:
+            break
+    process.wait()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

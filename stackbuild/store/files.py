@@ -1,0 +1,88 @@
+"""Files that are whole or not there: flush, rename, flush the folder."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+FSYNC_EACH = 256
+"""Up to so many files are flushed one by one; above, one syncfs(2) flushes the whole file system at once."""
+
+
+def write_whole(path: Path, text: str, scratch: Path) -> None:
+    """Write a file so that it appears under its name whole or not at all. `scratch` is a folder on the same disk."""
+    staged = scratch / f"{path.name}.{os.getpid()}.{id(text)}"
+    with staged.open("w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    move_whole(staged, path)
+
+
+def move_whole(staged: Path, final: Path) -> None:
+    """Rename to the final name and flush its folder, so that the name survives a power cut."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    staged.rename(final)
+    flush_folder(final.parent)
+
+
+def flush_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def flush_files(root: Path, files: Iterable[Path], folders: Iterable[Path]) -> None:
+    """Flush the files and then the folders of a tree to the disk."""
+    paths = list(files)
+    if len(paths) > FSYNC_EACH:
+        _syncfs(root)
+        return
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    for folder in folders:
+        flush_folder(folder)
+
+
+def _syncfs(root: Path) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = os.open(root, os.O_RDONLY)
+    try:
+        if libc.syncfs(fd) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(root))
+    finally:
+        os.close(fd)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or tree, whatever its modes (overlay's work folders have none). Nothing there is no error."""
+
+    def retry(function: Any, name: str, info: Any) -> None:
+        parent = Path(name).parent
+        parent.chmod(0o700)
+        if not Path(name).is_symlink() and Path(name).is_dir():
+            Path(name).chmod(0o700)
+            shutil.rmtree(name, onerror=_absent_is_fine)
+        else:
+            Path(name).unlink(missing_ok=True)
+
+    if path.is_symlink() or (path.exists() and not stat.S_ISDIR(path.lstat().st_mode)):
+        path.unlink(missing_ok=True)
+    elif path.exists():
+        shutil.rmtree(path, onerror=retry)
+
+
+def _absent_is_fine(function: Any, name: str, info: Any) -> None:
+    if not isinstance(info[1], FileNotFoundError):
+        raise info[1]

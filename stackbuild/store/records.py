@@ -1,0 +1,39 @@
+"""Records: which tree a key's output is, and who made it when."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Record:
+    """One output: `tree` is its digest; `key_text` what it was made from; `notes` what the action said of it.
+
+    `made_by` is the run that made it; `like` the key of the step whose identical inputs let this one be reused.
+    """
+
+    key: str
+    step: str
+    recipe: str
+    tree: str
+    key_text: str
+    seconds: float
+    made_by: str
+    made_at: str
+    notes: dict[str, str]
+    like: str = ""
+
+    def text(self) -> str:
+        return json.dumps({"schema": "stackbuild.record/1", **asdict(self)}, indent=1, ensure_ascii=True) + "\n"
+
+    @classmethod
+    def read(cls, text: str) -> Record:
+        """Raises ValueError on anything but a whole record."""
+        try:
+            data = json.loads(text)
+            if data.pop("schema") != "stackbuild.record/1":
+                raise ValueError("another schema")
+            return cls(**data)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a record: {error}") from None

@@ -1,0 +1,256 @@
+"""The Store itself: find, stage, keep, check, restore, quarantine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild import digest
+from stackbuild.errors import MachineLacks
+from stackbuild.store import files, locks, tree
+from stackbuild.store.records import Record
+
+FORMAT = "1"
+
+
+def default_root() -> Path:
+    """`$STACKBUILD_STORE`, else `$XDG_CACHE_HOME/stackbuild/store`, else `~/.cache/stackbuild/store`."""
+    if given := os.environ.get("STACKBUILD_STORE"):
+        return Path(given).absolute()
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "stackbuild" / "store"
+
+
+@dataclass(frozen=True)
+class Staging:
+    """The folders of one step under way, all on the store's disk: `out` becomes the tree; the rest is scratch."""
+
+    root: Path
+
+    @property
+    def out(self) -> Path:
+        return self.root / "out"
+
+    @property
+    def build(self) -> Path:
+        return self.root / "build"
+
+    @property
+    def upper(self) -> Path:
+        return self.root / "upper"
+
+    @property
+    def work(self) -> Path:
+        return self.root / "work"
+
+
+class Store:
+    """One store on one disk, opened by one run. Raises MachineLacks where the folder cannot be used."""
+
+    def __init__(self, root: Path, run: str) -> None:
+        self.root = root
+        self.run = run
+        self._verified: set[str] = set()
+        try:
+            self._open()
+        except OSError as error:
+            raise unusable(error, root) from None
+        self._alive = self._hold_alive()
+
+    def _open(self) -> None:
+        for name in (
+            "records",
+            "trees",
+            "manifests",
+            "locks",
+            "tmp",
+            "quarantine",
+            "failed",
+            "runs",
+            "ccache",
+            "memos",
+        ):
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+        mark = self.root / "format"
+        if not mark.exists():
+            files.write_whole(mark, FORMAT + "\n", self.root / "tmp")
+        elif (found := mark.read_text().strip()) != FORMAT:
+            raise MachineLacks(
+                f"the store has format {found!r}, this stackbuild reads {FORMAT}",
+                where=str(self.root),
+                next="set STACKBUILD_STORE to another folder, or remove this one",
+            )
+
+    def _hold_alive(self) -> contextlib.ExitStack:
+        stack = contextlib.ExitStack()
+        alive = self.root / "tmp" / f"{self.run}.alive"
+        stack.enter_context(locks.hold(alive, lambda pid: None, lambda: None))
+        stack.callback(lambda: files.remove(alive))
+        stack.callback(lambda: files.remove(self.tmp))
+        self.tmp.mkdir(parents=True, exist_ok=True)
+        return stack
+
+    @property
+    def tmp(self) -> Path:
+        """This run's staging folder."""
+        return self.root / "tmp" / self.run
+
+    def close(self) -> None:
+        self._alive.close()
+
+    def reap(self) -> tuple[str, ...]:
+        """Remove the staging folders of dead runs; their run ids. Nothing of a live run is touched."""
+        dead = []
+        for alive in sorted((self.root / "tmp").glob("*.alive")):
+            run = alive.name.removesuffix(".alive")
+            if run != self.run and not locks.is_held(alive):
+                files.remove(self.root / "tmp" / run)
+                files.remove(alive)
+                dead.append(run)
+        return tuple(dead)
+
+    # --- finding
+
+    def find(self, key: str) -> Record | None:
+        """The record of a key, if it is whole and its tree is there; a broken record is put into quarantine."""
+        path = self._path("records", key, ".json")
+        try:
+            record = Record.read(path.read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except (ValueError, UnicodeDecodeError):
+            self._quarantine(path)
+            return None
+        if record.key != key:
+            self._quarantine(path)
+            return None
+        return record if self.tree(record.tree).is_dir() and self._path("manifests", record.tree).is_file() else None
+
+    def tree(self, tree_digest: str) -> Path:
+        """Where the tree of that digest lies."""
+        return self._path("trees", tree_digest)
+
+    def _path(self, kind: str, name: str, suffix: str = "") -> Path:
+        return self.root / kind / name[:2] / f"{name}{suffix}"
+
+    def check(self, tree_digest: str) -> str:
+        """ "" when every file of the tree has its digest; else the tree is put into quarantine and the reason returned.
+
+        A tree is read once a run.
+        """
+        if tree_digest in self._verified:
+            return ""
+        reason = self._difference(tree_digest)
+        if reason:
+            self._quarantine(self.tree(tree_digest))
+            self._quarantine(self._path("manifests", tree_digest))
+        else:
+            self._verified.add(tree_digest)
+        return reason
+
+    def _difference(self, tree_digest: str) -> str:
+        try:
+            text = self._path("manifests", tree_digest).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            return f"its manifest cannot be read: {error}"
+        if digest.of_text(text) != tree_digest:
+            return "its manifest has changed"
+        return tree.difference(text, self.tree(tree_digest))
+
+    def _quarantine(self, path: Path) -> None:
+        if path.exists():
+            target = self.root / "quarantine" / f"{time.strftime('%Y%m%dT%H%M%S')}.{self.run}.{path.name}"
+            with contextlib.suppress(FileNotFoundError):
+                path.rename(target)
+
+    # --- keeping
+
+    def stage(self, step: str) -> Staging:
+        """Fresh folders for one step."""
+        staging = Staging(self.tmp / step)
+        files.remove(staging.root)
+        for folder in (staging.out, staging.build, staging.upper, staging.work):
+            folder.mkdir(parents=True)
+        return staging
+
+    def keep(self, staging: Staging) -> str:
+        """Make `out` a tree of the store; its digest. The staging folder is gone afterwards. Raises OSError."""
+        tree.seal(staging.out)
+        entries = tree.survey(staging.out)
+        text = tree.manifest(entries)
+        name = digest.of_text(text)
+        with locks.hold(self.root / "locks" / f"tree.{name}", lambda pid: None, lambda: None):
+            if self.tree(name).exists() and (not self._path("manifests", name).exists() or self.check(name)):
+                self._quarantine(self.tree(name))
+            if not self.tree(name).exists():
+                folders = [staging.out, *(staging.out / e.path for e in entries if e.kind == "d")]
+                files.flush_files(staging.out, (staging.out / e.path for e in entries if e.kind == "f"), folders)
+                files.move_whole(staging.out, self.tree(name))
+                files.write_whole(self._path("manifests", name), text, self.tmp)
+        self._verified.add(name)
+        files.remove(staging.root)
+        return name
+
+    def record(self, record: Record) -> None:
+        """Write a record: the last act of a step."""
+        files.write_whole(self._path("records", record.key, ".json"), record.text(), self.tmp)
+
+    def keep_failed(self, name: str, staging: Staging) -> Path:
+        """Keep the folders of a failed step for `stackbuild shell`; those of its last failure go."""
+        target = self.root / "failed" / name
+        files.remove(target)
+        staging.root.rename(target)
+        return target
+
+    def restore(self, tree_digest: str, target: Path) -> None:
+        """Hardlink a tree into the new folder `target`. Raises OSError."""
+        tree.restore(self._path("manifests", tree_digest).read_text("utf-8"), self.tree(tree_digest), target)
+
+    @contextlib.contextmanager
+    def lock(self, key: str, waiting: Callable[[str], None], check: Callable[[], None]) -> Iterator[None]:
+        """One writer a key, among all processes."""
+        with locks.hold(self.root / "locks" / key, waiting, check):
+            yield
+
+    # --- memos: results of verbs (verification, benchmarks) by key
+
+    def recall(self, key: str) -> object | None:
+        """The JSON value remembered under a key, or None."""
+        try:
+            return json.loads(self._path("memos", key, ".json").read_text("utf-8"))  # type: ignore[no-any-return]
+        except (OSError, ValueError):
+            return None
+
+    def remember(self, key: str, value: object) -> None:
+        """Remember a JSON value under a key."""
+        files.write_whole(self._path("memos", key, ".json"), digest.canonical(value), self.tmp)
+
+
+def unusable(error: OSError, path: Path) -> MachineLacks:
+    """What to say when the store's folder does not do what a folder should."""
+    if error.errno in NO_SPACE:
+        return full(path)
+    return MachineLacks(
+        f"the store cannot be used: {error.strerror}",
+        where=str(error.filename or path),
+        next="make the folder writable, or set STACKBUILD_STORE to another one",
+    )
+
+
+NO_SPACE = (28, 122)
+"""errno ENOSPC and EDQUOT."""
+
+
+def full(path: Path) -> MachineLacks:
+    """What to say when the disk is full: the store stays as it is and the next run goes on from there."""
+    free = os.statvfs(path).f_bavail * os.statvfs(path).f_frsize if path.exists() else 0
+    return MachineLacks(
+        f"the disk is full ({free >> 20} MiB free)",
+        where=str(path),
+        next="make room (`stackbuild store gc` helps) and run the same command again: finished steps are kept",
+    )
