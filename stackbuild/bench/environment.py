@@ -1,0 +1,86 @@
+"""Where a side runs: an interpreter, with the side's wheel laid over it, and an environment without surprises."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild import digest
+from stackbuild.errors import MachineLacks, UsageError
+
+#: What a worker may see of the caller's environment. Everything else is scrubbed: ORT_MIGRAPHX_* and its like override
+#: session options (facts/stack.md 9), and a gate that reads them would judge the caller's shell.
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "ROCM_PATH", "HSA_OVERRIDE_GFX_VERSION",
+        "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")  # fmt: skip
+SCRUBBED = ("ORT_", "MIGRAPHX_", "MIOPEN_", "HSA_", "HIP_", "ROCBLAS_", "GPU_", "AMD_", "NVIDIA_", "OMP_")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An interpreter and the folder laid over its packages; `sha256` names the wheel that is in the folder."""
+
+    python: Path
+    overlay: Path | None = None
+    artifact: str = ""
+    sha256: str = ""
+    env: tuple[tuple[str, str], ...] = ()
+
+    def variables(self) -> dict[str, str]:
+        """The whole environment of a worker."""
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        over = {"PYTHONPATH": str(self.overlay)} if self.overlay else {}
+        return kept | {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0"} | over | dict(self.env)
+
+
+def scrubbed() -> tuple[str, ...]:
+    """The variables of the caller that workers will not see although they would matter to them."""
+    return tuple(sorted(n for n in os.environ if n.startswith(SCRUBBED) and n not in KEPT))
+
+
+def here(python: Path | None = None) -> Environment:
+    """The interpreter as it is: this one's own, or another's."""
+    return Environment(python or Path(sys.executable))
+
+
+def with_wheel(wheel: Path, cache: Path, python: Path | None = None) -> Environment:
+    """The interpreter with that wheel over it, unpacked once per wheel by its own pip, without its dependencies.
+
+    Raises UsageError where there is no such wheel or pip refuses it for that interpreter.
+    """
+    if not wheel.is_file():
+        raise UsageError("there is no such wheel", where=str(wheel), next="give the path of a .whl file")
+    interpreter = python or Path(sys.executable)
+    sha256 = digest.of_file(wheel)
+    overlay = cache / "overlays" / digest.of_text(f"{sha256} {interpreter}")[:24]
+    if not overlay.is_dir():
+        _install(wheel, interpreter, overlay)
+    return Environment(interpreter, overlay, wheel.name, sha256)
+
+
+def _install(wheel: Path, python: Path, overlay: Path) -> None:
+    """pip install --target into a folder beside, then rename: a killed install leaves no half overlay."""
+    staged = overlay.with_name(f"{overlay.name}.{os.getpid()}")
+    flags = ["--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check", "--quiet"]
+    ran = subprocess.run(
+        [python, "-m", "pip", "install", *flags, "--target", staged, wheel], capture_output=True, text=True, check=False
+    )
+    if ran.returncode:
+        last = (ran.stderr.strip() or "pip said nothing").splitlines()[-1]
+        raise UsageError(
+            f"pip does not install it for {python}: {last}", where=str(wheel),
+            next="give --python an interpreter that the wheel's tags fit and that has pip and numpy",
+        )  # fmt: skip
+    overlay.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        staged.rename(overlay)
+    except OSError as error:
+        if not overlay.is_dir():  # unless another process just made the same one
+            raise MachineLacks(str(error), where=str(overlay), next="make room or point --cache elsewhere") from error
+
+
+def default_cache() -> Path:
+    """~/.cache/stackbuild/bench, or where XDG_CACHE_HOME says."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stackbuild" / "bench"

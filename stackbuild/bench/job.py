@@ -1,0 +1,81 @@
+"""One job in one fresh process: write the job file, run the worker, read the answer."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stackbuild.bench.environment import Environment
+from stackbuild.digest import Json
+from stackbuild.errors import MachineLacks
+
+WORKER = Path(__file__).with_name("worker.py")
+MEASURES = Path(__file__).parents[1] / "measures.py"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long a case may warm up and be timed, in seconds, and how many timed runs it has."""
+
+    warm_seconds: float = 1.0
+    seconds: float = 0.2
+    least: int = 3
+    most: int = 200
+
+
+@dataclass(frozen=True)
+class Session:
+    """How ONNX Runtime is to be opened: provider, its options, custom-op libraries (`package:function` or a path).
+
+    `plugin` is the shared library of a plugin EP; `host_memory` binds inputs on the host although it is not the CPU EP.
+    """
+
+    provider: str
+    options: dict[str, str] = field(default_factory=dict)
+    libraries: tuple[str, ...] = ()
+    plugin: str = ""
+    config: dict[str, str] = field(default_factory=dict)
+    threads: int = 0
+    host_memory: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the worker found by case, and the versions of what it ran with. `problem` where the process itself died."""
+
+    cases: dict[str, dict[str, Json]]
+    libraries: dict[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+def run_job(environment: Environment, job: dict[str, Json], timeout: float = 600.0) -> Answer:
+    """Run one job. A worker that dies answers with a problem; one that cannot start raises MachineLacks."""
+    with tempfile.TemporaryDirectory(prefix="stackbuild-bench-") as folder:
+        file, answer = Path(folder) / "job.json", Path(folder) / "answer.json"
+        file.write_text(json.dumps(job | {"answer": str(answer)}))
+        try:
+            ran = subprocess.run(
+                [environment.python, "-s", WORKER, file], env=environment.variables(), cwd=folder, timeout=timeout,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
+            )  # fmt: skip
+        except FileNotFoundError as error:
+            raise MachineLacks(f"there is no interpreter {environment.python}", next="give another --python") from error
+        except subprocess.TimeoutExpired:
+            return Answer({}, problem=f"took longer than {timeout:g} s and was stopped")
+        if ran.returncode or not answer.exists():
+            return Answer({}, problem=_died(ran.returncode, ran.stderr))
+        found = json.loads(answer.read_text())
+    return Answer(found["cases"], found["libraries"])
+
+
+def _died(code: int, stderr: str) -> str:
+    lines = [line for line in stderr.strip().splitlines() if line.strip()]
+    last = lines[-1][:500] if lines else "it said nothing"
+    if "ModuleNotFoundError" in last:
+        return f"{last}: install it for that interpreter (pip install 'stackbuild[bench]')"
+    how = f"died by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return f"{how}: {last}"

@@ -1,0 +1,64 @@
+"""A transformer chess network of the shape lc0's larger nets have: 768 wide, 15 blocks, 24 heads, 64 squares.
+
+The shape is theirs (embedding, post-norm encoders, policy by a product of two projections, value, moves left); smolgen,
+their learnt attention bias, is left out, and the weights are seeded noise.
+"""
+
+from __future__ import annotations
+
+from stackbuild.bench.nets.net import Input, Net
+from stackbuild.bench.onnx_graph import Graph
+
+WIDTH, BLOCKS, HEADS, INNER, SQUARES, PLANES = 768, 15, 24, 1024, 64, 112
+
+
+def _attention(g: Graph, x: str) -> str:
+    size = WIDTH // HEADS
+    q = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
+    k = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size, transposed=True)
+    v = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
+    scores = g.op("Mul", g.op("MatMul", q, k), g.constant(float(size) ** -0.5))
+    return g.linear(g.merged(g.op("MatMul", g.op("Softmax", scores, axis=-1), v), WIDTH), WIDTH, WIDTH)
+
+
+def _mish(g: Graph, x: str) -> str:
+    return g.op("Mul", x, g.op("Tanh", g.op("Softplus", x)))
+
+
+def _policy(g: Graph, x: str) -> str:
+    """From-square times to-square scores, one per pair: (batch, 64, 64)."""
+    e = _mish(g, g.linear(x, WIDTH, WIDTH))
+    q, k = g.linear(e, WIDTH, WIDTH), g.linear(e, WIDTH, WIDTH)
+    scores = g.op("MatMul", q, g.op("Transpose", k, perm=[0, 2, 1]))
+    return g.op("Mul", scores, g.constant(WIDTH**-0.5))
+
+
+def _head(g: Graph, x: str, narrow: int, outside: int) -> str:
+    """Squeeze each square, then one dense layer over all of them."""
+    y = g.reshape(_mish(g, g.linear(x, WIDTH, narrow)), (0, SQUARES * narrow))
+    return g.linear(_mish(g, g.linear(y, SQUARES * narrow, 128)), 128, outside)
+
+
+def _write(g: Graph) -> None:
+    planes = g.input("planes", ("batch", PLANES, 8, 8))
+    x = g.op("Transpose", g.reshape(planes, (0, PLANES, SQUARES)), perm=[0, 2, 1])
+    x = _mish(g, g.linear(x, PLANES, WIDTH))
+    x = g.op("Add", x, g.weight((1, SQUARES, WIDTH), 0.1))
+    strength = g.constant((2 * BLOCKS) ** -0.25)
+    for _ in range(BLOCKS):
+        x = g.layer_norm(g.op("Add", g.op("Mul", _attention(g, x), strength), x), WIDTH)
+        inner = g.linear(_mish(g, g.linear(x, WIDTH, INNER)), INNER, WIDTH)
+        x = g.layer_norm(g.op("Add", g.op("Mul", inner, strength), x), WIDTH)
+    g.output("policy", _policy(g, x), ("batch", SQUARES, SQUARES))
+    g.output("wdl", g.op("Softmax", _head(g, x, 32, 3), axis=-1), ("batch", 3))
+    g.output("moves_left", g.op("Relu", _head(g, x, 8, 1)), ("batch", 1))
+
+
+chess = Net(
+    "chess",
+    "Transformer chess network, 768 wide, 15 blocks, 24 heads, 64 tokens",
+    _write,
+    {"planes": Input(("batch", PLANES, 8, 8), fill="normal")},
+    {"batch": 1},
+    unit="position",
+)

@@ -1,0 +1,342 @@
+"""A plain script: one fresh process that does one job with ONNX Runtime and writes the answer to a file.
+
+It runs in the side's own environment, where stackbuild is not installed, so it imports numpy and onnxruntime alone.
+`python worker.py JOB.json`, where JOB names what to `do` and the file to `answer` in. ONNX Runtime prints to stdout
+when it falls back to another provider, so nothing is ever read from there.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+Job = dict[str, Any]
+Feeds = dict[str, "np.ndarray[Any, Any]"]
+CPU = "CPUExecutionProvider"
+HIGH = {"ids": 1000, "flags": 2}
+
+
+def main() -> None:
+    job = json.loads(Path(sys.argv[1]).read_text())
+    if "session" in job:
+        load_plugin(job["session"])
+    cases = {}
+    for case in job.get("cases", ()):
+        try:
+            cases[case["name"]] = DO[job["do"]](job, case)
+        except Exception as error:  # every kind: the caller reports it as this case's result
+            cases[case["name"]] = {"problem": f"{type(error).__name__}: {str(error)[:2000]}"}
+        gc.collect()
+    answer = {"libraries": versions(job), "cases": cases}
+    Path(job["answer"]).write_text(json.dumps(answer))
+
+
+def versions(job: Job) -> dict[str, str]:
+    found = {"python": sys.version.split()[0], "onnxruntime": ort.__version__, "numpy": np.__version__}
+    found["onnxruntime_path"] = os.path.dirname(ort.__file__)  # noqa: PTH120
+    found["providers"] = " ".join(ort.get_available_providers())
+    return found | {"build": getattr(ort, "get_build_info", str)()}
+
+
+def load_plugin(session: Job) -> None:
+    """Register a plugin EP's library; its name then stands for a provider."""
+    if session.get("plugin"):
+        ort.register_execution_provider_library(session["provider"], session["plugin"])
+
+
+def make_session(session: Job, case: Job, device: dict[str, str], profile: str = "") -> ort.InferenceSession:
+    """A session that really runs on the provider asked for, or an error that says what it fell back to."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = session.get("threads", 0)
+    for key, value in session.get("config", {}).items():
+        options.add_session_config_entry(key, value)
+    for dimension, size in case.get("dims", {}).items():
+        options.add_free_dimension_override_by_name(dimension, size)
+    for library in session.get("libraries", ()):
+        options.register_custom_ops_library(library_path(library))
+    if case.get("optimise") == "none":
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if profile:
+        options.enable_profiling, options.profile_file_prefix = True, profile
+    provider, settings = session["provider"], {**session.get("options", {}), **device}
+    if session.get("plugin"):
+        devices = [d for d in ort.get_ep_devices() if d.ep_name == provider]
+        options.add_provider_for_devices(devices, settings)
+        return ort.InferenceSession(case["model"], options)
+    if provider not in ort.get_available_providers():
+        raise RuntimeError(f"this onnxruntime has no {provider}; it has {', '.join(ort.get_available_providers())}")
+    made = ort.InferenceSession(case["model"], options, providers=[(provider, settings)], enable_fallback=0)
+    if made.get_providers()[0] != provider:
+        raise RuntimeError(f"asked for {provider}, the session runs on {made.get_providers()[0]}")
+    return made
+
+
+def library_path(library: str) -> str:
+    """A file, or `package:function` that names one."""
+    module, colon, function = library.partition(":")
+    return str(getattr(importlib.import_module(module), function)()) if colon else library
+
+
+def make_feeds(inputs: Job, seed: int) -> Feeds:
+    """Seeded inputs: `normal` by default, `positive` in [0.5, 1.5), token `ids`, 0/1 `flags`, `ones`, `zeros`."""
+    rng = np.random.default_rng(seed)
+    feeds: Feeds = {}
+    for name, spec in inputs.items():
+        shape, dtype, fill = tuple(spec["shape"]), np.dtype(spec["dtype"]), spec.get("fill", "normal")
+        if fill in ("ones", "zeros"):
+            feeds[name] = np.full(shape, int(fill == "ones"), dtype)
+        elif fill in HIGH or dtype.kind in "iu":
+            feeds[name] = rng.integers(0, spec.get("high", HIGH.get(fill, 1000)), shape).astype(dtype)
+        elif dtype.kind == "b":
+            feeds[name] = rng.integers(0, 2, shape).astype(dtype)
+        else:
+            drawn = (
+                rng.random(shape, np.float32) + 0.5 if fill == "positive" else rng.standard_normal(shape, np.float32)
+            )
+            feeds[name] = drawn.astype(dtype)
+    return feeds
+
+
+class Run:
+    """One session with its bound inputs; calling it is one inference (or one decoding of `loop.steps` tokens)."""
+
+    def __init__(self, session: ort.InferenceSession, feeds: Feeds, job: Job, loop: Job | None) -> None:
+        self.session, self.feeds, self.loop, self.copies = session, feeds, loop, job.get("copies", False)
+        on_cpu = job["session"]["provider"] == CPU or job["session"].get("host_memory", False)
+        self.device = "cpu" if on_cpu else "cuda"  # ONNX Runtime's Python name for ROCm devices too
+        self.start = {k: ort.OrtValue.ortvalue_from_numpy(v, self.device, 0) for k, v in feeds.items()}
+        self.binding = self.bound(self.start)
+
+    def bound(self, inputs: dict[str, Any]) -> Any:
+        binding = self.session.io_binding()
+        for name, value in inputs.items():
+            binding.bind_ortvalue_input(name, value)
+        for output in self.session.get_outputs():
+            binding.bind_output(output.name, self.device, 0)
+        return binding
+
+    def __call__(self) -> None:
+        if self.loop:
+            self.decode(self.loop)
+        elif self.copies:
+            self.session.run(None, self.feeds)
+        else:
+            self.session.run_with_iobinding(self.binding)
+            self.binding.synchronize_outputs()
+
+    def decode(self, loop: Job) -> None:
+        """Feed outputs back as inputs, so that a key-value cache grows by a token each step."""
+        inputs, names = dict(self.start), [o.name for o in self.session.get_outputs()]
+        for _ in range(loop["steps"]):
+            binding = self.bound(inputs)
+            self.session.run_with_iobinding(binding)
+            binding.synchronize_outputs()
+            outputs = dict(zip(names, binding.get_outputs(), strict=True))
+            inputs |= {into: outputs[out] for out, into in loop["feed"].items()}
+
+
+class Several:
+    """One session per device, each with its part of the batch, run side by side."""
+
+    def __init__(self, parts: list[Run]) -> None:
+        self.parts = parts
+
+    def __call__(self) -> None:
+        threads = [threading.Thread(target=part) for part in self.parts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def time_case(job: Job, case: Job) -> Job:
+    """Create, first inference, warm-up until stable, then timed runs; seconds per inference."""
+    with Memory(job["session"]) as memory:
+        began = time.perf_counter()
+        sessions = [make_session(job["session"], case, part.get("device", {})) for part in case["parts"]]
+        create = time.perf_counter() - began
+        loop = case.get("loop")
+        runs = [Run(s, make_feeds(p["inputs"], 1), job, loop) for s, p in zip(sessions, case["parts"], strict=True)]
+        run = runs[0] if len(runs) == 1 else Several(runs)
+        first = timed(run)
+        warm = warmed_up(run, job["budget"])
+        samples = enough(run, job["budget"])
+    steps = loop["steps"] if loop else 1
+    return {
+        "seconds": median(samples) / steps, "create": create, "first": first / steps,
+        "runs": len(samples), "warm": warm, "host_bytes": memory.host, "device_bytes": memory.device,
+    }  # fmt: skip
+
+
+def timed(run: Any) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
+def warmed_up(run: Any, budget: Job) -> int:
+    """Run until the medians of the last two windows of five agree to 2 %, or the warm-up's time is spent."""
+    seen: list[float] = []
+    end = time.perf_counter() + budget["warm_seconds"]
+    while time.perf_counter() < end:
+        seen.append(timed(run))
+        if len(seen) >= 10 and abs(median(seen[-5:]) / median(seen[-10:-5]) - 1) < 0.02:
+            break
+    return len(seen)
+
+
+def enough(run: Any, budget: Job) -> list[float]:
+    samples = [timed(run) for _ in range(budget["least"])]
+    end = time.perf_counter() + budget["seconds"]
+    while time.perf_counter() < end and len(samples) < budget["most"]:
+        samples.append(timed(run))
+    return samples
+
+
+class Memory:
+    """Peak memory over a `with`: of this process above where it began, and of the device where it tells."""
+
+    def __init__(self, session: Job) -> None:
+        self.read_device = None if session["provider"] == CPU else device_reader()
+        self.host: int | None = None
+        self.device: int | None = None
+
+    def __enter__(self) -> Memory:
+        self.resident = status("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM: proc_pid_clear_refs(5)
+        if self.read_device:
+            self.idle, self.peak, self.done = self.read_device(), 0, threading.Event()
+            self.watcher = threading.Thread(target=self.watch, daemon=True)
+            self.watcher.start()
+        return self
+
+    def watch(self) -> None:
+        while self.read_device and not self.done.wait(0.005):
+            self.peak = max(self.peak, self.read_device())
+
+    def __exit__(self, *error: object) -> None:
+        self.host = max(0, status("VmHWM") - self.resident)
+        if self.read_device:
+            self.done.set()
+            self.watcher.join()
+            self.device = max(0, self.peak - self.idle)
+
+
+def status(field: str) -> int:
+    """A field of /proc/self/status in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
+
+
+def device_reader() -> Any:
+    """A function that tells the bytes used on the first GPU: amdgpu's sysfs, or NVIDIA's management library."""
+    for file in sorted(Path("/sys/class/drm").glob("card*/device/mem_info_vram_used")):
+        return lambda: int(file.read_text())
+    import ctypes
+
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return None
+    handle, memory = ctypes.c_void_p(), (ctypes.c_ulonglong * 3)()
+    if nvml.nvmlInit_v2() or nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(handle)):
+        return None
+
+    def used() -> int:
+        nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
+        return int(memory[2])
+
+    return used
+
+
+def outputs(job: Job, case: Job) -> Job:
+    """Run once and keep every output in `case["keep"]`, an .npz file, by name."""
+    session = make_session(job["session"], case, {})
+    feeds = make_feeds(case["parts"][0]["inputs"], 1)
+    names = [o.name for o in session.get_outputs()]
+    np.savez(case["keep"], **dict(zip(names, session.run(None, feeds), strict=True)))
+    return {"outputs": names}
+
+
+def compare(job: Job, case: Job) -> Job:
+    """The worst of each measure over the outputs, by stackbuild's own `measures.py` at `job["measures"]`."""
+    spec = importlib.util.spec_from_file_location("measures", job["measures"])
+    assert spec and spec.loader
+    measures = importlib.util.module_from_spec(spec)
+    sys.modules["measures"] = measures
+    spec.loader.exec_module(measures)
+    ours, theirs = np.load(case["ours"]), np.load(case["theirs"])
+    if set(ours.files) != set(theirs.files):
+        raise ValueError(f"outputs differ: {sorted(ours.files)} against {sorted(theirs.files)}")
+    found = [measures.errors(ours[name], theirs[name]) for name in ours.files]
+    worst: Job = {m: max(getattr(e, m) for e in found) for m in ("max_abs", "max_rel", "rms")}
+    return worst | {m: min(getattr(e, m) for e in found) for m in ("cosine", "snr_db")}
+
+
+def profile(job: Job, case: Job) -> Job:
+    """Seconds and nodes by operator and provider over three runs, from ONNX Runtime's own profile."""
+    with tempfile.TemporaryDirectory() as folder:
+        session = make_session(job["session"], case, {}, profile=str(Path(folder) / "profile"))
+        run = Run(session, make_feeds(case["parts"][0]["inputs"], 1), job, case.get("loop"))
+        for _ in range(4):
+            run()
+        events = json.loads(Path(session.end_profiling()).read_text())
+    nodes: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for event in events:
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+            who = (event["args"]["op_name"], event["args"]["provider"])
+            nodes.setdefault(who, {}).setdefault(event["name"], []).append(event["dur"] * 1e-6)
+    steps = (case.get("loop") or {"steps": 1})["steps"]
+    return {
+        "ops": [
+            {"op": op, "provider": provider, "nodes": len(by), "seconds": sum(median(t) for t in by.values()) * steps}
+            for (op, provider), by in nodes.items()
+        ]
+    }
+
+
+def quantise(job: Job, case: Job) -> Job:
+    """Dynamic int8 quantisation of the weights: case["model"] to case["keep"]."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(case["model"], case["keep"], weight_type=QuantType.QInt8)
+    return {"kept": case["keep"]}
+
+
+def optimise(job: Job, case: Job) -> Job:
+    """ONNX Runtime's transformer optimiser: case["model"] to case["keep"]; says which fusions it found."""
+    from onnxruntime.transformers import optimizer
+
+    made = optimizer.optimize_model(
+        case["model"],
+        case["type"],
+        num_heads=case["heads"],
+        hidden_size=case["hidden"],
+        opt_level=0,
+        only_onnxruntime=False,
+    )
+    made.save_model_to_file(case["keep"], use_external_data_format=False)
+    return {"kept": case["keep"], "fused": {k: int(v) for k, v in made.get_fused_operator_statistics().items() if v}}
+
+
+DO = {
+    "time": time_case, "outputs": outputs, "compare": compare, "profile": profile,
+    "quantise": quantise, "optimise": optimise,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main()
