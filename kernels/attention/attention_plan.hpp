@@ -1,0 +1,25 @@
+// What host code asks about an attention's shape. Shared by the CPU and the device launchers.
+#pragma once
+
+#include "attention/attention.hpp"
+
+namespace sbk::attention_detail {
+
+inline Status validate(const AttentionParams& p) {
+  if (p.batch < 0 || p.query_length < 0 || p.key_length < 0 || p.head_size < 0 || p.value_size < 0) {
+    return invalid("attention: a size is negative");
+  }
+  if (p.query_heads < 0 || p.key_heads <= 0 || p.query_heads % p.key_heads != 0) {
+    return invalid("attention: key_heads does not divide query_heads");
+  }
+  if ((p.mask_kind != MaskKind::none) != (p.mask != nullptr)) {
+    return invalid("attention: mask and mask_kind disagree");
+  }
+  return {};
+}
+
+inline bool is_empty(const AttentionParams& p) {
+  return p.batch == 0 || p.query_heads == 0 || p.query_length == 0 || p.value_size == 0;
+}
+
+}  // namespace sbk::attention_detail

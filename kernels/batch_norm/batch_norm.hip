@@ -1,0 +1,68 @@
+#include "batch_norm/batch_norm.hpp"
+
+#include "batch_norm/batch_norm_kernels.hpp"
+
+namespace sbk {
+
+size_t batch_norm_workspace_bytes(const BatchNormParams&) { return 0; }
+
+namespace {
+
+using namespace batch_norm_detail;
+
+template <class T, int N>
+Status enqueue_planes(const BatchNormParams& p, int64_t first, int64_t vectors, hipStream_t stream) {
+  if (vectors <= first) return {};
+  const int64_t blocks = ceil_div(vectors - first, kThreads * kVectorsPerThread);
+  const int64_t count = p.batch * p.channels * p.spatial;
+  const dim3 grid(static_cast<uint32_t>(blocks)), block(kThreads);
+  if (count < INT32_MAX) {
+    const Narrow index{FastDivisor(static_cast<uint32_t>(p.spatial)), FastDivisor(static_cast<uint32_t>(p.channels))};
+    batch_norm_planes<T, N><<<grid, block, 0, stream>>>(p, index, vectors, first);
+  } else {
+    batch_norm_planes<T, N><<<grid, block, 0, stream>>>(p, Wide{p.spatial, p.channels}, vectors, first);
+  }
+  return check_launch();
+}
+
+template <class T, int N>
+Status enqueue_rows(const BatchNormParams& p, hipStream_t stream) {
+  const int64_t rows = p.batch * p.spatial;
+  const int64_t channel_vectors = p.channels / N;
+  const int lanes = static_cast<int>(channel_vectors < kThreads ? channel_vectors : kThreads);
+  const int64_t rows_per_step = kThreads / lanes;
+  const int rows_per_block = static_cast<int>(rows_per_step * 16);
+  const dim3 grid(static_cast<uint32_t>(ceil_div(rows, rows_per_block)),
+                  static_cast<uint32_t>(ceil_div(channel_vectors, lanes)));
+  if (grid.y > 65535) return unsupported("batch_norm: too many channels");
+  batch_norm_rows<T, N><<<grid, dim3(kThreads), 0, stream>>>(p, rows, rows_per_block, lanes);
+  return check_launch();
+}
+
+template <class T>
+Status run(const BatchNormParams& p, hipStream_t stream) {
+  constexpr int N = lanes_of<T>();
+  const bool aligned = aligned_to(p.x, kVectorBytes) && aligned_to(p.y, kVectorBytes);
+  if (p.layout == Layout::channels_last && p.spatial > 1) {
+    return aligned && p.channels % N == 0 ? enqueue_rows<T, N>(p, stream) : enqueue_rows<T, 1>(p, stream);
+  }
+  const int64_t count = p.batch * p.channels * p.spatial;
+  int64_t done = 0;
+  if (aligned) {
+    SBK_TRY((enqueue_planes<T, N>(p, 0, count / N, stream)));
+    done = count / N * N;
+  }
+  return enqueue_planes<T, 1>(p, done, count, stream);
+}
+
+}  // namespace
+
+Status gpu::batch_norm(const BatchNormParams& p, const Launch& launch) {
+  if (p.batch < 0 || p.channels < 0 || p.spatial < 0) return invalid("batch_norm: a size is negative");
+  if (p.batch == 0 || p.channels == 0 || p.spatial == 0) return {};
+  if (!p.x || !p.y || !p.scale || !p.bias || !p.mean || !p.variance) return invalid("batch_norm: a tensor is null");
+  const auto stream = static_cast<hipStream_t>(launch.stream);
+  return p.dtype == DataType::float32 ? run<float>(p, stream) : run<__half>(p, stream);
+}
+
+}  // namespace sbk

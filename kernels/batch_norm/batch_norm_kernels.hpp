@@ -1,0 +1,107 @@
+// BatchNormalization (inference) on the device: one pass, 16 bytes a lane.
+#pragma once
+
+#include "batch_norm/batch_norm.hpp"
+#include "common/device.hpp"
+
+namespace sbk::batch_norm_detail {
+
+constexpr int kThreads = 256;
+constexpr int kVectorsPerThread = 4;
+
+// One channel's normalisation: (x - mean) * factor + bias. The mean is not folded into the bias: where it is large
+// beside the deviation, x * factor - mean * factor would cancel.
+struct Affine {
+  float mean, factor, bias;
+
+  __device__ float operator()(float x) const { return (x - mean) * factor + bias; }
+};
+
+__device__ inline Affine load_affine(const BatchNormParams& p, int64_t channel) {
+  const float variance = load_any(p.variance, p.stats_dtype, channel);
+  const float scale = load_any(p.scale, p.scale_dtype, channel);
+  return {load_any(p.mean, p.stats_dtype, channel), scale / sqrtf(variance + p.epsilon),
+          load_any(p.bias, p.scale_dtype, channel)};
+}
+
+// Index arithmetic of channels_first: planes of `spatial` elements, the channel of plane i is i % channels.
+struct Narrow {  // fewer than 2^31 elements: multiplications instead of divisions
+  FastDivisor spatial, channels;
+  __device__ void locate(int64_t element, uint32_t& channel, uint32_t& offset) const {
+    const auto e = static_cast<uint32_t>(element);
+    const uint32_t plane = spatial.divide(e);
+    offset = e - plane * spatial.divisor();
+    channel = plane - channels.divide(plane) * channels.divisor();
+  }
+};
+struct Wide {
+  int64_t spatial, channels;
+  __device__ void locate(int64_t element, uint32_t& channel, uint32_t& offset) const {
+    const int64_t plane = element / spatial;
+    offset = static_cast<uint32_t>(element - plane * spatial);
+    channel = static_cast<uint32_t>(plane % channels);
+  }
+};
+
+// channels_first. A vector may straddle planes (7 x 7 images): the channel's numbers are reloaded where it does.
+template <class T, int N, class Index>
+__global__ void __launch_bounds__(kThreads)
+batch_norm_planes(BatchNormParams p, Index index, int64_t vectors, int64_t first_vector) {
+  const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x);
+  auto* y = reinterpret_cast<Vec<T, N>*>(p.y);
+  const int64_t first =
+      first_vector + static_cast<int64_t>(blockIdx.x) * (kThreads * kVectorsPerThread) + threadIdx.x;
+  Vec<T, N> values[kVectorsPerThread];
+#pragma unroll
+  for (int i = 0; i < kVectorsPerThread; ++i) {
+    const int64_t at = first + i * kThreads;
+    if (at < vectors) values[i] = x[at];
+  }
+#pragma unroll
+  for (int i = 0; i < kVectorsPerThread; ++i) {
+    const int64_t at = first + i * kThreads;
+    if (at >= vectors) continue;
+    uint32_t channel, offset;
+    index.locate(at * N, channel, offset);
+    Affine affine = load_affine(p, channel);
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      if (j > 0 && ++offset == p.spatial) {
+        offset = 0;
+        channel = channel + 1 == p.channels ? 0 : channel + 1;
+        affine = load_affine(p, channel);
+      }
+      values[i].v[j] = from_float<T>(activate(p.activation, affine(to_float(values[i].v[j]))));
+    }
+    y[at] = values[i];
+  }
+}
+
+// channels_last. A thread keeps N channels' numbers in registers and walks down the rows (pixels).
+// Grid: x over row strips, y over channel strips. Block: `lanes` threads over channel vectors, the rest over rows.
+template <class T, int N>
+__global__ void __launch_bounds__(kThreads)
+batch_norm_rows(BatchNormParams p, int64_t rows, int rows_per_block, int lanes) {
+  const int64_t channel_vectors = p.channels / N;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int64_t cv = static_cast<int64_t>(blockIdx.y) * lanes + lane;
+  const int row_step = kThreads / lanes;
+  const int row_start = static_cast<int>(threadIdx.x) / lanes;
+  if (cv >= channel_vectors || row_start >= row_step) return;
+  Affine affine[N];
+#pragma unroll
+  for (int j = 0; j < N; ++j) affine[j] = load_affine(p, cv * N + j);
+  const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x);
+  auto* y = reinterpret_cast<Vec<T, N>*>(p.y);
+  const int64_t row0 = static_cast<int64_t>(blockIdx.x) * rows_per_block;
+  const int64_t end = row0 + rows_per_block < rows ? row0 + rows_per_block : rows;
+#pragma unroll 4
+  for (int64_t row = row0 + row_start; row < end; row += row_step) {
+    Vec<T, N> value = x[row * channel_vectors + cv];
+#pragma unroll
+    for (int j = 0; j < N; ++j) value.v[j] = from_float<T>(activate(p.activation, affine[j](to_float(value.v[j]))));
+    y[row * channel_vectors + cv] = value;
+  }
+}
+
+}  // namespace sbk::batch_norm_detail

@@ -1,0 +1,42 @@
+"""Shapes BatchNormalization is checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from batch_norm.reference import batch_norm
+from common.case import Case, normal
+
+SHAPES = [(1, 1, 1, 1), (2, 3), (5, 7), (2, 3, 5), (1, 8, 7, 7), (2, 16, 7, 7), (3, 5, 1, 1), (2, 4, 3, 5, 7),
+          (0, 3, 4, 4), (2, 3, 0, 4), (4, 64, 14, 14), (1, 257, 9, 9), (2, 1, 333)]
+BENCH = [(8, 64, 56, 56)]
+
+
+def make(rng: np.random.Generator, shape: tuple[int, ...], dtype: type, epsilon: float = 1e-5,
+         parameters: type | None = None) -> Case:
+    x = normal(rng, shape, dtype)
+    channels = shape[1]
+    kind = parameters or dtype
+    scale, bias = normal(rng, (channels,), kind), normal(rng, (channels,), kind)
+    mean, var = normal(rng, (channels,), kind), rng.uniform(0.25, 4, channels).astype(kind)
+    inputs = {"X": x, "scale": scale, "B": bias, "input_mean": mean, "input_var": var}
+    name = f"{'x'.join(map(str, shape))} eps={epsilon:g}" + (" float32 parameters" if kind != dtype else "")
+    expected = batch_norm(x, scale, bias, mean, var, epsilon)
+    return Case("BatchNormalization", name, inputs, {"epsilon": epsilon}, expected, opset=15)
+
+
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape in SHAPES:
+        yield make(rng, shape, dtype)
+    yield make(rng, (2, 6, 5, 5), dtype, 0.1)
+    if dtype is not np.float32:
+        yield make(rng, (2, 6, 5, 5), dtype, parameters=np.float32)
+    for _ in range(20):
+        yield make(rng, tuple(int(n) for n in rng.integers(1, 12, size=rng.integers(2, 6))), dtype)
+
+
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape in BENCH:
+        yield make(rng, shape, dtype)

@@ -1,0 +1,24 @@
+# The operators, in one place. Each folder has NAME.hpp, NAME.hip (launcher), NAME_cpu.cpp, reference.py and cases.py.
+set(SBK_OPERATORS leaky_relu batch_norm group_norm conv attention)
+
+set(SBK_DEVICE_SOURCES common/gpu_api.hip)
+set(SBK_CPU_SOURCES)
+foreach(op IN LISTS SBK_OPERATORS)
+  list(APPEND SBK_DEVICE_SOURCES ${op}/${op}.hip)
+  list(APPEND SBK_CPU_SOURCES ${op}/${op}_cpu.cpp)
+endforeach()
+foreach(extra IN LISTS SBK_EXTRA_DEVICE_SOURCES)
+  list(APPEND SBK_DEVICE_SOURCES ${extra})
+endforeach()
+
+# Flags of every shared library here: no executable stack, relocations read-only before main, nothing unresolved, stripped.
+function(sbk_harden target version_script)
+  target_link_options(${target} PRIVATE
+    -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--build-id=sha1 -Wl,--strip-all
+    "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${version_script}")
+  set_target_properties(${target} PROPERTIES
+    LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${version_script}"
+    INSTALL_RPATH "$ORIGIN"
+    INSTALL_RPATH_USE_LINK_PATH OFF)
+  install(TARGETS ${target} LIBRARY DESTINATION stackbuild_kernels)
+endfunction()

@@ -1,0 +1,129 @@
+// Small device-side pieces the operators share: conversions, 16-byte vectors, reductions over a wave or a block.
+#pragma once
+
+#include "common/platform.hpp"
+#include "common/types.hpp"
+
+namespace sbk {
+
+// Bytes one lane moves at best with one instruction on every target here (global_load_dwordx4, LDG.128).
+constexpr int kVectorBytes = 16;
+
+template <class T, int N>
+struct alignas(sizeof(T) * N) Vec {
+  T v[N];
+};
+
+template <class T>
+__host__ __device__ constexpr int lanes_of() {
+  return kVectorBytes / static_cast<int>(sizeof(T));
+}
+
+__device__ inline float to_float(float value) { return value; }
+__device__ inline float to_float(__half value) { return __half2float(value); }
+template <class T>
+__device__ T from_float(float value);
+template <>
+__device__ inline float from_float<float>(float value) { return value; }
+template <>
+__device__ inline __half from_float<__half>(float value) { return __float2half(value); }
+
+// Reads element `i` of a small parameter tensor whose type is known only at run time.
+__device__ inline float load_any(const void* data, DataType type, int64_t i) {
+  return type == DataType::float32 ? static_cast<const float*>(data)[i]
+                                   : __half2float(static_cast<const __half*>(data)[i]);
+}
+
+__device__ inline float activate(const ActivationParams& a, float x) {
+  switch (a.kind) {
+    case Activation::relu: return x < 0.0f ? 0.0f : x;
+    case Activation::leaky_relu: return x < 0.0f ? a.alpha * x : x;
+    case Activation::silu: return x / (1.0f + expf(-x));
+    case Activation::clip: return x < a.alpha ? a.alpha : (x > a.beta ? a.beta : x);
+    case Activation::none: break;
+  }
+  return x;
+}
+
+template <class T>
+__device__ inline T shuffle_xor(T value, int mask) {
+#if SBK_NVIDIA
+  return __shfl_xor_sync(0xffffffffu, value, mask);
+#else
+  return __shfl_xor(value, mask);
+#endif
+}
+
+template <class T>
+__device__ inline T shuffle(T value, int lane) {
+#if SBK_NVIDIA
+  return __shfl_sync(0xffffffffu, value, lane);
+#else
+  return __shfl(value, lane);
+#endif
+}
+
+#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
+__device__ inline int lane_id() { return static_cast<int>(threadIdx.x) % kWaveSize; }
+__device__ inline int wave_id() { return static_cast<int>(threadIdx.x) / kWaveSize; }
+
+// Every lane gets the sum over its wave.
+__device__ inline float wave_sum(float value) {
+#pragma unroll
+  for (int mask = kWaveSize / 2; mask > 0; mask /= 2) value += shuffle_xor(value, mask);
+  return value;
+}
+
+__device__ inline float wave_max(float value) {
+#pragma unroll
+  for (int mask = kWaveSize / 2; mask > 0; mask /= 2) value = fmaxf(value, shuffle_xor(value, mask));
+  return value;
+}
+
+// Every thread of a block (blockDim.x threads, one axis, a multiple of the wave) gets the sum over it. `scratch` is
+// shared memory of at least one float per wave; it may be used again after the next barrier.
+__device__ inline float block_sum(float value, float* scratch) {
+  const int waves = static_cast<int>(blockDim.x) / kWaveSize;
+  value = wave_sum(value);
+  __syncthreads();
+  if (lane_id() == 0) scratch[wave_id()] = value;
+  __syncthreads();
+  float sum = 0.0f;
+  for (int i = 0; i < waves; ++i) sum += scratch[i];
+  return sum;
+}
+#else  // the host pass parses kernels too; it never runs these
+__device__ int lane_id();
+__device__ int wave_id();
+__device__ float wave_sum(float value);
+__device__ float wave_max(float value);
+__device__ float block_sum(float value, float* scratch);
+#endif
+
+// Waves of a block of 1024 threads on the narrowest wave of any target (RDNA and CUDA).
+constexpr int kMaxWavesPerBlock = 1024 / 32;
+
+// Division by a number known at launch, without the division: Granlund & Montgomery, PLDI 1994. For n < 2^31.
+class FastDivisor {
+ public:
+  FastDivisor() = default;
+  explicit FastDivisor(uint32_t divisor) : divisor_(divisor) {
+    while ((uint64_t{1} << shift_) < divisor) ++shift_;
+    multiplier_ = static_cast<uint32_t>((((uint64_t{1} << shift_) - divisor) << 32) / divisor + 1);
+  }
+  __device__ uint32_t divide(uint32_t n) const { return (__umulhi(n, multiplier_) + n) >> shift_; }
+  __device__ uint32_t divisor() const { return divisor_; }
+
+ private:
+  uint32_t divisor_ = 1;
+  uint32_t multiplier_ = 1;
+  uint32_t shift_ = 0;
+};
+
+inline bool aligned_to(const void* pointer, size_t bytes) {
+  return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
+}
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace sbk

@@ -1,0 +1,53 @@
+/* What the HIP library exports: a C interface, so that the custom-op library can dlopen it and Python can call it
+ * through ctypes. Every function returns an sbk::Code (0 = ok); `what` (may be null) receives a message in static
+ * storage. Structures are those of the operators' headers, passed by pointer; both sides must be of one build:
+ * sbk_gpu_abi() tells the sizes. */
+#ifndef STACKBUILD_KERNELS_GPU_API_H
+#define STACKBUILD_KERNELS_GPU_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SBK_EXPORT __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sbk_abi {
+  uint32_t launch, leaky_relu, batch_norm, group_norm, conv, attention; /* sizeof each structure */
+} sbk_abi;
+
+SBK_EXPORT void sbk_gpu_abi(sbk_abi* abi);
+/* "amd" or "nvidia": HIP's platform this library was compiled for. */
+SBK_EXPORT const char* sbk_gpu_platform(void);
+
+SBK_EXPORT int32_t sbk_gpu_leaky_relu(const void* params, const void* launch, const char** what);
+SBK_EXPORT int32_t sbk_gpu_batch_norm(const void* params, const void* launch, const char** what);
+SBK_EXPORT int32_t sbk_gpu_group_norm(const void* params, const void* launch, const char** what);
+SBK_EXPORT int32_t sbk_gpu_conv(const void* params, const void* launch, const char** what);
+SBK_EXPORT int32_t sbk_gpu_attention(const void* params, const void* launch, const char** what);
+SBK_EXPORT size_t sbk_gpu_group_norm_workspace(const void* params);
+SBK_EXPORT size_t sbk_gpu_conv_workspace(const void* params);
+SBK_EXPORT size_t sbk_gpu_attention_workspace(const void* params);
+
+/* The runtime, for callers that have no HIP of their own. */
+SBK_EXPORT int32_t sbk_gpu_device_count(int32_t* count, const char** what);
+SBK_EXPORT int32_t sbk_gpu_device_name(int32_t device, char* name, size_t bytes, const char** what);
+SBK_EXPORT int32_t sbk_gpu_malloc(void** pointer, size_t bytes, const char** what);
+SBK_EXPORT int32_t sbk_gpu_free(void* pointer, const char** what);
+SBK_EXPORT int32_t sbk_gpu_copy(void* to, const void* from, size_t bytes, void* stream, const char** what);
+SBK_EXPORT int32_t sbk_gpu_fill(void* to, int32_t byte, size_t bytes, void* stream, const char** what);
+SBK_EXPORT int32_t sbk_gpu_stream_create(void** stream, const char** what);
+SBK_EXPORT int32_t sbk_gpu_stream_destroy(void* stream, const char** what);
+SBK_EXPORT int32_t sbk_gpu_stream_synchronize(void* stream, const char** what);
+SBK_EXPORT int32_t sbk_gpu_event_create(void** event, const char** what);
+SBK_EXPORT int32_t sbk_gpu_event_destroy(void* event, const char** what);
+SBK_EXPORT int32_t sbk_gpu_event_record(void* event, void* stream, const char** what);
+/* Waits for `stop`, then gives the milliseconds between the two. */
+SBK_EXPORT int32_t sbk_gpu_event_elapsed(void* start, void* stop, float* milliseconds, const char** what);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+#include "common/gpu_api.h"
+
+#include <cstring>
+
+#include "attention/attention.hpp"
+#include "batch_norm/batch_norm.hpp"
+#include "common/platform.hpp"
+#include "conv/conv.hpp"
+#include "group_norm/group_norm.hpp"
+#include "leaky_relu/leaky_relu.hpp"
+
+using namespace sbk;
+
+namespace {
+
+int32_t answer(const Status& status, const char** what) {
+  if (what != nullptr) *what = status.what;
+  return static_cast<int32_t>(status.code);
+}
+
+int32_t answer(hipError_t error, const char** what) { return answer(check(error), what); }
+
+template <class P>
+int32_t call(Status (*launcher)(const P&, const Launch&), const void* params, const void* launch, const char** what) {
+  if (params == nullptr || launch == nullptr) return answer(invalid("params or launch is null"), what);
+  return answer(launcher(*static_cast<const P*>(params), *static_cast<const Launch*>(launch)), what);
+}
+
+hipStream_t stream_of(void* stream) { return static_cast<hipStream_t>(stream); }
+hipEvent_t event_of(void* event) { return static_cast<hipEvent_t>(event); }
+
+}  // namespace
+
+extern "C" {
+
+void sbk_gpu_abi(sbk_abi* abi) {
+  *abi = {sizeof(Launch),          sizeof(LeakyReluParams), sizeof(BatchNormParams),
+          sizeof(GroupNormParams), sizeof(ConvParams),      sizeof(AttentionParams)};
+}
+
+const char* sbk_gpu_platform(void) { return SBK_AMD ? "amd" : "nvidia"; }
+
+int32_t sbk_gpu_leaky_relu(const void* p, const void* l, const char** what) { return call(gpu::leaky_relu, p, l, what); }
+int32_t sbk_gpu_batch_norm(const void* p, const void* l, const char** what) { return call(gpu::batch_norm, p, l, what); }
+int32_t sbk_gpu_group_norm(const void* p, const void* l, const char** what) { return call(gpu::group_norm, p, l, what); }
+int32_t sbk_gpu_conv(const void* p, const void* l, const char** what) { return call(gpu::conv, p, l, what); }
+int32_t sbk_gpu_attention(const void* p, const void* l, const char** what) { return call(gpu::attention, p, l, what); }
+
+size_t sbk_gpu_group_norm_workspace(const void* p) {
+  return group_norm_workspace_bytes(*static_cast<const GroupNormParams*>(p));
+}
+size_t sbk_gpu_conv_workspace(const void* p) { return conv_workspace_bytes(*static_cast<const ConvParams*>(p)); }
+size_t sbk_gpu_attention_workspace(const void* p) {
+  return attention_workspace_bytes(*static_cast<const AttentionParams*>(p));
+}
+
+int32_t sbk_gpu_device_count(int32_t* count, const char** what) {
+  int found = 0;
+  const hipError_t error = hipGetDeviceCount(&found);
+  *count = found;
+  return answer(error, what);
+}
+
+int32_t sbk_gpu_device_name(int32_t device, char* name, size_t bytes, const char** what) {
+  if (bytes == 0) return answer(invalid("no room for the name"), what);
+  hipDeviceProp_t properties;
+  const hipError_t error = hipGetDeviceProperties(&properties, device);
+  if (error != hipSuccess) return answer(error, what);
+#if SBK_AMD
+  const char* found = properties.gcnArchName;
+#else
+  const char* found = properties.name;
+#endif
+  std::strncpy(name, found, bytes - 1);
+  name[bytes - 1] = '\0';
+  return 0;
+}
+
+int32_t sbk_gpu_malloc(void** pointer, size_t bytes, const char** what) { return answer(hipMalloc(pointer, bytes), what); }
+int32_t sbk_gpu_free(void* pointer, const char** what) { return answer(hipFree(pointer), what); }
+int32_t sbk_gpu_copy(void* to, const void* from, size_t bytes, void* stream, const char** what) {
+  return answer(hipMemcpyAsync(to, from, bytes, hipMemcpyDefault, stream_of(stream)), what);
+}
+int32_t sbk_gpu_fill(void* to, int32_t byte, size_t bytes, void* stream, const char** what) {
+  return answer(hipMemsetAsync(to, byte, bytes, stream_of(stream)), what);
+}
+int32_t sbk_gpu_stream_create(void** stream, const char** what) {
+  hipStream_t made = nullptr;
+  const hipError_t error = hipStreamCreateWithFlags(&made, hipStreamNonBlocking);
+  *stream = made;
+  return answer(error, what);
+}
+int32_t sbk_gpu_stream_destroy(void* stream, const char** what) { return answer(hipStreamDestroy(stream_of(stream)), what); }
+int32_t sbk_gpu_stream_synchronize(void* stream, const char** what) {
+  return answer(hipStreamSynchronize(stream_of(stream)), what);
+}
+int32_t sbk_gpu_event_create(void** event, const char** what) {
+  hipEvent_t made = nullptr;
+  const hipError_t error = hipEventCreate(&made);
+  *event = made;
+  return answer(error, what);
+}
+int32_t sbk_gpu_event_destroy(void* event, const char** what) { return answer(hipEventDestroy(event_of(event)), what); }
+int32_t sbk_gpu_event_record(void* event, void* stream, const char** what) {
+  return answer(hipEventRecord(event_of(event), stream_of(stream)), what);
+}
+int32_t sbk_gpu_event_elapsed(void* start, void* stop, float* milliseconds, const char** what) {
+  const hipError_t error = hipEventSynchronize(event_of(stop));
+  if (error != hipSuccess) return answer(error, what);
+  return answer(hipEventElapsedTime(milliseconds, event_of(start), event_of(stop)), what);
+}
+
+}  // extern "C"

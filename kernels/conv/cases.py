@@ -1,0 +1,74 @@
+"""Shapes Conv is checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from common.case import Attribute, Case, normal
+from conv.reference import conv, same_pads
+
+# x shape, w shape, attributes
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [
+    ((1, 1, 1, 1), (1, 1, 1, 1), {}),
+    ((1, 3, 8, 8), (4, 3, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((2, 3, 15, 17), (8, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}),
+    ((2, 16, 9, 9), (32, 16, 1, 1), {}),
+    ((2, 16, 9, 9), (8, 16, 1, 1), {"strides": [2, 2]}),
+    ((2, 8, 10, 12), (8, 2, 3, 3), {"group": 4, "pads": [1, 1, 1, 1]}),
+    ((1, 6, 11, 13), (6, 1, 3, 3), {"group": 6, "pads": [1, 0, 2, 1]}),
+    ((1, 4, 14, 14), (5, 4, 3, 3), {"dilations": [2, 3], "pads": [2, 2, 2, 2]}),
+    ((1, 4, 14, 14), (5, 4, 4, 2), {"auto_pad": "SAME_UPPER", "strides": [2, 1]}),
+    ((1, 4, 13, 14), (5, 4, 4, 2), {"auto_pad": "SAME_LOWER", "strides": [2, 3]}),
+    ((1, 4, 7, 7), (5, 4, 3, 3), {"auto_pad": "VALID"}),
+    ((2, 5, 33), (7, 5, 5), {"pads": [2, 2], "strides": [2]}),
+    ((1, 3, 5, 6, 7), (4, 3, 3, 2, 3), {"pads": [1, 0, 1, 1, 1, 1], "strides": [1, 2, 1]}),
+    ((0, 3, 8, 8), (4, 3, 3, 3), {}),
+    ((2, 64, 13, 15), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((1, 20, 5, 5), (70, 20, 3, 3), {"pads": [1, 1, 1, 1]}),
+]
+BENCH: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [
+    ((1, 64, 56, 56), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}),
+]
+
+
+def make(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute],
+         dtype: type, bias: bool = True) -> Case:
+    x, w = normal(rng, shape, dtype), normal(rng, filters, dtype)
+    b = normal(rng, (filters[0],), dtype) if bias else None
+    axes = len(shape) - 2
+    strides, dilations = (list(attributes.get(k, [1] * axes)) for k in ("strides", "dilations"))  # type: ignore[arg-type]
+    pads = list(attributes.get("pads", [0] * 2 * axes))  # type: ignore[arg-type]
+    if str(attributes.get("auto_pad", "")).startswith("SAME"):
+        pads = same_pads(shape[2:], filters[2:], strides, dilations, attributes["auto_pad"] == "SAME_UPPER")
+    expected = conv(x, w, b, strides, dilations, pads, int(attributes.get("group", 1)))  # type: ignore[arg-type]
+    text = " ".join(f"{k}={v}".replace(" ", "") for k, v in attributes.items())
+    name = f"{'x'.join(map(str, shape))} by {'x'.join(map(str, filters))} {text}" + ("" if bias else " no bias")
+    return Case("Conv", name, {"X": x, "W": w, "B": b}, {"kernel_shape": list(filters[2:]), **attributes}, expected,
+                opset=11)
+
+
+def any_shape(rng: np.random.Generator, dtype: type) -> Case:
+    """A random 2-D convolution with at least one output value."""
+    group = int(rng.choice([1, 1, 2, 3]))
+    c, k = group * int(rng.integers(1, 9)), group * int(rng.integers(1, 9))
+    taps, strides, dilations = (rng.integers(1, hi, size=2) for hi in (5, 4, 3))
+    pads = rng.integers(0, 3, size=4)
+    size = [int((t - 1) * d + 1 + rng.integers(0, 12)) for t, d in zip(taps, dilations, strict=True)]
+    attributes: dict[str, Attribute] = {"group": group, "strides": [int(s) for s in strides],
+                                        "dilations": [int(d) for d in dilations], "pads": [int(p) for p in pads]}
+    filters = (k, c // group, int(taps[0]), int(taps[1]))
+    return make(rng, (int(rng.integers(1, 4)), c, *size), filters, attributes, dtype, bool(rng.integers(2)))
+
+
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape, filters, attributes in SHAPES:
+        yield make(rng, shape, filters, attributes, dtype)
+    for _ in range(30):
+        yield any_shape(rng, dtype)
+
+
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape, filters, attributes in BENCH:
+        yield make(rng, shape, filters, attributes, dtype)

@@ -1,0 +1,95 @@
+// Turns an operator class into the OrtCustomOp that ONNX Runtime wants. An operator class has:
+//   static constexpr const char* name; static constexpr Arity arity;
+//   explicit Op(const Attributes&); void compute(const Call&, Where) const;
+#pragma once
+
+#include <exception>
+#include <memory>
+
+#include "customop/run.hpp"
+
+namespace sbk::customop {
+
+constexpr const char* kDomain = "stackbuild.kernels";
+
+constexpr size_t kMaxInputs = 8;
+
+// Inputs from `required` on are optional. Bit i of `any_type` says that input i may have another element type than the
+// operator's own (float32 or float16).
+struct Arity {
+  size_t required;
+  size_t inputs;
+  uint32_t any_type;
+};
+
+template <class Op>
+struct Kernel {
+  Op op;
+  Where where;
+};
+
+template <class F>
+OrtStatus* guarded(F body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (const std::exception& error) {
+    return g_ort->CreateStatus(ORT_RUNTIME_EXCEPTION, error.what());
+  } catch (...) {
+    return g_ort->CreateStatus(ORT_RUNTIME_EXCEPTION, "unknown error in a stackbuild.kernels operator");
+  }
+}
+
+template <class Op>
+class CustomOp : public OrtCustomOp {
+ public:
+  // `provider` is null for ONNX Runtime's CPU provider.
+  CustomOp(ONNXTensorElementDataType type, const char* provider) : OrtCustomOp{}, type_(type), provider_(provider) {
+    version = kOrtApi;
+    GetName = [](const OrtCustomOp*) { return Op::name; };
+    GetExecutionProviderType = [](const OrtCustomOp* self) { return cast(self)->provider_; };
+    GetInputTypeCount = [](const OrtCustomOp*) { return Op::arity.inputs; };
+    GetInputType = [](const OrtCustomOp* self, size_t i) {
+      return (Op::arity.any_type >> i) & 1u ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : cast(self)->type_;
+    };
+    GetOutputTypeCount = [](const OrtCustomOp*) { return size_t{1}; };
+    GetOutputType = [](const OrtCustomOp* self, size_t) { return cast(self)->type_; };
+    GetInputCharacteristic = [](const OrtCustomOp*, size_t i) {
+      return i < Op::arity.required ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
+    };
+    GetOutputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
+    GetInputMemoryType = [](const OrtCustomOp*, size_t) { return OrtMemTypeDefault; };
+    GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
+    GetVariadicInputHomogeneity = [](const OrtCustomOp*) { return 1; };
+    GetVariadicOutputMinArity = [](const OrtCustomOp*) { return 1; };
+    GetVariadicOutputHomogeneity = [](const OrtCustomOp*) { return 1; };
+    GetStartVersion = [](const OrtCustomOp*) { return 1; };
+    GetEndVersion = [](const OrtCustomOp*) { return INT32_MAX; };
+    CreateKernelV2 = [](const OrtCustomOp* self, const OrtApi*, const OrtKernelInfo* info, void** kernel) {
+      return guarded([&] { *kernel = create(cast(self)->provider_, info); });
+    };
+    KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
+      return guarded([&] {
+        const auto* k = static_cast<const Kernel<Op>*>(kernel);
+        k->op.compute(Call(context), k->where);
+      });
+    };
+    KernelDestroy = [](void* kernel) { delete static_cast<Kernel<Op>*>(kernel); };
+  }
+
+ private:
+  static const CustomOp* cast(const OrtCustomOp* self) { return static_cast<const CustomOp*>(self); }
+
+  static Kernel<Op>* create(const char* provider, const OrtKernelInfo* info) {
+    Where where = Where::cpu;
+    if (provider != nullptr) where = Where::gpu;
+    else if (gpu_asked_for()) where = Where::gpu_with_copies;
+    if (where != Where::cpu) GpuLibrary::get();  // say now, not in the middle of a run, that there is no GPU
+    return new Kernel<Op>{Op(Attributes(info)), where};
+  }
+
+  ONNXTensorElementDataType type_;
+  const char* provider_;
+};
+
+}  // namespace sbk::customop

@@ -1,0 +1,87 @@
+// The operators of the domain. Names, inputs and attributes are those of ONNX's operators of the same name.
+#pragma once
+
+#include "attention/attention.hpp"
+#include "batch_norm/batch_norm.hpp"
+#include "common/types.hpp"
+#include "conv/conv.hpp"
+#include "customop/op.hpp"
+#include "group_norm/group_norm.hpp"
+#include "leaky_relu/leaky_relu.hpp"
+
+namespace sbk::customop {
+
+class LeakyReluOp {
+ public:
+  static constexpr const char* name = "LeakyRelu";
+  static constexpr Arity arity{1, 1, 0};
+  explicit LeakyReluOp(const Attributes& attributes);
+  void compute(const Call& call, Where where) const;
+
+ private:
+  float alpha_;
+};
+
+class BatchNormalizationOp {
+ public:
+  static constexpr const char* name = "BatchNormalization";
+  static constexpr Arity arity{5, 5, 0b11110};
+  explicit BatchNormalizationOp(const Attributes& attributes);
+  void compute(const Call& call, Where where) const;
+
+ private:
+  float epsilon_;
+};
+
+class GroupNormalizationOp {
+ public:
+  static constexpr const char* name = "GroupNormalization";
+  static constexpr Arity arity{3, 3, 0b110};
+  explicit GroupNormalizationOp(const Attributes& attributes);
+  void compute(const Call& call, Where where) const;
+
+ private:
+  int64_t groups_;
+  float epsilon_;
+  ActivationParams activation_;
+};
+
+class ConvOp {
+ public:
+  static constexpr const char* name = "Conv";
+  static constexpr Arity arity{2, 4, 0};
+  explicit ConvOp(const Attributes& attributes);
+  void compute(const Call& call, Where where) const;
+
+ private:
+  ConvParams geometry(const Tensor& x, const Tensor& w) const;
+
+  int64_t groups_;
+  std::string auto_pad_;
+  std::vector<int64_t> kernel_, strides_, dilations_, pads_;
+  ActivationParams activation_;
+};
+
+class AttentionOp {
+ public:
+  static constexpr const char* name = "Attention";
+  static constexpr Arity arity{3, 4, 0b1000};
+  explicit AttentionOp(const Attributes& attributes);
+  void compute(const Call& call, Where where) const;
+
+ private:
+  int64_t query_heads_, key_heads_;
+  float scale_, softcap_;
+  bool causal_;
+};
+
+// The attribute `activation` (none, relu, leaky_relu, silu) with `activation_alpha`.
+ActivationParams activation_of(const Attributes& attributes);
+
+// A launcher of the CPU behind the untyped pointer of Launchers.
+template <class P, Status (*Launcher)(const P&, const Launch&)>
+Status untyped(const void* params, const Launch& launch) {
+  return Launcher(*static_cast<const P*>(params), launch);
+}
+
+}  // namespace sbk::customop

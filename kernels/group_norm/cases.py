@@ -1,0 +1,49 @@
+"""Shapes GroupNormalization is checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from common.case import Case, normal
+from group_norm.reference import group_norm
+
+# (shape, groups)
+SHAPES = [((1, 1, 1, 1), 1), ((1, 4, 1, 1), 2), ((2, 6, 3, 3), 3), ((2, 6, 7, 7), 6), ((3, 8, 5), 2), ((1, 8, 3, 4, 5), 4),
+          ((0, 4, 3, 3), 2), ((2, 32, 14, 14), 32), ((1, 64, 33, 33), 8), ((1, 6, 131, 97), 1), ((2, 320, 8, 8), 32)]
+BENCH = [((8, 64, 56, 56), 32)]
+
+
+def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, per_group: bool = False,
+         offset: float = 0.0, silu: bool = False) -> Case:
+    x = (rng.standard_normal(shape) + offset).astype(dtype)
+    values = groups if per_group else shape[1]
+    scale, bias = normal(rng, (values,), dtype), normal(rng, (values,), dtype)
+    attributes: dict[str, int | float | str | list[int]] = {"num_groups": groups, "epsilon": 1e-5}
+    if silu:
+        attributes["activation"] = "silu"
+    # A value per group where groups == channels cannot be told from a value per channel, and means the same.
+    opset = 0 if silu else (18 if per_group else 21)
+    name = f"{'x'.join(map(str, shape))} groups={groups}" + (" opset 18" if per_group else "")
+    name += (f" around {offset:g}" if offset else "") + (" silu" if silu else "")
+    expected = group_norm(x, scale, bias, groups, float(np.float32(1e-5)), silu)
+    return Case("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, expected, opset=opset)
+
+
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape, groups in SHAPES:
+        yield make(rng, shape, groups, dtype)
+    yield make(rng, (2, 12, 9, 9), 3, dtype, per_group=True)
+    yield make(rng, (2, 12, 9, 9), 3, dtype, silu=True)
+    if dtype is np.float32:  # sums of squares would cancel here
+        yield make(rng, (1, 8, 40, 40), 2, dtype, offset=100.0)
+    for _ in range(20):
+        groups = int(rng.integers(1, 5))
+        shape = (int(rng.integers(1, 4)), groups * int(rng.integers(1, 5)))
+        yield make(rng, (*shape, *(int(n) for n in rng.integers(1, 9, size=rng.integers(1, 4)))), groups, dtype)
+
+
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape, groups in BENCH:
+        yield make(rng, shape, groups, dtype)

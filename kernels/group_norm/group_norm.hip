@@ -1,0 +1,90 @@
+#include "group_norm/group_norm.hpp"
+
+#include "group_norm/group_norm_kernels.hpp"
+
+namespace sbk {
+namespace {
+
+using namespace group_norm_detail;
+
+constexpr int kChunkVectors = 4;  // vectors a thread holds of a chunk
+
+int64_t group_count(const GroupNormParams& p) { return p.channels / p.groups * p.spatial; }
+
+// Values per vector: a whole 16 bytes, or one where the groups do not start on vectors.
+int vector_lanes(const GroupNormParams& p) {
+  const int lanes = kVectorBytes / static_cast<int>(size_of(p.dtype));
+  const bool aligned = aligned_to(p.x, kVectorBytes) && aligned_to(p.y, kVectorBytes);
+  return aligned && group_count(p) % lanes == 0 ? lanes : 1;
+}
+
+int64_t chunk_values(int lanes) { return static_cast<int64_t>(kChunkThreads) * kChunkVectors * lanes; }
+
+// Threads that cover `vectors` vectors, R each: whole waves of 64, the widest there is.
+uint32_t threads_for(int64_t vectors, int R) {
+  const int64_t threads = ceil_div(ceil_div(vectors, R), 64) * 64;
+  return static_cast<uint32_t>(threads < kMaxThreads ? threads : kMaxThreads);
+}
+
+template <class T, int N, int R>
+Status enqueue_held(const GroupNormParams& p, hipStream_t stream) {
+  const int64_t count = group_count(p);
+  const dim3 grid(static_cast<uint32_t>(p.batch * p.groups)), block(threads_for(count / N, R));
+  group_norm_held<T, N, R><<<grid, block, 0, stream>>>(p, FastDivisor(static_cast<uint32_t>(p.spatial)), count);
+  return check_launch();
+}
+
+template <class T, int N>
+Status enqueue_chunks(const GroupNormParams& p, const Launch& launch, hipStream_t stream) {
+  const int64_t count = group_count(p);
+  const int64_t chunks = ceil_div(count, chunk_values(N));
+  const int64_t blocks = chunks * p.batch * p.groups;
+  if (blocks > INT32_MAX) return unsupported("group_norm: more than 2^31 chunks");
+  if (launch.workspace_bytes < blocks * sizeof(Moments) || launch.workspace == nullptr) {
+    return {Code::workspace_too_small, "group_norm: workspace is smaller than group_norm_workspace_bytes"};
+  }
+  auto* partial = static_cast<Moments*>(launch.workspace);
+  const dim3 grid(static_cast<uint32_t>(blocks)), block(kChunkThreads);
+  const FastDivisor spatial(static_cast<uint32_t>(p.spatial));
+  const int n = static_cast<int>(chunks);
+  group_norm_partial<T, N, kChunkVectors><<<grid, block, 0, stream>>>(p, count, n, partial);
+  group_norm_apply<T, N, kChunkVectors><<<grid, block, 0, stream>>>(p, spatial, count, n, partial);
+  return check_launch();
+}
+
+template <class T, int N>
+Status run(const GroupNormParams& p, const Launch& launch) {
+  const auto stream = static_cast<hipStream_t>(launch.stream);
+  const int64_t vectors = group_count(p) / N;
+  if (vectors <= 256) return enqueue_held<T, N, 1>(p, stream);
+  if (vectors <= 1024) return enqueue_held<T, N, 2>(p, stream);
+  if (vectors <= kMaxThreads * 4) return enqueue_held<T, N, 4>(p, stream);
+  return enqueue_chunks<T, N>(p, launch, stream);
+}
+
+Status validate(const GroupNormParams& p) {
+  if (p.batch < 0 || p.channels < 0 || p.spatial < 0) return invalid("group_norm: a size is negative");
+  if (p.groups <= 0 || p.channels % p.groups != 0) return invalid("group_norm: groups does not divide channels");
+  if (p.layout == Layout::channels_last && p.spatial > 1) return unsupported("group_norm: channels_last");
+  if (group_count(p) >= INT32_MAX || p.batch * p.groups > INT32_MAX) return unsupported("group_norm: group too large");
+  return {};
+}
+
+}  // namespace
+
+// The pointers decide the vector width; where they are not known yet the larger need is answered.
+size_t group_norm_workspace_bytes(const GroupNormParams& p) {
+  if (!validate(p).ok()) return 0;
+  return static_cast<size_t>(ceil_div(group_count(p), chunk_values(1)) * p.batch * p.groups) * sizeof(Moments);
+}
+
+Status gpu::group_norm(const GroupNormParams& p, const Launch& launch) {
+  SBK_TRY(validate(p));
+  if (p.batch == 0 || p.channels == 0 || p.spatial == 0) return {};
+  if (!p.x || !p.y || !p.scale || !p.bias) return invalid("group_norm: a tensor is null");
+  const bool whole = vector_lanes(p) > 1;
+  if (p.dtype == DataType::float32) return whole ? run<float, 4>(p, launch) : run<float, 1>(p, launch);
+  return whole ? run<__half, 8>(p, launch) : run<__half, 1>(p, launch);
+}
+
+}  // namespace sbk

@@ -1,0 +1,150 @@
+// GroupNormalization on the device, channels_first: the values of a group are contiguous.
+// A group that fits in a block's registers is read once. A larger one is cut in chunks: each chunk's mean and sum of
+// squared deviations go to the workspace, and a second kernel merges them (Chan, Golub & LeVeque 1979) and normalises.
+#pragma once
+
+#include "common/device.hpp"
+#include "group_norm/group_norm.hpp"
+
+namespace sbk::group_norm_detail {
+
+constexpr int kMaxThreads = 1024;
+
+// Mean and sum of squared deviations of `count` values.
+struct Moments {
+  float mean, m2;
+};
+
+// R vectors of N values a thread, from `x[0 … count)`; entries past the end are left alone and not used.
+template <class T, int N, int R>
+struct Held {
+  Vec<T, N> values[R];
+
+  __device__ void load(const T* x, int64_t count) {
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      const int64_t at = (static_cast<int64_t>(i) * blockDim.x + threadIdx.x) * N;
+      if (at < count) values[i] = *reinterpret_cast<const Vec<T, N>*>(x + at);
+    }
+  }
+
+  // Two passes over registers, so nothing cancels.
+  __device__ Moments moments(int64_t count, float* scratch) const {
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      if ((static_cast<int64_t>(i) * blockDim.x + threadIdx.x) * N >= count) continue;
+#pragma unroll
+      for (int j = 0; j < N; ++j) sum += to_float(values[i].v[j]);
+    }
+    const float mean = block_sum(sum, scratch) / static_cast<float>(count);
+    float m2 = 0.0f;
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      if ((static_cast<int64_t>(i) * blockDim.x + threadIdx.x) * N >= count) continue;
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const float deviation = to_float(values[i].v[j]) - mean;
+        m2 += deviation * deviation;
+      }
+    }
+    return {mean, block_sum(m2, scratch)};
+  }
+
+  // Writes the normalised values; `offset` is the place of x[0] in its group, `group` the group within the image.
+  __device__ void store(const GroupNormParams& p, T* y, int64_t count, int64_t offset, int64_t group,
+                        FastDivisor spatial, float mean, float inverse) const {
+    const int64_t first_channel = p.per_group ? 0 : group * (p.channels / p.groups);
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      const int64_t at = (static_cast<int64_t>(i) * blockDim.x + threadIdx.x) * N;
+      if (at >= count) continue;
+      const auto place = static_cast<uint32_t>(offset + at);
+      uint32_t channel = spatial.divide(place);
+      uint32_t within = place - channel * spatial.divisor();
+      float factor = 0.0f, bias = 0.0f;
+      const auto reload = [&] {
+        const int64_t which = p.per_group ? group : first_channel + channel;
+        factor = load_any(p.scale, p.scale_dtype, which) * inverse;
+        bias = load_any(p.bias, p.scale_dtype, which);
+      };
+      reload();
+      Vec<T, N> out;
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        if (j > 0 && ++within == spatial.divisor()) {
+          within = 0;
+          ++channel;
+          reload();
+        }
+        out.v[j] = from_float<T>(activate(p.activation, (to_float(values[i].v[j]) - mean) * factor + bias));
+      }
+      *reinterpret_cast<Vec<T, N>*>(y + at) = out;
+    }
+  }
+};
+
+// One block per group.
+template <class T, int N, int R>
+__global__ void __launch_bounds__(kMaxThreads)
+group_norm_held(GroupNormParams p, FastDivisor spatial, int64_t count) {
+  __shared__ float scratch[kMaxWavesPerBlock];
+  const int64_t start = static_cast<int64_t>(blockIdx.x) * count;
+  Held<T, N, R> held;
+  held.load(static_cast<const T*>(p.x) + start, count);
+  const Moments moments = held.moments(count, scratch);
+  const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
+  held.store(p, static_cast<T*>(p.y) + start, count, 0, blockIdx.x % p.groups, spatial, moments.mean, inverse);
+}
+
+constexpr int kChunkThreads = 512;
+
+// Grid: chunks × (batch * groups), flattened. `partial` has one Moments per block.
+template <class T, int N, int R>
+__global__ void __launch_bounds__(kChunkThreads)
+group_norm_partial(GroupNormParams p, int64_t count, int chunks, Moments* partial) {
+  __shared__ float scratch[kMaxWavesPerBlock];
+  constexpr int64_t chunk = static_cast<int64_t>(kChunkThreads) * R * N;
+  const int64_t offset = (blockIdx.x % chunks) * chunk;
+  const int64_t length = count - offset < chunk ? count - offset : chunk;
+  Held<T, N, R> held;
+  held.load(static_cast<const T*>(p.x) + (blockIdx.x / chunks) * count + offset, length);
+  const Moments moments = held.moments(length, scratch);
+  if (threadIdx.x == 0) partial[blockIdx.x] = moments;
+}
+
+// Merges the moments of `parts` chunks of `chunk` values (the last one shorter) into the whole group's.
+__device__ inline Moments merge(const Moments* parts, int chunks, int64_t chunk, int64_t count, float* scratch) {
+  const auto length = [&](int i) {
+    return static_cast<float>(i + 1 < chunks ? chunk : count - static_cast<int64_t>(chunks - 1) * chunk);
+  };
+  float sum = 0.0f;
+  for (int i = static_cast<int>(threadIdx.x); i < chunks; i += static_cast<int>(blockDim.x)) {
+    sum += parts[i].mean * (length(i) / static_cast<float>(count));
+  }
+  const float mean = block_sum(sum, scratch);
+  float m2 = 0.0f;
+  for (int i = static_cast<int>(threadIdx.x); i < chunks; i += static_cast<int>(blockDim.x)) {
+    const float deviation = parts[i].mean - mean;
+    m2 += parts[i].m2 + deviation * deviation * length(i);
+  }
+  return {mean, block_sum(m2, scratch)};
+}
+
+template <class T, int N, int R>
+__global__ void __launch_bounds__(kChunkThreads)
+group_norm_apply(GroupNormParams p, FastDivisor spatial, int64_t count, int chunks, const Moments* partial) {
+  __shared__ float scratch[kMaxWavesPerBlock];
+  constexpr int64_t chunk = static_cast<int64_t>(kChunkThreads) * R * N;
+  const int64_t group = blockIdx.x / chunks;
+  const int64_t offset = (blockIdx.x % chunks) * chunk;
+  const int64_t length = count - offset < chunk ? count - offset : chunk;
+  const int64_t start = group * count + offset;
+  Held<T, N, R> held;
+  held.load(static_cast<const T*>(p.x) + start, length);
+  const Moments moments = merge(partial + group * chunks, chunks, chunk, count, scratch);
+  const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
+  held.store(p, static_cast<T*>(p.y) + start, length, offset, group % p.groups, spatial, moments.mean, inverse);
+}
+
+}  // namespace sbk::group_norm_detail

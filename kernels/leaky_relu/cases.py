@@ -1,0 +1,34 @@
+"""Shapes LeakyRelu is checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from common.case import Case, normal
+from leaky_relu.reference import leaky_relu
+
+SHAPES = [(), (1,), (7,), (8,), (0, 5), (1, 1, 1, 1), (2, 3, 5, 7), (3, 17, 31), (1025,), (4, 64, 33, 31), (70001,)]
+BENCH = [(8, 64, 112, 112)]
+
+
+def make(rng: np.random.Generator, shape: tuple[int, ...], dtype: type, alpha: float) -> Case:
+    x = normal(rng, shape, dtype)
+    name = f"{'x'.join(map(str, shape)) or 'scalar'} alpha={alpha:g}"
+    return Case("LeakyRelu", name, {"X": x}, {"alpha": alpha}, leaky_relu(x, alpha), opset=16)
+
+
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape in SHAPES:
+        yield make(rng, shape, dtype, 0.01)
+    for alpha in (0.0, 1.0, -0.5, 2.0):
+        yield make(rng, (3, 5, 7, 9), dtype, alpha)
+    for _ in range(20):
+        shape = tuple(int(n) for n in rng.integers(1, 12, size=rng.integers(1, 6)))
+        yield make(rng, shape, dtype, float(rng.uniform(-1, 1)))
+
+
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape in BENCH:
+        yield make(rng, shape, dtype, 0.01)

@@ -1,0 +1,48 @@
+#include "leaky_relu/leaky_relu.hpp"
+
+#include "leaky_relu/leaky_relu_kernels.hpp"
+
+namespace sbk {
+
+size_t leaky_relu_workspace_bytes(const LeakyReluParams&) { return 0; }
+
+namespace {
+
+using namespace leaky_relu_detail;
+
+template <class T, int N>
+Status enqueue(const T* x, T* y, int64_t count, float alpha, hipStream_t stream) {
+  const int64_t vectors = count / N;
+  if (vectors == 0) return {};
+  const int64_t blocks = ceil_div(vectors, kThreads * kVectorsPerThread);
+  if (blocks > INT32_MAX) return unsupported("leaky_relu: more than 2^31 blocks of elements");
+  leaky_relu_vectors<T, N><<<dim3(static_cast<uint32_t>(blocks)), dim3(kThreads), 0, stream>>>(
+      reinterpret_cast<const Vec<T, N>*>(x), reinterpret_cast<Vec<T, N>*>(y), vectors, alpha);
+  return check_launch();
+}
+
+// Whole vectors first, then the elements left over (fewer than one vector, or all where a pointer is not aligned).
+template <class T>
+Status run(const LeakyReluParams& p, hipStream_t stream) {
+  constexpr int N = lanes_of<T>();
+  const T* x = static_cast<const T*>(p.x);
+  T* y = static_cast<T*>(p.y);
+  int64_t done = 0;
+  if (aligned_to(x, kVectorBytes) && aligned_to(y, kVectorBytes)) {
+    SBK_TRY((enqueue<T, N>(x, y, p.count, p.alpha, stream)));
+    done = p.count / N * N;
+  }
+  return enqueue<T, 1>(x + done, y + done, p.count - done, p.alpha, stream);
+}
+
+}  // namespace
+
+Status gpu::leaky_relu(const LeakyReluParams& p, const Launch& launch) {
+  if (p.count < 0) return invalid("leaky_relu: count is negative");
+  if (p.count == 0) return {};
+  if (p.x == nullptr || p.y == nullptr) return invalid("leaky_relu: x or y is null");
+  const auto stream = static_cast<hipStream_t>(launch.stream);
+  return p.dtype == DataType::float32 ? run<float>(p, stream) : run<__half>(p, stream);
+}
+
+}  // namespace sbk
