@@ -1,0 +1,12 @@
+"""Facts and rules of wheels, shared libraries and code objects: no GPU, no ROCm and no recipe needed.
+
+facts = inspect(path)                        # readers: bytes → Facts
+findings = judge(facts, expectations)        # rules: Facts → Findings
+"""
+
+from __future__ import annotations
+
+from stackbuild.inspect.facts import Facts
+from stackbuild.inspect.reading import inspect
+
+__all__ = ["Facts", "inspect"]

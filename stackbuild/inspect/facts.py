@@ -1,0 +1,246 @@
+"""What inspect knows about a file: frozen values, complete when made, that rules judge and faces draw.
+
+Readers make them from bytes; nothing here reads anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Kind(StrEnum):
+    WHEEL = "wheel"
+    FOLDER = "folder"
+    FILE = "file"
+
+
+class Trouble(StrEnum):
+    """Why something could not be read: it breaks its format, it exceeds a bound, or nothing here reads it."""
+
+    MALFORMED = "malformed"
+    LIMIT = "limit"
+    UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    subject: str
+    trouble: Trouble
+    what: str
+
+
+class Kernel(NamedTuple):
+    """One kernel as its code object's metadata describes it. Registers are counts per lane, sizes are bytes."""
+
+    name: str
+    vgprs: int
+    sgprs: int
+    agprs: int
+    vgpr_spills: int
+    sgpr_spills: int
+    lds: int
+    scratch: int
+    wave: int
+    workgroup: int
+    kernarg: int
+
+    @property
+    def empty(self) -> bool:
+        """No vector register: a kernel that moves no data (a trampoline compiled for another target, for one)."""
+        return self.vgprs == 0 and self.agprs == 0
+
+
+@dataclass(frozen=True, slots=True)
+class CodeObject:
+    """One AMDGPU ELF. `claimed` is the target ID it is filed under, `target` the one its own header says.
+
+    `version` is the code-object version (3 to 6), `metadata` the (major, minor) of its metadata.
+    """
+
+    claimed: str
+    target: str
+    version: int
+    metadata: tuple[int, int]
+    size: int
+    kernels: tuple[Kernel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One code-object bundle. `compression` is none, zlib or zstd; `format` 0 is plain, 1 to 3 the CCOB version.
+
+    `size` is what it takes in the file, `inflated` what it holds; `hash_ok` is None for plain bundles.
+    """
+
+    offset: int
+    size: int
+    inflated: int
+    compression: str
+    format: int
+    hash_ok: bool | None
+    entries: tuple[str, ...]
+    objects: tuple[CodeObject, ...]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCode:
+    """The device code of one file or section. `size` is the section's or file's length in bytes."""
+
+    path: str
+    section: str
+    size: int
+    bundles: tuple[Bundle, ...]
+
+    @property
+    def objects(self) -> tuple[CodeObject, ...]:
+        return tuple(o for b in self.bundles for o in b.objects)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """One host ELF: what the dynamic loader will look at.
+
+    `versions` maps a needed soname to the symbol versions asked of it; `undefined` and `exports` are dynamic symbols;
+    `isa` is the x86-64 level the file says it needs (GNU property note; 0 when it says none).
+    `exec_stack` is None without a PT_GNU_STACK header (the loader then assumes an executable stack).
+    """
+
+    path: str
+    size: int
+    machine: int
+    soname: str
+    needed: tuple[str, ...]
+    rpath: tuple[str, ...]
+    runpath: tuple[str, ...]
+    exec_stack: bool | None
+    versions: tuple[tuple[str, tuple[str, ...]], ...]
+    exports: tuple[str, ...]
+    undefined: tuple[str, ...]
+    isa: int
+    symtab_bytes: int
+    debug_bytes: int
+    sections: tuple[tuple[str, int], ...]
+
+    @property
+    def is_extension(self) -> bool:
+        """A Python extension module: found by its path, so it needs no soname."""
+        return any(name.startswith("PyInit_") for name in self.exports)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of a wheel or folder. `sha256` is '' where nothing needed it (no hash was declared)."""
+
+    path: str
+    size: int
+    packed: int
+    crc32: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    path: str
+    hash: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """What a wheel says of itself: file name, METADATA, WHEEL and RECORD, as written."""
+
+    filename: str
+    name: str
+    version: str
+    filename_tags: tuple[str, ...]
+    wheel_tags: tuple[str, ...]
+    metadata_name: str
+    metadata_version: str
+    requires_python: str
+    requires: tuple[str, ...]
+    licence_files: tuple[str, ...]
+    description_type: str
+    has_description: bool
+    record: tuple[RecordRow, ...]
+    has_record: bool
+    top_level: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The manylinux policy a set of libraries satisfies by its versioned symbols.
+
+    `deciding` is (library, symbol version) that rules out the next older policy; `external` are the sonames outside
+    every policy's list, which the user's machine must supply; `too_new` are (tag, library, symbol version) that a tag the
+    wheel claims does not promise.
+    """
+
+    name: str
+    deciding: tuple[str, str] | None
+    too_new: tuple[tuple[str, str, str], ...]
+    external: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextHit:
+    """Text of one kind in one file: `kind` is home-path, secret or build-info; `count` of them, with some `samples`."""
+
+    path: str
+    kind: str
+    count: int
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A file that belongs to GPU code but holds none itself or none that is read: `kind` says what it is."""
+
+    path: str
+    kind: str
+    target: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A module that importing this package asks for, unconditionally, and that the wheel does not carry."""
+
+    path: str
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """An execution provider or custom-op library found: `form` is bridge, plugin or custom-ops."""
+
+    name: str
+    form: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything read from one path. `size` and `sha256` are of the file itself ('' for a folder)."""
+
+    path: str
+    kind: Kind
+    size: int
+    sha256: str
+    wheel: Wheel | None
+    members: tuple[Member, ...]
+    libraries: tuple[Library, ...]
+    device: tuple[DeviceCode, ...]
+    policy: Policy | None
+    providers: tuple[Provider, ...]
+    extras: tuple[Extra, ...]
+    texts: tuple[TextHit, ...]
+    imports: tuple[Import, ...]
+    problems: tuple[Problem, ...]
+    packaging: tuple[Problem, ...]
+
+    @property
+    def subject(self) -> str:
+        return self.path.rsplit("/", 1)[-1]

@@ -1,0 +1,50 @@
+"""How much of a file inspect is willing to believe: every bound of the readers on one page.
+
+A file that exceeds one is reported (`SB-READ-LIMIT`), never followed. All sizes in bytes.
+"""
+
+from __future__ import annotations
+
+MIB = 1 << 20
+
+#: Chunk that streams are read, inflated and hashed in: small enough to stay in a core's cache between those.
+CHUNK = 256 << 10
+#: Decompressed bytes between two restart points of a deflated member (each keeps a 32 KiB window).
+CHECKPOINT = 8 * MIB
+#: Bytes of host code kept in memory for one member; beyond it they are inflated again when asked for.
+KEEP = 96 * MIB
+
+#: Members of one archive, and files of one folder.
+MEMBERS = 100_000
+#: Sum of the uncompressed sizes of one archive: some ten times the largest ROCm wheel in the field.
+ARCHIVE = 64 << 30
+#: Bytes of METADATA, WHEEL, RECORD and Python sources that are parsed as text.
+TEXT = 32 * MIB
+
+#: ELF tables of host libraries.
+SECTIONS = 4_096
+SYMBOLS = 2_000_000
+DYNAMIC_TAGS = 4_096
+VERSION_NEEDS = 4_096
+#: A string or symbol table that is read whole.
+TABLE = 64 * MIB
+
+#: Code-object bundles: entries of one, bytes of one entry's ID, bundles of one section.
+BUNDLE_ENTRIES = 1_024
+ENTRY_ID = 1_024
+BUNDLES = 100_000
+#: What a compressed bundle may inflate to: this much for free, then this ratio (8 to 10 is met; padding can raise it).
+INFLATED = 2 << 30
+INFLATED_FREE = 64 * MIB
+RATIO = 256
+#: Compressed payload is asked for in pieces of this size.
+PIECE = 256 << 10
+#: Largest zstd window: compressors are told 128 MiB at most.
+WINDOW = 128 * MIB
+
+#: Metadata of one code object; kernels and arguments in it.
+NOTE = 64 * MIB
+KERNELS = 131_072
+MAP_KEYS = 256
+#: Program headers of one code object.
+PROGRAM_HEADERS = 64

@@ -1,0 +1,164 @@
+"""Code-object bundles, plain and compressed, and the sections and files that hold several of them.
+
+Layout from LLVM's ClangOffloadBundler: `__CLANG_OFFLOAD_BUNDLE__`, u64 count, and for each entry u64 offset (from the
+bundle's start), u64 size, u64 length of its ID, the ID. Bundles of one section start on 4 KiB boundaries with zeros between.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Generator
+from dataclasses import replace
+
+from stackbuild.inspect import limits
+from stackbuild.inspect.facts import Bundle, CodeObject
+from stackbuild.inspect.readers import ccob
+from stackbuild.inspect.readers.codeobject import code_object
+from stackbuild.inspect.readers.pull import Behind, Broken, Feed, Pull, TooMuch
+
+MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
+ALIGN = 4096
+_FIRST = 4096
+Names = dict[bytes, str]
+
+
+def is_start(head: bytes) -> bool:
+    """Whether a bundle of either kind starts with these bytes (24 at least)."""
+    return head.startswith((MAGIC, ccob.MAGIC))
+
+
+def may_start(head: bytes) -> bool:
+    """The same for bytes that may be cut short: whether nothing speaks against it yet."""
+    if len(head) >= len(MAGIC):
+        return is_start(head)
+    return bool(head) and (MAGIC.startswith(head) or ccob.MAGIC.startswith(head[:4]))
+
+
+def bundle(at: int, room: int, names: Names) -> Pull[Bundle]:
+    """Read the bundle at offset `at`, which has `room` bytes at most. Raises Broken."""
+    head = yield at, min(room, ccob.LONGEST)
+    if head.startswith(MAGIC):
+        return (yield from plain(at, room, names))
+    if head.startswith(ccob.MAGIC):
+        return (yield from compressed(at, room, head, names))
+    raise Broken(f"no code-object bundle at offset {at}")
+
+
+def plain(at: int, room: int, names: Names) -> Pull[Bundle]:
+    """Read a plain bundle: its table, then each code object's header and metadata."""
+    table = yield from _table(at, room)
+    objects: list[CodeObject] = []
+    problems: list[str] = []
+    end = 0
+    for offset, size, name in sorted(table):
+        end = max(end, offset + size)
+        if offset + size > room:
+            raise Broken(f"entry {name} ends at {offset + size} of a bundle with {room} bytes")
+        if size and not name.startswith("host-"):
+            try:
+                objects.append((yield from code_object(at + offset, size, target_of(name), names)))
+            except Broken as broken:
+                problems.append(str(broken))
+    entries = tuple(name for _, _, name in table)
+    return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems))
+
+
+def _table(at: int, room: int) -> Generator[tuple[int, int], bytes, list[tuple[int, int, str]]]:
+    head = yield at, min(room, _FIRST)
+    if len(head) < 32 or head[:24] != MAGIC:
+        raise Broken("bundle ends inside its header")
+    (count,) = struct.unpack_from("<Q", head, 24)
+    if count > limits.BUNDLE_ENTRIES:
+        raise TooMuch(f"bundle claims {count} entries; at most {limits.BUNDLE_ENTRIES} are read")
+    longest = 32 + count * (24 + limits.ENTRY_ID)
+    if count * 256 > _FIRST:  # a table that may not fit the first page
+        head = yield at, min(room, longest)
+    rows: list[tuple[int, int, str]] = []
+    where = 32
+    for _ in range(count):
+        if where + 24 > len(head):
+            raise Broken("bundle ends inside its table of entries")
+        offset, size, length = struct.unpack_from("<QQQ", head, where)
+        if length > limits.ENTRY_ID or where + 24 + length > len(head):
+            raise Broken(f"bundle entry claims an ID of {length} bytes")
+        rows.append((offset, size, head[where + 24 : where + 24 + length].decode("ascii", "replace")))
+        where += 24 + length
+    return rows
+
+
+def target_of(entry: str) -> str:
+    """The target ID of an entry ID `kind-arch-vendor-os-env[-target]`: five parts precede it, one may be empty."""
+    parts = entry.split("-", 5)
+    return parts[5].lstrip("-") if len(parts) == 6 else ""
+
+
+def compressed(at: int, room: int, head: bytes, names: Names) -> Pull[Bundle]:
+    """Read a compressed bundle as it inflates, bounded by its header's total (version 1: by the end of its stream)."""
+    said = ccob.header(head)
+    total = said.total if said.total is not None else room
+    if total > room:
+        raise Broken(f"compressed bundle claims {total} bytes, {room} are left")
+    ccob.check_size(said, total - said.header)
+    inflater = ccob.Inflater(said)
+    feed = Feed(plain(0, said.inflated, names))
+    out, where = 0, said.header
+    while where < total and not inflater.ended:
+        piece = yield at + where, min(limits.PIECE, total - where)
+        if not piece:
+            break
+        where += len(piece)
+        for chunk in inflater.push(piece):
+            _pass_on(feed, out, chunk)
+            out += len(chunk)
+    agrees = inflater.finish()
+    feed.finish(out)
+    problems = feed.result.problems + (() if agrees else ("the hash in the header is not that of the content",))
+    size = total if said.total is not None else where - inflater.spare
+    return replace(feed.result, offset=at, size=size, inflated=said.inflated, compression=said.method,
+                   format=said.version, hash_ok=agrees, problems=problems)  # fmt: skip
+
+
+def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
+    try:
+        if not feed.done:
+            feed.push(at, chunk)
+    except Behind:
+        raise Broken("the entries of a compressed bundle overlap") from None
+
+
+Walk = tuple[list[Bundle], list[str]]
+
+
+def bundles(at: int, size: int, names: Names, foreseen: Callable[[int], Bundle | None]) -> Pull[Walk]:
+    """All bundles between `at` and `at + size`, and what stopped the walk, if anything did.
+
+    Each bundle ends where it says; the next starts at the next 4 KiB boundary that is not zero (or at once: a linker may
+    pack them closer). `foreseen(offset)` gives a bundle that was already read while streaming.
+    """
+    made: list[Bundle] = []
+    end = at + size
+    while at < end:
+        found = foreseen(at)
+        if found is None and not is_start((yield at, min(end - at, len(MAGIC)))):
+            step = yield from _padding(at, end)
+            if step is None:
+                return made, [f"{end - at} bytes at offset {at} are neither a code-object bundle nor padding"]
+            at = step
+            continue
+        if len(made) >= limits.BUNDLES:
+            return made, [f"more than {limits.BUNDLES} bundles; the rest is not read"]
+        try:
+            if found is None or found.size > end - at:
+                found = yield from bundle(at, end - at, names)
+        except Broken as broken:
+            return made, [f"bundle at offset {at}: {broken}; the rest of the section is not read"]
+        made.append(found)
+        at += max(found.size, 1)
+    return made, []
+
+
+def _padding(at: int, end: int) -> Generator[tuple[int, int], bytes, int | None]:
+    """The end of the zeros at `at`, looked for up to the next boundary; None where there are none."""
+    chunk = yield at, min(end, (at // ALIGN + 1) * ALIGN) - at
+    zeros = len(chunk) - len(chunk.lstrip(b"\0"))
+    return at + zeros if zeros else None

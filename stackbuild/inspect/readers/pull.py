@@ -1,0 +1,81 @@
+"""Parsers that ask for the bytes they want, so that one parser serves files and streams alike.
+
+A parser is a generator: it yields `(offset, size)` and is sent the bytes there (fewer at the end of the data).
+`read_all` answers from something that can be read anywhere; a `Feed` answers from chunks that pass by once, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+Ask = tuple[int, int]
+Pull = Generator[Ask, bytes, T]
+
+
+class Broken(Exception):
+    """The bytes break their format; the text says how, for a reader who has the file but not the parser."""
+
+
+class TooMuch(Broken):
+    """The bytes may be well formed but exceed a bound of `limits`."""
+
+
+class Behind(Exception):
+    """A parser on a stream asked for bytes that have gone by."""
+
+
+def read_all(parser: Pull[T], read: Callable[[int, int], bytes]) -> T:
+    """Run a parser over `read(offset, size)` and return what it made. Broken passes through."""
+    try:
+        ask = next(parser)
+        while True:
+            ask = parser.send(read(*ask))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+class Feed(Generic[T]):
+    """A parser on a stream: push the chunks in order; `done` says it has made its `result`."""
+
+    def __init__(self, parser: Pull[T]) -> None:
+        self._parser = parser
+        self._held = bytearray()
+        self._held_at = 0
+        self.done = False
+        self.result: T
+        self._step(lambda: next(parser))
+
+    def push(self, at: int, chunk: bytes | memoryview) -> None:
+        """Give the bytes at offset `at`, which follow the last ones given. Raises Broken, or Behind if asked to go back."""
+        if self._held:
+            self._held += chunk
+            view, base = memoryview(self._held), self._held_at
+        else:
+            view, base = memoryview(chunk), at
+        end = base + len(view)
+        while not self.done and self._ask[0] + self._ask[1] <= end:
+            self._answer(view, base)
+        rest = b"" if self.done else bytes(view[max(0, self._ask[0] - base) :])
+        view.release()
+        self._held, self._held_at = bytearray(rest), end - len(rest)
+
+    def finish(self, end: int) -> None:
+        """Say that the data ended: what is asked beyond it is answered short."""
+        while not self.done:
+            self._answer(memoryview(self._held), self._held_at if self._held else end)
+
+    def _answer(self, view: memoryview, base: int) -> None:
+        offset, size = self._ask
+        if offset < base and size:
+            raise Behind
+        data = bytes(view[offset - base : offset - base + size])
+        self._step(lambda: self._parser.send(data))
+
+    def _step(self, advance: Callable[[], Ask]) -> None:
+        try:
+            self._ask = advance()
+        except StopIteration as stop:
+            self.result, self.done = stop.value, True

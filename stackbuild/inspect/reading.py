@@ -1,0 +1,159 @@
+"""From a path to Facts: open what is there, pass over each file once, and put together what the readers found."""
+
+from __future__ import annotations
+
+import gc
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stackbuild.digest import of_file
+from stackbuild.errors import UsageError
+from stackbuild.inspect import limits
+from stackbuild.inspect.facts import Facts, Import, Kind, Problem, Wheel
+from stackbuild.inspect.files import Pile, read_file
+from stackbuild.inspect.readers import archive, imports, policy, providers, wheel
+from stackbuild.inspect.readers.pull import Broken, TooMuch
+from stackbuild.inspect.readers.source import Entry, FileRange, LooseFile, open_file
+
+_NEXT = "name a wheel, an unpacked folder, a shared library or a code object"
+
+
+def inspect(path: Path) -> Facts:
+    """Everything that can be read from a wheel, an unpacked folder, a shared library or a code object.
+
+    Needs no GPU, no ROCm and no recipe. What cannot be read is among the facts' `problems`.
+    Raises UsageError where there is nothing at `path` to read.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            with _no_collecting():
+                return _folder(path)
+        if not stat.S_ISREG(mode):
+            raise UsageError("neither a file nor a folder", where=str(path), next=_NEXT)
+        fd = open_file(path)
+    except OSError as error:
+        raise UsageError(error.strerror or "cannot be read", where=str(path), next=_NEXT) from None
+    try:
+        with _no_collecting():
+            zipped = path.suffix == ".whl" or os.pread(fd, 2, 0) == b"PK"
+            return _wheel(path, fd) if zipped else _single(path, fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Without the cycle collector: a hundred thousand kernels hold no cycles, and looking for them costs a third more."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _wheel(path: Path, fd: int) -> Facts:
+    pile = Pile()
+    packaging: list[Problem] = []
+    said = None
+    try:
+        found, packaging = archive.entries(fd, path.name)
+        said, wrong = _read_all(path.name, found, pile)
+        packaging = packaging + wrong
+    except Broken as broken:
+        pile.trouble(path.name, broken)
+    return _facts(path, Kind.WHEEL, os.fstat(fd).st_size, of_file(path), said, pile, packaging)
+
+
+def _folder(path: Path) -> Facts:
+    pile = Pile()
+    packaging: list[Problem] = []
+    said = None
+    try:
+        found = list(_files(path))
+        said, packaging = _read_all("", found, pile)
+        if not wheel.dist_info([entry.path for entry in found]):
+            said, packaging = None, []
+    except Broken as broken:
+        pile.trouble(path.name, broken)
+    return _facts(path, Kind.FOLDER, sum(m.size for m in pile.members), "", said, pile, packaging)
+
+
+def _single(path: Path, fd: int) -> Facts:
+    pile = Pile()
+    size = os.fstat(fd).st_size
+    read_file(Entry(path.name, size, size, None, FileRange(fd, path.name, 0, size)), pile, hashed=True)
+    if not (pile.libraries or pile.device or pile.extras or pile.problems):
+        raise UsageError("neither a wheel, an ELF nor a code-object bundle", where=str(path), next=_NEXT)
+    return _facts(path, Kind.FILE, size, pile.members[0].sha256, None, pile, [])
+
+
+def _files(root: Path) -> Iterator[Entry]:
+    """The regular files under a folder in order of their names; links are left out, since what they name is read itself."""
+    count = 0
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(names):
+            file = Path(folder, name)
+            status = file.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            count += 1
+            if count > limits.MEMBERS:
+                raise TooMuch(f"more than {limits.MEMBERS} files")
+            inside = file.relative_to(root).as_posix()
+            yield Entry(inside, status.st_size, status.st_size, None, LooseFile(file, inside, status.st_size))
+
+
+def _read_all(filename: str, found: list[Entry], pile: Pile) -> tuple[Wheel, list[Problem]]:
+    """Read the metadata first (it says which files are to be hashed), then every file."""
+    paths = [entry.path for entry in found if not entry.path.endswith("/")]
+    folder = wheel.dist_info(paths)
+    texts = {}
+    for entry in found:
+        if entry.path in (f"{folder}/METADATA", f"{folder}/WHEEL", f"{folder}/RECORD") and entry.source:
+            texts[entry.path] = _text(entry, pile)
+    said, problems = wheel.wheel(filename, paths, texts)
+    hashed = {row.path for row in said.record if row.hash.startswith("sha256=")}
+    for entry in found:
+        if not entry.path.endswith("/"):
+            read_file(entry, pile, hashed=entry.path in hashed)
+    return said, problems
+
+
+def _text(entry: Entry, pile: Pile) -> bytes:
+    if entry.size > limits.TEXT:
+        pile.trouble(entry.path, TooMuch(f"{entry.size} bytes of metadata; at most {limits.TEXT} are read"))
+        return b""
+    try:
+        return b"".join(entry.source.chunks()) if entry.source else b""
+    except Broken:
+        return b""  # read_file meets it again and says so
+
+
+def _facts(
+    path: Path, kind: Kind, size: int, sha256: str, said: Wheel | None, pile: Pile, packaging: list[Problem]
+) -> Facts:
+    tags = {tag.rsplit("-", 1)[-1] for tag in (*said.filename_tags, *said.wheel_tags)} if said else set()
+    libraries = tuple(pile.libraries)
+    return Facts(
+        path=str(path), kind=kind, size=size, sha256=sha256, wheel=said, members=tuple(pile.members), libraries=libraries,
+        device=tuple(pile.device), policy=policy.satisfied(libraries, tags), providers=providers.providers(libraries),
+        extras=tuple(pile.extras), texts=tuple(pile.texts), imports=_imports(said, pile), problems=tuple(pile.problems),
+        packaging=tuple(packaging),
+    )  # fmt: skip
+
+
+def _imports(said: Wheel | None, pile: Pile) -> tuple[Import, ...]:
+    if said is None:
+        return ()
+    carried = frozenset(name.split(".", 1)[0] for name in said.top_level)
+    found = imports.missing(pile.sources, said.top_level, carried)
+    extensions = [Import(hit.path, "numpy") for hit in pile.texts if hit.kind == "numpy"]
+    known = {each.module for each in found}
+    return found + tuple(each for each in extensions[:1] if each.module not in known)
