@@ -1,0 +1,77 @@
+"""From CUDA text to HIP text: the pure function at the middle of `stackbuild hipify` and of a recipe's `hipify:`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from stackbuild.hipify import apireport, calls, directives, includes, launch, lint, masks, rename
+from stackbuild.hipify.edits import Edit, apply, line_map, settle
+from stackbuild.hipify.prepare import Plan, prepare
+from stackbuild.hipify.rules import Rules
+from stackbuild.hipify.tables import Tables
+from stackbuild.hipify.values import Converted, Target
+from stackbuild.hipify.view import View
+from stackbuild.report import Finding, Severity
+
+_ORDER = {severity: i for i, severity in enumerate(Severity)}
+
+
+def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str = "") -> Converted:
+    """The HIP text of a CUDA text, with what was found on the way.
+
+    `name` is the path relative to the source: rules select by it and findings are placed in it; without one the text
+    counts as a `.cu`. Comments and string literals stay as they are, but for literal rules. Converting the result
+    again changes nothing.
+    """
+    plan = prepare(tables, rules, target)
+    view = View(text, name)
+    edits, findings = _edits(view, plan)
+    settled = settle(edits)
+    if target.lint:
+        findings += lint.lint(view, plan)
+    return Converted(
+        text=apply(text, settled) if settled else text,
+        findings=in_order(findings),
+        substitutions=_counted(e.group for e in settled),
+        rules=_counted(e.by for e in settled if not e.closes),
+        lines=line_map(text, settled),
+        needs=tuple(n for n in plan.shims if any(e.text.endswith(f'{n}"{view.newline}') for e in settled)),
+        edits=tuple(settled),
+    )
+
+
+def _edits(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:
+    """Every edit asked for, those of project rules first, and the findings of the stages and of the API report."""
+    present = view.words & plan.interesting
+    edits, findings = rename.literals(view, plan)
+    edits += rename.by_rules(view, plan)
+    ruled = frozenset(view.text[e.start : e.end] for e in edits)
+    called, unbalanced = calls.by_rules(view, plan)
+    edits += called
+    if fix := plan.fixes(view.name).get("sync-masks"):
+        edits += masks.fix(view, fix)
+    edits += rename.by_tables(view, plan, present)
+    if plan.target.launch == "ggl":
+        launched, unreadable = launch.to_calls(view)
+        edits += launched
+        findings += unreadable
+    launches = next(launch.offsets(view.code), None) is not None
+    headers = includes.convert(view, plan, directives.read(view), {e.group for e in edits}, launches)
+    findings += [*unbalanced, *headers.findings, *apireport.report(view, plan, present, ruled)]
+    return edits + list(headers.edits), findings
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings by line, column, severity and rule; each once."""
+
+    def key(finding: Finding) -> tuple[int, int, int, str, str]:
+        place = finding.place
+        at = (place.line, place.column) if place else (0, 0)
+        return (*at, _ORDER[finding.severity], finding.rule, finding.found)
+
+    return tuple(sorted(dict.fromkeys(findings), key=key))
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted((name, n) for name, n in Counter(names).items() if name))

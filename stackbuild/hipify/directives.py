@@ -1,0 +1,115 @@
+"""The preprocessor lines of a text: its includes and the conditional branches each stands in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from stackbuild.hipify.view import View
+
+_DIRECTIVE = re.compile(r"#[ \t]*(include|ifdef|ifndef|if|elifdef|elifndef|elif|else|endif|pragma|define)\b")
+_PATH = re.compile(r"[ \t]*([<\"])([^>\"\n]+)[>\"]")
+_GUARD = re.compile(r"[ \t]*(\w+)")
+_IF_NOT_DEFINED = re.compile(r"[ \t]*!\s*defined\s*\(?\s*(\w+)\s*\)?[ \t]*$", re.M)
+
+Branch = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Include:
+    """One `#include`: its line `[start, end)` with the newline, the span of the path in it, and the branches around it."""
+
+    path: str
+    start: int
+    end: int
+    path_span: tuple[int, int]
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True)
+class Directives:
+    """`head` is where a first `#include` belongs: after licence, `#pragma once` and include guard."""
+
+    includes: tuple[Include, ...]
+    head: int
+
+
+def read(view: View) -> Directives:
+    """The includes of a text in order. Those in comments and literals are none."""
+    code = view.code
+    found = [(m.group(1), start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(code, m.start())) >= 0]
+    guard, head = _guard(code, found)
+    includes: list[Include] = []
+    stack: list[Branch] = []
+    numbered = 0
+    for word, start, end in found:
+        if word in ("if", "ifdef", "ifndef"):
+            numbered += 1
+            stack.append((numbered, 0))
+        elif word == "endif":
+            if stack:
+                stack.pop()
+        elif word in ("else", "elif", "elifdef", "elifndef"):
+            if stack:
+                stack[-1] = (stack[-1][0], stack[-1][1] + 1)
+        elif word == "include" and (path := _PATH.match(view.text, end)):
+            line_end = code.find("\n", path.end())
+            branches = tuple(b for b in stack if b != (guard, 0))
+            line = len(code) if line_end < 0 else line_end + 1
+            includes.append(Include(path.group(2), start, line, path.span(2), branches))
+    return Directives(tuple(includes), head)
+
+
+def _begins(code: str, at: int) -> int:
+    """Where the line begins on which the `#` at an offset is the first sign, else -1."""
+    start = _line_start(code, at)
+    return start if not code[start:at].strip("\ufeff \t") else -1
+
+
+def _guard(code: str, found: list[tuple[str, int, int]]) -> tuple[int, int]:
+    """The number of the `#if` that is the include guard, 0 for none, and the offset after guard or `#pragma once`."""
+    first = _first_code(code, 0)
+    at = [i for i, (_, start, _) in enumerate(found) if _line_start(code, first) <= start <= first]
+    if not at:
+        return 0, _line_start(code, first)
+    word, _, end = found[at[0]]
+    after = _line_end(code, end)
+    if word == "pragma" and code[end:after].strip() == "once":
+        inner_guard, inner = _guard_only(code, found, at[0] + 1)
+        return inner_guard, inner or after
+    guard, inner = _guard_only(code, found, at[0])
+    return guard, inner or _line_start(code, first)
+
+
+def _guard_only(code: str, found: list[tuple[str, int, int]], at: int) -> tuple[int, int]:
+    if at + 1 >= len(found):
+        return 0, 0
+    (word, _, end), (then, _, then_end) = found[at], found[at + 1]
+    name = _GUARD.match(code, end) if word == "ifndef" else _IF_NOT_DEFINED.match(code, end) if word == "if" else None
+    defined = _GUARD.match(code, then_end)
+    if name and defined and then == "define" and name.group(1) == defined.group(1):
+        return 1, _line_end(code, then_end)
+    return 0, 0
+
+
+def _first_code(code: str, at: int) -> int:
+    found = re.compile(r"\S").search(code.replace("\ufeff", " ") if at == 0 else code, at)
+    return found.start() if found else len(code)
+
+
+def _line_start(code: str, at: int) -> int:
+    return code.rfind("\n", 0, at) + 1
+
+
+def _line_end(code: str, at: int) -> int:
+    end = code.find("\n", at)
+    return len(code) if end < 0 else end + 1
+
+
+def place_for_include(view: View, directives: Directives) -> int:
+    """Where a new include goes: before the first unconditional include unless code comes earlier, else the head."""
+    top = next((i for i in directives.includes if not i.branches), None)
+    if top is None or top.start < directives.head:
+        return directives.head
+    between = re.compile(r"^[ \t]*(?:#.*(?:\\\r?\n.*)*|\r?)$", re.M).sub("", view.code[directives.head : top.start])
+    return directives.head if between.strip() else top.start

@@ -1,0 +1,93 @@
+"""Edits of one text by offset, and what applying them gives: the new text and which line came from where."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace `[start, end)` of the original by `text`. `by` names the rule, `group` the API group of a table's name.
+
+    An edit with start == end inserts. `closes` marks the closing half of a wrap: it goes before what opens there.
+    """
+
+    start: int
+    end: int
+    text: str
+    by: str
+    group: str = ""
+    closes: bool = False
+
+
+@dataclass(frozen=True)
+class LineMap:
+    """Which line of the original each line of the output came from, as (output line, original line) where it changes."""
+
+    breaks: tuple[tuple[int, int], ...] = ((1, 1),)
+
+    def original(self, line: int) -> int:
+        """The original line of an output line, both from 1."""
+        at, base = self.breaks[bisect_right(self.breaks, (line, 1 << 60)) - 1]
+        return base + line - at if line >= at else base
+
+
+def wrap(start: int, end: int, before: str, after: str, by: str) -> list[Edit]:
+    """The two insertions that put `before` and `after` around a span."""
+    return [Edit(start, start, before, by), Edit(end, end, after, by, closes=True)]
+
+
+def settle(edits: Iterable[Edit]) -> list[Edit]:
+    """The edits in the order of the text, without those inside another's replaced span.
+
+    Of two that overlap the one that begins first wins; at one place the wider, then the earlier given. Closing halves
+    come before opening ones at one place, the inner of them first.
+    """
+    kept: list[Edit] = []
+    reach = 0
+    for _, edit in sorted(enumerate(edits), key=_order):
+        if edit.start >= reach:
+            kept.append(edit)
+            reach = edit.end
+    return kept
+
+
+def _order(numbered: tuple[int, Edit]) -> tuple[int, int, int, int]:
+    number, edit = numbered
+    if edit.start == edit.end:
+        return (edit.start, 0, 0, -number) if edit.closes else (edit.start, 1, 0, number)
+    return (edit.start, 2, -edit.end, number)
+
+
+def apply(text: str, edits: list[Edit]) -> str:
+    """The text with settled edits made."""
+    pieces: list[str] = []
+    at = 0
+    for edit in edits:
+        pieces.append(text[at : edit.start])
+        pieces.append(edit.text)
+        at = edit.end
+    pieces.append(text[at:])
+    return "".join(pieces)
+
+
+def line_map(text: str, edits: list[Edit]) -> LineMap:
+    """Where the lines of the text with settled edits made came from."""
+    breaks = [(1, 1)]
+    at, line, shift = 0, 1, 0
+    for edit in edits:
+        removed = text.count("\n", edit.start, edit.end) if edit.end > edit.start else 0
+        added = edit.text.count("\n")
+        if added == removed:
+            continue
+        line += text.count("\n", at, edit.start)
+        at = edit.start
+        out = line + shift
+        breaks += [(out + k, line + min(k, removed)) for k in range(1, added + 1)]
+        if removed > added:
+            whole = edit.start == 0 or text[edit.start - 1] == "\n"
+            breaks.append((out + added, line + removed) if whole else (out + added + 1, line + removed + 1))
+        shift += added - removed
+    return LineMap(tuple(breaks))

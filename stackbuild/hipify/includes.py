@@ -1,0 +1,131 @@
+"""Includes: CUDA headers become HIP headers that exist for the target, each once, and the runtime where it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stackbuild.hipify.directives import Directives, Include, place_for_include
+from stackbuild.hipify.edits import Edit
+from stackbuild.hipify.prepare import Plan
+from stackbuild.hipify.rules import Rule, glob
+from stackbuild.hipify.view import View
+from stackbuild.report import Finding, Severity
+
+RUNTIME = "hip/hip_runtime.h"
+HEADER = "header"
+_KERNEL_WORDS = frozenset(("__global__", "__shared__"))
+_DEVICE_WORDS = frozenset(
+    "__global__ __shared__ __device__ __host__ __constant__ __managed__ __launch_bounds__ __forceinline__ threadIdx "
+    "blockIdx blockDim gridDim __syncthreads".split()
+)
+
+
+@dataclass(frozen=True)
+class Headers:
+    """What became of the includes: the edits, the findings, the HIP headers a file has on every path, shims it needs."""
+
+    edits: tuple[Edit, ...]
+    findings: tuple[Finding, ...]
+    needs: tuple[str, ...] = ()
+
+
+def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str], launches: bool) -> Headers:
+    """All edits of includes. `uses` are the API groups of the names renamed in the text."""
+    edits: list[Edit] = []
+    findings: list[Finding] = []
+    rules = plan.of_kind("header", view.name)
+    have: list[tuple[str, Include]] = []
+    for include in directives.includes:
+        target = _target(plan, rules, include.path)
+        if target is None:
+            have.append((include.path, include))
+            continue
+        candidates, by, group = target
+        path = _choose(plan, candidates)
+        if path is None:
+            findings.append(_missing(view, include, candidates[0], plan))
+            path = candidates[0]
+        if not path or _already(have, path, include):
+            edits.append(Edit(include.start, include.end, "", by, group))
+            continue
+        edits.append(Edit(*include.path_span, path, by, group))
+        have.append((path, include))
+    everywhere = {path for path, include in have if not include.branches}
+    shims = _shims(view, plan)
+    edits += _additions(view, directives, everywhere, shims, _needs_runtime(view, uses, launches))
+    return Headers(tuple(edits), tuple(findings), tuple(name for name, _ in shims))
+
+
+def _target(plan: Plan, rules: list[Rule], path: str) -> tuple[tuple[str, ...], str, str] | None:
+    """The HIP headers that may stand for `path`, the rule that says so and its API group; None for no CUDA header."""
+    for rule in rules:
+        if any(match == path or ("*" in match and glob(match).fullmatch(path)) for match in rule.match):
+            return rule.to or ("",), rule.id, "include"
+    subst = plan.headers.get(path)
+    return ((subst.hip,), HEADER, subst.group) if subst else None
+
+
+def _choose(plan: Plan, candidates: tuple[str, ...]) -> str | None:
+    """The first candidate that exists for the target, also in a folder of its own name. None where none does."""
+    headers = plan.target.headers
+    if headers is None or candidates[0] == "":
+        return candidates[0]
+    for path in candidates:
+        if path in headers:
+            return path
+        name = path.rsplit("/", 1)[-1]
+        below = sorted((h for h in headers if h.endswith("/" + name)), key=lambda h: (h.count("/"), h))
+        if below:
+            return below[0]
+    return None
+
+
+def _already(have: list[tuple[str, Include]], path: str, include: Include) -> bool:
+    """Whether the same header is included before, on every path that leads here."""
+    return any(p == path and i.branches == include.branches[: len(i.branches)] for p, i in have)
+
+
+def _shims(view: View, plan: Plan) -> list[tuple[str, str]]:
+    """The support headers that names of the text need, each with the rule that says so."""
+    found: dict[str, str] = {}
+    for rule in plan.of_kind("shim", view.name):
+        if any(name in view.words and view.own(name) for name in rule.when):
+            for name in rule.match:
+                found.setdefault(name, rule.id)
+    return list(found.items())
+
+
+def _needs_runtime(view: View, uses: Iterable[str], launches: bool) -> bool:
+    """Whether the text needs HIP's runtime: kernels anywhere, or device words and API names where nvcc includes it."""
+    if launches or not view.words.isdisjoint(_KERNEL_WORDS):
+        return True
+    if not view.is_cuda:
+        return False
+    return not view.words.isdisjoint(_DEVICE_WORDS) or any(not g.startswith("include") and g for g in uses)
+
+
+def _additions(
+    view: View, directives: Directives, have: set[str], shims: list[tuple[str, str]], runtime: bool
+) -> list[Edit]:
+    """The includes to add at one place: shims first, since each brings the runtime with it."""
+    wanted = [(f'#include "{"../" * view.name.count("/")}{name}"', rule) for name, rule in shims]
+    wanted = [(line, rule) for line, rule in wanted if line.split('"')[1] not in have]
+    if runtime and not shims and RUNTIME not in have:
+        wanted.append((f"#include <{RUNTIME}>", "runtime"))
+    if not wanted:
+        return []
+    at = place_for_include(view, directives)
+    lead = view.newline if at and view.text[at - 1] != "\n" else ""
+    return [Edit(at, at, (lead if i == 0 else "") + line + view.newline, by) for i, (line, by) in enumerate(wanted)]
+
+
+def _missing(view: View, include: Include, path: str, plan: Plan) -> Finding:
+    return view.finding(
+        include.path_span[0],
+        "HIPIFY-HEADER-MISSING",
+        Severity.WARNING,
+        f"<{include.path}> becomes <{path}>, which is not in the target's include folders",
+        "the file will not compile until the library's development package is installed in the build's base",
+        "add the package that has this header to the base, or a header rule",
+    )

@@ -1,0 +1,124 @@
+"""Makes the tables, rules and target of a run into the lookups that each file needs, once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stackbuild.hipify.rules import Rule, Rules, version
+from stackbuild.hipify.tables import Subst, Tables
+from stackbuild.hipify.values import Target
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Why a name needs attention: `kind` is a key of `apireport.KINDS`, `detail` what to print of it."""
+
+    kind: str
+    detail: str = ""
+    call_only: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """`names` are the identifiers to rename, `kept` those that HIP spells alike, `headers` CUDA headers → HIP ones.
+
+    `gates` are names to report, `known` all names of the tables, `interesting` those a file is searched for.
+    """
+
+    target: Target
+    names: Mapping[str, Subst]
+    kept: frozenset[str]
+    headers: Mapping[str, Subst]
+    gates: Mapping[str, tuple[Gate, ...]]
+    known: frozenset[str]
+    interesting: frozenset[str]
+    rules: tuple[Rule, ...]
+    shims: Mapping[str, str]
+
+    def of_kind(self, kind: str, name: str) -> list[Rule]:
+        """The rules of one kind that apply to the file `name`, in order of precedence."""
+        return [r for r in self.rules if r.kind == kind and r.applies(name, self.target.rocm)]
+
+    def fixes(self, name: str) -> dict[str, str]:
+        """The mechanical fixes that apply to the file `name`, each with the id of the rule that asks for it."""
+        asked: dict[str, str] = {}
+        for rule in self.of_kind("fix", name):
+            for fix in rule.match:
+                asked.setdefault(fix, rule.id)
+        return asked
+
+
+@lru_cache(maxsize=8)
+def prepare(tables: Tables, rules: Rules, target: Target) -> Plan:
+    """The lookups of one run."""
+    names: dict[str, Subst] = {}
+    headers: dict[str, Subst] = {}
+    kept: set[str] = set()
+    for subst in tables.ordered(target.flavour, target.experimental):
+        if subst.header:
+            headers.setdefault(subst.cuda, subst)
+        elif subst.cuda == subst.hip:
+            kept.add(subst.cuda)
+        else:
+            names.setdefault(subst.cuda, subst)
+    gates = _gates(tables, target, names)
+    ruled = {m for r in rules.rules if r.kind in ("identifier", "call") for m in r.match}
+    return Plan(
+        target=target,
+        names=names,
+        kept=frozenset(kept),
+        headers=headers,
+        gates=gates,
+        known=frozenset(names) | kept | gates.keys() | frozenset(tables.whitelist) | ruled,
+        interesting=frozenset(names) | gates.keys(),
+        rules=rules.rules,
+        shims=rules.shims,
+    )
+
+
+def _gates(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[str, tuple[Gate, ...]]:
+    """What to report of each name under this target."""
+    gates: dict[str, list[Gate]] = {}
+    lacking = {"hip": ("hip", "hipdnn"), "miopen": ("hip", "miopen"), "roc": ("roc", "miopen")}[target.flavour]
+    for name, by in tables.unsupported.items():
+        if "device_function" in by:
+            gates.setdefault(name, []).append(Gate("device-function", call_only=True))
+        elif "device_type" in by:
+            gates.setdefault(name, []).append(Gate("device-type"))
+        elif name not in names and (wanted := [kind for kind in by if kind in lacking]):
+            gates.setdefault(name, []).append(Gate("unsupported", wanted[0]))
+    if not target.experimental:
+        for name, since in tables.experimental.items():
+            gates.setdefault(name, []).append(Gate("experimental", since))
+    for name, since in tables.removed.items():
+        gates.setdefault(name, []).append(Gate("removed", since))
+    for name, since in tables.deprecated.items():
+        if name not in tables.removed:
+            gates.setdefault(name, []).append(Gate("deprecated", since))
+    if target.rocm:
+        _gate_versions(tables, target.rocm, names, gates)
+    return {name: tuple(found) for name, found in gates.items()}
+
+
+def _gate_versions(tables: Tables, rocm: str, names: Mapping[str, Subst], gates: dict[str, list[Gate]]) -> None:
+    have = version(rocm)
+    for name, subst in names.items():
+        if (since := tables.versions.get(subst.hip)) is None:
+            continue
+        if since.added and version(since.added) > have:
+            gates.setdefault(name, []).append(Gate("too-new", f"{subst.hip} {since.added}"))
+        if since.removed and version(since.removed) <= have:
+            gates.setdefault(name, []).append(Gate("gone", f"{subst.hip} {since.removed}"))
+
+
+_PATTERNS: dict[str, re.Pattern[str]] = {}
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A rule's regular expression, compiled once."""
+    if pattern not in _PATTERNS:
+        _PATTERNS[pattern] = re.compile(pattern)
+    return _PATTERNS[pattern]

@@ -1,0 +1,99 @@
+"""Renames: by the tables, and by the rules that name identifiers, patterns, literals and namespaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stackbuild.hipify.edits import Edit
+from stackbuild.hipify.prepare import Plan, compiled
+from stackbuild.hipify.scan import is_name_char, whole_names
+from stackbuild.hipify.view import View
+from stackbuild.report import Finding, Severity
+
+TABLE = "table"
+
+
+def by_tables(view: View, plan: Plan, present: frozenset[str]) -> Iterator[Edit]:
+    """The table's edits for the names `present` in the text."""
+    for name in present:
+        if (subst := plan.names.get(name)) is not None:
+            for at in view.own(name):
+                yield Edit(at, at + len(name), subst.hip, TABLE, subst.group)
+
+
+def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
+    """The edits of identifier, pattern and namespace rules. Each comes before the tables: put them first."""
+    for rule in plan.of_kind("identifier", view.name):
+        for name in rule.match:
+            if name in view.words and rule.to:
+                for at in view.own(name):
+                    yield Edit(at, at + len(name), rule.to[0], rule.id)
+    for rule in plan.of_kind("pattern", view.name):
+        for pattern in rule.match:
+            for name in sorted(w for w in view.words if compiled(pattern).fullmatch(w)):
+                to = compiled(pattern).sub(rule.to[0] if rule.to else "", name, count=1)
+                for at in whole_names(view.code, name):
+                    yield Edit(at, at + len(name), to, rule.id)
+    yield from _namespaces(view, plan)
+
+
+def _namespaces(view: View, plan: Plan) -> Iterator[Edit]:
+    for rule in plan.of_kind("namespace", view.name):
+        for name in rule.match:
+            if name in view.words and rule.to:
+                for at in whole_names(view.code, name):
+                    if _names_a_space(view, at, at + len(name)):
+                        yield Edit(at, at + len(name), rule.to[0], rule.id)
+
+
+_BEFORE = re.compile(r"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=)\s*(?:::\s*)?\Z")
+_AFTER = re.compile(r"\s*::")
+
+
+def _names_a_space(view: View, start: int, end: int) -> bool:
+    """Whether a name is `name::`, or `using namespace name`, or `namespace x = name`, and not `other::name::`."""
+    if _AFTER.match(view.code, end):
+        return not view.foreign(start)
+    line = view.code.rfind(";", 0, start) + 1
+    return bool(_BEFORE.search(view.code, max(line, start - 80), start))
+
+
+def literals(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:
+    """The edits of literal rules, outside comments, and an error for each match inside a longer identifier."""
+    edits: list[Edit] = []
+    errors: list[Finding] = []
+    for rule in plan.of_kind("literal", view.name):
+        for text in rule.match:
+            for at in _occurrences(view, text):
+                end = at + len(text)
+                if _cuts_identifier(view.text, at, end):
+                    errors.append(_inside(view, at, text, rule.id, rule.place))
+                else:
+                    edits.append(Edit(at, end, rule.to[0] if rule.to else "", rule.id))
+    return edits, errors
+
+
+def _occurrences(view: View, text: str) -> Iterator[int]:
+    at = view.text.find(text)
+    while at >= 0:
+        if not view.in_comment(at):
+            yield at
+        at = view.text.find(text, at + len(text))
+
+
+def _cuts_identifier(text: str, start: int, end: int) -> bool:
+    before = start > 0 and is_name_char(text[start - 1]) and is_name_char(text[start])
+    after = end < len(text) and is_name_char(text[end]) and is_name_char(text[end - 1])
+    return before or after
+
+
+def _inside(view: View, at: int, text: str, rule: str, place: str) -> Finding:
+    return view.finding(
+        at,
+        "HIPIFY-RULE-INSIDE-NAME",
+        Severity.ERROR,
+        f"the literal {text!r} of rule {rule} matches inside a longer identifier",
+        "a literal that cuts an identifier changes names that it was not written for",
+        f"use `identifier:` or `pattern:` at {place}, or a longer literal",
+    )
