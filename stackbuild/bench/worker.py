@@ -91,9 +91,12 @@ def library_path(library: str) -> str:
     return str(getattr(importlib.import_module(module), function)()) if colon else library
 
 
-def make_feeds(inputs: Job, seed: int) -> Feeds:
-    """Seeded inputs: `normal` by default, `positive` in [0.5, 1.5), token `ids`, 0/1 `flags`, `ones`, `zeros`."""
-    rng = np.random.default_rng(seed)
+def make_feeds(part: Job) -> Feeds:
+    """A part's inputs: read from its file, or seeded: `normal` by default, token `ids`, 0/1 `flags`, `ones`, `zeros`."""
+    if "feeds" in part:
+        with np.load(part["feeds"]) as kept:
+            return dict(kept)
+    inputs, rng = part["inputs"], np.random.default_rng(1)
     feeds: Feeds = {}
     for name, spec in inputs.items():
         shape, dtype, fill = tuple(spec["shape"]), np.dtype(spec["dtype"]), spec.get("fill", "normal")
@@ -170,7 +173,7 @@ def time_case(job: Job, case: Job) -> Job:
         sessions = [make_session(job["session"], case, part.get("device", {})) for part in case["parts"]]
         create = time.perf_counter() - began
         loop = case.get("loop")
-        runs = [Run(s, make_feeds(p["inputs"], 1), job, loop) for s, p in zip(sessions, case["parts"], strict=True)]
+        runs = [Run(s, make_feeds(p), job, loop) for s, p in zip(sessions, case["parts"], strict=True)]
         run = runs[0] if len(runs) == 1 else Several(runs)
         first = timed(run)
         warm = warmed_up(run, job["budget"])
@@ -266,7 +269,7 @@ def device_reader() -> Any:
 def outputs(job: Job, case: Job) -> Job:
     """Run once and keep every output in `case["keep"]`, an .npz file, by name."""
     session = make_session(job["session"], case, {})
-    feeds = make_feeds(case["parts"][0]["inputs"], 1)
+    feeds = make_feeds(case["parts"][0])
     names = [o.name for o in session.get_outputs()]
     np.savez(case["keep"], **dict(zip(names, session.run(None, feeds), strict=True)))
     return {"outputs": names}
@@ -291,7 +294,7 @@ def profile(job: Job, case: Job) -> Job:
     """Seconds and nodes by operator and provider over three runs, from ONNX Runtime's own profile."""
     with tempfile.TemporaryDirectory() as folder:
         session = make_session(job["session"], case, {}, profile=str(Path(folder) / "profile"))
-        run = Run(session, make_feeds(case["parts"][0]["inputs"], 1), job, case.get("loop"))
+        run = Run(session, make_feeds(case["parts"][0]), job, case.get("loop"))
         for _ in range(4):
             run()
         events = json.loads(Path(session.end_profiling()).read_text())

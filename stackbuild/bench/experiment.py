@@ -1,0 +1,167 @@
+"""An experiment: the contenders, the tasks, and rounds of them, each sample from a fresh process.
+
+A round runs every side once, in an order drawn for that round, so that drift and neighbours fall on all sides alike
+(duet benchmarking: interleaved pairs cancel most of a shared machine's noise).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from stackbuild.bench.environment import Environment
+from stackbuild.bench.job import Answer, Budget, Session, run_job
+from stackbuild.bench.machine import fingerprint
+from stackbuild.digest import Json, plain
+from stackbuild.errors import MachineLacks, UsageError
+from stackbuild.results import CONTROL, Benchmarks, Case, Series, Side
+
+Work = dict[str, Json]
+Tick = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One side and how it is run."""
+
+    side: Side
+    environment: Environment
+    session: Session
+    copies: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """One case, and for each side's label what the worker is told of it."""
+
+    case: Case
+    work: dict[str, Work]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is measured. `apart` gives each case a process of its own; else one process runs all cases of a round."""
+
+    suite: str
+    kind: str
+    contenders: tuple[Contender, ...]
+    tasks: tuple[Task, ...]
+    budget: Budget
+    apart: bool
+    seed: int = 0
+
+    def only(self, cases: Iterable[str]) -> Experiment:
+        """The same with some of its cases."""
+        wanted = set(cases)
+        return replace(self, tasks=tuple(t for t in self.tasks if t.case.name in wanted))
+
+    def processes(self, rounds: int) -> int:
+        """How many processes so many rounds start: what a progress bar counts."""
+        return rounds * len(self._groups()) * len(self.contenders)
+
+    def _groups(self) -> list[tuple[Task, ...]]:
+        return [(task,) for task in self.tasks] if self.apart else [self.tasks]
+
+
+def with_control(contenders: Sequence[Contender], baseline: str) -> tuple[Contender, ...]:
+    """The contenders and a second copy of the baseline, whose pairs with it are the A/A self-check."""
+    copied = next(c for c in contenders if c.side.label == baseline)
+    return (*contenders, replace(copied, side=replace(copied.side, label=CONTROL)))
+
+
+def checked(experiment: Experiment) -> Experiment:
+    """The same with the libraries that each side really has.
+
+    Raises MachineLacks where a side has no such provider or its interpreter cannot run the worker.
+    """
+    return replace(experiment, contenders=tuple(_checked(c) for c in experiment.contenders))
+
+
+def _checked(contender: Contender) -> Contender:
+    answer = run_job(contender.environment, {"do": "versions", "session": plain(contender.session)})
+    if answer.problem:
+        raise MachineLacks(answer.problem, where=f"side {contender.side.label!r}")
+    has = answer.libraries["providers"].split()
+    if contender.side.provider not in has and not contender.session.plugin:
+        raise MachineLacks(
+            f"its onnxruntime {answer.libraries['onnxruntime']} has no {contender.side.provider}",
+            where=f"side {contender.side.label!r}", next=f"choose one of {', '.join(has)}, or another wheel",
+        )  # fmt: skip
+    return replace(contender, side=replace(contender.side, libraries=answer.libraries))
+
+
+def measure(experiment: Experiment, rounds: int, *, begin: int = 0, tick: Tick = lambda _: None) -> Benchmarks:
+    """Rounds `begin` to `begin + rounds` of the experiment. `tick` hears of every process that ended."""
+    if not experiment.tasks:
+        raise UsageError("the suite has no cases", next="name a model, or another --suite")
+    taken = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    machine = fingerprint()
+    cases = tuple(
+        case
+        for number, group in enumerate(experiment._groups())
+        for case in _measured(experiment, group, number, range(begin, begin + rounds), tick)
+    )
+    sides = tuple(c.side for c in experiment.contenders)
+    timer = "wall clock, host copies included" if any(c.copies for c in experiment.contenders) else Benchmarks.timer
+    return Benchmarks(experiment.suite, experiment.kind, taken, machine, sides, cases, timer)
+
+
+def _measured(experiment: Experiment, group: tuple[Task, ...], number: int, rounds: range, tick: Tick) -> list[Case]:
+    """The cases of one group with a series per side; a round in which any side failed counts for none of them."""
+    found: dict[tuple[str, str], list[Work]] = {}
+    problems: dict[tuple[str, str], str] = {}
+    for turn in rounds:
+        answers = {
+            c.side.label: _asked(experiment, c, group, tick)
+            for c in _order(experiment, number, turn)
+        }  # fmt: skip
+        for task in group:
+            this = {label: _case_of(answers[label], task.case.name) for label in task.work}
+            bad = {label: str(work["problem"]) for label, work in this.items() if "problem" in work}
+            problems |= {(task.case.name, label): why for label, why in bad.items()}
+            for label, work in this.items():
+                if not bad:
+                    found.setdefault((task.case.name, label), []).append(work)
+    return [
+        replace(t.case, series=tuple(_series(n, found.get((t.case.name, n), []), problems.get((t.case.name, n), ""))
+                                     for n in t.work))
+        for t in group
+    ]  # fmt: skip
+
+
+def _order(experiment: Experiment, group: int, turn: int) -> list[Contender]:
+    order = list(experiment.contenders)
+    random.Random(f"{experiment.seed}/{group}/{turn}").shuffle(order)
+    return order
+
+
+def _asked(experiment: Experiment, contender: Contender, group: tuple[Task, ...], tick: Tick) -> Answer:
+    label = contender.side.label
+    cases: list[Json] = [task.work[label] for task in group if label in task.work]
+    job: Work = {
+        "do": "time", "session": plain(contender.session), "cases": cases, "budget": plain(experiment.budget),
+        "copies": contender.copies,
+    }  # fmt: skip
+    answer = run_job(contender.environment, job)
+    tick(f"{label}: {group[0].case.name}{' …' if len(group) > 1 else ''}")
+    return answer
+
+
+def _case_of(answer: Answer, name: str) -> Work:
+    return {"problem": answer.problem} if answer.problem else answer.cases[name]
+
+
+def _series(label: str, found: list[Work], problem: str) -> Series:
+    def of(name: str) -> tuple[float, ...]:
+        return tuple(float(str(work[name])) for work in found)
+
+    def largest(name: str) -> int | None:
+        seen = [int(str(work[name])) for work in found if work[name] is not None]
+        return max(seen, default=None)
+
+    return Series(
+        label, of("seconds"), of("create"), of("first"), largest("host_bytes"), largest("device_bytes"),
+        problem=problem,
+    )  # fmt: skip

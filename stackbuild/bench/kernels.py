@@ -1,0 +1,142 @@
+"""Benchmarks of the bundled kernels: a custom-op wheel against ONNX Runtime's own operators, and against older wheels."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stackbuild import digest
+from stackbuild.bench.environment import Environment, default_cache, here, with_wheel
+from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, checked, with_control
+from stackbuild.bench.job import Budget, Session
+from stackbuild.bench.proof import Reference
+from stackbuild.bench.running import Measured, run
+from stackbuild.bench.suites import Suite
+from stackbuild.bench.suites import suite as named_suite
+from stackbuild.data import folder
+from stackbuild.errors import MachineLacks, UsageError
+from stackbuild.gates import Gate
+from stackbuild.results import Benchmarks, Case, Side
+
+SCRIPT = Path(__file__).with_name("kernel_cases.py")
+LIBRARY = "stackbuild_kernels:get_library_path"
+OWN = "onnxruntime"
+CPU = "CPUExecutionProvider"
+
+
+@dataclass(frozen=True)
+class KernelBench:
+    """How the kernels are to be measured; everything has a default but the wheel."""
+
+    wheel: Path
+    baseline: Path | None = None
+    provider: str = CPU
+    options: dict[str, str] = field(default_factory=dict)
+    python: Path | None = None
+    cache: Path = field(default_factory=default_cache)
+    threads: int = 0
+    profile: bool = False
+    rounds: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One case as `kernel_cases.py` lists it."""
+
+    number: int
+    op: str
+    name: str
+    dtype: str
+    opset: int
+    standard: bool
+    shapes: dict[str, list[int]]
+
+
+def bench_kernels(
+    wheel: Path,
+    suite: str = "kernels-quick",
+    gates: Sequence[Gate] = (),
+    *,
+    baseline: Path | None = None,
+    python: Path | None = None,
+    rounds: int | None = None,
+    tick: Tick = lambda _: None,
+) -> Benchmarks:
+    """Measure a custom-op wheel against ONNX Runtime's own operators (and a baseline wheel), paired and interleaved.
+
+    `python` is an interpreter with numpy, onnx and onnxruntime (default: this one). With `gates`, pairs are added
+    while one is undecided. Raises UsageError for a wheel or suite that is none, MachineLacks for what is not installed.
+    """
+    asked = KernelBench(wheel, baseline=baseline, python=python, rounds=rounds)
+    return measure_kernels(asked, named_suite(suite), suite, gates, tick).benchmarks
+
+
+def measure_kernels(asked: KernelBench, suite: Suite, name: str, gates: Sequence[Gate], tick: Tick) -> Measured:
+    """The same, with every choice open and the verdict beside the results."""
+    if suite.kind != "kernels":
+        raise UsageError(f"the suite {name} is of {suite.kind}", next="stackbuild bench models --suite " + name)
+    with ExitStack() as stack:
+        out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stackbuild-kernels-")))
+        rows = _cases(suite, out, asked.python)
+        contenders = _contenders(asked)
+        tasks = tuple(_task(row, contenders, out) for row in rows)
+        budget = Budget(**suite.budget.model_dump())
+        experiment = checked(Experiment(name, "kernels", contenders, tasks, budget, apart=False, seed=asked.seed))
+        reference = Reference(
+            "float64 on the CPU", here(asked.python), Session(CPU), {},
+            {t.case.name: out / f"{r.number}.truth.npz" for t, r in zip(tasks, rows, strict=True)},
+        )  # fmt: skip
+        return run(experiment, asked.rounds or suite.rounds, gates, reference, profile=asked.profile, tick=tick)
+
+
+def _contenders(asked: KernelBench) -> tuple[Contender, ...]:
+    """The candidate, the baseline with its control where there is one, and ONNX Runtime's own operators."""
+    made = [_contender("candidate", with_wheel(asked.wheel, asked.cache, asked.python), asked, (LIBRARY,))]
+    if asked.baseline:
+        made.append(_contender("baseline", with_wheel(asked.baseline, asked.cache, asked.python), asked, (LIBRARY,)))
+        made = list(with_control(made, "baseline"))
+    made.append(_contender(OWN, here(asked.python), asked, ()))
+    return tuple(made)
+
+
+def _contender(label: str, environment: Environment, asked: KernelBench, libraries: tuple[str, ...]) -> Contender:
+    session = Session(asked.provider, asked.options, libraries, threads=asked.threads)
+    side = Side(label, asked.provider, environment.artifact, environment.sha256, asked.options)
+    return Contender(side, environment, session)
+
+
+def _cases(suite: Suite, out: Path, python: Path | None) -> list[_Row]:
+    """Have the kernels' own folder write the suite's cases; what it says of a wrong one is the error."""
+    wanted = out / "wanted.json"
+    wanted.write_text(json.dumps([digest.plain(k) for k in suite.kernels]))
+    environment = here(python)
+    ran = subprocess.run(
+        [environment.python, "-s", SCRIPT, folder("kernels"), wanted, out], env=environment.variables(),
+        capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    if ran.returncode:
+        last = (ran.stderr.strip() or "it said nothing").splitlines()[-1]
+        if "ModuleNotFoundError" in last:
+            raise MachineLacks(last, next=f"{environment.python} -m pip install 'stackbuild[bench]'")
+        raise UsageError(f"the suite's cases cannot be made: {last}", next="see docs/benchmarks.md on kernel suites")
+    return [_Row(**row) for row in json.loads((out / "index.json").read_text())]
+
+
+def _task(row: _Row, contenders: tuple[Contender, ...], out: Path) -> Task:
+    name = f"{row.op}/{row.dtype}/{row.name}".replace(" ", "_")
+    shapes = {tensor: tuple(shape) for tensor, shape in row.shapes.items()}
+    custom, standard = out / f"{row.number}.custom.onnx", out / f"{row.number}.standard.onnx"
+    work: dict[str, Work] = {}
+    for label in (c.side.label for c in contenders):
+        if label != OWN or row.standard:
+            model = standard if label == OWN else custom
+            work[label] = {"name": name, "model": str(model), "parts": [{"feeds": str(out / f"{row.number}.npz")}]}
+    batch = next(iter(shapes.values()))[0]
+    sha256 = digest.of_file(custom)
+    return Task(Case(name, row.op, row.dtype, shapes, batch, 1, "run", row.opset, sha256, ()), work)

@@ -1,0 +1,45 @@
+"""One whole measurement: prove, then rounds, then more rounds of what a gate cannot decide yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from stackbuild.bench.experiment import Experiment, Tick, measure
+from stackbuild.bench.proof import Reference, proved
+from stackbuild.gates import Gate
+from stackbuild.judge import judge, pairs_wanted
+from stackbuild.results import Benchmarks, Verdict, joined
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The results, and what the gates say of them."""
+
+    benchmarks: Benchmarks
+    verdict: Verdict
+
+
+def run(
+    experiment: Experiment,
+    rounds: int,
+    gates: Sequence[Gate],
+    reference: Reference | None,
+    *,
+    profile: bool = False,
+    tick: Tick = lambda _: None,
+) -> Measured:
+    """Correctness first, then `rounds` of every case, then as many more as the gates allow while one is undecided."""
+    today = datetime.now(UTC).date()
+    found = proved(measure(experiment, 0), experiment, reference, profile=profile, tick=tick)
+    wanted: int | None = pairs_wanted(gates, 0) or rounds
+    taken, left = 0, experiment
+    while True:
+        assert wanted is not None
+        found = joined(found, measure(left, wanted - taken, begin=taken, tick=tick))
+        verdict = judge(found, gates, today)
+        taken, wanted = wanted, pairs_wanted(gates, wanted)
+        left = experiment.only(verdict.undecided())
+        if wanted is None or not left.tasks:
+            return Measured(found, verdict)

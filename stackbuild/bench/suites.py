@@ -1,0 +1,106 @@
+"""Suites as data: which models, batches and dtypes, how long, how often. Ship as YAML, extend from a recipe."""
+
+from __future__ import annotations
+
+import difflib
+from itertools import product
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from stackbuild import yamlread
+from stackbuild.errors import Mistake, RecipeError, UsageError
+from stackbuild.model import Field, Model, ValidationError
+
+FOLDER = Path(__file__).with_name("suites")
+Dtype = Literal["float32", "float16", "int8"]
+Plain = bool | int | float | str | tuple[int, ...]
+Read = TypeVar("Read", bound=Model)
+
+
+class BudgetText(Model):
+    """How long each case warms up and is timed in each process."""
+
+    warm_seconds: float = Field(default=1.0, ge=0, le=600)
+    seconds: float = Field(default=0.3, ge=0, le=600)
+    least: int = Field(default=3, ge=1, le=10_000)
+    most: int = Field(default=100, ge=1, le=100_000)
+
+
+class ModelCases(Model):
+    """Some cases of one model: every batch with every size, dtype and form."""
+
+    model: str
+    batch: tuple[int, ...] = Field(default=(1,), min_length=1)
+    dtype: tuple[Dtype, ...] = Field(default=("float32",), min_length=1)
+    optimised: tuple[bool, ...] = (False,)
+    sizes: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+
+
+class KernelCases(Model):
+    """Some cases of one bundled operator. `make` are the keywords of `make` in the operator's own `cases.py`.
+
+    Without `make` they are the few shapes that the operator's folder names for benchmarks.
+    """
+
+    op: str
+    dtype: tuple[Literal["float32", "float16"], ...] = Field(default=("float32",), min_length=1)
+    make: tuple[dict[str, Plain | dict[str, Plain]], ...] = ()
+
+
+class Suite(Model):
+    """A suite as written."""
+
+    about: str = ""
+    kind: Literal["kernels", "models"]
+    rounds: int = Field(default=20, ge=1, le=1000)
+    budget: BudgetText = BudgetText()
+    models: tuple[ModelCases, ...] = ()
+    kernels: tuple[KernelCases, ...] = ()
+
+
+def names() -> dict[str, Path]:
+    """The suites that ship, by name."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
+
+
+def suite(name: str) -> Suite:
+    """The suite of that name, or of that file. Raises UsageError or RecipeError with the place."""
+    known = names()
+    path = known.get(name, Path(name))
+    if not path.is_file():
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise UsageError(f"no suite {name!r}", next=f"{hint}there are {', '.join(known)}, or give a .yaml file")
+    return read(path, Suite)
+
+
+def read(path: Path, shape: type[Read]) -> Read:
+    """A YAML file as that model: RecipeError names file, line and column of each mistake."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read it: {error}", where=str(path), next="check the path and its permissions"
+        ) from None
+    data, places = yamlread.compose(text, str(path))
+    try:
+        return shape.model_validate(data)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        raise RecipeError(tuple(_mistake(dict(d), places, shape) for d in found)) from None
+
+
+def _mistake(detail: dict[str, object], places: yamlread.Places, shape: type[Model]) -> Mistake:
+    loc = detail["loc"]
+    path = tuple(part for part in loc if isinstance(part, str | int)) if isinstance(loc, tuple) else ()
+    known = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
+    what, _, hint = str(detail["msg"]).removeprefix("Value error, ").partition("; ")
+    where = ".".join(map(str, known)) or shape.__name__.lower()
+    return Mistake(places.of_key(known), f"`{where}`: {what}", hint or "see docs/benchmarks.md")
+
+
+def model_cells(cases: ModelCases) -> list[tuple[str, bool, dict[str, int]]]:
+    """Each (dtype, optimised, sizes) of these cases, sizes with the batch."""
+    axes = {"batch": cases.batch, **cases.sizes}
+    cells = [dict(zip(axes, row, strict=True)) for row in product(*axes.values())]
+    return [(d, o, c) for c in cells for d, o in product(cases.dtype, cases.optimised)]
