@@ -15,9 +15,9 @@ def main() -> None:
 
 
 def run() -> int:
-    """Run the command line and turn every Stop into a message on stderr and its exit code."""
+    """Run the command line; every Stop becomes a message on stderr and its exit code."""
     from stackbuild.cli import app, load_commands
-    from stackbuild.errors import Stop
+    from stackbuild.errors import MachineLacks, Stop
 
     load_commands()
     try:
@@ -25,7 +25,33 @@ def run() -> int:
     except Stop as stop:
         print(f"stackbuild: {stop}", file=sys.stderr)
         return stop.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        what = f"{error.strerror or error}"
+        print(f"stackbuild: {MachineLacks(what, where=str(error.filename or ''), next=_hint(error))}", file=sys.stderr)
+        return MachineLacks.exit_code
+    except Exception:
+        print(f"stackbuild: {_defect()}", file=sys.stderr)
+        return 1
     return 0
+
+
+def _hint(error: OSError) -> str:
+    hints = {28: "make room on the disk and run the same command again", 13: "check the permissions", 30: "it is read-only"}
+    return hints.get(error.errno or 0, "check the path and its permissions")
+
+
+def _defect() -> str:
+    """Keep the traceback in a file and say where."""
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile("w", prefix="stackbuild-defect-", suffix=".txt", delete=False) as file:
+        traceback.print_exc(file=file)
+    last = traceback.format_exc().strip().splitlines()[-1]
+    return f"this is a defect in stackbuild: {last}\n  next: report it with the traceback in {file.name}"
 
 
 if __name__ == "__main__":

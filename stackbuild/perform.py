@@ -119,6 +119,7 @@ def _make(step: Step, trees: dict[str, str], shop: Workshop) -> Built:
         notes=notes,
     )
     shop.store.record(replace(record, key=step.content_key(trees), like=step.key))
+    # the record under the step's own key comes last: with it the step is done
     shop.store.record(record)
     return finished(step, tree, "run", seconds, shop, compiles)
 

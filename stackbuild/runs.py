@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from stackbuild.errors import UsageError
 from stackbuild.events import Emit, Event, StepFinished, document
 from stackbuild.store import files
 from stackbuild.store.store import Store
@@ -65,3 +66,23 @@ def expected(store: Store, recipe: str) -> dict[str, float]:
 
 def _history(store: Store, recipe: str) -> Path:
     return store.root / "runs" / f".seconds.{recipe}.json"
+
+
+def logs_of(root: Path, run: str) -> tuple[Path, ...]:
+    """The logs of a run, the last one that has any when `run` is "". Raises UsageError where there are none."""
+    runs = sorted((p for p in (root / "runs").glob("*/logs") if any(p.iterdir())), reverse=True)
+    for logs in runs:
+        if run in ("", logs.parent.name):
+            return tuple(sorted(logs.glob("*.log")))
+    known = ", ".join(p.parent.name for p in runs[:5]) or "none"
+    raise UsageError(f"no logs of run {run or '(any)'}", next=f"runs with logs: {known}")
+
+
+def log_of(root: Path, run: str, step: str) -> Path:
+    """The log of a step: of that run, or of the last run that ran it. Raises UsageError where there is none."""
+    runs = [run] if run else sorted((p.name for p in (root / "runs").glob("[!.]*")), reverse=True)
+    for name in runs:
+        log = root / "runs" / name / "logs" / f"{step}.log"
+        if log.is_file():
+            return log
+    raise UsageError(f"no log of step {step!r}", next="`stackbuild logs` lists the logs of the last run")

@@ -19,11 +19,9 @@ DEFLATE_LEVEL = 6
 def do(job: Job) -> dict[str, str]:
     """Write one wheel into `job.out`. Notes: `wheel`, its file name."""
     meta = {name: value if name in ("packer", "time") else json.loads(value) for name, value in job.params.items()}
-    from stackbuild.inspect.policy import platform_tag  # auditwheel is slow to import
-
     root = job.inputs[job.step.needs[0].step]
     members = _members(root, meta["packages"], job.step.name)
-    tag = f"py3-none-{platform_tag(tuple(root / m for m in members), tuple(meta['external']))}"
+    tag = f"py3-none-{_platform(root, tuple(meta['external']))}"
     distribution = meta["distribution"].replace("-", "_").replace(".", "_").lower()
     stem = f"{distribution}-{meta['version'].replace('-', '_')}"
     info = f"{stem}.dist-info"
@@ -50,6 +48,20 @@ def _members(root: Path, packages: list[str], step: str) -> list[str]:
             raise StepFailed(f"no package `{package}` in the component's output, which has: {there}", where=step)
         found += [str(p.relative_to(root)) for p in (root / package).rglob("*") if p.is_file()]
     return sorted(found)
+
+
+def _platform(root: Path, external: tuple[str, ...]) -> str:
+    """The platform tag that is honest: the manylinux policy the libraries satisfy, were the `external` sonames there.
+
+    Anything else they need from outside the policy makes it a plain `linux_x86_64`.
+    """
+    from stackbuild.inspect import inspect  # auditwheel's policies are slow to import
+
+    policy = inspect(root).policy
+    if policy is None:
+        return "any"
+    outside = [name for name in policy.external if name not in external]
+    return "linux_x86_64" if outside else policy.name
 
 
 def _add(archive: zipfile.ZipFile, rows: list[str], name: str, data: bytes, moment: tuple[int, ...], mode: int) -> None:

@@ -26,6 +26,21 @@ app = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        from stackbuild.version import __version__
+
+        typer.echo(f"stackbuild {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
 def group(name: str, help: str) -> typer.Typer:
     """A command group such as `stackbuild bench`, attached to the app."""
     sub = typer.Typer(name=name, no_args_is_help=True, help=help, rich_markup_mode=None)

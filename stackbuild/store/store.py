@@ -199,6 +199,17 @@ class Store:
     def record(self, record: Record) -> None:
         """Write a record: the last act of a step."""
         files.write_whole(self._path("records", record.key, ".json"), record.text(), self.tmp)
+        latest = self.root / "latest" / f"{record.recipe}.{record.step}.key"
+        files.write_whole(latest, record.key + "\n", self.tmp)
+
+    def latest(self, recipe: str) -> tuple[Record, ...]:
+        """The last record of each of a recipe's steps."""
+        found = []
+        for path in (self.root / "latest").glob(f"{recipe}.*.key"):
+            record = self.find(path.read_text().strip())
+            if record is not None:
+                found.append(record)
+        return tuple(found)
 
     def keep_failed(self, name: str, staging: Staging) -> Path:
         """Keep the folders of a failed step for `stackbuild shell`; those of its last failure go."""

@@ -1,0 +1,130 @@
+"""`build`, `plan`, `explain`, `lock`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from stackbuild.cli.face import Json, RecipeName, app, argument, leave, option
+
+if TYPE_CHECKING:
+    from stackbuild.resolve import Choice
+
+Gfx = Annotated[list[str] | None, option("--gfx", help="Only these GPU targets of the recipe; may be repeated.")]
+Until = Annotated[str, option("--until", metavar="STEP", help="Stop once this step is built.")]
+RunnerName = Annotated[str, option("--runner", help="auto, sandbox, docker or fake.")]
+Jobs = Annotated[int, option("--jobs", "-j", help="Jobs at once over all steps; 0 means one a core.")]
+
+
+@app.command()
+def build(
+    recipe: RecipeName,
+    until: Until = "",
+    gfx: Gfx = None,
+    runner: RunnerName = "auto",
+    jobs: Jobs = 0,
+    keep_going: Annotated[bool, option("--keep-going", "-k", help="Go on past failures where nothing depends on them.")] = False,
+    locked: Annotated[bool, option("--locked", help="Refuse what differs from the lock, also where the archive moved on.")] = False,
+    fail_on_rebuild: Annotated[bool, option("--fail-on-rebuild", help="Fail (exit 3) when any step would have to run.")] = False,
+    dry_run: Annotated[bool, option("--dry-run", help="Show the commands of every step that would run; run none.")] = False,
+    json: Annotated[bool, option("--json", help="Stream the run's events as JSON lines on stdout.")] = False,
+) -> None:
+    """Build a recipe, prove its wheels, benchmark them, judge, and publish what passed.
+
+    Example: stackbuild build --recipe debian-13
+    """
+    from stackbuild.build import Order
+    from stackbuild.dryrun import dry
+    from stackbuild.load import load
+    from stackbuild.release import release
+    from stackbuild.show.build import stream, view
+    from stackbuild.show.release import draw_dry_run, draw_release
+
+    loaded = load(recipe)
+    order = Order(_choice(gfx, until), runner, jobs, keep_going, locked, fail_on_rebuild)
+    if dry_run:
+        draw_dry_run(dry(loaded, order), json)
+        return
+    if json:
+        release(loaded, order, (stream,))
+        return
+    with view() as watching:
+        released = release(loaded, order, (watching,))
+    draw_release(released)
+
+
+@app.command()
+def plan(
+    recipe: RecipeName,
+    until: Until = "",
+    gfx: Gfx = None,
+    detailed_exitcode: Annotated[bool, option("--detailed-exitcode", help="Exit 0: nothing to do; 10: steps to run.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the steps of a recipe, their keys, which are in the store and why the others would run. Runs nothing.
+
+    Example: stackbuild plan --recipe debian-13 --detailed-exitcode
+    """
+    from stackbuild.load import load
+    from stackbuild.look import plan_as_is
+    from stackbuild.planning import reasons
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.plan import draw_plan
+
+    with plan_as_is(load(recipe), _choice(gfx, until)) as (made, store):
+        rows = reasons(made, store)
+    print_json({"recipe": made.recipe, "steps": rows}, "stackbuild.plan/1") if json else draw_plan(rows)
+    if detailed_exitcode and any(row.state == "run" for row in rows):
+        leave(10)
+
+
+@app.command()
+def explain(
+    recipe: RecipeName,
+    step: Annotated[str, argument(help="The step's name, as `stackbuild plan` shows it.")],
+    gfx: Gfx = None,
+    json: Json = False,
+) -> None:
+    """Print the text a step's key is made of, and what changed in it since the last build.
+
+    Example: stackbuild explain --recipe debian-13 kernels
+    """
+    from stackbuild.explain import explain as explained
+    from stackbuild.load import load
+    from stackbuild.look import plan_as_is
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.plan import draw_explanation
+
+    with plan_as_is(load(recipe), _choice(gfx, "")) as (made, store):
+        explanation = explained(made, step, store)
+    print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
+
+
+@app.command()
+def lock(
+    recipe: RecipeName,
+    check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
+) -> None:
+    """Ask Debian's archive, git servers and the package index what a recipe's names mean now; write it beside the recipe.
+
+    Example: stackbuild lock --recipe debian-13
+    """
+    from stackbuild import locking
+    from stackbuild.load import load
+    from stackbuild.show.paper import margin
+
+    loaded = load(recipe)
+    if check:
+        locking.read(loaded)
+        margin().print(f"{loaded.lock_path}: fresh", markup=False)
+        return
+    with margin().status("asking the archives …"):
+        made = locking.make(loaded)
+    locking.write(made, loaded)
+    margin().print(f"wrote {loaded.lock_path}: {len(made.packages)} packages", markup=False)
+
+
+def _choice(gfx: list[str] | None, until: str) -> Choice:
+    from stackbuild.look import this_python
+    from stackbuild.resolve import Choice
+
+    return Choice(gfx=tuple(gfx or ()), python=(this_python(),), until=until)

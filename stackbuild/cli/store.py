@@ -1,0 +1,101 @@
+"""`store ls|check|gc`, `logs`, `shell`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from stackbuild.cli.face import Json, RecipeName, app, argument, group, leave, option
+
+store = group("store", "Look after the store of built outputs (where: $STACKBUILD_STORE, or the cache folder).")
+
+
+@store.command("ls")
+def ls(json: Json = False) -> None:
+    """List what is in the store: step, recipe, size, age.
+
+    Example: stackbuild store ls
+    """
+    from stackbuild.look import opened_store
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.store import draw_listing
+    from stackbuild.store.care import listing
+
+    with opened_store() as opened:
+        rows = listing(opened)
+    print_json(rows, "stackbuild.store/1") if json else draw_listing(rows, opened.root)
+
+
+@store.command("check")
+def check(json: Json = False) -> None:
+    """Read every file of the store against its digest; damaged outputs go into quarantine and are built again. Exit 7 if any.
+
+    Example: stackbuild store check
+    """
+    from stackbuild.look import opened_store
+    from stackbuild.show.paper import margin, print_json
+    from stackbuild.show.store import draw_damage
+    from stackbuild.store.care import check as checked
+
+    with opened_store() as opened, margin().status("reading the store …"):
+        found = checked(opened)
+    print_json(found, "stackbuild.store-check/1") if json else draw_damage(found)
+    if found:
+        leave(7)
+
+
+@store.command("gc")
+def gc(
+    days: Annotated[float, option("--days", help="Keep what is younger than so many days; the latest of each step stays.")] = 30.0,
+    json: Json = False,
+) -> None:
+    """Remove outputs that no recipe's latest build uses.
+
+    Example: stackbuild store gc --days 7
+    """
+    import time
+
+    from stackbuild.look import opened_store
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.store import draw_freed
+    from stackbuild.store.care import collect
+
+    with opened_store() as opened:
+        freed = collect(opened, days, time.time())
+    print_json(freed, "stackbuild.store-gc/1") if json else draw_freed(freed)
+
+
+@app.command()
+def logs(
+    step: Annotated[str, argument(help="The step's name; none lists the steps of the last run.")] = "",
+    run: Annotated[str, option("--run", help="A run's id; the last one when left out.")] = "",
+) -> None:
+    """Print the log of a step of the last run (or of another).
+
+    Example: stackbuild logs kernels
+    """
+    from stackbuild.runs import log_of, logs_of
+    from stackbuild.show.store import draw_log, draw_logs
+    from stackbuild.store.store import default_root
+
+    if step:
+        draw_log(log_of(default_root(), run, step))
+    else:
+        draw_logs(logs_of(default_root(), run))
+
+
+@app.command()
+def shell(
+    recipe: RecipeName,
+    step: Annotated[str, argument(help="A step that runs in a session.")],
+    command: Annotated[list[str] | None, argument(help="A command instead of a shell, after `--`.")] = None,
+    runner: Annotated[str, option("--runner", help="auto, sandbox or docker.")] = "auto",
+) -> None:
+    """Open a shell where a step ran: as its failure left it, or fresh on its inputs. No network, as in the build.
+
+    Example: stackbuild shell --recipe debian-13 kernels
+    """
+    from stackbuild.build import Order
+    from stackbuild.load import load
+    from stackbuild.revisit import shell as opened
+
+    leave(opened(load(recipe), step, Order(runner=runner), tuple(command or ())))

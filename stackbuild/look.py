@@ -1,0 +1,40 @@
+"""A plan against the store as it is, for the verbs that only look."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+from stackbuild import locking
+from stackbuild.load import Loaded
+from stackbuild.plan import Plan
+from stackbuild.resolve import Choice, resolve
+from stackbuild.runs import new_id
+from stackbuild.store.store import Store, default_root
+
+
+def this_python() -> str:
+    """The Python version that stackbuild itself runs on, as recipes write it: the one wheels are proved in here."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@contextlib.contextmanager
+def plan_as_is(loaded: Loaded, choice: Choice) -> Iterator[tuple[Plan, Store]]:
+    """The recipe's plan under its lock, and the store it would be built in. Raises LockError, PlanError, MachineLacks."""
+    lock = locking.read(loaded)
+    store = Store(default_root(), new_id())
+    try:
+        yield resolve(loaded.recipe, locking.observe(loaded, lock, store), choice), store
+    finally:
+        store.close()
+
+
+@contextlib.contextmanager
+def opened_store() -> Iterator[Store]:
+    """The store, for the verbs that look after it. Raises MachineLacks."""
+    store = Store(default_root(), new_id())
+    try:
+        yield store
+    finally:
+        store.close()

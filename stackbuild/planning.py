@@ -1,0 +1,53 @@
+"""What a plan means for the store as it is: which steps are there, which have to run, and why. Runs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stackbuild import digest
+from stackbuild.plan import Plan, Step
+from stackbuild.schedule import missing
+from stackbuild.store.records import Record
+from stackbuild.store.store import Store
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """One step of a plan and the store's answer to it; `fields` has a digest for each field of its key."""
+
+    step: str
+    action: str
+    key: str
+    state: Literal["cached", "run"]
+    why: str
+    needs: tuple[str, ...]
+    fields: dict[str, str]
+
+
+def reasons(plan: Plan, store: Store) -> tuple[Reasoned, ...]:
+    """The plan's steps with whether and why each runs, in order."""
+    todo = {step.name for step in missing(plan, store)}
+    last = {record.step: record for record in store.latest(plan.recipe)} if todo else {}
+    return tuple(_reasoned(step, step.name in todo, last.get(step.name), store) for step in plan.steps)
+
+
+def _reasoned(step: Step, to_run: bool, last: Record | None, store: Store) -> Reasoned:
+    there = store.find(step.key) is not None
+    state: Literal["cached", "run"] = "run" if to_run else "cached"
+    why = _why(step, last) if to_run else ("" if there else "not needed: what is made from it is in the store")
+    fields = {name: digest.of_text(value)[:16] for name, value in step.fields}
+    return Reasoned(step.name, step.action, step.key, state, why, tuple(n.step for n in step.needs), fields)
+
+
+def _why(step: Step, last: Record | None) -> str:
+    """The fields of the key that differ from the last build's, or that there was none."""
+    if last is None:
+        return "never built here"
+    if last.key == step.key:
+        return "its stored output is gone or damaged"
+    before = dict(line.split(": ", 1) for line in last.key_text.splitlines())
+    now = dict(line.split(": ", 1) for line in step.key_text.splitlines())
+    changed = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
+    shown = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+    return f"changed: {shown}"

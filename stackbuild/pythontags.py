@@ -1,0 +1,16 @@
+"""Names and versions of Python distributions: the one module that imports packaging outside `inspect`."""
+
+from __future__ import annotations
+
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from stackbuild.errors import UsageError
+
+
+def distribution_of(file_name: str) -> tuple[str, str]:
+    """Normalised project name and version of a wheel's file name. Raises UsageError on another file."""
+    try:
+        project, version, _, _ = parse_wheel_filename(file_name)
+    except InvalidWheelFilename as error:
+        raise UsageError(f"not a wheel's file name: {error}", where=file_name, next="give the path of a .whl file") from None
+    return str(project), str(version)

@@ -1,0 +1,46 @@
+"""Draws how a whole build ended, and a dry run."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stackbuild.show.build import clock
+from stackbuild.show.paper import Text, margin, page, print_json
+
+if TYPE_CHECKING:
+    from stackbuild.dryrun import DryStep
+    from stackbuild.release import Released
+
+
+def draw_release(released: Released) -> None:
+    """What was proved, where the wheels are, and, last, how to install them."""
+    if released.claim:
+        margin().print(Text(released.claim))
+    took = clock(released.seconds)
+    if released.steps_run == 0 and not (released.receipt and any(w.fresh for w in released.receipt.wheels)):
+        margin().print(Text(f"nothing to do: {released.recipe} is built, proved and published ({took})", "bold"))
+    else:
+        margin().print(Text(f"{released.recipe} done in {took}", "bold"))
+    if released.receipt is None:
+        return
+    index = Path(released.receipt.index).resolve().as_uri()
+    for wheel in released.receipt.wheels:
+        page().print(Text(f"pip install --extra-index-url {index} {wheel.project}=={wheel.version}"))
+
+
+def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:
+    """Each step that would run, with its commands ready to paste."""
+    if as_json:
+        print_json(steps, "stackbuild.dry-run/1")
+        return
+    for step in steps:
+        page().print(Text.assemble(("▸ ", "cyan"), (step.step, "bold"), (f"  {step.why}", "dim")))
+        for argv in step.commands:
+            page().print(Text(f"    {shlex.join(argv)}"))
+        if not step.commands:
+            shown = [f"{name}={value}" for name, value in step.params if not name.startswith("package ")]
+            page().print(Text(f"    ({step.action}: {', '.join(shown)[:300]})", "dim"))
+    if not steps:
+        page().print("nothing to do: every step is in the store")

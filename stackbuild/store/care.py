@@ -1,0 +1,101 @@
+"""Looking after a store: what is in it, whether it is whole, and what can go."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stackbuild.store import files, tree
+from stackbuild.store.records import Record
+from stackbuild.store.store import Store
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One record with the size of its tree in bytes."""
+
+    step: str
+    recipe: str
+    key: str
+    tree: str
+    size: int
+    seconds: float
+    made_at: str
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A tree that is not as its manifest says; it is in quarantine now."""
+
+    tree: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Freed:
+    """What a clean-up removed, and how many bytes of trees went."""
+
+    records: int
+    trees: int
+    size: int
+
+
+def records(store: Store) -> Iterator[Record]:
+    """Every whole record of the store."""
+    for path in sorted((store.root / "records").glob("*/*.json")):
+        if record := store.find(path.stem):
+            yield record
+
+
+def listing(store: Store) -> tuple[Kept, ...]:
+    """What is in the store, newest first; a tree made under several keys is listed once."""
+    rows = {}
+    for r in records(store):
+        if r.tree not in rows or not r.like:
+            rows[r.tree] = Kept(r.step, r.recipe, r.key, r.tree, _size(store, r.tree), r.seconds, r.made_at)
+    return tuple(sorted(rows.values(), key=lambda row: row.made_at, reverse=True))
+
+
+def _size(store: Store, name: str) -> int:
+    manifest = store.root / "manifests" / name[:2] / name
+    with contextlib.suppress(OSError, ValueError):
+        return sum(tree.Entry.read(line).size for line in manifest.read_text().splitlines())
+    return 0
+
+
+def check(store: Store) -> tuple[Damage, ...]:
+    """Read every tree and compare it with its manifest; what differs goes into quarantine."""
+    found = []
+    for path in sorted((store.root / "trees").glob("*/*")):
+        if reason := store.check(path.name):
+            found.append(Damage(path.name, reason))
+    return tuple(found)
+
+
+def collect(store: Store, keep_days: float, now: float) -> Freed:
+    """Remove records not written in `keep_days` days unless they are a recipe's latest, then trees nothing names.
+
+    Failed steps' folders and the quarantine go too when they are that old. `now` is in seconds since the epoch.
+    """
+    limit = now - keep_days * 86400
+    latest = {path.read_text().strip() for path in (store.root / "latest").glob("*.key")}
+    gone = 0
+    for path in (store.root / "records").glob("*/*.json"):
+        if path.stem not in latest and path.stat().st_mtime < limit:
+            path.unlink()
+            gone += 1
+    named = {record.tree for record in records(store)}
+    trees, size = 0, 0
+    for path in (store.root / "trees").glob("*/*"):
+        if path.name not in named and path.stat().st_mtime < limit:
+            size += _size(store, path.name)
+            trees += 1
+            files.remove(path)
+            files.remove(store.root / "manifests" / path.name[:2] / path.name)
+    for folder in ("failed", "quarantine"):
+        for path in (store.root / folder).iterdir():
+            if os.lstat(path).st_mtime < limit:
+                files.remove(path)
+    return Freed(gone, trees, size)
