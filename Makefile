@@ -1,0 +1,23 @@
+# Two targets for newcomers: `make demo` and `make test`. Both do all the set-up themselves.
+.PHONY: demo test check setup docs nightly clean
+
+demo: setup
+	.venv/bin/stackbuild build --recipe debian-13
+
+test: setup
+	ci/test --docker
+
+check: setup
+	ci/check
+
+docs: setup
+	ci/docs
+
+nightly: setup
+	ci/test --docker --slow --network
+
+setup:
+	@ci/setup
+
+clean:
+	rm -rf .venv dist build
