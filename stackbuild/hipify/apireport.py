@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackbuild.hipify.prepare import Gate, Plan
 from stackbuild.hipify.scan import skip_space
@@ -89,13 +89,12 @@ _LIBRARY_CALL = re.compile(r"(?:cublas(?:Lt)?|cudnn|cusparse|cufft|curand|cusolv
 
 
 def report(view: View, plan: Plan, present: Iterable[str], ruled: frozenset[str]) -> list[Finding]:
-    """The findings for the names `present`; names that a project rule took care of (`ruled`) are left out."""
+    """The findings for the names `present`; of names that a rule takes care of (`ruled`) they are mere notes."""
     findings: list[Finding] = []
     for name in present:
-        if name in ruled:
-            continue
         for gate in plan.gates.get(name, ()):
-            findings += _told(view, plan, name, gate)
+            told = list(_told(view, plan, name, gate))
+            findings += [_eased(f) for f in told] if name in ruled else told
     findings += _unknown(view, plan, ruled)
     return findings
 
@@ -115,6 +114,11 @@ def _told(view: View, plan: Plan, name: str, gate: Gate) -> Iterator[Finding]:
             "rocm": plan.target.rocm,
         }
         yield view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
+
+
+def _eased(finding: Finding) -> Finding:
+    fix = "nothing: a rule replaces it or a support header defines it"
+    return replace(finding, severity=Severity.NOTE, fix=fix)
 
 
 def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]:

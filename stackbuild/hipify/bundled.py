@@ -8,9 +8,10 @@ from pathlib import Path
 
 from stackbuild import data
 from stackbuild.errors import Mistake, RecipeError, UsageError
-from stackbuild.hipify.rules import Rules, joined, read
+from stackbuild.hipify.rules import Rule, Rules, joined, read
 
 SUPPORT = "support"
+SUPPORT_HEADER = "support:"
 
 
 def names() -> list[str]:
@@ -37,12 +38,18 @@ def _one(name: str) -> Rules:
     return _with_support(read(text, str(path)), path.parent / SUPPORT)
 
 
+def _support_of(rule: Rule) -> tuple[str, ...]:
+    if rule.kind == "shim":
+        return rule.match
+    return tuple(to.removeprefix(SUPPORT_HEADER) for to in rule.to or () if to.startswith(SUPPORT_HEADER))
+
+
 def _with_support(rules: Rules, folder: Path) -> Rules:
     """The set with the text of each support header that its shim rules name. Raises RecipeError for a missing one."""
     shims: dict[str, str] = {}
     missing = []
     for rule in rules.rules:
-        for name in rule.match if rule.kind == "shim" else ():
+        for name in _support_of(rule):
             try:
                 shims[name] = (folder / name).read_text(encoding="utf-8")
             except OSError:

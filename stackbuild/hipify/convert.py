@@ -26,7 +26,7 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
     """
     plan = prepare(tables, rules, target)
     view = View(text, name)
-    edits, findings = _edits(view, plan)
+    edits, findings, needs = _edits(view, plan)
     settled = settle(edits)
     if target.lint:
         findings += lint.lint(view, plan)
@@ -36,13 +36,13 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
         substitutions=_counted(e.group for e in settled),
         rules=_counted(e.by for e in settled if not e.closes),
         lines=line_map(text, settled),
-        needs=tuple(n for n in plan.shims if any(e.text.endswith(f'{n}"{view.newline}') for e in settled)),
+        needs=needs,
         edits=tuple(settled),
     )
 
 
-def _edits(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:
-    """Every edit asked for, those of project rules first, and the findings of the stages and of the API report."""
+def _edits(view: View, plan: Plan) -> tuple[list[Edit], list[Finding], tuple[str, ...]]:
+    """Every edit asked for, those of project rules first; the findings; the support headers that are needed."""
     present = view.words & plan.interesting
     edits, findings = rename.literals(view, plan)
     edits += rename.by_rules(view, plan)
@@ -58,8 +58,17 @@ def _edits(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:
         findings += unreadable
     launches = next(launch.offsets(view.code), None) is not None
     headers = includes.convert(view, plan, directives.read(view), {e.group for e in edits}, launches)
-    findings += [*unbalanced, *headers.findings, *apireport.report(view, plan, present, ruled)]
-    return edits + list(headers.edits), findings
+    findings += [
+        *unbalanced,
+        *headers.findings,
+        *apireport.report(view, plan, present, ruled | _supplied(plan, headers.needs)),
+    ]
+    return edits + list(headers.edits), findings, headers.needs
+
+
+def _supplied(plan: Plan, needs: tuple[str, ...]) -> frozenset[str]:
+    """The names that the support headers of a text define."""
+    return frozenset(n for r in plan.rules if r.kind == "shim" and not set(r.match).isdisjoint(needs) for n in r.when)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -37,7 +37,9 @@ class Directives:
 def read(view: View) -> Directives:
     """The includes of a text in order. Those in comments and literals are none."""
     code = view.code
-    found = [(m.group(1), start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(code, m.start())) >= 0]
+    found = [
+        (m.group(1), start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(code, m.start())) >= 0
+    ]
     guard, head = _guard(code, found)
     includes: list[Include] = []
     stack: list[Branch] = []

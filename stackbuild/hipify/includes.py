@@ -14,11 +14,12 @@ from stackbuild.report import Finding, Severity
 
 RUNTIME = "hip/hip_runtime.h"
 HEADER = "header"
+SUPPORT = "support:"
 _KERNEL_WORDS = frozenset(("__global__", "__shared__"))
-_DEVICE_WORDS = frozenset(
-    "__global__ __shared__ __device__ __host__ __constant__ __managed__ __launch_bounds__ __forceinline__ threadIdx "
-    "blockIdx blockDim gridDim __syncthreads".split()
-)
+_DEVICE_WORDS = _KERNEL_WORDS | {
+    "__device__", "__host__", "__constant__", "__managed__", "__launch_bounds__", "__forceinline__", "threadIdx",
+    "blockIdx", "blockDim", "gridDim", "__syncthreads",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,33 +43,51 @@ def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str],
             have.append((include.path, include))
             continue
         candidates, by, group = target
-        path = _choose(plan, candidates)
+        path = _choose(view, plan, candidates)
         if path is None:
-            findings.append(_missing(view, include, candidates[0], plan))
+            findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
         if not path or _already(have, path, include):
             edits.append(Edit(include.start, include.end, "", by, group))
             continue
-        edits.append(Edit(*include.path_span, path, by, group))
+        edits += _renamed(view, include, path, by, group)
         have.append((path, include))
     everywhere = {path for path, include in have if not include.branches}
     shims = _shims(view, plan)
     edits += _additions(view, directives, everywhere, shims, _needs_runtime(view, uses, launches))
-    return Headers(tuple(edits), tuple(findings), tuple(name for name, _ in shims))
+    needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
+    return Headers(tuple(edits), tuple(findings), tuple(n for n in plan.shims if n in needed))
 
 
 def _target(plan: Plan, rules: list[Rule], path: str) -> tuple[tuple[str, ...], str, str] | None:
-    """The HIP headers that may stand for `path`, the rule that says so and its API group; None for no CUDA header."""
+    """The HIP headers that may stand for `path`, the rule that says so and its API group; None for no CUDA header.
+
+    A rule may name the CUDA header, or the HIP header that the tables give for it and that has moved since.
+    """
+    if by_rule := _ruled(rules, path):
+        return (*by_rule, "include")
+    if (subst := plan.headers.get(path)) is None:
+        return None
+    moved = _ruled(rules, subst.hip) if subst.hip else None
+    return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)
+
+
+def _ruled(rules: list[Rule], path: str) -> tuple[tuple[str, ...], str] | None:
     for rule in rules:
-        if any(match == path or ("*" in match and glob(match).fullmatch(path)) for match in rule.match):
-            return rule.to or ("",), rule.id, "include"
-    subst = plan.headers.get(path)
-    return ((subst.hip,), HEADER, subst.group) if subst else None
+        for match in rule.match:
+            if match == path:
+                return rule.to or ("",), rule.id
+            if "*" in match and glob(match).fullmatch(path):
+                stem = match.split("**")[0]
+                return tuple(t.replace("**", path[len(stem) :]) for t in rule.to or ("",)), rule.id
+    return None
 
 
-def _choose(plan: Plan, candidates: tuple[str, ...]) -> str | None:
+def _choose(view: View, plan: Plan, candidates: tuple[str, ...]) -> str | None:
     """The first candidate that exists for the target, also in a folder of its own name. None where none does."""
     headers = plan.target.headers
+    if candidates[0].startswith(SUPPORT):
+        return _beside(view, candidates[0].removeprefix(SUPPORT))
     if headers is None or candidates[0] == "":
         return candidates[0]
     for path in candidates:
@@ -79,6 +98,16 @@ def _choose(plan: Plan, candidates: tuple[str, ...]) -> str | None:
         if below:
             return below[0]
     return None
+
+
+def _renamed(view: View, include: Include, path: str, by: str, group: str) -> list[Edit]:
+    """The edits that put `path` into an include: none where it stands there, quotes around a support header."""
+    if path == include.path:
+        return []
+    start, end = include.path_span
+    if by != HEADER and path.rsplit("/", 1)[-1].startswith("stackbuild_"):
+        return [Edit(start - 1, end + 1, f'"{path}"', by, group)]
+    return [Edit(start, end, path, by, group)]
 
 
 def _already(have: list[tuple[str, Include]], path: str, include: Include) -> bool:
@@ -120,7 +149,12 @@ def _additions(
     return [Edit(at, at, (lead if i == 0 else "") + line + view.newline, by) for i, (line, by) in enumerate(wanted)]
 
 
-def _missing(view: View, include: Include, path: str, plan: Plan) -> Finding:
+def _beside(view: View, name: str) -> str:
+    """The path to a support header, which lies in the root of the output, from the folder of the file."""
+    return "../" * view.name.count("/") + name
+
+
+def _missing(view: View, include: Include, path: str) -> Finding:
     return view.finding(
         include.path_span[0],
         "HIPIFY-HEADER-MISSING",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stackbuild.hipify.edits import Edit
 from stackbuild.hipify.prepare import Plan, compiled
-from stackbuild.hipify.scan import is_name_char, whole_names
+from stackbuild.hipify.scan import is_name_char, qualifier, whole_names
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -54,7 +54,7 @@ _AFTER = re.compile(r"\s*::")
 def _names_a_space(view: View, start: int, end: int) -> bool:
     """Whether a name is `name::`, or `using namespace name`, or `namespace x = name`, and not `other::name::`."""
     if _AFTER.match(view.code, end):
-        return not view.foreign(start)
+        return qualifier(view.code, start) in ("", "::")
     line = view.code.rfind(";", 0, start) + 1
     return bool(_BEFORE.search(view.code, max(line, start - 80), start))
 

@@ -1,0 +1,34 @@
+// cooperative_groups::reduce for thread_block_tile, which HIP lacks up to ROCm 7.2. Written by `stackbuild hipify`.
+//
+// A tile has a power of two of lanes, so a butterfly of shfl_xor gives every lane the result, as CUDA's does.
+#pragma once
+
+#include <hip/hip_cooperative_groups.h>
+
+namespace cooperative_groups {
+
+template <typename T> struct plus {
+  __device__ T operator()(T a, T b) const { return a + b; }
+};
+template <typename T> struct less {
+  __device__ T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <typename T> struct greater {
+  __device__ T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <typename T> struct bit_and {
+  __device__ T operator()(T a, T b) const { return a & b; }
+};
+template <typename T> struct bit_or {
+  __device__ T operator()(T a, T b) const { return a | b; }
+};
+template <typename T> struct bit_xor {
+  __device__ T operator()(T a, T b) const { return a ^ b; }
+};
+
+template <typename Tile, typename T, typename Op> __device__ inline T reduce(const Tile& tile, T value, Op op) {
+  for (unsigned int offset = tile.size() / 2; offset > 0; offset /= 2) value = op(value, tile.shfl_xor(value, offset));
+  return value;
+}
+
+}  // namespace cooperative_groups
