@@ -1,0 +1,51 @@
+// Matrix products through the platform's BLAS: hipBLAS, cuBLAS on HIP's NVIDIA platform, a loop on the CPU platform.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/tensor.hpp"
+
+namespace rk {
+
+// For i = 0 … batch-1: c_i = alpha * op(a_i) op(b_i) + beta * c_i. Matrices are row-major: op(a) is m × k, op(b) k × n,
+// c m × n; the leading extents are the row lengths in memory; strides are in elements between the batch's matrices.
+struct Gemm {
+  Type type = kFloat;  // of a, b and c; sums are float
+  bool transpose_a = false;
+  bool transpose_b = false;
+  int64_t m = 0, n = 0, k = 0;
+  float alpha = 1.0f;
+  float beta = 0.0f;
+  const void* a = nullptr;
+  int64_t lda = 0;
+  int64_t stride_a = 0;
+  const void* b = nullptr;
+  int64_t ldb = 0;
+  int64_t stride_b = 0;
+  void* c = nullptr;
+  int64_t ldc = 0;
+  int64_t stride_c = 0;
+  int64_t batch = 1;
+};
+
+// What is done to c as it is written, where the BLAS can: c = activation(c + bias), bias of n values.
+enum class Epilogue { none, bias, bias_relu, bias_gelu };
+
+class Blas {
+ public:
+  explicit Blas(void* stream);  // native; the handle enqueues there for good
+  ~Blas();
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+
+  void gemm(const Gemm& gemm);
+  // The same with an epilogue; false, with nothing enqueued, where the library cannot do it for this product.
+  bool gemm_with(const Gemm& gemm, Epilogue epilogue, const void* bias);
+
+ private:
+  struct State;
+  State* state_;
+};
+
+}  // namespace rk

@@ -1,0 +1,13 @@
+// Which nodes of a graph the provider takes.
+#pragma once
+
+#include "core/graph.hpp"
+
+namespace rk {
+
+// Claims every node that has a kernel, except arithmetic on shapes, which is left to the CPU: such a node's every
+// input comes from Shape or Size (through other such nodes) or is a constant, so its data is already on the host, and
+// on the device each use would cost a copy and a wait. `fuse` also claims groups of nodes that run as one step.
+void claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse);
+
+}  // namespace rk

@@ -1,0 +1,183 @@
+#include "core/ep.hpp"
+
+#include <cstring>
+
+#include "core/allocator.hpp"
+#include "core/capability.hpp"
+#include "core/sync.hpp"
+
+namespace rk {
+namespace {
+
+// Runs before a capture: the first settles ONNX Runtime's memory plan, the second allocates by it.
+constexpr int kWarmRuns = 2;
+constexpr uint32_t kGraphApi = 26;
+
+std::string entry(const OrtSessionOptions* options, const std::string& key) {
+  size_t size = 0;
+  OrtStatus* status = api().ort->GetSessionConfigEntry(options, key.c_str(), nullptr, &size);
+  if (status != nullptr) {
+    api().ort->ReleaseStatus(status);
+    return "";
+  }
+  std::string value(size, '\0');
+  check(api().ort->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
+  value.resize(size == 0 ? 0 : size - 1);
+  return value;
+}
+
+bool flag(const std::string& value, bool otherwise, const char* name) {
+  if (value.empty()) return otherwise;
+  if (value == "1" || value == "true") return true;
+  if (value == "0" || value == "false") return false;
+  fail(std::string("provider option ") + name + " is 0 or 1, not " + value);
+}
+
+int graph_id(const OrtRunOptions* options) {
+  const char* value = api().ort->GetRunConfigEntry(options, "gpu_graph_id");
+  return value == nullptr ? 0 : std::atoi(value);
+}
+
+}  // namespace
+
+Options Options::read(const OrtSessionOptions* options, const std::string& provider) {
+  std::string prefix = "ep.";
+  for (char c : provider) prefix += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  Options result;
+  result.graph_capture = flag(entry(options, prefix + ".enable_hip_graph"), false, "enable_hip_graph");
+  result.fusion = flag(entry(options, prefix + ".fuse"), true, "fuse");
+  return result;
+}
+
+Ep::Ep(Factory& factory, const Offer& offer, const Options& options, const OrtLogger* logger)
+    : OrtEp{}, factory_(factory), offer_(offer), options_(options), logger_(logger),
+      pool_(std::make_shared<Pool>(offer.properties.ordinal)) {
+  ort_version_supported = api().version;
+  GetName = [](const OrtEp* base) noexcept {
+    const OrtEpFactory* factory = &self(base)->factory_;
+    return factory->GetName(factory);
+  };
+  GetCapability = capability;
+  Compile = compile;
+  ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) release_fused(infos[i]);
+  };
+  GetKernelRegistry = [](OrtEp* base, const OrtKernelRegistry** out) noexcept {
+    return guarded([&] { *out = self(base)->factory_.registry(); });
+  };
+  CreateAllocator = create_allocator;
+  CreateSyncStreamForDevice = create_stream;
+  IsConcurrentRunSupported = [](OrtEp* base, bool* yes) noexcept -> OrtStatus* {
+    *yes = !self(base)->options_.graph_capture;
+    return nullptr;
+  };
+  if (api().version >= 25) Sync = synchronize;
+  if (options_.graph_capture) enable_graphs();
+}
+
+Ep::~Ep() {
+  for (auto& [id, recording] : recordings_)
+    if (recording.graph != nullptr) device::graph_destroy(recording.graph);
+}
+
+OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
+  return guarded([&] { claim_nodes(graph, info, self(base)->options_.fusion); });
+}
+
+OrtStatus* Ep::compile(OrtEp*, const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** out,
+                       OrtNode**) noexcept {
+  return guarded([&] {
+    for (size_t i = 0; i < count; ++i) out[i] = compile_fused(graphs[i], fused[i]);
+  });
+}
+
+OrtStatus* Ep::create_allocator(OrtEp* base, const OrtMemoryInfo*, OrtAllocator** out) noexcept {
+  return guarded([&] { *out = new Allocator(self(base)->pool_, self(base)->offer_.memory); });
+}
+
+OrtStatus* Ep::create_stream(OrtEp* base, const OrtMemoryDevice*, OrtSyncStreamImpl** out) noexcept {
+  return guarded([&] {
+    *out = nullptr;
+    if (device::kIsCpu) return;
+    Ep& ep = *self(base);
+    auto stream = ep.stream_ ? ep.stream_ : std::make_shared<Stream>(ep.offer_.properties.ordinal);
+    *out = new SyncStream(std::move(stream), ep.pool_);
+  });
+}
+
+OrtStatus* Ep::synchronize(OrtEp* base) noexcept {
+  return guarded([&] {
+    if (device::kIsCpu) return;
+    device::use(self(base)->offer_.properties.ordinal);
+    device::stream_wait(nullptr);
+    if (self(base)->stream_) self(base)->stream_->synchronize();
+  });
+}
+
+void Ep::enable_graphs() {
+  require(!device::kIsCpu, "the CPU platform captures no graphs");
+  if (api().version < kGraphApi)
+    fail("enable_hip_graph needs ONNX Runtime 1.26 or newer; next: upgrade it, or leave the option out");
+  stream_ = std::make_shared<Stream>(offer_.properties.ordinal);
+  OnRunStart = run_started;
+  OnRunEnd = run_ended;
+  IsGraphCaptureEnabled = [](const OrtEp*) noexcept { return true; };
+  IsGraphCaptured = [](const OrtEp* base, int id) noexcept {
+    const auto found = self(base)->recordings_.find(id);
+    return found != self(base)->recordings_.end() && found->second.graph != nullptr;
+  };
+  ReplayGraph = replay;
+  GetGraphCaptureNodeAssignmentPolicy = [](const OrtEp*) noexcept {
+    return OrtGraphCaptureNodeAssignmentPolicy_ALLOW_CPU_FOR_SHAPES;
+  };
+  if (api().version >= 27) ReleaseCapturedGraph = release_graph;
+}
+
+OrtStatus* Ep::run_started(OrtEp* base, const OrtRunOptions* options) noexcept {
+  return guarded([&] {
+    Ep& ep = *self(base);
+    const int id = graph_id(options);
+    if (id < 0) return;
+    Recording& recording = ep.recordings_[id];
+    if (recording.graph != nullptr || recording.warm_runs++ < kWarmRuns) return;
+    device::use(ep.offer_.properties.ordinal);
+    device::capture_begin(ep.stream_->native());
+    ep.capturing_ = id;
+  });
+}
+
+OrtStatus* Ep::run_ended(OrtEp* base, const OrtRunOptions*, bool) noexcept {
+  return guarded([&] {
+    if (self(base)->capturing_ >= 0) self(base)->finish_capture();
+  });
+}
+
+void Ep::finish_capture() {
+  const int id = capturing_;
+  capturing_ = -1;
+  void* graph = device::capture_end(stream_->native());
+  recordings_[id].graph = graph;
+  device::graph_launch(graph, stream_->native());  // capturing enqueued nothing: this is the run itself
+  stream_->synchronize();
+}
+
+OrtStatus* Ep::replay(OrtEp* base, int id) noexcept {
+  return guarded([&] {
+    Ep& ep = *self(base);
+    device::use(ep.offer_.properties.ordinal);
+    device::graph_launch(ep.recordings_.at(id).graph, ep.stream_->native());
+    ep.stream_->synchronize();
+  });
+}
+
+OrtStatus* Ep::release_graph(OrtEp* base, int id) noexcept {
+  return guarded([&] {
+    Ep& ep = *self(base);
+    const auto found = ep.recordings_.find(id);
+    if (found == ep.recordings_.end()) return;
+    if (found->second.graph != nullptr) device::graph_destroy(found->second.graph);
+    ep.recordings_.erase(found);
+  });
+}
+
+}  // namespace rk

@@ -1,0 +1,23 @@
+// The two functions ONNX Runtime looks for. In the shipped package the loader (loader/loader.cpp) calls them.
+#include <memory>
+
+#include "core/factory.hpp"
+#include "core/gate.hpp"
+
+extern "C" __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(
+    const char* registered_name, const OrtApiBase* base, const OrtLogger* logger, OrtEpFactory** factories, size_t room,
+    size_t* count) {
+  *count = 0;
+  if (OrtStatus* refusal = rk::open_api(base, rk::api())) return refusal;
+  return rk::guarded([&] {
+    rk::require(room > 0, "ONNX Runtime left no room for a factory");
+    (void)registered_name;
+    factories[0] = new rk::Factory(rk::kName, logger);
+    *count = 1;
+  });
+}
+
+extern "C" __attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
+  delete static_cast<rk::Factory*>(factory);
+  return nullptr;
+}

@@ -1,0 +1,152 @@
+#include "core/kernel.hpp"
+
+namespace rk {
+
+Api& api() {
+  static Api instance;
+  return instance;
+}
+
+namespace {
+
+Tensor shaped(const OrtValue* value) {
+  Tensor tensor;
+  const int64_t* dims = nullptr;
+  size_t rank = 0;
+  check(api().ort->GetTensorElementTypeAndShapeDataReference(value, &tensor.type, &dims, &rank));
+  tensor.shape = Shape(dims, rank);
+  return tensor;
+}
+
+// ORT's attribute getters report "absent" as an error; absence is ordinary here.
+bool found(OrtStatus* status) {
+  if (status == nullptr) return true;
+  api().ort->ReleaseStatus(status);
+  return false;
+}
+
+}  // namespace
+
+Tensor view(const OrtValue* value) {
+  Tensor tensor = shaped(value);
+  const void* data = nullptr;
+  check(api().ort->GetTensorData(value, &data));
+  tensor.data = const_cast<void*>(data);
+  return tensor;
+}
+
+Tensor view_mutable(OrtValue* value) {
+  Tensor tensor = shaped(value);
+  check(api().ort->GetTensorMutableData(value, &tensor.data));
+  return tensor;
+}
+
+float Info::real(const char* name, float otherwise) const {
+  float value = otherwise;
+  return found(api().ort->KernelInfoGetAttribute_float(info_, name, &value)) ? value : otherwise;
+}
+
+std::optional<int64_t> Info::integer(const char* name) const {
+  int64_t value = 0;
+  if (!found(api().ort->KernelInfoGetAttribute_int64(info_, name, &value))) return std::nullopt;
+  return value;
+}
+
+int64_t Info::integer(const char* name, int64_t otherwise) const { return integer(name).value_or(otherwise); }
+
+std::optional<std::vector<int64_t>> Info::integers(const char* name) const {
+  size_t count = 0;
+  if (!found(api().ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count))) return std::nullopt;
+  std::vector<int64_t> values(count);
+  check(api().ort->KernelInfoGetAttributeArray_int64(info_, name, values.data(), &count));
+  return values;
+}
+
+std::string Info::text(const char* name, const std::string& otherwise) const {
+  size_t size = 0;
+  if (!found(api().ort->KernelInfoGetAttribute_string(info_, name, nullptr, &size))) return otherwise;
+  std::string value(size, '\0');
+  check(api().ort->KernelInfoGetAttribute_string(info_, name, value.data(), &size));
+  value.resize(size == 0 ? 0 : size - 1);  // size counts the terminator
+  return value;
+}
+
+int Info::since_version() const {
+  int version = 0;
+  check(api().ort->KernelInfo_GetOperatorSinceVersion(info_, &version));
+  return version;
+}
+
+size_t Info::inputs() const {
+  size_t count = 0;
+  check(api().ort->KernelInfo_GetInputCount(info_, &count));
+  return count;
+}
+
+size_t Info::outputs() const {
+  size_t count = 0;
+  check(api().ort->KernelInfo_GetOutputCount(info_, &count));
+  return count;
+}
+
+namespace {
+
+Stream& stream_of(OrtKernelContext* context) {
+  void* native = nullptr;
+  check(api().ort->KernelContext_GetGPUComputeStream(context, &native));
+  return Stream::of(native);
+}
+
+}  // namespace
+
+Context::Context(OrtKernelContext* context) : context_(context), stream_(&stream_of(context)) {
+  device::use(stream_->device());
+  stream_->rewind();
+}
+
+Tensor Context::input(size_t index) const {
+  if (index >= inputs()) return {};
+  const OrtValue* value = nullptr;
+  check(api().ort->KernelContext_GetInput(context_, index, &value));
+  return value == nullptr ? Tensor{} : view(value);
+}
+
+size_t Context::inputs() const {
+  size_t count = 0;
+  check(api().ort->KernelContext_GetInputCount(context_, &count));
+  return count;
+}
+
+size_t Context::outputs() const {
+  size_t count = 0;
+  check(api().ort->KernelContext_GetOutputCount(context_, &count));
+  return count;
+}
+
+Tensor Context::output(size_t index, const Shape& shape) {
+  if (index >= outputs()) return {};
+  OrtValue* value = nullptr;
+  check(api().ort->KernelContext_GetOutput(context_, index, shape.data(), static_cast<size_t>(shape.rank()), &value));
+  return value == nullptr ? Tensor{} : view_mutable(value);
+}
+
+const Entries& entries() {
+  static const Entries all = [] {
+    Entries list;
+    add_unary(list);
+    add_binary(list);
+    add_matmul(list);
+    add_normalization(list);
+    add_reduce(list);
+    add_pool(list);
+    add_shape(list);
+    add_movement(list);
+    add_gather(list);
+    add_bundled(list);
+    add_attention(list);
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace rk

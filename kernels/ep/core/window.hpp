@@ -1,0 +1,86 @@
+// Sliding windows of Conv and the pools: attributes, auto_pad, output extents.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "core/kernel.hpp"
+
+namespace rk {
+
+// One window over 3 spatial axes; models' 1 or 2 axes are the last ones, the others have extent 1.
+struct Window {
+  int64_t in[3] = {1, 1, 1};
+  int64_t out[3] = {1, 1, 1};
+  int64_t kernel[3] = {1, 1, 1};
+  int64_t stride[3] = {1, 1, 1};
+  int64_t dilation[3] = {1, 1, 1};
+  int64_t pad_begin[3] = {0, 0, 0};
+  int64_t pad_end[3] = {0, 0, 0};
+
+  Shape output_shape(int64_t batch, int64_t channels, int spatial) const {
+    Shape shape{batch, channels};
+    for (int i = 3 - spatial; i < 3; ++i) shape.push(out[i]);
+    return shape;
+  }
+};
+
+struct WindowAttributes {
+  std::vector<int64_t> kernel, stride, dilation, pads;
+  std::string auto_pad;
+
+  template <class Source>  // Info, or NodeView
+  static WindowAttributes read(const Source& source) {
+    WindowAttributes result;
+    result.kernel = source.integers("kernel_shape").value_or(std::vector<int64_t>{});
+    result.stride = source.integers("strides").value_or(std::vector<int64_t>{});
+    result.dilation = source.integers("dilations").value_or(std::vector<int64_t>{});
+    result.pads = source.integers("pads").value_or(std::vector<int64_t>{});
+    result.auto_pad = source.text("auto_pad", "NOTSET");
+    return result;
+  }
+
+  // The window on input [N, C, spatial…]; `extents` are the kernel's.
+  Window on(const Shape& x, const std::vector<int64_t>& extents, bool ceil = false) const {
+    const int spatial = x.rank() - 2;
+    require(spatial >= 1 && spatial <= 3, "the operator needs 1 to 3 spatial axes");
+    require(extents.size() == static_cast<size_t>(spatial), "kernel_shape does not have the input's spatial axes");
+    Window w;
+    for (int i = 0; i < spatial; ++i) {
+      const int at = 3 - spatial + i;
+      const size_t n = static_cast<size_t>(i);
+      w.in[at] = x[i + 2];
+      w.kernel[at] = extents[n];
+      w.stride[at] = n < stride.size() ? stride[n] : 1;
+      w.dilation[at] = n < dilation.size() ? dilation[n] : 1;
+      require(w.stride[at] > 0 && w.dilation[at] > 0 && w.kernel[at] > 0, "a kernel extent, stride or dilation is not positive");
+      if (pads.size() == 2 * static_cast<size_t>(spatial)) {
+        w.pad_begin[at] = pads[n];
+        w.pad_end[at] = pads[n + static_cast<size_t>(spatial)];
+      }
+      fit(w, at, ceil);
+    }
+    return w;
+  }
+
+ private:
+  void fit(Window& w, int at, bool ceil) const {
+    const int64_t reach = (w.kernel[at] - 1) * w.dilation[at] + 1;
+    if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+      w.out[at] = (w.in[at] + w.stride[at] - 1) / w.stride[at];
+      const int64_t total = std::max<int64_t>(0, (w.out[at] - 1) * w.stride[at] + reach - w.in[at]);
+      w.pad_begin[at] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      w.pad_end[at] = total - w.pad_begin[at];
+      return;
+    }
+    if (auto_pad == "VALID") w.pad_begin[at] = w.pad_end[at] = 0;
+    const int64_t room = w.in[at] + w.pad_begin[at] + w.pad_end[at] - reach;
+    require(room >= 0, "the window is larger than the padded input");
+    w.out[at] = room / w.stride[at] + 1;
+    if (!ceil || room % w.stride[at] == 0) return;
+    // One more window, unless it would start in the end padding.
+    if (w.out[at] * w.stride[at] < w.in[at] + w.pad_begin[at]) ++w.out[at];
+  }
+};
+
+}  // namespace rk
