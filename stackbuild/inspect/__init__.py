@@ -6,7 +6,9 @@ findings = judge(facts, expectations)        # rules: Facts → Findings
 
 from __future__ import annotations
 
+from stackbuild.inspect.expectations import Expectations
 from stackbuild.inspect.facts import Facts
 from stackbuild.inspect.reading import inspect
+from stackbuild.inspect.rules import judge
 
-__all__ = ["Facts", "inspect"]
+__all__ = ["Expectations", "Facts", "inspect", "judge"]

@@ -13,8 +13,8 @@ import msgpack
 
 from stackbuild.inspect import limits
 from stackbuild.inspect.facts import CodeObject, Kernel
+from stackbuild.inspect.readers.mach import target_id
 from stackbuild.inspect.readers.pull import Broken, Pull, TooMuch
-from stackbuild.inspect.targets import target_id
 
 EM_AMDGPU = 224
 _OSABI_HSA = 64

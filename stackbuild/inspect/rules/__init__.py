@@ -1,0 +1,27 @@
+"""The rules, in the order that docs/rules.md lists them."""
+
+from __future__ import annotations
+
+from stackbuild.inspect.expectations import NOTHING, Expectations
+from stackbuild.inspect.facts import Facts
+from stackbuild.inspect.rules import contents, device, elf, package, reading, rocm
+from stackbuild.inspect.rules.rule import Rule
+from stackbuild.report import Finding, Severity
+
+GROUPS: tuple[tuple[str, tuple[Rule, ...]], ...] = (
+    ("Reading the files", reading.RULES),
+    ("The wheel's metadata", package.RULES),
+    ("Host libraries", elf.RULES),
+    ("GPU code", device.RULES),
+    ("ROCm and the recipe", rocm.RULES),
+    ("Text in the files", contents.RULES),
+)
+RULES = tuple(rule for _, rules in GROUPS for rule in rules)
+_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+def judge(facts: Facts, expectations: Expectations | None = None) -> tuple[Finding, ...]:
+    """Every finding of every rule: errors first, in the order of the rules within a severity."""
+    expected = expectations or NOTHING
+    found = [finding for rule in RULES for finding in rule.judge(facts, expected)]
+    return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))

@@ -1,0 +1,159 @@
+"""Rules about GPU code: targets, kernels, bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stackbuild.inspect.expectations import Expectations
+from stackbuild.inspect.facts import Facts
+from stackbuild.inspect.readers.mach import normal, processor
+from stackbuild.inspect.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+from stackbuild.inspect.summary import by_target
+
+_FATBIN_LIMIT = 3 << 29  # 1.5 GiB
+_WORTH = 64 << 20
+
+
+@rule(
+    "SB-GPU-TARGET-LIE", ERROR, "A code object is filed under another target than it is built for",
+    why="The runtime picks by the bundle's entry; the GPU then gets machine code of another one.",
+    fix="Build again; no tool should edit bundle entries.",
+    link="https://llvm.org/docs/AMDGPUUsage.html#elf-header",
+)  # fmt: skip
+def target_lie(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """The target ID of the entry is not the one in the code object's ELF header."""
+    for device in facts.device:
+        lies = sorted({(o.claimed, o.target) for o in device.objects if o.claimed and not _agree(o.claimed, o.target)})
+        for claimed, target in lies:
+            yield device.path, f"filed under {claimed}, built for {target}"
+
+
+def _agree(claimed: str, target: str) -> bool:
+    return normal(claimed) == normal(target)
+
+
+@rule(
+    "SB-GPU-BUNDLE-HASH", ERROR, "A compressed bundle does not have the content its hash says",
+    why="The payload was damaged or replaced after the compiler wrote it; the HIP runtime does not check.",
+    fix="Build again, and look for what rewrote the file (patchelf, strip, objcopy).",
+    link="https://clang.llvm.org/docs/ClangOffloadBundler.html#compression-and-decompression",
+)  # fmt: skip
+def bundle_hash(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """The hash in a CCOB header is not that of the inflated bundle."""
+    for device in facts.device:
+        wrong = [bundle.offset for bundle in device.bundles if bundle.hash_ok is False]
+        if wrong:
+            yield device.path, f"{counted(len(wrong), 'bundle')} with a wrong hash, at offset {some(wrong)}"
+
+
+@rule(
+    "SB-GPU-EMPTY", ERROR, "A target has kernels, but only empty ones",
+    why="The GPU would run nothing and report success. Empty kernels are trampolines compiled for other targets.",
+    fix="Add the target to the source's architecture list (CMAKE_HIP_ARCHITECTURES, GPU_TARGETS), not only to the linker's.",
+)  # fmt: skip
+def empty(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Kernels for a target, none of which uses a vector register."""
+    for target in by_target(facts):
+        if target.kernels and target.empty == target.kernels:
+            yield target.target, f"{counted(target.kernels, 'kernel')}, all of them empty"
+
+
+@rule(
+    "SB-GPU-UNEVEN", WARNING, "One target has far fewer kernels than another",
+    why="A GPU whose kernels are missing fails at the first launch of one, or falls back to the CPU.",
+    fix="Build all targets from one source list; a file of another architecture may have overwritten the right one.",
+    link="https://github.com/ROCm/rocm-systems/issues/6362",
+)  # fmt: skip
+def uneven(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Fewer than half the non-empty kernels of the best covered target."""
+    targets = by_target(facts)
+    most = max((t.working for t in targets), default=0)
+    for target in targets:
+        if target.working * 2 < most and target.kernels > target.empty:
+            yield target.target, f"{counted(target.working, 'non-empty kernel')}, another target has {most:,}"
+
+
+@rule(
+    "SB-GPU-SPILLS", NOTE, "Kernels spill registers to memory",
+    why="Each spilled register is memory traffic in the innermost loop; a wide kernel that spills is usually slower than a narrow one.",
+    fix="Lower the block size or unrolling for that target, or `__launch_bounds__`; compare with the last release (`--diff`).",
+)  # fmt: skip
+def spills(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Per target, how many kernels spill vector registers and which is worst."""
+    for target in by_target(facts):
+        if target.spilling and target.worst is not None:
+            worst = target.worst
+            yield (
+                target.target,
+                (
+                    f"{counted(target.spilling, 'kernel')} spill; worst {worst.vgpr_spills} VGPRs and {worst.scratch} B of scratch in"
+                    f" {worst.name[:80]}"
+                ),
+            )
+
+
+@rule(
+    "SB-GPU-FATBIN-SIZE", WARNING, "GPU code pushes host code out of reach",
+    why="Host relocations reach 2 GiB; beyond it linking fails with `relocation truncated to fit`, or worse.",
+    fix="Compress (`--offload-compress`), split per target into device wheels, or use -mcmodel=medium.",
+    link="https://github.com/ROCm/rocm-systems/issues/7009",
+)  # fmt: skip
+def fatbin_size(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """More than 1.5 GiB of .hip_fatbin in one library."""
+    for device in facts.device:
+        if device.section != "file" and device.size > _FATBIN_LIMIT:
+            yield device.path, f"{device.section} has {device.size / 2**30:.2f} GiB"
+
+
+@rule(
+    "SB-GPU-UNCOMPRESSED", NOTE, "GPU code could be an eighth of its size",
+    why="Everyone who installs the wheel stores it unpacked, all targets of it.",
+    fix="Compile with `--offload-compress`, or ship one device wheel per target.",
+    link="https://github.com/ROCm/rocm-systems/pull/3855",
+)  # fmt: skip
+def uncompressed(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """More than 64 MiB of plain bundles in one file."""
+    for device in facts.device:
+        plain = sum(bundle.size for bundle in device.bundles if bundle.compression == "none" and bundle.entries)
+        if plain > _WORTH:
+            yield (
+                device.path,
+                f"{plain / 1e6:.0f} MB of code objects for {counted(_targets(device.objects), 'target')}, not compressed",
+            )
+
+
+def _targets(objects: tuple[object, ...]) -> int:
+    return len({getattr(o, "target", "") for o in objects})
+
+
+@rule(
+    "SB-GPU-MIXED-VERSIONS", WARNING, "Code objects of several versions",
+    why="An older ROCm runtime loads some and refuses others; parts were built by different compilers.",
+    fix="Build every part with one ROCm, or `-mcode-object-version` alike.",
+    link="https://llvm.org/docs/AMDGPUUsage.html#code-object",
+)  # fmt: skip
+def mixed_versions(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Code objects of more than one code-object version in one file."""
+    for device in facts.device:
+        versions = sorted({o.version for o in device.objects})
+        if len(versions) > 1:
+            yield device.path, f"code-object versions {some(f'V{v}' for v in versions)}"
+
+
+@rule(
+    "SB-GPU-TENSILE-PAIR", ERROR, "A Tensile library file without its code objects",
+    why="rocBLAS reads the library file, picks a kernel from it and then finds no code object: the GEMM fails at run time.",
+    fix="Copy the whole `library/` folder of the target, or leave the target out altogether.",
+    link="https://github.com/ROCm/pytorch/issues/1340",
+)  # fmt: skip
+def tensile_pair(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """A Tensile library file for a target of which no code object is there."""
+    have = {processor(o.target) for device in facts.device for o in device.objects}
+    for extra in facts.extras:
+        if extra.kind == "Tensile library" and extra.target and extra.target not in have:
+            yield extra.path, f"names {extra.target}; no code object for it is here"
+
+
+RULES = (
+    target_lie, bundle_hash, empty, uneven, spills, fatbin_size, uncompressed, mixed_versions, tensile_pair,
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""What a rule is: a stable id, why it matters, how to mend it, and a pure function from facts to what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from stackbuild.inspect.expectations import Expectations
+from stackbuild.inspect.facts import Facts
+from stackbuild.report import Finding, Severity
+
+#: What a check yields: (subject, what was found there).
+Found = tuple[str, str]
+Check = Callable[[Facts, Expectations], Iterable[Found]]
+
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One section of docs/rules.md. `needs` names the expectation without which the rule never speaks."""
+
+    id: str
+    severity: Severity
+    title: str
+    why: str
+    fix: str
+    link: str
+    needs: str
+    check: Check
+
+    def judge(self, facts: Facts, expected: Expectations) -> list[Finding]:
+        return [
+            Finding(self.id, self.severity, subject, found, self.why, self.fix, self.link)
+            for subject, found in self.check(facts, expected)
+        ]
+
+
+def rule(
+    id: str, severity: Severity, title: str, *, why: str, fix: str, link: str = "", needs: str = ""
+) -> Callable[[Check], Rule]:
+    """Make a Rule of the function below it."""
+    return lambda check: Rule(id, severity, title, why, fix, link, needs, check)
+
+
+def some(items: Iterable[object], most: int = 4) -> str:
+    """Items in words, the first few and how many more."""
+    listed = list(map(str, items))
+    shown = ", ".join(listed[:most])
+    return shown + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 kernel`, `81,688 kernels`."""
+    return f"{number:,} {noun}" + ("s" if number != 1 else "")

@@ -1,0 +1,63 @@
+"""Sums over facts: what a person asks of GPU code, per target."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from stackbuild.inspect.facts import CodeObject, Facts, Kernel
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """The GPU code for one target ID. `size` is bytes of code objects as they would lie in memory, uncompressed.
+
+    `empty` kernels have no vector register; `spilling` ones spill some, `worst` the most. `waves` are the wavefront widths.
+    """
+
+    target: str
+    objects: int
+    kernels: int
+    empty: int
+    size: int
+    versions: tuple[int, ...]
+    waves: tuple[int, ...]
+    max_vgprs: int
+    max_sgprs: int
+    max_agprs: int
+    max_lds: int
+    max_scratch: int
+    spilling: int
+    worst: Kernel | None
+
+    @property
+    def working(self) -> int:
+        """Kernels that are not empty."""
+        return self.kernels - self.empty
+
+
+def by_target(facts: Facts) -> tuple[TargetSummary, ...]:
+    """One summary per target ID, in natural order (gfx90a before gfx1030)."""
+    grouped: dict[str, list[CodeObject]] = defaultdict(list)
+    for device in facts.device:
+        for code in device.objects:
+            grouped[code.target].append(code)
+    return tuple(_summary(target, grouped[target]) for target in sorted(grouped, key=natural))
+
+
+def natural(target: str) -> tuple[int, str]:
+    return len(target.split(":")[0]), target
+
+
+def _summary(target: str, objects: list[CodeObject]) -> TargetSummary:
+    kernels = [kernel for code in objects for kernel in code.kernels]
+    spilling = [kernel for kernel in kernels if kernel.vgpr_spills]
+    return TargetSummary(
+        target=target, objects=len(objects), kernels=len(kernels), empty=sum(kernel.empty for kernel in kernels),
+        size=sum(code.size for code in objects), versions=tuple(sorted({code.version for code in objects})),
+        waves=tuple(sorted({kernel.wave for kernel in kernels})),
+        max_vgprs=max((k.vgprs for k in kernels), default=0), max_sgprs=max((k.sgprs for k in kernels), default=0),
+        max_agprs=max((k.agprs for k in kernels), default=0), max_lds=max((k.lds for k in kernels), default=0),
+        max_scratch=max((k.scratch for k in kernels), default=0), spilling=len(spilling),
+        worst=max(spilling, key=lambda k: (k.vgpr_spills, k.scratch), default=None),
+    )  # fmt: skip
