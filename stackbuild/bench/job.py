@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +71,20 @@ def run_job(environment: Environment, job: dict[str, Json], timeout: float = 600
             return Answer({}, problem=_died(ran.returncode, ran.stderr))
         found = json.loads(answer.read_text())
     return Answer(found["cases"], found["libraries"])
+
+
+def run_each(environment: Environment, job: dict[str, Json], cases: Sequence[dict[str, Json]]) -> Answer:
+    """All the cases in one process; should that die, each in its own, so that one crash is blamed on one case."""
+    together = run_job(environment, job | {"cases": [*cases]})
+    if not together.problem or len(cases) == 1:
+        return together if not together.problem else _blamed(together, cases)
+    answers = [run_each(environment, job, [case]) for case in cases]
+    found = {name: case for answer in answers for name, case in answer.cases.items()}
+    return Answer(found, next((a.libraries for a in answers if a.libraries), {}))
+
+
+def _blamed(answer: Answer, cases: Sequence[dict[str, Json]]) -> Answer:
+    return Answer({str(case["name"]): {"problem": answer.problem} for case in cases}, answer.libraries)
 
 
 def _died(code: int, stderr: str) -> str:

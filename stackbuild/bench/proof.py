@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.bench.environment import Environment
-from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work
-from stackbuild.bench.job import MEASURES, Session, run_job
+from stackbuild.bench.experiment import Contender, Experiment, Tick, Work
+from stackbuild.bench.job import MEASURES, Session, run_each
 from stackbuild.digest import Json, plain
-from stackbuild.results import CONTROL, Accuracy, Benchmarks, Case, OpTime, Series, Share
+from stackbuild.results import CONTROL, Accuracy, Benchmarks, OpTime, Series, Share
+
+Problems = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -25,81 +27,114 @@ class Reference:
     truth: dict[str, Path] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Proof:
+    """What was found of one side, by case."""
+
+    accuracy: dict[str, Accuracy]
+    ops: dict[str, tuple[OpTime, ...]]
+    problems: Problems
+
+
 def proved(
-    measured: Benchmarks,
-    experiment: Experiment,
-    reference: Reference | None,
-    *,
-    profile: bool,
-    tick: Tick = lambda _: None,
+    measured: Benchmarks, experiment: Experiment, reference: Reference | None, *, profile: bool, tick: Tick
 ) -> Benchmarks:
     """The same results with accuracy and provider shares in every series but the control's."""
-    cases = []
-    for task in experiment.tasks:
-        case = next(c for c in measured.cases if c.name == task.case.name)
-        with tempfile.TemporaryDirectory(prefix="stackbuild-proof-") as folder:
-            cases.append(_proved(case, task, experiment, reference, profile, Path(folder)))
-        tick(f"proof: {case.name}")
-    return replace(measured, cases=tuple(cases))
+    with tempfile.TemporaryDirectory(prefix="stackbuild-proof-") as folder:
+        truth = _truth(experiment, reference, Path(folder)) if reference else {}
+        proofs = {}
+        for contender in experiment.contenders:
+            if contender.side.label != CONTROL:
+                tick(f"proving {contender.side.label}")
+                proofs[contender.side.label] = _prove(experiment, contender, reference, truth, Path(folder))
+    cases = tuple(
+        replace(case, series=tuple(_held(s, case.name, proofs.get(s.side), profile) for s in case.series))
+        for case in measured.cases
+    )
+    return replace(measured, cases=cases)
 
 
-def _proved(
-    case: Case, task: Task, experiment: Experiment, reference: Reference | None, profile: bool, folder: Path
-) -> Case:
-    truth = reference.truth.get(case.name, folder / "truth.npz") if reference else folder
-    wrong = ""
-    if reference and case.name not in reference.truth:
-        wrong = _outputs(reference.environment, reference.session, reference.work[case.name], truth)
-    by_label = {c.side.label: c for c in experiment.contenders}
-    made = []
-    for series in case.series:
-        contender = by_label[series.side]
-        if series.side != CONTROL and not series.problem:
-            ops = _ops(contender, task)
-            series = replace(series, shares=shares(ops), ops=ops if profile else ())
-            if reference:
-                series = replace(series, problem=wrong) if wrong else _held(series, contender, task, reference, truth)
-        made.append(series)
-    return replace(case, series=tuple(made))
+def _truth(experiment: Experiment, reference: Reference, folder: Path) -> dict[str, Path | str]:
+    """By case, the file with the reference's outputs, or the problem that kept it from being made."""
+    made: dict[str, Path | str] = dict(reference.truth)
+    names = [task.case.name for task in experiment.tasks if task.case.name not in made]
+    if names:
+        works = [reference.work[name] | {"name": name} for name in names]
+        kept, problems = _outputs(reference.environment, reference.session, works, folder, "truth")
+        made |= kept | {n: f"there is no reference: {why}" for n, why in problems.items()}
+    return made
 
 
-def _held(series: Series, contender: Contender, task: Task, reference: Reference, truth: Path) -> Series:
-    """The series with its accuracy, or with the problem that kept it from being taken."""
-    with tempfile.TemporaryDirectory(prefix="stackbuild-outputs-") as folder:
-        mine = Path(folder) / "mine.npz"
-        if problem := _outputs(contender.environment, contender.session, task.work[series.side], mine):
-            return replace(series, problem=problem)
-        return _compared(series, reference, mine, truth)
+def _prove(
+    experiment: Experiment,
+    contender: Contender,
+    reference: Reference | None,
+    truth: dict[str, Path | str],
+    folder: Path,
+) -> _Proof:
+    label = contender.side.label
+    works = [task.work[label] for task in experiment.tasks if label in task.work]
+    job: Work = {"do": "profile", "session": plain(contender.session)}
+    profiled = run_each(contender.environment, job, works)
+    ops = {name: _ops(found.get("ops", [])) for name, found in profiled.cases.items()}
+    problems = {name: str(found["problem"]) for name, found in profiled.cases.items() if "problem" in found}
+    if reference is None:
+        return _Proof({}, ops, problems)
+    sound = [work for work in works if work["name"] not in problems]
+    kept, wrong = _outputs(contender.environment, contender.session, sound, folder, label)
+    accuracy, incomparable = _compared(reference, kept, truth)
+    return _Proof(accuracy, ops, problems | wrong | incomparable)
 
 
-def _compared(series: Series, reference: Reference, mine: Path, truth: Path) -> Series:
-    case: Work = {"name": "c", "ours": str(mine), "theirs": str(truth)}
-    answer = run_job(reference.environment, {"do": "compare", "measures": str(MEASURES), "cases": [case]})
-    found = answer.cases.get("c", {})
-    if problem := answer.problem or str(found.get("problem", "")):
-        return replace(series, problem=f"its output could not be compared: {problem}")
-    figures = {name: float(str(value)) for name, value in found.items()}
-    return replace(series, accuracy=Accuracy(reference.says, **figures))
+def _outputs(
+    environment: Environment, session: Session, works: list[Work], folder: Path, label: str
+) -> tuple[dict[str, Path], Problems]:
+    """Run every case once and keep what it computes."""
+    files = {str(work["name"]): folder / f"{label}-{number}.npz" for number, work in enumerate(works)}
+    cases = [work | {"keep": str(files[str(work["name"])])} for work in works]
+    answer = run_each(environment, {"do": "outputs", "session": plain(session)}, cases) if cases else None
+    found = answer.cases if answer else {}
+    problems = {name: str(case["problem"]) for name, case in found.items() if "problem" in case}
+    return {name: file for name, file in files.items() if name not in problems}, problems
 
 
-def _outputs(environment: Environment, session: Session, work: Work, keep: Path) -> str:
-    """Run the case once and keep what it computes; the problem, or ""."""
-    job: Work = {"do": "outputs", "session": plain(session), "cases": [work | {"name": "c", "keep": str(keep)}]}
-    answer = run_job(environment, job)
-    return answer.problem or str(answer.cases["c"].get("problem", ""))
+def _compared(
+    reference: Reference, kept: dict[str, Path], truth: dict[str, Path | str]
+) -> tuple[dict[str, Accuracy], Problems]:
+    problems = {name: str(truth[name]) for name in kept if isinstance(truth[name], str)}
+    cases: list[Work] = [
+        {"name": name, "ours": str(file), "theirs": str(truth[name])}
+        for name, file in kept.items()
+        if name not in problems
+    ]
+    if not cases:
+        return {}, problems
+    answer = run_each(reference.environment, {"do": "compare", "measures": str(MEASURES)}, cases)
+    accuracy = {}
+    for name, found in answer.cases.items():
+        if "problem" in found:
+            problems[name] = f"its output cannot be compared: {found['problem']}"
+        else:
+            figures = {measure: float(str(value)) for measure, value in found.items()}
+            accuracy[name] = Accuracy(reference.says, **figures)
+    return accuracy, problems
 
 
-def _ops(contender: Contender, task: Task) -> tuple[OpTime, ...]:
-    """Every operator's time and provider from one profiled process; nothing where it could not be profiled."""
-    case: Work = task.work[contender.side.label] | {"name": "c"}
-    job: Work = {"do": "profile", "session": plain(contender.session), "cases": [case]}
-    answer = run_job(contender.environment, job)
-    rows = answer.cases.get("c", {}).get("ops", [])
-    return tuple(_op(row) for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+def _held(series: Series, case: str, proof: _Proof | None, profile: bool) -> Series:
+    if proof is None:
+        return series
+    ops = proof.ops.get(case, ())
+    return replace(
+        series, accuracy=proof.accuracy.get(case), shares=shares(ops), ops=ops if profile else (),
+        problem=series.problem or proof.problems.get(case, ""),
+    )  # fmt: skip
 
 
-def _op(row: dict[str, Json]) -> OpTime:
-    return OpTime(str(row["op"]), str(row["provider"]), float(str(row["seconds"])), int(str(row["nodes"])))
+def _ops(rows: Json) -> tuple[OpTime, ...]:
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return tuple(
+        OpTime(str(r["op"]), str(r["provider"]), float(str(r["seconds"])), int(str(r["nodes"]))) for r in found
+    )
 
 
 def shares(ops: tuple[OpTime, ...]) -> tuple[Share, ...]:

@@ -1,0 +1,89 @@
+"""Execution providers by name, and their options checked against a sourced table: `providers.yaml`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from stackbuild.bench.suites import read
+from stackbuild.errors import UsageError
+from stackbuild.model import Field, Model
+
+TABLE = Path(__file__).with_name("providers.yaml")
+
+
+class Provider(Model):
+    """One provider of the table. `gone` tells what became of options that older guides still name."""
+
+    name: str
+    short: str
+    source: str
+    options: tuple[str, ...]
+    gone: dict[str, str] = Field(default_factory=dict)
+
+
+class _Table(Model):
+    providers: tuple[Provider, ...]
+
+
+@cache
+def table() -> dict[str, Provider]:
+    """The providers by short and by full name."""
+    found = read(TABLE, _Table).providers
+    return {p.short: p for p in found} | {p.name: p for p in found}
+
+
+def provider_name(text: str) -> str:
+    """The full name of `cpu`, `migraphx`, … or a full name as it is; a plugin EP may be called anything."""
+    known = table()
+    if text in known:
+        return known[text].name
+    if text.endswith("ExecutionProvider"):
+        return text
+    close = difflib.get_close_matches(text.lower(), known, n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    shorts = ", ".join(dict.fromkeys(p.short for p in known.values()))
+    raise UsageError(f"no provider {text!r}", next=f"{hint}one of {shorts}, or a full name")
+
+
+def provider_options(provider: str, written: Sequence[str]) -> dict[str, str]:
+    """`KEY=VALUE` texts as options of that provider. Raises UsageError for one that it does not take."""
+    made = dict(_parted(text) for text in written)
+    entry = table().get(provider)
+    for key in made if entry else ():
+        assert entry is not None
+        if key not in entry.options:
+            raise UsageError(f"{provider} has no option {key!r}{_elsewhere(key, entry)}", next=_instead(key, entry))
+    return made
+
+
+def _parted(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(f"{text!r} is not KEY=VALUE", next="write for example --option device_id=0")
+    return key, value
+
+
+def _elsewhere(key: str, entry: Provider) -> str:
+    if key in entry.gone:
+        return f" any more: {entry.gone[key]}"
+    owners = [p.name for p in table().values() if key in p.options]
+    return f"; it is one of {owners[0]}" if owners else ""
+
+
+#: Options of one provider that do another's job, where the names are too far apart for a spelling match.
+_SAME_JOB = {
+    "cudnn_conv_algo_search": "miopen_conv_exhaustive_search", "enable_cuda_graph": "enable_hip_graph",
+    "cudnn_conv_use_max_workspace": "miopen_conv_use_max_workspace", "gpu_mem_limit": "migraphx_mem_limit",
+    "arena_extend_strategy": "migraphx_arena_extend_strategy",
+}  # fmt: skip
+
+
+def _instead(key: str, entry: Provider) -> str:
+    job = {**{v: k for k, v in _SAME_JOB.items()}, **_SAME_JOB}.get(key)
+    close = [job] if job in entry.options else difflib.get_close_matches(key, entry.options, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"it takes {', '.join(entry.options) or 'no options'} ({entry.source})"
