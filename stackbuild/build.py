@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackbuild import locking
+from stackbuild import actions, locking
 from stackbuild.errors import LockError, PlanError, StepFailed
 from stackbuild.events import Emit, Note, RunFinished, RunStarted, StepBroke
 from stackbuild.jobserver import Jobserver
@@ -75,6 +75,7 @@ def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterato
             emit=diary.emit,
             logs=diary.logs,
             locals=locking.local_sources(loaded),
+            actions=actions.REGISTRY,
             expected=expected(store, loaded.recipe.name),
         )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackbuild.actions import REGISTRY, Job
+from stackbuild.actions import Job
 from stackbuild.actions.job import Local
 from stackbuild.errors import MachineLacks, Stop, Stopped
 from stackbuild.events import Compiles, Emit, How, Note, StepBroke, StepFinished, StepStarted
@@ -45,6 +45,7 @@ class Workshop:
     emit: Emit
     logs: Path
     locals: Mapping[str, Local]
+    actions: Mapping[str, Callable[[Job], dict[str, str]]]
     expected: Mapping[str, float]
 
 
@@ -130,7 +131,7 @@ def _on_host(
     inputs = {name: shop.store.tree(tree) for name, tree in trees.items()}
     job = Job(step, staging.out, staging.work, log, shop.stopper, inputs, shop.locals)
     try:
-        return REGISTRY[step.action](job), Compiles()
+        return shop.actions[step.action](job), Compiles()
     except (Stopped, MachineLacks):
         raise
     except Stop as stop:

@@ -41,7 +41,7 @@ def build(
 
     loaded = load(recipe)
     order = Order(_choice(gfx, until), runner, jobs, keep_going, locked, fail_on_rebuild)
-    if dry_run:
+    if dry_run or runner == "fake":
         draw_dry_run(dry(loaded, order), json)
         return
     if json:

@@ -27,7 +27,7 @@ def draw_release(released: Released) -> None:
         return
     index = Path(released.receipt.index).resolve().as_uri()
     for wheel in released.receipt.wheels:
-        page().print(Text(f"pip install --extra-index-url {index} {wheel.project}=={wheel.version}"))
+        page().print(Text(f"pip install --index-url {index} {wheel.project}=={wheel.version}"))
 
 
 def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:
