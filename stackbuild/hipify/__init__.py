@@ -1,0 +1,40 @@
+"""From CUDA source to HIP source that compiles, with nothing silent.
+
+`convert` is the pure function (text, tables, rules, target → text and findings); `hipify_tree` drives it over files;
+`open_engine` finds HIPIFY and the rules on this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from stackbuild.hipify import bundled, engines, headers, installed
+from stackbuild.hipify.convert import convert
+from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.tree import hipify_tree
+from stackbuild.hipify.values import Converted, FileReport, Report, Target
+
+__all__ = ["Converted", "Engine", "FileReport", "Report", "Target", "convert", "hipify_tree", "open_engine"]
+
+
+def open_engine(
+    name: str = "fast",
+    *,
+    rule_sets: Sequence[str] = ("generic",),
+    target: Target | None = None,
+    include_folders: Sequence[Path] = (),
+    hipify_perl: str | None = None,
+    hipify_clang: str | None = None,
+) -> Engine:
+    """An engine with the tables of this machine's HIPIFY and the rule sets named, for `target`.
+
+    `include_folders` are the target's, to resolve headers against. Raises MachineLacks where no HIPIFY is installed,
+    UsageError and RecipeError for wrong names and rules.
+    """
+    rules = bundled.load(rule_sets)
+    tools = installed.find(hipify_perl, hipify_clang)
+    engines.check(name, tools)
+    tables = installed.tables(tools)
+    wanted = target or Target()
+    return Engine(name, tables, rules, headers.resolved(wanted, include_folders, tables, rules), tools)

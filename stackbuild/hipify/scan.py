@@ -20,6 +20,9 @@ _COMMENT_OR_STRING = re.compile(
     re.S,
 )
 FILL = "\x01"
+# How far a call's arguments and a template's may go: what is longer is not one, and a broken file stays quick.
+REACH = 1 << 16
+TEMPLATE_REACH = 1 << 12
 _NOT_NEWLINE = re.compile(r"[^\n]")
 NAME = re.compile(r"[A-Za-z_]\w*")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
@@ -83,7 +86,8 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
     spans: list[tuple[int, int]] = []
     stack = [")"]
     start = at = open_at + 1
-    while found := _STEP.search(code, at):
+    limit = open_at + REACH
+    while found := _STEP.search(code, at, limit):
         char = found.group()
         at = found.end()
         if char in _OPEN:
@@ -129,7 +133,8 @@ def template_end(code: str, open_at: int) -> int | None:
     if not (before.isalnum() or before == "_") or code[open_at : open_at + 2] in ("<<", "<="):
         return None
     depth, brackets, at = 1, 0, open_at + 1
-    while found := _TEMPLATE_STEP.search(code, at):
+    limit = open_at + TEMPLATE_REACH
+    while found := _TEMPLATE_STEP.search(code, at, limit):
         step, at = found.group(), found.end()
         if step in "([":
             brackets += 1

@@ -1,0 +1,91 @@
+"""The engines: what makes HIP text of one file's bytes. `fast` is this package, `perl` and `clang` are HIPIFY's own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stackbuild.errors import MachineLacks, UsageError
+from stackbuild.hipify import installed
+from stackbuild.hipify.convert import convert
+from stackbuild.hipify.edits import LineMap
+from stackbuild.hipify.rules import Rules
+from stackbuild.hipify.tables import Tables
+from stackbuild.hipify.values import Converted, Target
+
+NAMES = ("fast", "perl", "clang")
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """Which engine, with everything it needs: also picklable, for the workers of a parallel run."""
+
+    name: str
+    tables: Tables
+    rules: Rules
+    target: Target
+    tools: installed.Tools
+
+    def run(self, text: str, name: str) -> Converted:
+        """The HIP text of a file called `name`. Findings are those of `fast`, whichever engine makes the text."""
+        made = convert(text, self.tables, self.rules, self.target, name)
+        if self.name == "fast":
+            return made
+        other = _ENGINES[self.name](self, text, name)
+        return replace(made, text=other, rules={}, lines=_same_lines(text, other), needs=(), edits=())
+
+
+def check(name: str, tools: installed.Tools) -> None:
+    """Raises UsageError for an unknown engine, MachineLacks where its tool is not installed."""
+    if name not in NAMES:
+        raise UsageError(f"no engine is called {name!r}", next=f"engines are {', '.join(NAMES)}")
+    if name == "perl":
+        installed.need_perl(tools)
+    if name == "clang":
+        installed.need_clang(tools)
+
+
+def perl(tools: installed.Tools, text: str, target: Target) -> str:
+    """What hipify-perl makes of a text. Raises MachineLacks and UsageError."""
+    flags = ["-quiet-warnings"]
+    flags += ["-roc"] if target.flavour == "roc" else ["-miopen"] if target.flavour == "miopen" else []
+    flags += ["-experimental"] if target.experimental else []
+    flags += ["-hip-kernel-execution-syntax"] if target.launch == "ggl" else []
+    with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
+        source = Path(folder) / "in.cu"
+        source.write_bytes(text.encode("utf-8", "surrogateescape"))
+        done = installed.run([str(installed.need_perl(tools)), *flags, "in.cu"], Path(folder))
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _perl(engine: Engine, text: str, name: str) -> str:
+    return perl(engine.tools, text, engine.target)
+
+
+def _clang(engine: Engine, text: str, name: str) -> str:
+    with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
+        source = Path(folder) / (Path(name).name or "in.cu")
+        source.write_bytes(text.encode("utf-8", "surrogateescape"))
+        out = Path(folder) / "out.hip"
+        try:
+            installed.run([str(installed.need_clang(engine.tools)), str(source), "-o", str(out)], Path(folder))
+        except UsageError as error:
+            if "cannot find CUDA" in str(error) or "Assertion" in str(error) or "code -6" in str(error):
+                raise MachineLacks(
+                    "hipify-clang needs an installed CUDA toolkit to read sources",
+                    where=name,
+                    next="use the fast engine, which needs none, or install CUDA",
+                ) from error
+            raise
+        return out.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _same_lines(before: str, after: str) -> LineMap:
+    """The line map of a tool that only adds lines at the top, as hipify-perl does."""
+    added = after.count("\n") - before.count("\n")
+    return LineMap(((1, 1), (added + 1, 1))) if added > 0 else LineMap()
+
+
+_ENGINES: dict[str, Callable[[Engine, str, str], str]] = {"perl": _perl, "clang": _clang}
