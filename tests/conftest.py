@@ -1,0 +1,91 @@
+"""What holds for every test: its own store, home and caches; a unit test opens no process; what needs a tool says so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+HERE = Path(__file__).parent
+IN_CI = os.environ.get("CI") == "true"
+PROCESS_EVENTS = frozenset(
+    ("subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn")
+)
+
+hypothesis.settings.register_profile("stackbuild", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("stackbuild")
+
+
+class Guard:
+    """An audit hook cannot be taken out again, so this one is switched on for each unit test and off after it."""
+
+    on = False
+    seen: list[str] = []  # noqa: RUF012 one list for the whole process is what an audit hook has
+
+    @classmethod
+    def hook(cls, event: str, args: tuple[object, ...]) -> None:
+        if cls.on and (event in PROCESS_EVENTS or (event == "socket.connect" and not isinstance(args[1], int))):
+            cls.seen.append(f"{event} {args[:2]!r}"[:200])
+            raise PermissionError(f"a unit test opens no process and no connection: {event}")
+
+
+sys.addaudithook(Guard.hook)
+
+
+@pytest.fixture(autouse=True)
+def no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a unit test that opens a process or a connection, also where the code under test swallowed the refusal."""
+    if not request.path.is_relative_to(HERE / "unit"):
+        yield
+        return
+    Guard.on, Guard.seen = True, []
+    try:
+        yield
+    finally:
+        Guard.on = False
+    if Guard.seen:
+        pytest.fail(f"a unit test opens no process: {Guard.seen}", pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the developer's store, caches or configuration."""
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("CACHE", "CONFIG", "DATA", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / f"xdg-{name.lower()}"))
+    for name in ("NO_COLOR", "FORCE_COLOR", "CCACHE_DIR", "MAKEFLAGS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@cache
+def lacking(marker: str) -> str:
+    """Why tests with that marker cannot run here; "" when they can."""
+    if marker == "sandbox":
+        gone = [tool for tool in ("bwrap", "mmdebstrap", "unshare", "tar") if not shutil.which(tool)]
+        return f"not installed: {', '.join(gone)}" if gone else ""
+    if marker == "docker":
+        where = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
+        try:
+            with socket.socket(socket.AF_UNIX) as engine:
+                engine.settimeout(5)
+                engine.connect(where)
+        except OSError as error:
+            return f"no Docker engine answers at {where}: {error.strerror} (ci/docker-engine starts one)"
+    return ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """In CI a missing sandbox is an error, not a skip: else nobody would see that half the tests no longer run."""
+    for marker in ("sandbox", "docker"):
+        if item.get_closest_marker(marker) and (reason := lacking(marker)):
+            if IN_CI and marker == "sandbox":
+                pytest.fail(f"CI lacks what {marker} tests need: {reason}", pytrace=False)
+            pytest.skip(reason)
