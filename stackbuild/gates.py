@@ -72,7 +72,7 @@ class _Gate(Model):
     cases: tuple[str, ...] = Field(
         default=("*",), min_length=1, description="Names of cases; * and ? match as in file names."
     )
-    side: str = Field("candidate", description="The side that is judged: its label or its provider.")
+    side: str = Field(default="candidate", description="The side that is judged: its label or its provider.")
     waivers: tuple[Waiver, ...] = Field(default=(), description="Cases that may stay closed for a while.")
 
 

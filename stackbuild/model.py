@@ -5,9 +5,9 @@ The only module that imports pydantic.
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-__all__ = ["Field", "Model", "ValidationError", "field_validator", "model_validator"]
+__all__ = ["Field", "Model", "TypeAdapter", "ValidationError", "field_validator", "model_validator"]
 
 
 class Model(BaseModel):

@@ -19,7 +19,12 @@ from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.results import CONTROL, Benchmarks, Case, Series, Side
 
 Work = dict[str, Json]
-Tick = Callable[[str], None]
+Tick = Callable[[str, int], None]
+"""Hears what ended, and how many processes of this stretch are left (0: not known)."""
+
+
+def silent(what: str, left: int) -> None:
+    """A tick that nobody hears."""
 
 
 @dataclass(frozen=True)
@@ -92,16 +97,19 @@ def _checked(contender: Contender) -> Contender:
     return replace(contender, side=replace(contender.side, libraries=answer.libraries))
 
 
-def measure(experiment: Experiment, rounds: int, *, begin: int = 0, tick: Tick = lambda _: None) -> Benchmarks:
+def measure(experiment: Experiment, rounds: int, *, begin: int = 0, tick: Tick = silent) -> Benchmarks:
     """Rounds `begin` to `begin + rounds` of the experiment. `tick` hears of every process that ended."""
     if not experiment.tasks:
         raise UsageError("the suite has no cases", next="name a model, or another --suite")
     taken = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     machine = fingerprint()
+    left = iter(range(experiment.processes(rounds) - 1, -1, -1))
     cases = tuple(
         case
         for number, group in enumerate(experiment._groups())
-        for case in _measured(experiment, group, number, range(begin, begin + rounds), tick)
+        for case in _measured(
+            experiment, group, number, range(begin, begin + rounds), lambda what, _: tick(what, next(left))
+        )
     )
     sides = tuple(c.side for c in experiment.contenders)
     timer = "wall clock, host copies included" if any(c.copies for c in experiment.contenders) else Benchmarks.timer
@@ -145,7 +153,7 @@ def _asked(experiment: Experiment, contender: Contender, group: tuple[Task, ...]
         "copies": contender.copies,
     }  # fmt: skip
     answer = run_job(contender.environment, job)
-    tick(f"{label}: {group[0].case.name}{' …' if len(group) > 1 else ''}")
+    tick(f"{label}: {group[0].case.name}{' …' if len(group) > 1 else ''}", 0)
     return answer
 
 

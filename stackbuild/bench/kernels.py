@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stackbuild import digest
 from stackbuild.bench.environment import Environment, default_cache, here, with_wheel
-from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, checked, with_control
+from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, checked, silent, with_control
 from stackbuild.bench.job import Budget, Session
 from stackbuild.bench.proof import Reference
 from stackbuild.bench.running import Measured, run
@@ -66,7 +66,7 @@ def bench_kernels(
     baseline: Path | None = None,
     python: Path | None = None,
     rounds: int | None = None,
-    tick: Tick = lambda _: None,
+    tick: Tick = silent,
 ) -> Benchmarks:
     """Measure a custom-op wheel against ONNX Runtime's own operators (and a baseline wheel), paired and interleaved.
 

@@ -59,7 +59,7 @@ def measure_models(
     experiment = checked(empty)
     made = []
     for cell in (cell for cases in suite.models for cell in cells(cases)):
-        tick(f"model {cell.name}")
+        tick(f"model {cell.name}", 0)
         made.append(_task(cell, asked, contenders))
     made += [_user_task(user, contenders, asked) for user in users]
     experiment = replace(experiment, tasks=tuple(task for task, _ in made))

@@ -45,7 +45,7 @@ def proved(
         proofs = {}
         for contender in experiment.contenders:
             if contender.side.label != CONTROL:
-                tick(f"proving {contender.side.label}")
+                tick(f"proving {contender.side.label}", 0)
                 proofs[contender.side.label] = _prove(experiment, contender, reference, truth, Path(folder))
     cases = tuple(
         replace(case, series=tuple(_held(s, case.name, proofs.get(s.side), profile) for s in case.series))

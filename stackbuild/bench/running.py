@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from stackbuild.bench.experiment import Experiment, Tick, measure
+from stackbuild.bench.experiment import Experiment, Tick, measure, silent
 from stackbuild.bench.proof import Reference, proved
 from stackbuild.gates import Gate
 from stackbuild.judge import judge, pairs_wanted
@@ -28,7 +28,7 @@ def run(
     reference: Reference | None,
     *,
     profile: bool = False,
-    tick: Tick = lambda _: None,
+    tick: Tick = silent,
 ) -> Measured:
     """Correctness first, then `rounds` of every case, then as many more as the gates allow while one is undecided."""
     today = datetime.now(UTC).date()

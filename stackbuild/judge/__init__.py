@@ -12,13 +12,20 @@ from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 
+from stackbuild.errors import GateClosed
 from stackbuild.gates import AccuracyGate, BaselineGate, Gate, LimitGate, MemoryGate, ShareGate, SpeedupGate
 from stackbuild.judge.intervals import geometric_mean, ratio_interval
 from stackbuild.judge.paired import baseline_verdicts, speedup_verdict
 from stackbuild.judge.single import accuracy_verdict, limit_verdict, memory_verdict, share_verdict
 from stackbuild.results import Benchmarks, Case, Evidence, GateVerdict, Outcome, Verdict, side_label
 
-__all__ = ["judge", "pairs_wanted", "sides_missing"]
+__all__ = ["judge", "pairs_wanted", "require_open", "sides_missing"]
+
+NEXT = {
+    Outcome.FAIL: "find what made it slower or wrong, or waive it in the gates with a reason and an end",
+    Outcome.INCONCLUSIVE: "measure on a quieter machine or with more pairs, or waive it with a reason and an end",
+    Outcome.UNSTABLE: "stop what else runs on this machine and fix its clocks, then judge again",
+}
 
 
 def judge(
@@ -38,6 +45,14 @@ def judge(
             wrong |= {v.case: v.says for v in found if v.outcome is Outcome.FAIL}
         verdicts += [_waived(verdict, gate, today) for verdict in found]
     return Verdict(tuple(verdicts), geomean=_geomean(measured), notes=_expired(gates, today))
+
+
+def require_open(verdict: Verdict) -> None:
+    """Raise GateClosed with the one line that says which gate is closed and by how much."""
+    closed = verdict.closed
+    if closed:
+        more = f" (and {len(closed) - 1} more)" if len(closed) > 1 else ""
+        raise GateClosed(f"{closed[0].outcome.value} {closed[0].says}{more}", next=NEXT[closed[0].outcome])
 
 
 def pairs_wanted(gates: Sequence[Gate], taken: int) -> int | None:

@@ -1,0 +1,92 @@
+"""Which batch to use: the smallest that gives nearly all the throughput, and which sizes to compile for real traffic.
+
+Graph compilers such as MIGraphX compile fixed shapes, so a real batch is padded up to a compiled one; a single large
+size then wastes most of its work (KataGo's PR 1235 measured half). The figure that counts is time per real item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from stackbuild.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Point:
+    """One batch on the curve: seconds per inference and items per second."""
+
+    batch: int
+    seconds: float
+    throughput: float
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Compiled sizes and what serving a mix with them costs: seconds per real item, and the share of work on padding."""
+
+    sizes: tuple[int, ...]
+    seconds_per_item: float
+    padding: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The curve by rising batch, the advised point, the best one, and the ladders for the mix that was given."""
+
+    curve: tuple[Point, ...]
+    advised: Point
+    best: Point
+    within: float
+    ladders: tuple[Ladder, ...] = ()
+
+
+def advise(
+    seconds: Mapping[int, float], within: float, mix: Mapping[int, float] | None = None, sizes: int = 3
+) -> Advice:
+    """The smallest batch whose throughput is within `within` (a share) of the best measured one.
+
+    With a `mix` (real batch size → weight), also the best ladder of one, two … `sizes` compiled sizes for it.
+    """
+    if not seconds:
+        raise UsageError("no batch was measured", next="give --sizes 1,2,4,8,16")
+    curve = tuple(Point(b, s, b / s) for b, s in sorted(seconds.items()))
+    best = max(curve, key=lambda p: p.throughput)
+    advised = next(p for p in curve if p.throughput >= (1 - within) * best.throughput)
+    ladders = tuple(best_ladder(seconds, mix, count) for count in range(1, min(sizes, len(curve)) + 1)) if mix else ()
+    return Advice(curve, advised, best, within, ladders)
+
+
+def best_ladder(seconds: Mapping[int, float], mix: Mapping[int, float], count: int) -> Ladder:
+    """Of all ladders of so many measured sizes, the one that serves the mix fastest."""
+    ladders = (ladder(seconds, mix, chosen) for chosen in combinations(sorted(seconds), count))
+    return min(ladders, key=lambda found: (found.seconds_per_item, found.sizes))
+
+
+def ladder(seconds: Mapping[int, float], mix: Mapping[int, float], sizes: Sequence[int]) -> Ladder:
+    """What these compiled sizes cost for that mix: each real batch runs in the smallest size that holds it."""
+    time = items = slots = 0.0
+    for batch, weight in mix.items():
+        for size in _served(batch, sizes):
+            time += weight * seconds[size]
+            slots += weight * size
+        items += weight * batch
+    return Ladder(tuple(sizes), time / items, 1 - items / slots)
+
+
+def parsed_mix(text: str) -> dict[int, float]:
+    """`1:10,8:40,16:50` as real batch size → weight."""
+    try:
+        mix = {int(batch): float(weight) for batch, _, weight in (part.partition(":") for part in text.split(","))}
+    except ValueError:
+        mix = {}
+    if not mix or min(mix) < 1 or min(mix.values()) < 0 or sum(mix.values()) == 0:
+        raise UsageError(f"--mix {text!r} is not BATCH:WEIGHT,…", next="write for example --mix 1:10,8:40,16:50")
+    return mix
+
+
+def _served(batch: int, sizes: Sequence[int]) -> list[int]:
+    """The compiled sizes that a real batch takes: full largest ones, then the smallest that holds the rest."""
+    full, rest = divmod(batch, max(sizes))
+    return [max(sizes)] * full + ([min(s for s in sizes if s >= rest)] if rest else [])

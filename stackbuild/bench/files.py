@@ -1,0 +1,94 @@
+"""Results and verdicts as files: strict JSON with a schema, written whole, read with every mistake named.
+
+JSON has no infinity: an exact output's SNR is written as the text "inf" and read back as a number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from stackbuild.digest import Json, plain
+from stackbuild.errors import UsageError
+from stackbuild.model import TypeAdapter, ValidationError
+from stackbuild.results import SCHEMA, VERDICT_SCHEMA, Benchmarks, Verdict
+
+Noun = TypeVar("Noun")
+
+
+def document(noun: Benchmarks | Verdict) -> dict[str, Json]:
+    """The noun as strict JSON with its schema."""
+    body = _finite(plain(noun))
+    assert isinstance(body, dict)
+    return {"schema": SCHEMA if isinstance(noun, Benchmarks) else VERDICT_SCHEMA, **body}
+
+
+def write(noun: Benchmarks | Verdict, path: Path) -> None:
+    """Write the noun, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    staged.write_text(json.dumps(document(noun), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    staged.replace(path)
+
+
+def read_benchmarks(path: Path) -> Benchmarks:
+    """The results in a file. Raises UsageError for anything that is not one of this schema."""
+    return _as(Benchmarks, _read(path, SCHEMA), path)
+
+
+def read_verdict(path: Path) -> Verdict:
+    """The verdict in a file. Raises UsageError for anything that is not one of this schema."""
+    return _as(Verdict, _read(path, VERDICT_SCHEMA), path)
+
+
+def _read(path: Path, schema: str) -> dict[str, Json]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            "there is no such file", where=str(path), next="stackbuild bench … --out FILE writes one"
+        ) from None
+    except IsADirectoryError:
+        raise UsageError("it is a folder", where=str(path), next="give the results file") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"not JSON: {error}", where=str(path), next="give a file that stackbuild bench wrote"
+        ) from None
+    has = found.get("schema") if isinstance(found, dict) else None
+    if has != schema:
+        raise UsageError(_other(has, schema), where=str(path), next=_next(has, schema))
+    del found["schema"]
+    return dict(found)
+
+
+def _other(has: object, schema: str) -> str:
+    return f"its schema is {has}, this stackbuild reads {schema}" if has else f"it names no schema; {schema} is read"
+
+
+def _next(has: object, schema: str) -> str:
+    if isinstance(has, str) and has.partition("/")[0] == schema.partition("/")[0]:
+        return "measure again with this version, or read it with the stackbuild that wrote it"
+    return "give a file that stackbuild bench wrote"
+
+
+def _as(shape: type[Noun], data: dict[str, Json], path: Path) -> Noun:
+    try:
+        return TypeAdapter(shape).validate_python(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(
+            f"`{where}`: {first['msg'].lower()} ({error.error_count()} mistakes)", where=str(path),
+            next="the file was changed by hand or cut short; measure again",
+        ) from None  # fmt: skip
+
+
+def _finite(value: Json) -> Json:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list) else value

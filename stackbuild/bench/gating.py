@@ -1,0 +1,121 @@
+"""`stackbuild gate`: baseline and candidate as wheels, measured side by side, or as stored results."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stackbuild.bench.compare import stored_pair
+from stackbuild.bench.environment import default_cache
+from stackbuild.bench.experiment import Tick
+from stackbuild.bench.files import read_benchmarks
+from stackbuild.bench.kernels import KernelBench, measure_kernels
+from stackbuild.bench.models import CPU, ModelBench, measure_models
+from stackbuild.bench.running import Measured
+from stackbuild.bench.suites import read, suite
+from stackbuild.errors import UsageError
+from stackbuild.gates import BaselineGate, Gate, Gates
+from stackbuild.judge import judge, sides_missing
+from stackbuild.results import Evidence
+
+DEFAULT: tuple[Gate, ...] = (BaselineGate(kind="baseline"),)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be judged: `candidate` and `baseline` are both wheels, or both results files."""
+
+    candidate: Path
+    baseline: Path | None = None
+    suite: str = ""
+    provider: str = CPU
+    options: dict[str, str] = field(default_factory=dict)
+    python: Path | None = None
+    threads: int = 0
+    seed: int = 0
+    cache: Path = field(default_factory=default_cache)
+
+
+def gates_of(file: Path | None) -> tuple[Gate, ...]:
+    """The gates of a YAML file with `gates:`; without a file, one baseline gate with the default delta."""
+    found = read(file, Gates).gates if file else DEFAULT
+    if not found:
+        raise UsageError("it has no gates", where=str(file), next="write at least one, or leave --gates out")
+    return found
+
+
+def gated(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
+    """Measure or read what is asked, and judge it. Raises UsageError for inputs that do not go together."""
+    for file in (asked.candidate, asked.baseline):
+        if file is not None and not file.is_file():
+            raise UsageError("there is no such file", where=str(file), next="give a .whl, or results that bench wrote")
+    kinds = {file.suffix for file in (asked.candidate, asked.baseline) if file}
+    if kinds == {".json"}:
+        return _stored(asked, gates)
+    if kinds != {".whl"}:
+        raise UsageError(
+            f"cannot judge {' and '.join(sorted(kinds))} together", next="give two wheels (best), or two results files"
+        )
+    return _measured(asked, gates, tick)
+
+
+def _stored(asked: Asked, gates: Sequence[Gate]) -> Measured:
+    """Judge what files hold. One results file may hold both sides, interleaved; two are weaker evidence."""
+    found, evidence = read_benchmarks(asked.candidate), Evidence.INTERLEAVED
+    if asked.baseline:
+        found, evidence = stored_pair(read_benchmarks(asked.baseline), found), Evidence.STORED
+    elif missing := sides_missing(found, gates):
+        raise UsageError(
+            f"the results have no side {missing[0]!r}", where=str(asked.candidate),
+            next="give --baseline, or measure that side too (--baseline, --against)",
+        )  # fmt: skip
+    return Measured(found, judge(found, gates, datetime.now(UTC).date(), evidence))
+
+
+def _measured(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
+    if asked.baseline is None and any(isinstance(gate, BaselineGate) for gate in gates):
+        raise UsageError("there is no baseline to compare with", next="give --baseline OLD.whl")
+    package = _package(asked.candidate)
+    if asked.baseline and _package(asked.baseline) != package:
+        raise UsageError(
+            f"the candidate has {package}, the baseline {_package(asked.baseline)}", next="give two of a kind"
+        )
+    if package == "stackbuild_kernels":
+        name = asked.suite or "kernels-quick"
+        kernels = KernelBench(
+            asked.candidate, asked.baseline, asked.provider, asked.options, asked.python, asked.cache, asked.threads,
+            seed=asked.seed,
+        )  # fmt: skip
+        return measure_kernels(kernels, suite(name), name, gates, tick)
+    name = asked.suite or "models-quick"
+    models = ModelBench(
+        asked.provider, asked.options, _providers(gates, asked), wheel=asked.candidate, baseline=asked.baseline,
+        python=asked.python, cache=asked.cache, threads=asked.threads, seed=asked.seed,
+    )  # fmt: skip
+    return measure_models(models, suite(name), name, gates, tick)
+
+
+def _providers(gates: Sequence[Gate], asked: Asked) -> tuple[str, ...]:
+    """The providers that gates compare with, so that they are measured too."""
+    named = {str(getattr(gate, "versus", "")) for gate in gates}
+    return tuple(sorted(n for n in named if n.endswith("ExecutionProvider") and n != asked.provider))
+
+
+def _package(wheel: Path) -> str:
+    """Which of the packages that can be measured a wheel has. Raises UsageError for another or a broken one."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            tops = {name.partition("/")[0] for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError) as error:
+        raise UsageError(f"not a wheel: {error}", where=str(wheel), next="give a .whl that pip installs") from None
+    for package in ("stackbuild_kernels", "onnxruntime"):
+        if package in tops:
+            return package
+    raise UsageError(
+        "it has neither stackbuild_kernels nor onnxruntime in it",
+        where=str(wheel),
+        next="other wheels cannot be measured",
+    )

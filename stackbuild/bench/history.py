@@ -1,0 +1,156 @@
+"""Results of many days in one local SQLite file: appended, never changed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from stackbuild import digest
+from stackbuild.bench.environment import default_cache
+from stackbuild.errors import MachineLacks, UsageError
+from stackbuild.results import CONTROL, Benchmarks, Case, Series
+
+VERSION = 1
+_TABLE = """
+create table figures (
+    taken text not null, suite text not null, side text not null, artifact text not null, sha256 text not null,
+    provider text not null, onnxruntime text not null, machine text not null, about_machine text not null,
+    "case" text not null, metric text not null, unit text not null, value real not null, samples integer not null
+);
+create index by_series on figures ("case", metric, side, provider, machine, taken);
+"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row: a figure of one case and side at one time on one machine (`machine` is its fingerprint's digest)."""
+
+    taken: str
+    suite: str
+    side: str
+    artifact: str
+    sha256: str
+    provider: str
+    onnxruntime: str
+    machine: str
+    about_machine: str
+    case: str
+    metric: str
+    unit: str
+    value: float
+    samples: int
+
+
+COLUMNS = tuple(Figure.__dataclass_fields__)
+
+
+def default_file() -> Path:
+    """history.sqlite beside the cache of models."""
+    return default_cache().parent / "history.sqlite"
+
+
+def append(file: Path, measured: Benchmarks) -> int:
+    """Add every figure of a measurement in one transaction; says how many. Raises MachineLacks where it cannot write."""
+    rows = list(_figures(measured))
+    with _opened(file) as connection, connection:
+        marks = ",".join("?" * len(COLUMNS))
+        connection.executemany(f"insert into figures values ({marks})", [tuple(vars(r).values()) for r in rows])
+    return len(rows)
+
+
+def series(file: Path, case: str, metric: str, side: str = "candidate", machine: str = "") -> tuple[Figure, ...]:
+    """One series by time. Without a machine, that of the latest entry: different machines are never mixed.
+
+    Raises UsageError where there is no such file or series; it names the cases there are.
+    """
+    if not file.is_file():
+        raise UsageError("there is no history yet", where=str(file), next="stackbuild bench … appends to it")
+    query = 'select * from figures where "case" = ? and metric = ? and side = ? order by taken, rowid'
+    with _opened(file) as connection:
+        rows = [Figure(*row) for row in connection.execute(query, (case, metric, side))]
+        known = [str(row[0]) for row in connection.execute('select distinct "case" from figures order by 1')]
+    if not rows:
+        raise UsageError(
+            f"no {metric} of {case!r} by {side}",
+            where=str(file),
+            next=f"there are {', '.join(known[:8]) or 'no cases'}",
+        )
+    wanted = machine or rows[-1].machine
+    return tuple(row for row in rows if row.machine.startswith(wanted))
+
+
+def cases(file: Path) -> tuple[tuple[str, str, int], ...]:
+    """Every (case, side) with how many latencies there are of it."""
+    query = """select "case", side, count(*) from figures where metric = 'latency' group by 1, 2 order by 1, 2"""
+    with _opened(file) as connection:
+        return tuple((str(c), str(s), int(n)) for c, s, n in connection.execute(query))
+
+
+def to_csv(file: Path) -> str:
+    """Everything, one figure a line, with a header: what Otava, spreadsheets and data frames read."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    with _opened(file) as connection:
+        writer.writerows(connection.execute("select * from figures order by taken, rowid"))
+    return text.getvalue()
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(file, timeout=30)) as connection:
+            version = connection.execute("pragma user_version").fetchone()[0]
+            if version == 0:
+                with connection:
+                    connection.executescript(f"begin immediate; {_fresh(connection)} pragma user_version = {VERSION};")
+            elif version != VERSION:
+                raise UsageError(
+                    f"its schema is {version}, this stackbuild reads {VERSION}", where=str(file),
+                    next="use the stackbuild that wrote it, or another --history",
+                )  # fmt: skip
+            yield connection
+    except sqlite3.DatabaseError as error:
+        raise MachineLacks(
+            f"the history cannot be used: {error}", where=str(file), next="move it away, or name another --history"
+        ) from error
+
+
+def _fresh(connection: sqlite3.Connection) -> str:
+    """The table's text unless another process has just made it."""
+    there = connection.execute("select 1 from sqlite_master where name = 'figures'").fetchone()
+    return "" if there else _TABLE
+
+
+def _figures(measured: Benchmarks) -> Iterator[Figure]:
+    machine = digest.of_value(measured.machine.stable)[:16]
+    about = json.dumps(measured.machine.stable, ensure_ascii=False, sort_keys=True)
+    for case in measured.cases:
+        for one in case.series:
+            side = measured.side(one.side)
+            if side is None or one.side == CONTROL or one.problem:
+                continue
+            for metric, unit, value, samples in _of(case, one):
+                yield Figure(
+                    measured.taken, measured.suite, one.side, side.artifact, side.sha256, side.provider,
+                    side.libraries.get("onnxruntime", ""), machine, about, case.name, metric, unit, value, samples,
+                )  # fmt: skip
+
+
+def _of(case: Case, one: Series) -> Iterator[tuple[str, str, float, int]]:
+    for metric, values in (("latency", one.seconds), ("create", one.create), ("first", one.first)):
+        if values:
+            yield metric, "s", median(values), len(values)
+    if one.seconds:
+        yield "throughput", f"{case.unit}s/s", case.items / median(one.seconds), len(one.seconds)
+    for metric, peak in (("host memory", one.host_bytes), ("device memory", one.device_bytes)):
+        if peak is not None:
+            yield metric, "B", float(peak), 1

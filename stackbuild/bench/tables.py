@@ -1,0 +1,65 @@
+"""The tables that the field prints, as values: drawn on a terminal, in HTML and in Markdown alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from stackbuild.results import CONTROL, Benchmarks, Case, Side
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    """One case over the sides: seconds by side (None where it did not run), and each side's speed-up over the first.
+
+    The first side is the slowest kind there is to compare with: the CPU provider if it was measured.
+    """
+
+    model: str
+    case: str
+    batch: int
+    seconds: tuple[float | None, ...]
+    speedups: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class SpeedTable:
+    """Sides in the order of the columns, and a row per case."""
+
+    sides: tuple[str, ...]
+    rows: tuple[SpeedRow, ...]
+
+
+def short(side: Side) -> str:
+    """What a column is called: the provider without its suffix for a provider's side, else the label."""
+    name = side.provider.removesuffix("ExecutionProvider")
+    return name if side.label == side.provider else side.label
+
+
+def speed_table(measured: Benchmarks) -> SpeedTable | None:
+    """Latency by side with speed-ups; None where there is only one side."""
+    sides = sorted((s for s in measured.sides if s.label != CONTROL), key=_slowest_first)
+    if len(sides) < 2:
+        return None
+    rows = tuple(_row(case, sides) for case in measured.cases)
+    return SpeedTable(tuple(short(s) for s in sides), rows)
+
+
+def _slowest_first(side: Side) -> tuple[bool, bool]:
+    return (side.label in ("candidate", "baseline") and not side.provider.startswith("CPU"), side.label == "candidate")
+
+
+def _row(case: Case, sides: list[Side]) -> SpeedRow:
+    series = [case.of(side.label) for side in sides]
+    seconds = tuple(median(s.seconds) if s and s.seconds and not s.problem else None for s in series)
+    base = seconds[0]
+    speedups = tuple(base / s if base and s else None for s in seconds)
+    return SpeedRow(case.model, case.name, case.batch, seconds, speedups)
+
+
+def efficiency(case: Case, devices: int) -> float | None:
+    """Scaling efficiency of the side that splits the batch: time on one device over `devices` times its own."""
+    one, several = case.of("candidate"), case.of(f"{devices} devices")
+    if not (one and several and one.seconds and several.seconds):
+        return None
+    return median(one.seconds) / (devices * median(several.seconds))

@@ -1,0 +1,241 @@
+"""`bench`: kernels, models, batches, compare, history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from stackbuild.cli.face import Json, argument, group, option
+
+if TYPE_CHECKING:
+    from stackbuild.bench.running import Measured
+
+app = group("bench", "Measure kernels and models, compare results, keep a history.")
+
+Wheel = Annotated[
+    Path | None, option("--wheel", "-w", metavar="WHEEL", help="The wheel to measure; default: what is installed.")
+]
+Provider = Annotated[str, option("--provider", "-p", help="cpu, migraphx, rocm, cuda, or a full name.")]
+Options = Annotated[
+    list[str] | None, option("--option", metavar="KEY=VALUE", help="A provider option; may be repeated.")
+]
+Python = Annotated[Path | None, option("--python", help="Interpreter with numpy and onnxruntime; default: this one.")]
+Rounds = Annotated[int | None, option("--rounds", min=1, help="Rounds of fresh processes; default: the suite's.")]
+Seed = Annotated[int, option("--seed", help="Of the order of sides within rounds.")]
+Threads = Annotated[int, option("--threads", min=0, help="CPU threads of a session; 0 lets ONNX Runtime choose.")]
+Profile = Annotated[bool, option("--profile", help="Also sum one profiled run by operator and provider.")]
+History = Annotated[
+    Path | None, option("--history", metavar="FILE", help="History to append to or read; default: yours.")
+]
+NoHistory = Annotated[bool, option("--no-history", help="Do not append to the history.")]
+Result = Annotated[Path, option("--out", "-o", help="The results file to write.")]
+Cache = Annotated[Path | None, option("--cache", help="Where models and unpacked wheels are kept.")]
+
+
+@app.command()
+def kernels(
+    wheel: Annotated[Path, argument(metavar="WHEEL", help="A custom-op wheel that stackbuild built.")],
+    suite: Annotated[str, option("--suite", help="A suite's name or file.")] = "kernels-quick",
+    baseline: Annotated[Path | None, option("--baseline", help="An older wheel to measure beside it.")] = None,
+    provider: Provider = "cpu",
+    options: Options = None,
+    python: Python = None,
+    rounds: Rounds = None,
+    seed: Seed = 0,
+    threads: Threads = 0,
+    profile: Profile = False,
+    cache: Cache = None,
+    out: Result = Path("bench-kernels.json"),
+    history: History = None,
+    no_history: NoHistory = False,
+    json: Json = False,
+) -> None:
+    """Measure a custom-op wheel's operators against ONNX Runtime's own, paired and interleaved.
+
+    Example: stackbuild bench kernels dist/stackbuild_kernels-1.0-py3-none-linux_x86_64.whl
+    """
+    from stackbuild.bench.environment import default_cache
+    from stackbuild.bench.kernels import KernelBench, measure_kernels
+    from stackbuild.bench.providers import provider_name, provider_options
+    from stackbuild.bench.suites import suite as named
+    from stackbuild.show.bench import progress
+
+    full = provider_name(provider)
+    asked = KernelBench(
+        wheel, baseline, full, provider_options(full, options or ()), python, cache or default_cache(), threads, profile,
+        rounds, seed,
+    )  # fmt: skip
+    with progress() as tick:
+        measured = measure_kernels(asked, named(suite), suite, (), tick)
+    _finish(measured, out, None if no_history else history, no_history, json)
+
+
+@app.command()
+def models(
+    model: Annotated[
+        list[str] | None,
+        option("--model", "-m", help="resnet50, bert-base, yolov5s, chess, gpt2-decode or an .onnx file."),
+    ] = None,
+    suite: Annotated[str, option("--suite", help="A suite's name or file; --model replaces it.")] = "models-quick",
+    batch: Annotated[
+        list[int] | None, option("--batch", "-b", min=1, help="With --model: a batch; may be repeated.")
+    ] = None,
+    dtype: Annotated[list[str] | None, option("--dtype", help="With --model: float32, float16, int8.")] = None,
+    size: Annotated[
+        list[str] | None, option("--size", metavar="NAME=N", help="With --model: such as sequence=384.")
+    ] = None,
+    optimised: Annotated[
+        bool, option("--optimised", help="With --model: also after ONNX Runtime's transformer optimiser.")
+    ] = False,
+    shape: Annotated[
+        list[str] | None, option("--shape", metavar="INPUT=AxB", help="With a file: a shape for an input.")
+    ] = None,
+    wheel: Wheel = None,
+    provider: Provider = "cpu",
+    options: Options = None,
+    against: Annotated[
+        list[str] | None, option("--against", help="Another provider to measure beside it; may be repeated.")
+    ] = None,
+    devices: Annotated[str, option("--devices", metavar="0,1", help="Also split the batch over these devices.")] = "",
+    plugin: Annotated[
+        str, option("--plugin", metavar="LIBRARY", help="Shared library of a plugin EP that --provider names.")
+    ] = "",
+    copies: Annotated[bool, option("--copies", help="Count copies between host and device too.")] = False,
+    python: Python = None,
+    rounds: Rounds = None,
+    seed: Seed = 0,
+    threads: Threads = 0,
+    profile: Profile = False,
+    cache: Cache = None,
+    out: Result = Path("bench-models.json"),
+    history: History = None,
+    no_history: NoHistory = False,
+    json: Json = False,
+) -> None:
+    """Measure whole models: the tool's own architectures, or an .onnx file with named shapes.
+
+    Example: stackbuild bench models --model resnet50 --batch 1 --batch 8 --provider migraphx --against cpu
+    """
+    from stackbuild.bench.choosing import chosen
+    from stackbuild.bench.environment import default_cache
+    from stackbuild.bench.models import ModelBench, measure_models
+    from stackbuild.bench.providers import provider_name, provider_options
+    from stackbuild.show.bench import progress
+
+    full = provider_name(provider)
+    asked = ModelBench(
+        full, provider_options(full, options or ()), tuple(against or ()), tuple(d for d in devices.split(",") if d), wheel,
+        None, python, plugin, cache or default_cache(), threads, copies, profile, rounds, seed,
+    )  # fmt: skip
+    picked, name, users = chosen(suite, model or (), batch or (), dtype or (), size or (), optimised, shape or ())
+    with progress() as tick:
+        measured = measure_models(asked, picked, name, (), tick, users)
+    _finish(measured, out, None if no_history else history, no_history, json)
+
+
+@app.command()
+def batches(
+    model: Annotated[str, argument(help="One of the tool's models.")],
+    sizes: Annotated[str, option("--sizes", help="Batches to measure.")] = "1,2,4,8,16,32",
+    within: Annotated[
+        float, option("--within", min=0, max=99, help="How many percent below the best are good enough.")
+    ] = 5.0,
+    mix: Annotated[str, option("--mix", metavar="BATCH:WEIGHT,…", help="Real batches and how often each comes.")] = "",
+    dtype: Annotated[str, option("--dtype", help="float32, float16 or int8.")] = "float32",
+    provider: Provider = "cpu",
+    options: Options = None,
+    wheel: Wheel = None,
+    rounds: Annotated[int, option("--rounds", min=1, help="Rounds of fresh processes.")] = 5,
+    out: Result = Path("bench-batches.json"),
+    json: Json = False,
+) -> None:
+    """Advise on the batch: the smallest within some percent of the best throughput, and which sizes to compile.
+
+    Example: stackbuild bench batches chess --sizes 1,4,8,16,32,64 --mix 1:10,8:40,16:50
+    """
+    from stackbuild.bench.choosing import batch_curve
+    from stackbuild.bench.files import write
+    from stackbuild.bench.models import ModelBench
+    from stackbuild.bench.providers import provider_name, provider_options
+    from stackbuild.show.bench import draw_advice, progress
+    from stackbuild.show.paper import print_json
+
+    full = provider_name(provider)
+    asked = ModelBench(full, provider_options(full, options or ()), wheel=wheel, rounds=rounds)
+    with progress() as tick:
+        measured, advice = batch_curve(asked, model, dtype, sizes, within / 100, mix, tick)
+    write(measured, out)
+    print_json(advice, "stackbuild.batches/1") if json else draw_advice(advice)
+
+
+@app.command()
+def compare(
+    before: Annotated[Path, argument(help="Results of the older release.")],
+    after: Annotated[Path, argument(help="Results of the newer release.")],
+    json: Json = False,
+) -> None:
+    """Print the release-to-release table of two results files of one machine. It tells; `stackbuild gate` judges.
+
+    Example: stackbuild bench compare v1.json v2.json
+    """
+    from stackbuild.bench.compare import changes, refuse_unlike
+    from stackbuild.bench.files import read_benchmarks
+    from stackbuild.show.bench import draw_changes
+    from stackbuild.show.paper import print_json
+
+    old, new = read_benchmarks(before), read_benchmarks(after)
+    refuse_unlike(old, new)
+    found = changes(old, new)
+    print_json(found, "stackbuild.changes/1") if json else draw_changes(found, before.stem, after.stem)
+
+
+@app.command()
+def history(
+    case: Annotated[str, argument(help="A case's name; without one the cases are listed.")] = "",
+    metric: Annotated[
+        str, option("--metric", help="latency, throughput, create, first, host memory, device memory.")
+    ] = "latency",
+    side: Annotated[str, option("--side", help="The side whose series it is.")] = "candidate",
+    history: History = None,
+    csv: Annotated[bool, option("--csv", help="Everything as CSV on stdout.")] = False,
+    json: Json = False,
+) -> None:
+    """Plot a case's series from the history and mark its change points.
+
+    Example: stackbuild bench history resnet50/b1/float32
+    """
+    import sys
+
+    from stackbuild.bench import history as kept
+    from stackbuild.bench.turning import turns
+    from stackbuild.show.bench import draw_cases, draw_history
+    from stackbuild.show.paper import print_json
+
+    file = history or kept.default_file()
+    if csv:
+        sys.stdout.write(kept.to_csv(file))
+    elif not case:
+        print_json(kept.cases(file), "stackbuild.history-cases/1") if json else draw_cases(kept.cases(file))
+    else:
+        rows = kept.series(file, case, metric, side)
+        found = turns([row.value for row in rows])
+        print_json({"series": rows, "turns": found}, "stackbuild.history/1") if json else draw_history(rows, found)
+
+
+def _finish(measured: Measured, out: Path, history: Path | None, no_history: bool, json: bool) -> None:
+    """Write the results file, append to the history, draw."""
+    from stackbuild.bench import history as kept
+    from stackbuild.bench.files import document, write
+    from stackbuild.results import SCHEMA
+    from stackbuild.show.bench import draw_benchmarks, draw_profile
+    from stackbuild.show.paper import margin, print_json
+
+    write(measured.benchmarks, out)
+    if not no_history:
+        kept.append(history or kept.default_file(), measured.benchmarks)
+    if json:
+        print_json(document(measured.benchmarks), SCHEMA)
+    else:
+        draw_benchmarks(measured.benchmarks)
+        draw_profile(measured.benchmarks)
+    margin().print(f"results in {out}", markup=False)

@@ -1,0 +1,60 @@
+"""`gate`: judge a candidate against a baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from stackbuild.cli.face import Json, app, option
+
+
+@app.command()
+def gate(
+    candidate: Annotated[Path, option("--candidate", "-c", metavar="C", help="The new wheel, or its results.")],
+    baseline: Annotated[
+        Path | None, option("--baseline", "-b", metavar="B", help="The old wheel, or its results.")
+    ] = None,
+    gates: Annotated[
+        Path | None, option("--gates", metavar="FILE", help="YAML with `gates:`; default: one baseline gate.")
+    ] = None,
+    recipe: Annotated[str, option("--recipe", "-r", metavar="R", help="Take the gates from this recipe.")] = "",
+    suite: Annotated[
+        str, option("--suite", help="A suite's name or file; default: the quick one of the wheel's kind.")
+    ] = "",
+    provider: Annotated[str, option("--provider", "-p", help="cpu, migraphx, rocm, cuda, or a full name.")] = "cpu",
+    options: Annotated[list[str] | None, option("--option", metavar="KEY=VALUE", help="A provider option.")] = None,
+    python: Annotated[Path | None, option("--python", help="Interpreter with numpy and onnxruntime.")] = None,
+    threads: Annotated[int, option("--threads", min=0, help="CPU threads of a session.")] = 0,
+    seed: Annotated[int, option("--seed", help="Of the order of sides within rounds.")] = 0,
+    out: Annotated[Path | None, option("--out", "-o", help="Also write the results here.")] = None,
+    verdict_out: Annotated[
+        Path | None, option("--verdict", metavar="FILE", help="Also write the verdict here.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Judge: PASS, FAIL, INCONCLUSIVE or UNSTABLE per gate and case; exit code 6 when a gate is closed.
+
+    Two wheels are measured side by side, interleaved, in fresh processes; two results files are weaker evidence.
+
+    Example: stackbuild gate --baseline old.whl --candidate new.whl
+    """
+    from stackbuild.bench.files import document, write
+    from stackbuild.bench.gating import Asked, gated, gates_of
+    from stackbuild.bench.providers import provider_name, provider_options
+    from stackbuild.judge import require_open
+    from stackbuild.load import load
+    from stackbuild.results import VERDICT_SCHEMA
+    from stackbuild.show.bench import draw_verdict, progress
+    from stackbuild.show.paper import print_json
+
+    full = provider_name(provider)
+    asked = Asked(candidate, baseline, suite, full, provider_options(full, options or ()), python, threads, seed)
+    wanted = load(recipe).recipe.gates if recipe else gates_of(gates)
+    with progress() as tick:
+        found = gated(asked, wanted, tick)
+    if out:
+        write(found.benchmarks, out)
+    if verdict_out:
+        write(found.verdict, verdict_out)
+    print_json(document(found.verdict), VERDICT_SCHEMA) if json else draw_verdict(found.verdict)
+    require_open(found.verdict)

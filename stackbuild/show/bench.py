@@ -1,0 +1,204 @@
+"""Draws benchmarks, verdicts, advice, changes and history for a person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from statistics import median
+from typing import TYPE_CHECKING
+
+from stackbuild.bench.tables import speed_table
+from stackbuild.judge.intervals import median_interval
+from stackbuild.results import CONTROL, Benchmarks, Case, Outcome, Series, Verdict
+from stackbuild.show.paper import (
+    BarColumn,
+    Progress,
+    Text,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    margin,
+    page,
+    table,
+)
+
+if TYPE_CHECKING:
+    from stackbuild.bench.advice import Advice
+    from stackbuild.bench.compare import Change
+    from stackbuild.bench.experiment import Tick
+    from stackbuild.bench.history import Figure
+    from stackbuild.bench.turning import Turn
+
+STYLE = {Outcome.PASS: "green", Outcome.FAIL: "bold red", Outcome.INCONCLUSIVE: "yellow", Outcome.UNSTABLE: "yellow"}
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@contextmanager
+def progress() -> Iterator[Tick]:
+    """A bar with the time left on a terminal; nothing in a pipe."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=margin(), transient=True, disable=not margin().is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def tick(what: str, left: int) -> None:
+            shown = what if len(what) <= 48 else what[:47] + "…"
+            bar.advance(task)
+            done = bar.tasks[0].completed
+            bar.update(task, description=shown.replace("[", "\\["), total=done + left if left else None)
+
+        yield tick
+
+
+_HEAD = f"  {'side':13}{'ms':>9}{'99 % interval':>20}{'per s':>9}{'first ms':>10}{'create':>9}{'MiB':>7}{'SNR dB':>8}"
+
+
+def draw_benchmarks(measured: Benchmarks) -> None:
+    """Every case and side: latency with its interval, throughput, first inference, creation, memory, error."""
+    page().print(Text(_HEAD, "bold"))
+    providers = {side.label: side.provider for side in measured.sides}
+    for case in measured.cases:
+        page().print(Text(case.name))
+        for one in (s for s in case.series if s.side != CONTROL):
+            page().print(Text(_row(case, one)))
+            _warn_of_share(one, providers[one.side])
+    _draw_speeds(measured)
+    machine = ", ".join(f"{k} {v}" for k, v in measured.machine.stable.items())
+    margin().print(Text(f"{measured.timer}; {machine}", "dim"))
+    for note in measured.notes:
+        margin().print(Text(note, "yellow"))
+
+
+def _row(case: Case, one: Series) -> str:
+    side = one.side.removesuffix("ExecutionProvider")[:12]
+    if one.problem or not one.seconds:
+        return f"  {side:13}did not run: {one.problem}"
+    found = median_interval(one.seconds, 0.99)
+    interval = f"{milliseconds(found.low)} – {milliseconds(found.high)}"
+    snr = one.accuracy.snr_db if one.accuracy else math.nan
+    decibel = "" if math.isnan(snr) else "exact" if snr == math.inf else f"{snr:.0f}"
+    memory = "" if one.host_bytes is None else f"{one.host_bytes / 2**20:.0f}"
+    return (
+        f"  {side:13}{milliseconds(found.median):>9}{interval:>20}{case.items / found.median:>9.4g}"
+        f"{milliseconds(median(one.first)):>10}{milliseconds(median(one.create)):>9}{memory:>7}{decibel:>8}"
+    )
+
+
+def _warn_of_share(one: Series, provider: str) -> None:
+    """Say so where the provider did not run everything: the silent fall-back to the CPU is the classic."""
+    share = next((s for s in one.shares if s.provider == provider), None)
+    if one.shares and (share is None or share.nodes < 1):
+        nodes, seconds = (share.nodes, share.seconds) if share else (0.0, 0.0)
+        page().print(Text(f"    {provider} ran only {nodes:.0%} of the nodes, {seconds:.0%} of the time", "yellow"))
+
+
+def _draw_speeds(measured: Benchmarks) -> None:
+    """The table that guides print: latency by provider, and the speed-up over the first column."""
+    found = speed_table(measured)
+    if found is None:
+        return
+    made = table("case", *(f"{side} ms" for side in found.sides), "speed-up")
+    for row in found.rows:
+        times = ["" if s is None else milliseconds(s) for s in row.seconds]
+        speedup = row.speedups[-1]
+        made.add_row(*map(Text, [row.case, *times, f"{speedup:.3g}×" if speedup else ""]))
+    page().print(made)
+
+
+def milliseconds(seconds: float) -> str:
+    """Four figures, in ms."""
+    return f"{seconds * 1e3:.4g}"
+
+
+def draw_profile(measured: Benchmarks, most: int = 12) -> None:
+    """Where the time goes, by operator and provider."""
+    for case in measured.cases:
+        for one in (s for s in case.series if s.ops):
+            total = sum(op.seconds for op in one.ops) or 1.0
+            made = table("operator", "provider", "nodes", "ms", "share", title=f"{case.name}, {one.side}")
+            for op in sorted(one.ops, key=lambda o: -o.seconds)[:most]:
+                row = (op.op, op.provider, str(op.nodes), milliseconds(op.seconds), f"{op.seconds / total:.1%}")
+                made.add_row(*map(Text, row))
+            page().print(made)
+
+
+def draw_verdict(verdict: Verdict) -> None:
+    """One line a gate, the closed ones first."""
+    order = [*verdict.closed, *(g for g in verdict.gates if not g.closed)]
+    for gate in order:
+        line = Text.assemble((f"{gate.outcome.value:12}", STYLE[gate.outcome]), " ", gate.says)
+        if gate.evidence.value == "stored":
+            line.append("  [stored results: weaker evidence]", "dim")
+        if gate.waived:
+            line.append(f"  waived: {gate.waived}", "dim")
+        page().print(line)
+    if verdict.geomean:
+        page().print(Text(f"geometric mean of the ratios: {verdict.geomean - 1:+.1%} time (told, not judged)", "dim"))
+    for note in verdict.notes:
+        margin().print(Text(note, "yellow"))
+
+
+def draw_advice(advice: Advice) -> None:
+    """The latency-throughput curve, the advised batch, and the ladders."""
+    made = table("batch", "latency ms", "per s", "of best", "")
+    for point in advice.curve:
+        share = point.throughput / advice.best.throughput
+        mark = "← use this" if point is advice.advised else ""
+        row = (str(point.batch), milliseconds(point.seconds), f"{point.throughput:.4g}", f"{share:.1%}", mark)
+        made.add_row(*map(Text, row))
+    page().print(made)
+    said = f"batch {advice.advised.batch} is the smallest within {advice.within:.0%} of the best (batch {advice.best.batch})"
+    page().print(Text(said))
+    for ladder in advice.ladders:
+        sizes = ", ".join(map(str, ladder.sizes))
+        said = f"compiled for {sizes}: {milliseconds(ladder.seconds_per_item)} ms a real item, {ladder.padding:.0%} padding"
+        page().print(Text(said))
+
+
+def draw_changes(changes: Sequence[Change], before: str, after: str) -> None:
+    """The release-to-release table."""
+    made = table("case", "metric", before, after, "change")
+    for change in changes:
+        style = "green" if change.better > 0.02 else "red" if change.better < -0.02 else ""
+        cells = [change.case, change.metric, f"{change.before:.4g} {change.unit}", f"{change.after:.4g} {change.unit}"]
+        made.add_row(
+            *map(Text, cells), Text(f"{abs(change.better):.1%} {'better' if change.better >= 0 else 'worse'}", style)
+        )
+    page().print(made)
+
+
+def draw_history(rows: Sequence[Figure], found: Sequence[Turn]) -> None:
+    """A line of blocks with the change points under it, then the change points in words."""
+    values = [row.value for row in rows]
+    unit, scale = ("ms", 1e3) if rows[0].unit == "s" else ("MiB", 2**-20) if rows[0].unit == "B" else (rows[0].unit, 1)
+    low, high = min(values), max(values)
+    shown = values[-120:]
+    blocks = "".join(_BLOCKS[round(7 * (v - low) / (high - low))] if high > low else _BLOCKS[3] for v in shown)
+    marks = [" "] * len(values)
+    for turn in found:
+        marks[turn.at] = "▲"
+    page().print(Text(f"{rows[0].case}, {rows[0].metric} by {rows[0].side}: {len(rows)} results"))
+    page().print(Text(f"{blocks}  {low * scale:.4g} to {high * scale:.4g} {unit}"))
+    page().print(Text("".join(marks[-120:]).rstrip()))
+    for turn in found:
+        row = rows[turn.at]
+        level = f"{turn.before * scale:.4g} to {turn.after * scale:.4g} {unit} ({turn.change:+.1%})"
+        page().print(Text(f"▲ {row.taken}: {level}, {row.artifact or row.onnxruntime}"))
+    if not found:
+        page().print(
+            Text("no change points" if len(rows) >= 10 else "no change points: at least ten results are needed")
+        )
+
+
+def draw_cases(cases: Sequence[tuple[str, str, int]]) -> None:
+    """What the history holds."""
+    made = table("case", "side", "results")
+    for case, side, count in cases:
+        made.add_row(Text(case), Text(side), Text(str(count)))
+    page().print(made)
