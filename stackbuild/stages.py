@@ -3,35 +3,115 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.build import Outputs
+from stackbuild import digest
+from stackbuild.clean import clean_python
+from stackbuild.demands import expectations_of
+from stackbuild.digest import Json, plain
+from stackbuild.errors import GateClosed, VerificationFailed
 from stackbuild.events import StageFinished, StageStarted
-from stackbuild.load import Loaded
 from stackbuild.perform import Workshop
 from stackbuild.publish import Receipt, is_published, publish
-from stackbuild.report import Verification
+from stackbuild.recipe import Recipe
+from stackbuild.store.files import write_whole
+from stackbuild.version import __version__
 
 
-def proved(loaded: Loaded, made: tuple[Path, ...], outputs: Outputs, shop: Workshop) -> Verification:
-    return Verification("", "", ())
+@dataclass(frozen=True)
+class Made:
+    """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest."""
+
+    recipe: Recipe
+    wheels: tuple[Path, ...]
+    wheelhouse: Path
+    wheelhouse_digest: str
+
+    def stands_on(self, stage: str, *more: object) -> str:
+        """The key under which a stage's result is remembered: these bytes, this recipe's wishes, this stackbuild."""
+        files = [digest.of_file(wheel) for wheel in self.wheels]
+        return digest.of_value([stage, __version__, files, self.wheelhouse_digest, *map(plain, more)])
 
 
-def measured(loaded: Loaded, made: tuple[Path, ...], outputs: Outputs, shop: Workshop) -> None:
-    return None
-
-
-def judged(loaded: Loaded, benchmarks: None, shop: Workshop) -> None:
-    return None
-
-
-def published(loaded: Loaded, made: tuple[Path, ...], verdict: None, shop: Workshop) -> Receipt:
-    """Put the wheels on the recipe's index."""
-    index = Path(loaded.recipe.publish.index)
+def _remembered(stage: str, key: str, shop: Workshop, make: Callable[[], dict[str, Json]]) -> dict[str, Json]:
+    """The stage's result: as remembered under the key, or made now. `says` in it is the line people see."""
     started = time.monotonic()
-    there = is_published(made, index)
+    known = shop.store.recall(key)
+    if not isinstance(known, dict):
+        shop.emit(StageStarted(stage))
+        fresh = make()
+        if fresh.get("keep", True):
+            shop.store.remember(key, fresh)
+        result = fresh
+    else:
+        result = known
+    write_whole(shop.logs.parent / f"{stage}.json", digest.canonical(result), shop.store.tmp)
+    seconds = time.monotonic() - started
+    shop.emit(StageFinished(stage, str(result["says"]), seconds, remembered=isinstance(known, dict)))
+    return result
+
+
+def proved(made: Made, shop: Workshop) -> str:
+    """Climb the ladder of verification; what may be claimed. Raises VerificationFailed."""
+
+    def climb() -> dict[str, Json]:
+        from stackbuild.inspect import inspect, judge
+        from stackbuild.verify.static import static_rung, verification
+
+        facts = inspect(made.wheels[0])
+        found = verification(made.wheels[0].name, "", [static_rung(judge(facts, expectations_of(made.recipe)), 0.0)])
+        return {"says": found.claim, "failed": found.failed, "verification": plain(found), "keep": not found.failed}
+
+    result = _remembered("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify), shop, climb)
+    if result["failed"]:
+        raise VerificationFailed(str(result["says"]), next=f"stackbuild inspect {made.wheels[0]}")
+    return str(result["says"])
+
+
+def measured(made: Made, shop: Workshop) -> dict[str, Json]:
+    """Run the recipe's suite on the wheel, paired with ONNX Runtime's own operators, and judge it by the recipe's gates.
+
+    Raises GateClosed with the one line that says which gate and by how much.
+    """
+    from stackbuild.bench.machine import fingerprint
+
+    bench = made.recipe.bench
+    if bench is None:
+        return {}
+    machine = fingerprint().stable
+
+    def measure() -> dict[str, Json]:
+        from stackbuild.bench.kernels import KernelBench, measure_kernels
+        from stackbuild.bench.suites import suite
+
+        python = clean_python(made.wheelhouse, made.wheelhouse_digest, shop.store)
+        asked = KernelBench(made.wheels[0], python=python, cache=shop.store.root / "bench")
+        found = measure_kernels(asked, suite(bench.suite), bench.suite, made.recipe.gates, lambda *_: shop.stopper.check())
+        closed = [gate.says for gate in found.verdict.closed]
+        says = f"{len(found.benchmarks.cases)} cases, gates {found.verdict.outcome}" + (f": {closed[0]}" if closed else "")
+        return {
+            "says": says,
+            "closed": list(closed),
+            "benchmarks": plain(found.benchmarks),
+            "verdict": plain(found.verdict),
+            "keep": not closed,
+        }
+
+    result = _remembered("bench", made.stands_on("bench", bench, made.recipe.gates, machine), shop, measure)
+    if result["closed"]:
+        raise GateClosed(str(result["says"]), next=f"the measurement: {shop.logs.parent / 'bench.json'}")
+    return result
+
+
+def published(made: Made, shop: Workshop) -> Receipt:
+    """Put the wheels on the recipe's index."""
+    index = Path(made.recipe.publish.index)
+    started = time.monotonic()
+    there = is_published(made.wheels, index)
     if not there:
         shop.emit(StageStarted("publish"))
-    receipt = publish(made, index, replace=loaded.recipe.publish.replace)
+    receipt = publish(made.wheels, index, replace=made.recipe.publish.replace)
     shop.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
     return receipt

@@ -1,0 +1,22 @@
+"""What a recipe demands of its wheels, as the expectations that inspect judges by. Pure."""
+
+from __future__ import annotations
+
+from stackbuild.inspect.expectations import Expectations
+from stackbuild.recipe import Recipe
+from stackbuild.steps.context import size
+
+
+def expectations_of(recipe: Recipe) -> Expectations:
+    """Gfx targets, kernel floor, providers, size and version of the recipe's first wheel."""
+    wheel = next(iter(recipe.wheels.values()), None)
+    verify = recipe.verify
+    return Expectations(
+        gfx=recipe.gfx,
+        kernels_floor=verify.kernels_floor if verify else 0,
+        providers=verify.providers if verify else (),
+        version=wheel.version if wheel else "",
+        size_budget=size(verify.size_budget) if verify and verify.size_budget else 0,
+        rocm=recipe.rocm or "",
+        external=wheel.external if wheel else (),
+    )
