@@ -58,3 +58,20 @@ RecipeName = Annotated[
 ]
 Json = Annotated[bool, option("--json", help="Print the result as JSON on stdout; everything for people goes to stderr.")]
 Out = Annotated[Path | None, option("--out", "-o", help="Where to write the result.")]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every command with its help text, groups spelt out: for docs/cli.md and the test that holds it."""
+    found: list[tuple[str, str]] = []
+
+    def visit(command: object, path: str) -> None:
+        subs = getattr(command, "commands", None)
+        if subs:
+            for name, sub in sorted(subs.items()):
+                visit(sub, f"{path} {name}")
+        else:
+            context = typer.Context(command, info_name=path)  # type: ignore[arg-type]
+            found.append((path, command.get_help(context)))  # type: ignore[attr-defined]
+
+    visit(typer.main.get_command(app), "stackbuild")
+    return found
