@@ -6,9 +6,9 @@ findings = judge(facts, expectations)        # rules: Facts → Findings
 
 from __future__ import annotations
 
-from stackbuild.inspect.expectations import Expectations
+from stackbuild.inspect.expectations import NOTHING, Expectations
 from stackbuild.inspect.facts import Facts
 from stackbuild.inspect.reading import inspect
-from stackbuild.inspect.rules import judge
+from stackbuild.inspect.rules import judge, judge_together
 
-__all__ = ["Expectations", "Facts", "inspect", "judge"]
+__all__ = ["NOTHING", "Expectations", "Facts", "inspect", "judge", "judge_together"]

@@ -14,7 +14,7 @@ class Expectations:
     its build information must name. `size_budget`: bytes of the file. `rocm`: the ROCm release it is for, "6.4" or "7.2.4".
     `external`: sonames the user's machine provides; `excludes`: patterns that the repair step was told to leave out, each of
     which must have met a needed library. `runpaths`: absolute RUNPATH elements that are meant. `isa`: the x86-64 level (1 to
-    4) that machines are promised to be enough.
+    4) that machines are promised to be enough. `unused_options`: CMake options that may go unused.
     """
 
     gfx: tuple[str, ...] = ()
@@ -29,6 +29,8 @@ class Expectations:
     runpaths: tuple[str, ...] = ()
     grafts: tuple[str, ...] = ()
     isa: int = 1
+    # onnxruntime's own build.py passes these to builds that do not read them (microsoft/onnxruntime#11719).
+    unused_options: tuple[str, ...] = ("onnxruntime_MIGRAPHX_HOME", "onnxruntime_ROCM_HOME", "onnxruntime_ROCM_VERSION")
 
     @property
     def rocm_major(self) -> int:

@@ -14,6 +14,7 @@ class Kind(StrEnum):
     WHEEL = "wheel"
     FOLDER = "folder"
     FILE = "file"
+    LOG = "log"
 
 
 class Trouble(StrEnum):
@@ -222,6 +223,14 @@ class Provider:
 
 
 @dataclass(frozen=True, slots=True)
+class BuildLog:
+    """What a build's log or compile_commands.json tells: CMake options nothing used, and compiling for the build machine."""
+
+    unused_options: tuple[str, ...]
+    native: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Everything read from one path. `size` and `sha256` are of the file itself ('' for a folder)."""
 
@@ -240,6 +249,7 @@ class Facts:
     imports: tuple[Import, ...]
     problems: tuple[Problem, ...]
     packaging: tuple[Problem, ...]
+    log: BuildLog | None = None
 
     @property
     def subject(self) -> str:

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from stackbuild.digest import of_file
@@ -14,11 +15,11 @@ from stackbuild.errors import UsageError
 from stackbuild.inspect import limits
 from stackbuild.inspect.facts import Facts, Import, Kind, Problem, Wheel
 from stackbuild.inspect.files import Pile, read_file
-from stackbuild.inspect.readers import archive, imports, policy, providers, wheel
+from stackbuild.inspect.readers import archive, imports, log, policy, providers, wheel
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 from stackbuild.inspect.readers.source import Entry, FileRange, LooseFile, open_file
 
-_NEXT = "name a wheel, an unpacked folder, a shared library or a code object"
+_NEXT = "name a wheel, an unpacked folder, a shared library, a code object or a build log"
 
 
 def inspect(path: Path) -> Facts:
@@ -85,12 +86,24 @@ def _folder(path: Path) -> Facts:
 
 
 def _single(path: Path, fd: int) -> Facts:
-    pile = Pile()
     size = os.fstat(fd).st_size
+    if log.is_log(path.name):
+        return _log(path, fd, size)
+    pile = Pile()
     read_file(Entry(path.name, size, size, None, FileRange(fd, path.name, 0, size)), pile, hashed=True)
     if not (pile.libraries or pile.device or pile.extras or pile.problems):
         raise UsageError("neither a wheel, an ELF nor a code-object bundle", where=str(path), next=_NEXT)
     return _facts(path, Kind.FILE, size, pile.members[0].sha256, None, pile, [])
+
+
+def _log(path: Path, fd: int, size: int) -> Facts:
+    pile = Pile()
+    found = None
+    try:
+        found = log.build_log(FileRange(fd, path.name, 0, size))
+    except Broken as broken:
+        pile.trouble(path.name, broken)
+    return replace(_facts(path, Kind.LOG, size, of_file(path), None, pile, []), log=found)
 
 
 def _files(root: Path) -> Iterator[Entry]:

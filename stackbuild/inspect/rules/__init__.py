@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stackbuild.inspect.expectations import NOTHING, Expectations
 from stackbuild.inspect.facts import Facts
-from stackbuild.inspect.rules import contents, device, elf, package, reading, rocm
+from stackbuild.inspect.rules import contents, device, elf, log, package, reading, rocm, together
 from stackbuild.inspect.rules.rule import Rule
 from stackbuild.report import Finding, Severity
 
@@ -15,8 +15,10 @@ GROUPS: tuple[tuple[str, tuple[Rule, ...]], ...] = (
     ("GPU code", device.RULES),
     ("ROCm and the recipe", rocm.RULES),
     ("Text in the files", contents.RULES),
+    ("Build logs", log.RULES),
 )
 RULES = tuple(rule for _, rules in GROUPS for rule in rules)
+JOINT = together.RULES
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
 
@@ -24,4 +26,13 @@ def judge(facts: Facts, expectations: Expectations | None = None) -> tuple[Findi
     """Every finding of every rule: errors first, in the order of the rules within a severity."""
     expected = expectations or NOTHING
     found = [finding for rule in RULES for finding in rule.judge(facts, expected)]
+    return _sorted(found)
+
+
+def judge_together(all_facts: tuple[Facts, ...]) -> tuple[Finding, ...]:
+    """Findings about files that would be installed into one environment."""
+    return _sorted([finding for rule in JOINT for finding in rule.judge(all_facts)])
+
+
+def _sorted(found: list[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))

@@ -17,30 +17,51 @@ ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 @dataclass(frozen=True)
-class Rule:
-    """One section of docs/rules.md. `needs` names the expectation without which the rule never speaks."""
+class About:
+    """What docs/rules.md says of a rule. `when` says when it speaks, `needs` the expectation without which it never does."""
 
     id: str
     severity: Severity
     title: str
+    when: str
     why: str
     fix: str
     link: str
     needs: str
+
+    def finding(self, subject: str, found: str) -> Finding:
+        return Finding(self.id, self.severity, subject, found, self.why, self.fix, self.link)
+
+
+@dataclass(frozen=True)
+class Rule(About):
+    """A rule over the facts of one file."""
+
     check: Check
 
     def judge(self, facts: Facts, expected: Expectations) -> list[Finding]:
-        return [
-            Finding(self.id, self.severity, subject, found, self.why, self.fix, self.link)
-            for subject, found in self.check(facts, expected)
-        ]
+        return [self.finding(subject, found) for subject, found in self.check(facts, expected)]
+
+
+@dataclass(frozen=True)
+class JointRule(About):
+    """A rule over several files that would be installed together."""
+
+    check: Callable[[tuple[Facts, ...]], Iterable[Found]]
+
+    def judge(self, all_facts: tuple[Facts, ...]) -> list[Finding]:
+        return [self.finding(subject, found) for subject, found in self.check(all_facts)]
 
 
 def rule(
     id: str, severity: Severity, title: str, *, why: str, fix: str, link: str = "", needs: str = ""
 ) -> Callable[[Check], Rule]:
-    """Make a Rule of the function below it."""
-    return lambda check: Rule(id, severity, title, why, fix, link, needs, check)
+    """Make a Rule of the function below it, whose docstring says when the rule speaks."""
+    return lambda check: Rule(id, severity, title, _sentence(check), why, fix, link, needs, check)
+
+
+def _sentence(check: object) -> str:
+    return " ".join((check.__doc__ or "").split())
 
 
 def some(items: Iterable[object], most: int = 4) -> str:

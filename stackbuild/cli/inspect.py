@@ -1,0 +1,181 @@
+"""`inspect` and `rules`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from stackbuild.cli.face import Json, app, argument, leave, option
+
+if TYPE_CHECKING:
+    from stackbuild.inspect import Expectations, Facts
+    from stackbuild.report import Finding, Verification
+
+Sarif = Annotated[Path | None, option("--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0.")]
+Junit = Annotated[Path | None, option("--junit", metavar="FILE", help="Also write the result as JUnit XML.")]
+OptionalRecipe = Annotated[
+    str | None, option("--recipe", "-r", metavar="R", help="Judge by what this recipe expects of its wheels, too.")
+]
+
+
+@app.command()
+def inspect(
+    files: Annotated[
+        list[Path],
+        argument(metavar="FILE…", help="Wheels, unpacked folders, shared libraries, code objects, build logs."),
+    ],
+    recipe: OptionalRecipe = None,
+    diff: Annotated[
+        bool, option("--diff", help="Compare two files, OLD and NEW: what the release gained and lost.")
+    ] = False,
+    kernels: Annotated[bool, option("--kernels", help="With --json: list every kernel of every code object.")] = False,
+    json: Json = False,
+    sarif: Sarif = None,
+    junit: Junit = None,
+) -> None:
+    """Read what is inside wheels and libraries and judge it. Needs no GPU, no ROCm and no recipe.
+
+    Exit 5 when there is an error finding. `stackbuild rules` explains the rules.
+
+    Example: stackbuild inspect dist/onnxruntime_migraphx-*.whl --sarif findings.sarif
+    """
+    from stackbuild.errors import UsageError
+
+    if diff:
+        if len(files) != 2:
+            raise UsageError(
+                "--diff compares two files", where=f"{len(files)} given", next="stackbuild inspect --diff OLD NEW"
+            )
+        _difference(files[0], files[1], json)
+        return
+    looked = [_look(file, recipe) for file in files]
+    together = _together([facts for facts, _ in looked])
+    _print(looked, together, json, kernels)
+    _write(looked, together, sarif, junit)
+    if any(f.severity == "error" for found in (together, *(found for _, found in looked)) for f in found):
+        leave(5)
+
+
+def _look(file: Path, recipe: str | None) -> tuple[Facts, tuple[Finding, ...]]:
+    from stackbuild.inspect import inspect as read
+    from stackbuild.inspect import judge
+
+    facts = read(file)
+    return facts, judge(facts, expected(recipe, facts.wheel.name if facts.wheel else ""))
+
+
+def expected(recipe: str | None, distribution: str) -> Expectations:
+    """What the recipe expects of that distribution's wheel; nothing without a recipe. Raises UsageError, RecipeError."""
+    from stackbuild.inspect import NOTHING
+
+    if recipe is None:
+        return NOTHING
+    from stackbuild.inspect.from_recipe import expectations
+    from stackbuild.load import load
+
+    return expectations(load(recipe).recipe, distribution)
+
+
+def _together(all_facts: list[Facts]) -> tuple[Finding, ...]:
+    from stackbuild.inspect import judge_together
+
+    return judge_together(tuple(all_facts))
+
+
+def _print(
+    looked: list[tuple[Facts, tuple[Finding, ...]]], together: tuple[Finding, ...], json: bool, kernels: bool
+) -> None:
+    if json:
+        from stackbuild.inspect.document import document
+        from stackbuild.show.paper import print_json
+
+        files = [document(facts, found, kernels=kernels) for facts, found in looked]
+        print_json({"files": files, "together": together}, "stackbuild.inspect/1")
+        return
+    from stackbuild.show.inspect import draw_facts, draw_findings
+    from stackbuild.show.paper import page
+
+    for facts, found in looked:
+        draw_facts(facts)
+        draw_findings(found)
+        page().print()
+    if together:
+        draw_findings(together)
+
+
+def _write(
+    looked: list[tuple[Facts, tuple[Finding, ...]]],
+    together: tuple[Finding, ...],
+    sarif: Path | None,
+    junit: Path | None,
+) -> None:
+    """Write the reports asked for, each file as a Verification of the one rung that inspect climbs."""
+    from stackbuild.verify.static import static_rung, verification
+
+    made = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in looked]
+    if together:
+        made.append(verification("together", "", [static_rung(together, 0.0)]))
+    write_reports(made, sarif, junit)
+
+
+def write_reports(made: list[Verification], sarif: Path | None, junit: Path | None) -> None:
+    """Write the reports asked for. Raises UsageError where a file cannot be written."""
+    from stackbuild.errors import UsageError
+    from stackbuild.show.junit import junit as junit_text
+    from stackbuild.show.sarif import sarif as sarif_text
+
+    for path, text in ((sarif, sarif_text), (junit, junit_text)):
+        if path is not None:
+            try:
+                path.write_text(text(made), encoding="utf-8")
+            except OSError as error:
+                raise UsageError(
+                    f"cannot write the report: {error.strerror}",
+                    where=str(path),
+                    next="name a file in a folder that exists",
+                ) from None
+
+
+def _difference(old: Path, new: Path, json: bool) -> None:
+    from stackbuild.inspect import inspect as read
+    from stackbuild.inspect.diff import difference
+    from stackbuild.show.inspect import draw_difference
+    from stackbuild.show.paper import print_json
+
+    made = difference(read(old), read(new))
+    print_json(made, "stackbuild.inspect-diff/1") if json else draw_difference(made)
+    if made.findings:
+        leave(5)
+
+
+@app.command()
+def rules(
+    ids: Annotated[
+        list[str] | None, argument(metavar="[ID…]", help="Explain these rules; without one, list them all.")
+    ] = None,
+    markdown: Annotated[bool, option("--markdown", help="Print docs/rules.md.")] = False,
+    json: Json = False,
+) -> None:
+    """List the rules of inspect and verify, or explain some.
+
+    Example: stackbuild rules SB-ELF-CWD-RUNPATH
+    """
+    from stackbuild.errors import UsageError
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.rules import draw_list, draw_rules, text_of_all
+    from stackbuild.verify.catalogue import catalogue
+
+    groups = catalogue()
+    if ids:
+        known = {about.id: about for _, abouts in groups for about in abouts}
+        unknown = [wanted for wanted in ids if wanted.upper() not in known]
+        if unknown:
+            raise UsageError(f"no rule {unknown[0]!r}", next="`stackbuild rules` lists them")
+        chosen = [known[wanted.upper()] for wanted in ids]
+        print_json(chosen, "stackbuild.rules/1") if json else draw_rules(chosen)
+    elif markdown:
+        print(text_of_all(groups), end="")
+    elif json:
+        print_json([about for _, abouts in groups for about in abouts], "stackbuild.rules/1")
+    else:
+        draw_list(groups)

@@ -1,0 +1,67 @@
+"""`verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from stackbuild.cli.face import Json, app, argument, leave, option
+from stackbuild.cli.inspect import Junit, OptionalRecipe, Sarif, expected, write_reports
+
+if TYPE_CHECKING:
+    from stackbuild.verify import Ground
+
+
+@app.command()
+def verify(
+    wheels: Annotated[list[Path], argument(metavar="WHEEL…", help="Wheels that belong together.")],
+    recipe: OptionalRecipe = None,
+    wheelhouse: Annotated[
+        Path | None, option("--wheelhouse", "-w", metavar="DIR", help="Folder of wheels that dependencies come from.")
+    ] = None,
+    runtime: Annotated[
+        list[str] | None, option("--runtime", help="What to install beside the wheel to use it; may be repeated.")
+    ] = None,
+    python: Annotated[Path | None, option("--python", metavar="PATH", help="The interpreter to prove it with.")] = None,
+    hide_rocm: Annotated[
+        bool, option("--hide-rocm", help="Prove what works where no ROCm is installed under /opt.")
+    ] = False,
+    json: Json = False,
+    sarif: Sarif = None,
+    junit: Junit = None,
+) -> None:
+    """Prove that wheels do what they claim: inspect, then install and run them in a sandbox without network.
+
+    Rungs that this machine cannot climb are skipped with the reason. Exit 5 when a rung fails. A wheelhouse is filled by
+    `pip download -d wheelhouse onnxruntime numpy onnx`.
+
+    Example: stackbuild verify dist/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse
+    """
+    from stackbuild.inspect import inspect as read
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.verify import draw_rung, draw_verification
+    from stackbuild.verify import verify as prove
+
+    named = read(wheels[0]).wheel if recipe else None
+    ground = _ground(recipe, wheelhouse, runtime, python, hide_rocm)
+    made = prove(tuple(wheels), expected(recipe, named.name if named else ""), ground, draw_rung)
+    print_json({"verification": made, "claim": made.claim}, "stackbuild.verify/1") if json else draw_verification(made)
+    write_reports([made], sarif, junit)
+    if made.failed:
+        leave(5)
+
+
+def _ground(
+    recipe: str | None, wheelhouse: Path | None, runtime: list[str] | None, python: Path | None, hide_rocm: bool
+) -> Ground:
+    from stackbuild.errors import UsageError
+    from stackbuild.load import load
+    from stackbuild.verify import Ground
+
+    if wheelhouse is not None and not wheelhouse.is_dir():
+        raise UsageError(
+            "no such folder", where=str(wheelhouse), next="pip download -d wheelhouse onnxruntime numpy onnx"
+        )
+    said = load(recipe).recipe.verify if recipe else None
+    beside = tuple(runtime) if runtime else said.runtime if said else Ground().runtime
+    return Ground(wheelhouse.resolve() if wheelhouse else None, beside, python, not hide_rocm)

@@ -1,0 +1,62 @@
+"""Verifications as SARIF 2.1.0, for code hosts that show findings beside the code. Pure text.
+
+Hosts refuse more than 20 runs or 5,000 results; results beyond that are counted in the run's properties instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from stackbuild.digest import Json
+from stackbuild.report import Finding, Severity, Verification
+from stackbuild.version import __version__
+
+RESULTS = 5_000
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_TEXT = 1_000
+
+
+def sarif(verifications: Sequence[Verification]) -> str:
+    """One SARIF document with one run; errors first where the host's limit cuts."""
+    rows = [(v, f) for v in verifications for f in v.findings]
+    rows.sort(key=lambda row: list(_LEVELS).index(row[1].severity))
+    rules = {finding.rule: finding for _, finding in rows}
+    run: dict[str, Json] = {
+        "tool": {"driver": {"name": "stackbuild", "version": __version__, "rules": [_rule(f) for f in rules.values()]}},
+        "results": [_result(v, f, list(rules).index(f.rule)) for v, f in rows[:RESULTS]],
+        "properties": {"resultsLeftOut": max(0, len(rows) - RESULTS)},
+    }
+    document = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _rule(finding: Finding) -> Json:
+    made: dict[str, Json] = {
+        "id": finding.rule, "shortDescription": {"text": finding.why[:_TEXT]}, "help": {"text": finding.fix[:_TEXT]},
+        "defaultConfiguration": {"level": _LEVELS[finding.severity]},
+    }  # fmt: skip
+    return made | {"helpUri": finding.link} if finding.link else made
+
+
+def _result(verification: Verification, finding: Finding, index: int) -> Json:
+    place: dict[str, Json] = {
+        "artifactLocation": {"uri": _uri(finding.place.file if finding.place else verification.subject)}
+    }
+    if finding.place:
+        place["region"] = {"startLine": finding.place.line, "startColumn": finding.place.column}
+    else:
+        place["region"] = {"startLine": 1}
+    return {
+        "ruleId": finding.rule, "ruleIndex": index, "level": _LEVELS[finding.severity],
+        "message": {"text": f"{finding.subject}: {finding.found}"[:_TEXT]},
+        "locations": [{"physicalLocation": place, "logicalLocations": [{"fullyQualifiedName": finding.subject[:_TEXT]}]}],
+        "partialFingerprints": {"stackbuild/v1": f"{finding.rule}:{finding.subject}"[:_TEXT]},
+    }  # fmt: skip
+
+
+def _uri(path: str) -> str:
+    """A relative URI: hosts resolve it against the checkout, and it gives away no folder of the build machine."""
+    return quote(PurePosixPath(path).name if path.startswith("/") else path)

@@ -1,0 +1,39 @@
+"""Clean environments: an interpreter that fits the wheel, a virtual environment, and pip without an index."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from stackbuild.verify.cell import Cell, Ended
+
+_SECONDS = 600.0
+
+
+def interpreter(version: str) -> Path | None:
+    """An interpreter of that version ("3.11", '' for any): this one where it fits, else one on PATH that runs."""
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if version in ("", here):
+        return Path(sys.executable)
+    found = shutil.which(f"python{version}")
+    if found is None:
+        return None
+    words = [found, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
+    said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    return Path(found) if said.returncode == 0 and said.stdout.strip() == version else None
+
+
+def make(folder: Path, python: Path, readable: tuple[Path, ...], *, rocm: bool = False) -> tuple[Cell, Ended]:
+    """A new virtual environment in `folder` and the cell around it; how making it ended."""
+    maker = Cell(folder, python, readable, rocm)
+    ended = maker.run([str(python), "-m", "venv", "--symlinks", str(folder / "env")], _SECONDS)
+    return Cell(folder, folder / "env" / "bin" / "python", readable, rocm), ended
+
+
+def install(cell: Cell, wheelhouse: Path | None, requirements: tuple[str, ...]) -> Ended:
+    """pip install without an index; dependencies come from the wheelhouse alone."""
+    words = [str(cell.python), "-m", "pip", "install", "--no-index", "--no-compile", "--quiet"]
+    words += ["--find-links", str(wheelhouse)] if wheelhouse else []
+    return cell.run([*words, *requirements], _SECONDS)

@@ -1,0 +1,157 @@
+"""The ladder: every rung in order, each climbed as far as this machine can, the reason said where it cannot."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.data import folder
+from stackbuild.digest import of_file, of_text
+from stackbuild.errors import MachineLacks, UsageError
+from stackbuild.inspect import NOTHING, Expectations, Facts, inspect, judge, judge_together
+from stackbuild.report import Rung, Status, Verification
+from stackbuild.verify import environment
+from stackbuild.verify.climb import Climb, rung, skipped
+from stackbuild.verify.models import write_models
+from stackbuild.verify.rungs import providers as eps
+from stackbuild.verify.rungs.gpu import Watch, gpu_worked
+from stackbuild.verify.rungs.importing import importing
+from stackbuild.verify.rungs.loading import Loading, loading, loading_with_rocm
+from stackbuild.verify.rungs.operators import CustomOps, numerics, running
+from stackbuild.verify.static import static_rung, verification
+from stackbuild.verify.subject import Form, Subject, subject_of
+
+IMPORT, LOAD, LOAD_ROCM, OPERATORS = "install and import", "load", "load with ROCm", "operators"
+SHARE, NUMERICS, GPU = "share of nodes", "numerics", "GPU at work"
+LADDER = ("static rules", IMPORT, LOAD, LOAD_ROCM, OPERATORS, SHARE, NUMERICS, GPU)
+Tick = Callable[[Rung], None]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What the ladder stands on: the wheelhouse with dependencies, what to install beside the wheel to use it, an
+    interpreter of choice, and whether probes may see this machine's ROCm."""
+
+    wheelhouse: Path | None = None
+    runtime: tuple[str, ...] = ("onnxruntime", "numpy", "onnx")
+    python: Path | None = None
+    rocm: bool = True
+
+
+def verify(
+    wheels: tuple[Path, ...],
+    expected: Expectations = NOTHING,
+    ground: Ground | None = None,
+    tick: Tick = lambda _: None,
+) -> Verification:
+    """Climb the ladder with wheels that belong together. `tick` is told each rung when it ends.
+
+    Raises UsageError where there is no such wheel.
+    """
+    rungs: list[Rung] = []
+    for made in _climbed(wheels, expected, ground or Ground()):
+        rungs.append(made)
+        tick(made)
+    digests = [of_file(path) for path in wheels]
+    name = " + ".join(path.name for path in wheels)
+    return verification(name, digests[0] if len(digests) == 1 else of_text("\n".join(digests)), rungs)
+
+
+def _climbed(wheels: tuple[Path, ...], expected: Expectations, ground: Ground) -> Iterator[Rung]:
+    for path in wheels:
+        if path.suffix != ".whl" or not path.is_file():
+            raise UsageError(
+                "not a wheel", where=str(path), next="`verify` proves wheels; `inspect` reads other files too"
+            )
+    started = time.monotonic()
+    facts = tuple(inspect(path.resolve()) for path in wheels)
+    findings = (*(f for each in facts for f in judge(each, expected)), *judge_together(facts))
+    yield static_rung(findings, time.monotonic() - started)
+    if any(each.wheel is None or any(p.subject == Path(each.path).name for p in each.problems) for each in facts):
+        yield from (skipped(name, "the wheel cannot be read") for name in LADDER[1:])
+        return
+    with tempfile.TemporaryDirectory(prefix="stackbuild-verify-") as work:
+        try:
+            yield from _run(subject_of(facts), facts, expected, ground, Path(work).resolve())
+        except MachineLacks as lacks:
+            yield from (skipped(name, lacks.what) for name in LADDER[1:])
+
+
+def _run(
+    subject: Subject, facts: tuple[Facts, ...], expected: Expectations, ground: Ground, work: Path
+) -> Iterator[Rung]:
+    """The rungs that run something."""
+    python = ground.python or environment.interpreter(subject.python)
+    if python is None:
+        yield from (skipped(name, f"there is no Python {subject.python} here") for name in LADDER[1:])
+        return
+    readable = tuple(p.resolve() for p in (*subject.wheels, *filter(None, (ground.wheelhouse,)), folder("kernels")))
+    (work / "clean").mkdir()
+    clean, ended = environment.make(work / "clean", python, readable, rocm=ground.rocm)
+    if ended.code:
+        yield from (skipped(name, f"no virtual environment can be made: {ended.how}") for name in LADDER[1:])
+        return
+    imported = rung(IMPORT, lambda: importing(subject, clean, ground.wheelhouse))
+    yield imported
+    if imported.status is not Status.PASSED:
+        yield from (skipped(name, f"{IMPORT} failed") for name in LADDER[2:])
+        return
+    yield from _use(subject, expected, ground, Climb(subject, expected, clean, folder("kernels"), work))
+
+
+def _use(subject: Subject, expected: Expectations, ground: Ground, climb: Climb) -> Iterator[Rung]:
+    """The rungs above import: load, then use within ONNX Runtime."""
+    loaded = Loading(climb)
+    first = rung(LOAD, lambda: loading(loaded))
+    yield first
+    second = rung(LOAD_ROCM, lambda: loading_with_rocm(loaded))
+    yield second
+    ended = environment.install(climb.cell, ground.wheelhouse, _beside(subject, ground))
+    if ended.code:
+        lacking = f"the wheelhouse does not give {', '.join(_beside(subject, ground))}: {ended.tail}"
+        yield from (skipped(name, lacking) for name in LADDER[4:])
+        return
+    if subject.form is Form.CUSTOM_OPS:
+        yield from _custom_ops(climb, second)
+    elif subject.form is Form.OTHER:
+        yield from (skipped(name, f"it is {subject.form}") for name in LADDER[4:])
+    else:
+        yield from _providers(climb, first, second)
+
+
+def _beside(subject: Subject, ground: Ground) -> tuple[str, ...]:
+    """What to install to use the wheel: the runtime, unless the wheel is one."""
+    if subject.form is Form.RUNTIME:
+        return tuple(name for name in ground.runtime if not name.startswith("onnxruntime"))
+    return ground.runtime
+
+
+def _custom_ops(climb: Climb, rocm: Rung) -> Iterator[Rung]:
+    made = CustomOps(climb)
+    yield rung(OPERATORS, lambda: running(made))
+    yield skipped(SHARE, "custom operators have no other implementation that could take their nodes")
+    yield rung(NUMERICS, lambda: numerics(made))
+    waits = rocm.reason if rocm.status is Status.SKIPPED else "its operators ran on the CPU here"
+    yield rung(GPU, lambda: gpu_worked(Watch(), lambda: None, waits))
+
+
+def _providers(climb: Climb, loaded: Rung, rocm: Rung) -> Iterator[Rung]:
+    models, no_models = write_models(climb.cell.folder / "models")
+    made = eps.Providers(climb, models, no_models, _waits(climb.subject, loaded, rocm))
+    yield rung(OPERATORS, lambda: eps.sessions(made))
+    yield rung(SHARE, lambda: eps.share(made))
+    yield rung(NUMERICS, lambda: eps.numerics(made))
+    again = eps.Providers(climb, models[:1], no_models, made.waits)
+    yield rung(GPU, lambda: gpu_worked(Watch(), lambda: again.runs, made.waits or no_models))
+
+
+def _waits(subject: Subject, loaded: Rung, rocm: Rung) -> str:
+    """Why no session can be opened: the provider's library does not load here. A plugin opens its GPU runtime itself."""
+    if loaded.status is Status.FAILED:
+        return f"{LOAD} failed"
+    if subject.form is Form.RUNTIME and rocm.status is Status.SKIPPED and "this machine has no" in rocm.reason:
+        return rocm.reason
+    return ""

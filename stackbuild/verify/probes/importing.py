@@ -1,0 +1,31 @@
+"""Import every top-level package of a wheel, and say where each came from."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from probe import Job, main, said
+
+
+def do(job: Job) -> Job:
+    modules = {}
+    for name in job["modules"]:
+        try:
+            module = importlib.import_module(name)
+            modules[name] = {
+                "file": str(getattr(module, "__file__", "")),
+                "version": str(getattr(module, "__version__", "")),
+            }
+        except BaseException as error:  # SystemExit at import is a failed import as well
+            modules[name] = {"error": said(error)}
+    ort = sys.modules.get("onnxruntime")
+    return {
+        "python": sys.version.split()[0],
+        "modules": modules,
+        "build": str(getattr(ort, "get_build_info", str)()) if ort else "",
+        "listed": list(ort.get_available_providers()) if ort and hasattr(ort, "get_available_providers") else [],
+    }
+
+
+main(do)

@@ -1,0 +1,34 @@
+"""dlopen one library as ONNX Runtime would, and name every library that it needs and this machine has not."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+from probe import Job, main
+
+
+def do(job: Job) -> Job:
+    for path in job["before"]:
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    try:
+        ctypes.CDLL(job["path"], mode=os.RTLD_NOW)
+        return {"loaded": True, "why": "", "missing": []}
+    except OSError as error:
+        return {
+            "loaded": False,
+            "why": str(error)[:1500],
+            "missing": [name for name in job["needed"] if not there(name)],
+        }
+
+
+def there(soname: str) -> bool:
+    """Whether a needed library can be opened by itself."""
+    try:
+        ctypes.CDLL(soname)
+    except OSError as error:
+        return "cannot open shared object file" not in str(error)
+    return True
+
+
+main(do)

@@ -1,0 +1,38 @@
+"""What every probe shares. Probes run in the clean environment, where stackbuild is not installed.
+
+    python NAME.py JOB.json ANSWER.json
+
+The answer goes to the file, whole or not at all; nothing is read from stdout, where ONNX Runtime prints as it likes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Job = dict[str, Any]
+
+
+def main(do: Callable[[Job], Job]) -> None:
+    with open(sys.argv[1], encoding="utf-8") as file:  # noqa: PTH123 - probes keep their imports few
+        job = json.load(file)
+    try:
+        answer = do(job)
+    except Exception as error:  # every kind: the caller reports it as the probe's result
+        answer = {"error": said(error), "kind": type(error).__name__}
+    staged = sys.argv[2] + ".part"
+    with open(staged, "w", encoding="utf-8") as file:  # noqa: PTH123
+        json.dump(answer, file)
+    os.replace(staged, sys.argv[2])  # noqa: PTH105
+
+
+def said(error: BaseException) -> str:
+    """The error and what it came from: extension modules raise an ImportError that says nothing itself."""
+    parts = []
+    while error is not None and len(parts) < 3:
+        parts.append(f"{type(error).__name__}: {str(error)[:1000]}".rstrip(": "))
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+    return ", from ".join(parts)

@@ -1,0 +1,83 @@
+"""What probes that open sessions share: the library registered, the session, the one-operator models."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+Job = dict[str, Any]
+NO_FALLBACK = {"session.disable_cpu_ep_fallback": "1"}
+RECORD = {"session.record_ep_graph_assignment_info": "1"}
+
+
+def package_library(module: str) -> str:
+    """The library path that a plugin or custom-op package exports."""
+    return str(importlib.import_module(module).get_library_path())
+
+
+def ep_names(module: str) -> list[str]:
+    """The providers that a plugin package says are in its library."""
+    package = importlib.import_module(module)
+    return list(package.get_ep_names()) if hasattr(package, "get_ep_names") else [package.get_ep_name()]
+
+
+def options(config: dict[str, str], *, profile: str = "") -> ort.SessionOptions:
+    made = ort.SessionOptions()
+    made.log_severity_level = 3
+    made.intra_op_num_threads = 1
+    for key, value in config.items():
+        made.add_session_config_entry(key, value)
+    if profile:
+        made.enable_profiling, made.profile_file_prefix = True, profile
+    return made
+
+
+def session(model: Any, job: Job, made: ort.SessionOptions) -> ort.InferenceSession:
+    """A session on the job's provider: a plugin's devices, or a provider by name with the Python fallback off."""
+    if job.get("plugin"):
+        devices = plugin_devices(job)
+        if not devices:
+            raise RuntimeError(f"{job['provider']} offers no device")
+        made.add_provider_for_devices(devices[:1], {})
+        return ort.InferenceSession(model, made)
+    return ort.InferenceSession(model, made, providers=[job["provider"]], enable_fallback=0)
+
+
+_registered: set[str] = set()
+
+
+def plugin_devices(job: Job) -> list[Any]:
+    """Register the plugin's library once, and list the devices it offers."""
+    if job["provider"] not in _registered:
+        ort.register_execution_provider_library(job["provider"], package_library(job["plugin"]))
+        _registered.add(job["provider"])
+    return [device for device in ort.get_ep_devices() if device.ep_name == job["provider"]]
+
+
+def assigned(made: ort.InferenceSession) -> dict[str, int]:
+    """Nodes each provider was given, where the runtime tells (1.24 and later); {} elsewhere."""
+    if not hasattr(made, "get_provider_graph_assignment_info"):
+        return {}
+    counts: dict[str, int] = {}
+    for part in made.get_provider_graph_assignment_info():
+        counts[part.ep_name] = counts.get(part.ep_name, 0) + len(part.get_nodes())
+    return counts
+
+
+def feeds(made: ort.InferenceSession, seed: int = 0) -> dict[str, np.ndarray]:
+    """Seeded values for every input; symbolic dimensions become 1."""
+    rng = np.random.default_rng(seed)
+    values = {}
+    for each in made.get_inputs():
+        shape = tuple(d if isinstance(d, int) else 1 for d in each.shape)
+        kind = each.type.removeprefix("tensor(").rstrip(")")
+        if kind in ("int64", "int32"):
+            values[each.name] = rng.integers(0, 2, shape).astype(kind)
+        else:
+            values[each.name] = rng.standard_normal(shape).astype(
+                {"float": "float32", "float16": "float16"}.get(kind, "float32")
+            )
+    return values

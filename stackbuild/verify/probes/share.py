@@ -1,0 +1,39 @@
+"""Run a model on a provider with the CPU as fallback, and say who was given how many nodes and how much time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+from probe import Job, main
+from sessions import RECORD, assigned, feeds, options, session
+
+
+def do(job: Job) -> Job:
+    made = session(job["model"], job, options(RECORD, profile=job["profile"]))
+    values = feeds(made)
+    for _ in range(job.get("runs", 1)):
+        outputs = made.run(None, values)
+    nodes, seconds = profiled(Path(made.end_profiling()))
+    np.savez(job["keep"], *outputs)
+    return {
+        "providers": made.get_providers(), "assigned": assigned(made), "nodes": nodes, "seconds": seconds,
+        "onnxruntime": ort.__version__,
+    }  # fmt: skip
+
+
+def profiled(path: Path) -> tuple[dict[str, int], dict[str, float]]:
+    """Distinct nodes and seconds of kernel time by provider."""
+    names: dict[str, set[str]] = {}
+    seconds: dict[str, float] = {}
+    for event in json.loads(path.read_text()):
+        provider = event.get("args", {}).get("provider") if event.get("cat") == "Node" else None
+        if provider and event["name"].endswith("_kernel_time"):
+            names.setdefault(provider, set()).add(event["name"])
+            seconds[provider] = seconds.get(provider, 0.0) + event["dur"] / 1e6
+    return {provider: len(found) for provider, found in names.items()}, seconds
+
+
+main(do)

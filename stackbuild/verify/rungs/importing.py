@@ -1,0 +1,55 @@
+"""Rung 2: install into a clean environment without network, and import with nothing but what is declared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stackbuild.digest import Json
+from stackbuild.report import Finding
+from stackbuild.verify import environment
+from stackbuild.verify.catalogue import IMPORT, INSTALL, SCRUBBED, SHADOWED
+from stackbuild.verify.cell import Cell, scrubbed
+from stackbuild.verify.climb import Outcome, trouble
+from stackbuild.verify.subject import Form, Subject
+
+SECONDS = 120.0
+
+
+def importing(subject: Subject, cell: Cell, wheelhouse: Path | None) -> Outcome:
+    """Install the wheels with their declared dependencies only, then import their packages."""
+    ended = environment.install(cell, wheelhouse, tuple(map(str, subject.wheels)))
+    if ended.code:
+        return Outcome((trouble(INSTALL, subject.name, ended),))
+    ended = cell.probe("importing", {"modules": list(subject.modules)}, SECONDS)
+    if ended.how:
+        return Outcome((trouble(IMPORT, ", ".join(subject.modules), ended),))
+    modules = ended.answer["modules"]
+    found = [finding for name, said in _items(modules) for finding in _judge(name, said, cell)]
+    names = scrubbed()
+    if names:
+        found.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))
+    return Outcome(
+        tuple(found),
+        says=f"Python {ended.answer['python']}: {', '.join(subject.modules)}{_lists(subject, ended.answer)}",
+    )
+
+
+def _items(value: Json) -> list[tuple[str, dict[str, Json]]]:
+    return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
+
+
+def _judge(name: str, said: dict[str, Json], cell: Cell) -> list[Finding]:
+    if "error" in said:
+        return [IMPORT.finding(name, str(said["error"]))]
+    file = str(said["file"])
+    if file and not Path(file).is_relative_to(cell.folder):
+        return [SHADOWED.finding(name, f"imported from {file}")]
+    return []
+
+
+def _lists(subject: Subject, answer: dict[str, Json]) -> str:
+    """get_available_providers() is compile-time text, never evidence: shown as what it is."""
+    listed = answer["listed"]
+    if subject.form is not Form.RUNTIME or not isinstance(listed, list):
+        return ""
+    return f" (it lists {', '.join(map(str, listed))}, which proves nothing yet)"

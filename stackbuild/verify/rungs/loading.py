@@ -1,0 +1,95 @@
+"""Rungs 3 and 4: dlopen each library in a fresh process; those that need ROCm apart, where ROCm is not here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from stackbuild.digest import Json
+from stackbuild.inspect.facts import Library
+from stackbuild.inspect.rules.rocm import ROCM_LIBRARIES
+from stackbuild.report import Finding
+from stackbuild.verify.catalogue import LOAD
+from stackbuild.verify.cell import Ended
+from stackbuild.verify.climb import Climb, Outcome, trouble
+
+SECONDS = 60.0
+_MOST = 64
+
+
+@dataclass(frozen=True)
+class Loading:
+    """What loading every library came to, asked once for both rungs."""
+
+    climb: Climb
+
+    @cached_property
+    def ended(self) -> dict[str, Ended]:
+        """How the probe of each library ended, by its path in the wheel."""
+        libraries = [lib for lib in self.climb.subject.libraries if not lib.is_extension]
+        return {lib.path: self._probe(lib) for lib in libraries[:_MOST]}
+
+    def missing(self, path: str) -> list[str]:
+        """Sonames that the library needs and this machine has not."""
+        names = self.ended[path].answer.get("missing", [])
+        return [str(name) for name in names] if isinstance(names, list) else []
+
+    def awaits_rocm(self, path: str) -> bool:
+        """Whether all that is missing is the user's ROCm to supply."""
+        names = self.missing(path)
+        return bool(names) and all(self._is_rocm(name) for name in names)
+
+    def _is_rocm(self, soname: str) -> bool:
+        return soname in self.climb.expected.external or any(fnmatchcase(soname, p) for p in ROCM_LIBRARIES)
+
+    def _probe(self, lib: Library) -> Ended:
+        site = _site(self.climb)
+        shared = [
+            x.path for x in self.climb.subject.libraries if re.search(r"libonnxruntime_providers_shared\.so$", x.path)
+        ]
+        before = [f"{site}/{path}" for path in shared if lib.path not in shared]
+        job: dict[str, Json] = {"path": f"{site}/{lib.path}", "before": [*before], "needed": [*lib.needed]}
+        return self.climb.cell.probe("loading", job, SECONDS)
+
+
+def _site(climb: Climb) -> str:
+    """Where the environment's packages are."""
+    return str(next((climb.cell.folder / "env" / "lib").glob("python*/site-packages")))
+
+
+def loading(made: Loading) -> Outcome:
+    """Everything that this machine can load, loads."""
+    found = [finding for path, ended in made.ended.items() for finding in _judge(made, path, ended)]
+    able = [path for path in made.ended if not made.awaits_rocm(path)]
+    if not made.ended:
+        return Outcome(skip="there is no library to load")
+    if not able:
+        return Outcome(tuple(found), skip=_reason(made))
+    return Outcome(tuple(found), says=f"{len(able)} of {len(made.ended)} libraries")
+
+
+def loading_with_rocm(made: Loading) -> Outcome:
+    """What needs ROCm loads as well, where ROCm is here."""
+    waiting = [path for path in made.ended if made.awaits_rocm(path)]
+    if waiting:
+        return Outcome(skip=_reason(made))
+    wanting = [lib.path for lib in made.climb.subject.libraries if any(made._is_rocm(name) for name in lib.needed)]
+    return Outcome(says=f"{len(wanting)} libraries") if wanting else Outcome(skip="no library needs ROCm")
+
+
+def _reason(made: Loading) -> str:
+    names = sorted({name for path in made.ended if made.awaits_rocm(path) for name in made.missing(path)})
+    return f"this machine has no {', '.join(names)}"
+
+
+def _judge(made: Loading, path: str, ended: Ended) -> list[Finding]:
+    if ended.how:
+        return [trouble(LOAD, path, ended)]
+    if ended.answer.get("loaded") or made.awaits_rocm(path):
+        return []
+    missing = [name for name in made.missing(path) if not made._is_rocm(name)]
+    return [
+        LOAD.finding(path, f"{ended.answer.get('why', '')}" + (f" (missing: {', '.join(missing)})" if missing else ""))
+    ]

@@ -1,0 +1,111 @@
+"""Rungs 5 and 6 for custom-op libraries: every operator runs, and every answer is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from stackbuild.digest import Json
+from stackbuild.report import Finding
+from stackbuild.verify.catalogue import NUMERICS, OPERATOR
+from stackbuild.verify.cell import Ended
+from stackbuild.verify.climb import Climb, Outcome, trouble
+
+SECONDS = 300.0
+#: The package whose operators have cases: the bundled kernels.
+PACKAGE = "stackbuild_kernels"
+OPERATORS = ("Attention", "BatchNormalization", "Conv", "GroupNormalization", "LeakyRelu")
+
+
+@dataclass(frozen=True)
+class CustomOps:
+    """What running every case of every operator came to, asked once for both rungs; a process for each operator."""
+
+    climb: Climb
+
+    @property
+    def known(self) -> bool:
+        return self.climb.subject.package == PACKAGE and (self.climb.kernels / "cases.py").is_file()
+
+    @cached_property
+    def ended(self) -> dict[str, Ended]:
+        return {op: self._probe(op) for op in OPERATORS}
+
+    def rows(self, op: str) -> list[tuple[str, dict[str, Json]]]:
+        """(element type, what came of its cases) of an operator that answered."""
+        rows = self.ended[op].answer.get("rows")
+        return [(k, v) for k, v in rows.items() if isinstance(v, dict)] if isinstance(rows, dict) else []
+
+    def _probe(self, op: str) -> Ended:
+        job: dict[str, Json] = {
+            "op": op,
+            "module": self.climb.subject.package,
+            "cases": str(self.climb.kernels),
+            "seed": 0,
+        }
+        return self.climb.cell.probe("kernelops", job, SECONDS)
+
+
+def running(made: CustomOps) -> Outcome:
+    """Every operator was registered, took each case and wrote every element."""
+    if not made.known:
+        return Outcome(skip=f"no cases are known for the operators of {made.climb.subject.package or 'this library'}")
+    found: list[Finding] = []
+    for op, ended in made.ended.items():
+        if ended.how:
+            found.append(trouble(OPERATOR, op, ended))
+        elif not made.rows(op):
+            found.append(OPERATOR.finding(op, "no case of it was run"))
+        for dtype, row in made.rows(op):
+            failed = _texts(row, "failed")
+            if failed:
+                found.append(OPERATOR.finding(f"{op} {dtype}", f"{len(failed)} of {row['cases']} cases: {failed[0]}"))
+    return Outcome(tuple(found), says=f"{', '.join(OPERATORS)}: {_cases(made)} cases on the CPU")
+
+
+def numerics(made: CustomOps) -> Outcome:
+    """Every answer is within the operators' tolerances of its float64 reference."""
+    if not made.known:
+        return Outcome(skip="no reference is known for its operators")
+    found = [
+        NUMERICS.finding(f"{op} {dtype}", f"{len(wrong)} of {row['cases']} cases: {wrong[0]}")
+        for op in OPERATORS
+        for dtype, row in made.rows(op)
+        if (wrong := _texts(row, "wrong"))
+    ]
+    if not _cases(made):
+        return Outcome(tuple(found), skip="no operator ran")
+    return Outcome(tuple(found), says=f"{_cases(made)} cases against float64; {_worst(made)}")
+
+
+def _texts(row: dict[str, Json], key: str) -> list[str]:
+    listed = row.get(key)
+    return [str(text) for text in listed] if isinstance(listed, list) else []
+
+
+def _cases(made: CustomOps) -> int:
+    return sum(int(str(row["cases"])) for op in OPERATORS for _, row in made.rows(op))
+
+
+def _worst(made: CustomOps) -> str:
+    """The worst relative RMS error of each element type, with its other measures."""
+    worst: dict[str, dict[str, Json]] = {}
+    for op in OPERATORS:
+        for dtype, row in made.rows(op):
+            errors = row.get("worst")
+            if isinstance(errors, dict) and _number(errors) >= _number(worst.get(dtype, {})):
+                worst[dtype] = errors
+    return ", ".join(f"{dtype}: {described(errors)}" for dtype, errors in sorted(worst.items()))
+
+
+def _number(errors: dict[str, Json]) -> float:
+    return float(str(errors.get("rel_rms", -1.0)))
+
+
+def described(errors: dict[str, Json]) -> str:
+    """One line of an output's measures."""
+    value = {name: float(str(errors[name])) for name in ("max_abs", "max_rel", "rms", "rel_rms", "cosine", "snr_db")}
+    return (
+        f"max abs {value['max_abs']:.1e}, max rel {value['max_rel']:.1e}, RMS {value['rms']:.1e},"
+        f" cosine {value['cosine']:.9f}, SNR {value['snr_db']:.0f} dB"
+    )
