@@ -4,6 +4,7 @@
 
 #include "attention/attention_direct_kernels.hpp"
 #include "attention/attention_plan.hpp"
+#include "attention/attention_tiled.hpp"
 
 namespace sbk {
 namespace {
@@ -30,6 +31,7 @@ Status gpu::attention(const AttentionParams& p, const Launch& launch) {
   if (is_empty(p)) return {};
   const float scale = p.scale != 0.0f ? p.scale : 1.0f / std::sqrt(static_cast<float>(p.head_size));
   const auto stream = static_cast<hipStream_t>(launch.stream);
+  if (takes_tiles(p)) return run_tiled(p, scale, stream);
   return p.dtype == DataType::float32 ? run_direct<float>(p, scale, stream) : run_direct<__half>(p, scale, stream);
 }
 

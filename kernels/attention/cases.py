@@ -99,6 +99,21 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         yield make(rng, any_shape(rng), dtype)
 
 
+# Enough heads to fill a device with the largest tiles.
+DEVICE_SHAPES = [
+    Shape(2, 12, 12, 777, 777, 64, 64),
+    Shape(2, 12, 6, 700, 513, 64, 48, causal=True),
+    Shape(2, 12, 12, 640, 300, 64, 64, mask="bool+"),
+    Shape(2, 12, 4, 333, 401, 128, 128, rank=3),
+    Shape(1, 2, 2, 65, 70, 160, 160),
+]
+
+
+def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape in DEVICE_SHAPES:
+        yield make(rng, shape, dtype)
+
+
 def bench(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     for shape in BENCH:
         yield make(rng, shape, dtype)

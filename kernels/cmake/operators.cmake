@@ -7,9 +7,7 @@ foreach(op IN LISTS SBK_OPERATORS)
   list(APPEND SBK_DEVICE_SOURCES ${op}/${op}.hip)
   list(APPEND SBK_CPU_SOURCES ${op}/${op}_cpu.cpp)
 endforeach()
-foreach(extra IN LISTS SBK_EXTRA_DEVICE_SOURCES)
-  list(APPEND SBK_DEVICE_SOURCES ${extra})
-endforeach()
+list(APPEND SBK_DEVICE_SOURCES conv/conv_gemm.hip attention/attention_tiled.hip)
 
 # Flags of every shared library here: no executable stack, relocations read-only before main, nothing unresolved, stripped.
 function(sbk_harden target version_script)

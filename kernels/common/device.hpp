@@ -67,6 +67,17 @@ __device__ inline T shuffle(T value, int lane) {
 __device__ inline int lane_id() { return static_cast<int>(threadIdx.x) % kWaveSize; }
 __device__ inline int wave_id() { return static_cast<int>(threadIdx.x) / kWaveSize; }
 
+// What this wave wrote to shared memory before, all its lanes see after.
+__device__ inline void wave_barrier() {
+#if SBK_NVIDIA
+  __syncwarp();
+#else
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+#endif
+}
+
 // Every lane gets the sum over its wave.
 __device__ inline float wave_sum(float value) {
 #pragma unroll

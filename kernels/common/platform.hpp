@@ -23,9 +23,17 @@ inline Status check(hipError_t error) {
   return {Code::device_error, hipGetErrorString(error)};
 }
 
-// The error of the launch just made in this thread, cleared: an error left behind by somebody else's earlier call is
-// not ours, so launchers take it away first with `forget_errors`.
+// The error of the launch just made in this thread, cleared.
 inline Status check_launch() { return check(hipGetLastError()); }
+
+// Multiprocessors (compute units) of the current device.
+inline Status multiprocessors(int64_t* count) {
+  int device = 0, found = 0;
+  if (const Status s = check(hipGetDevice(&device)); !s.ok()) return s;
+  const Status s = check(hipDeviceGetAttribute(&found, hipDeviceAttributeMultiprocessorCount, device));
+  *count = found;
+  return s;
+}
 
 // Lanes of one wavefront (warp), from the compiler where it knows: it differs by target (gfx9: 64, gfx10+: 32 in this
 // build), and host code has to ask the device.

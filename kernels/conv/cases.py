@@ -69,6 +69,21 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         yield any_shape(rng, dtype)
 
 
+# Big enough to fill a device with the largest tiles; too slow for the CPU implementation's turn.
+DEVICE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [
+    ((8, 24, 48, 50), (130, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((9, 16, 47, 49), (72, 16, 1, 1), {}),
+    ((8, 3, 97, 95), (64, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}),
+    ((4, 64, 40, 40), (256, 32, 3, 3), {"group": 2, "pads": [1, 1, 1, 1], "dilations": [1, 2]}),
+    ((16, 32, 257), (160, 32, 5), {"pads": [2, 2]}),
+]
+
+
+def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape, filters, attributes in DEVICE_SHAPES:
+        yield make(rng, shape, filters, attributes, dtype)
+
+
 def bench(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     for shape, filters, attributes in BENCH:
         yield make(rng, shape, filters, attributes, dtype)

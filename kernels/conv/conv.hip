@@ -1,6 +1,7 @@
 #include "conv/conv.hpp"
 
 #include "conv/conv_direct_kernels.hpp"
+#include "conv/conv_gemm.hpp"
 #include "conv/conv_plan.hpp"
 
 namespace sbk {
@@ -24,13 +25,24 @@ Status run_direct(const ConvParams& params, hipStream_t stream) {
   return check_launch();
 }
 
+bool takes_gemm(const ConvParams& p) {
+  if (p.algorithm == ConvAlgorithm::direct) return false;
+  return gemm_needs(p).fits;
+}
+
 }  // namespace
 
-size_t conv_workspace_bytes(const ConvParams&) { return 0; }
+size_t conv_workspace_bytes(const ConvParams& p) {
+  if (!validate(p).ok() || output_count(p) == 0 || !takes_gemm(p)) return 0;
+  const GemmNeeds needs = gemm_needs(p);
+  return needs.input + needs.filter + 512;
+}
 
 Status gpu::conv(const ConvParams& p, const Launch& launch) {
   SBK_TRY(validate(p));
   if (output_count(p) == 0) return {};
+  if (p.x == nullptr || p.w == nullptr || p.y == nullptr) return invalid("conv: a tensor is null");
+  if (takes_gemm(p)) return run_gemm(p, launch);
   const auto stream = static_cast<hipStream_t>(launch.stream);
   return p.dtype == DataType::float32 ? run_direct<float>(p, stream) : run_direct<__half>(p, stream);
 }

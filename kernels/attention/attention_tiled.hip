@@ -1,0 +1,76 @@
+#include "attention/attention_tiled.hpp"
+
+#include "attention/attention_tiled_kernels.hpp"
+
+namespace sbk::attention_detail {
+namespace {
+
+bool rows_aligned(const void* data, const AttentionStrides& s, int64_t size, int64_t lanes) {
+  return aligned_to(data, kVectorBytes) && s.batch % lanes == 0 && s.head % lanes == 0 && s.sequence % lanes == 0 &&
+         size % lanes == 0;
+}
+
+template <class T, class Shape, bool General>
+Status enqueue(const AttentionParams& p, float scale, hipStream_t stream) {
+  SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(attention_tiled<T, Shape, General>),
+                              hipFuncAttributeMaxDynamicSharedMemorySize, Shape::kShared));
+  const dim3 grid(static_cast<uint32_t>(ceil_div(p.query_length, Shape::kQueries)),
+                  static_cast<uint32_t>(p.query_heads), static_cast<uint32_t>(p.batch));
+  attention_tiled<T, Shape, General><<<grid, dim3(kTiledThreads), Shape::kShared, stream>>>(p, scale);
+  return check_launch();
+}
+
+// Whether each score needs more than a scale and the triangle of a causal mask.
+bool is_general(const AttentionParams& p, float scale) {
+  return p.mask_kind != MaskKind::none || p.softcap > 0.0f || p.key_lengths != nullptr || scale < 0.0f;
+}
+
+template <class T, class Shape>
+Status choose_form(const AttentionParams& p, float scale, hipStream_t stream) {
+  return is_general(p, scale) ? enqueue<T, Shape, true>(p, scale, stream) : enqueue<T, Shape, false>(p, scale, stream);
+}
+
+#if SBK_NVIDIA
+template <class T>
+Status choose_shape(const AttentionParams& p, float scale, hipStream_t stream) {
+  constexpr bool kSingle = sizeof(T) == 4;
+  if (p.head_size > 64 || p.value_size > 64) {
+    return choose_form<T, TiledShape<T, 128, 64, kSingle ? 32 : 64>>(p, scale, stream);
+  }
+  int64_t units = 0;
+  SBK_TRY(multiprocessors(&units));
+  // Tiles of 128 queries read keys half as often; they need enough of them, and registers for what a mask adds.
+  const bool many = ceil_div(p.query_length, 128) * p.query_heads * p.batch >= units;
+  if (!many || (kSingle && is_general(p, scale))) return choose_form<T, TiledShape<T, 64, 64, 64>>(p, scale, stream);
+  if constexpr (kSingle) return enqueue<T, TiledShape<T, 64, 128, 64>, false>(p, scale, stream);
+  else return choose_form<T, TiledShape<T, 64, 128, 64>>(p, scale, stream);
+}
+#else
+template <class T>
+Status choose_shape(const AttentionParams& p, float scale, hipStream_t stream) {
+  constexpr bool kSingle = sizeof(T) == 4;
+  if (p.head_size > 64 || p.value_size > 64) {
+    return choose_form<T, TiledShape<T, 128, 64, kSingle ? 16 : 32>>(p, scale, stream);
+  }
+  return choose_form<T, TiledShape<T, 64, 64, 32>>(p, scale, stream);
+}
+#endif
+
+}  // namespace
+
+bool takes_tiles(const AttentionParams& p) {
+  const int64_t lanes = kVectorBytes / static_cast<int64_t>(size_of(p.dtype));
+  if (p.head_size > 128 || p.value_size > 128 || p.head_size == 0 || p.key_length == 0) return false;
+  if (p.query_heads > 65535 || p.batch > 65535 || p.query_length > INT32_MAX / 2 || p.key_length > INT32_MAX / 2) {
+    return false;
+  }
+  return rows_aligned(p.q, p.q_strides, p.head_size, lanes) && rows_aligned(p.k, p.k_strides, p.head_size, lanes) &&
+         rows_aligned(p.v, p.v_strides, p.value_size, lanes) && rows_aligned(p.y, p.y_strides, p.value_size, lanes);
+}
+
+Status run_tiled(const AttentionParams& p, float scale, hipStream_t stream) {
+  return p.dtype == DataType::float32 ? choose_shape<float>(p, scale, stream)
+                                      : choose_shape<__half>(p, scale, stream);
+}
+
+}  // namespace sbk::attention_detail

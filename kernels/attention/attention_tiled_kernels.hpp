@@ -1,0 +1,349 @@
+// Attention in tiles with an online softmax (Milakov & Gimelshein 2018; Dao 2023): a block keeps a tile of queries and
+// walks over tiles of keys; scores and weights stay in registers (on AMD the weights pass through LDS to become an
+// operand again).
+#pragma once
+
+#include "attention/attention.hpp"
+#include "attention/attention_direct_kernels.hpp"
+#include "common/copy.hpp"
+#include "common/mma.hpp"
+
+namespace sbk::attention_detail {
+
+constexpr int kTiledThreads = 128;
+
+// Tile sizes. D: head size and value size, padded. LDS per block stays under what every AMD target has (the launcher
+// asks the device), shared memory under half of a multiprocessor's on NVIDIA.
+template <class T, int D, int BQ, int BK>
+struct TiledShape {
+  static constexpr int kD = D, kQueries = BQ, kKeys = BK;
+  static constexpr int kPad = lanes_of<T>();
+  static constexpr int kLd = D + kPad;         // of queries and keys, and of values where they lie as in memory
+  static constexpr int kLdKeys = BK + kPad;    // of transposed values and of weights
+#if SBK_NVIDIA
+  static constexpr int kBuffers = 2;
+  static constexpr int kValueCount = BK * kLd;
+  static constexpr int kWeightCount = 0;
+#else
+  static constexpr int kBuffers = 1;
+  static constexpr int kValueCount = D * kLdKeys;
+  static constexpr int kWeightCount = BQ * kLdKeys;
+#endif
+  static constexpr int kKeyCount = BK * kLd;
+  static constexpr int kShared =
+      (BQ * kLd + kBuffers * (kKeyCount + kValueCount) + kWeightCount) * static_cast<int>(sizeof(T));
+};
+
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+
+constexpr float kLog2E = 1.4426950408889634f;
+
+__device__ inline float fast_exp2(float x) {
+#if SBK_NVIDIA
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return __builtin_amdgcn_exp2f(x);
+#endif
+}
+
+// Copies `Rows` rows of up to D values into shared memory, zeros past the ends.
+template <class T, class Shape, int Rows>
+struct RowCopies {
+  static constexpr int kPerRow = Shape::kD / lanes_of<T>();
+  static constexpr int kCount = Rows * kPerRow / kTiledThreads;
+  static_assert(kCount * kTiledThreads == Rows * kPerRow);
+  Copies<kCount> copies;
+
+  __device__ static int row(int i) { return (i * kTiledThreads + static_cast<int>(threadIdx.x)) / kPerRow; }
+  __device__ static int column(int i) {
+    return (i * kTiledThreads + static_cast<int>(threadIdx.x)) % kPerRow * lanes_of<T>();
+  }
+
+  __device__ void begin(T* to, const T* from, int64_t stride, int64_t rows, int columns) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const bool valid = row(i) < rows && column(i) < columns;
+      const T* at = valid ? from + row(i) * stride + column(i) : from;
+      copies.begin(i, to + row(i) * Shape::kLd + column(i), at, valid);
+    }
+  }
+
+  // AMD: the same rows, stored with rows and columns exchanged.
+  __device__ void finish_transposed([[maybe_unused]] T* to) {
+#if !SBK_NVIDIA
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const Vec<T, lanes_of<T>()> values = copies.template held<T>(i);
+#pragma unroll
+      for (int j = 0; j < lanes_of<T>(); ++j) to[(column(i) + j) * Shape::kLdKeys + row(i)] = values.v[j];
+    }
+#endif
+  }
+};
+
+// One block: a tile of queries of one head.
+template <class T, class Shape, bool General>
+class TiledBlock {
+ public:
+  __device__ TiledBlock(const AttentionParams& p, float scale, char* shared) : p_(p), scale_(scale) {
+    query0_ = static_cast<int>(gridDim.x - 1 - blockIdx.x) * Shape::kQueries;  // causal: the longest rows first
+    head_ = blockIdx.y;
+    batch_ = blockIdx.z;
+    queries_ = reinterpret_cast<T*>(shared);
+    keys_ = queries_ + Shape::kQueries * Shape::kLd;
+    values_ = keys_ + Shape::kBuffers * Shape::kKeyCount;
+    weights_ = values_ + Shape::kBuffers * Shape::kValueCount;
+    const int64_t kv = head_ * p.key_heads / p.query_heads;
+    k_ = static_cast<const T*>(p.k) + batch_ * p.k_strides.batch + kv * p.k_strides.head;
+    v_ = static_cast<const T*>(p.v) + batch_ * p.v_strides.batch + kv * p.v_strides.head;
+    keys_end_ = p.key_length;
+    if (p.causal) keys_end_ = min(keys_end_, query0_ + Shape::kQueries + p.causal_offset);
+    if (General && p.key_lengths != nullptr) keys_end_ = min(keys_end_, static_cast<int64_t>(p.key_lengths[batch_]));
+  }
+
+  __device__ void run() {
+    const int tiles = keys_end_ <= 0 ? 0 : static_cast<int>((keys_end_ + Shape::kKeys - 1) / Shape::kKeys);
+    begin_queries();
+    if (tiles > 0) begin_tile(0);
+    Copies<1>{}.commit();
+    query_copies_.copies.finish();
+    finish_tile();
+    clear_state();
+    for (int tile = 0; tile < tiles; ++tile) {
+      Copies<1>::template wait<0>();
+      __syncthreads();
+      if (Shape::kBuffers == 2 && tile + 1 < tiles) begin_tile(tile + 1);
+      Copies<1>{}.commit();
+      step(tile);
+      // One buffer: held in registers during the step, the next tile would cost a wave's worth of occupancy.
+      if (Shape::kBuffers == 1 && tile + 1 < tiles) {
+        __syncthreads();
+        begin_tile(tile + 1);
+        finish_tile();
+      }
+    }
+    Copies<1>::template wait<0>();
+    store();
+  }
+
+ private:
+  static constexpr int kWaves = kTiledThreads / kWaveSize;
+  static constexpr int kRowTiles = Shape::kQueries / 16 / kWaves;
+  static constexpr int kKeyTiles = Shape::kKeys / 16;
+  static constexpr int kValueTiles = Shape::kD / 16;
+  static constexpr int kSlots = TileLayout::kSlots;
+  static_assert(kRowTiles * 16 * kWaves == Shape::kQueries);
+
+  __device__ int wave_row() const { return wave_id() * kRowTiles * 16; }
+
+  __device__ void begin_queries() {
+    const T* q = static_cast<const T*>(p_.q) + batch_ * p_.q_strides.batch + head_ * p_.q_strides.head +
+                 query0_ * p_.q_strides.sequence;
+    query_copies_.begin(queries_, q, p_.q_strides.sequence, p_.query_length - query0_, static_cast<int>(p_.head_size));
+  }
+
+  __device__ void begin_tile(int tile) {
+    const int64_t key0 = static_cast<int64_t>(tile) * Shape::kKeys;
+    const int buffer = tile % Shape::kBuffers;
+    key_copies_.begin(keys_ + buffer * Shape::kKeyCount, k_ + key0 * p_.k_strides.sequence, p_.k_strides.sequence,
+                      keys_end_ - key0, static_cast<int>(p_.head_size));
+    value_copies_.begin(values_ + buffer * Shape::kValueCount, v_ + key0 * p_.v_strides.sequence,
+                        p_.v_strides.sequence, keys_end_ - key0, static_cast<int>(p_.value_size));
+  }
+
+  __device__ void finish_tile() {
+    key_copies_.copies.finish();
+    value_copies_.finish_transposed(values_);
+  }
+
+  __device__ void clear_state() {
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) clear(out_[m][n]);
+#pragma unroll
+      for (int s = 0; s < kSlots; ++s) {
+        top_[m][s] = -INFINITY;
+        sum_[m][s] = 0.0f;
+      }
+    }
+  }
+
+  __device__ void step(int tile) {
+    const int buffer = tile % Shape::kBuffers;
+    Accumulator scores[kRowTiles][kKeyTiles];
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) clear(scores[m][n]);
+    }
+    multiply_tiles<T, kRowTiles, kKeyTiles, Shape::kD / slab_of<T>()>(
+        scores, queries_ + wave_row() * Shape::kLd, Shape::kLd, keys_ + buffer * Shape::kKeyCount, Shape::kLd);
+    const int key0 = tile * Shape::kKeys;
+    const bool edge = key0 + Shape::kKeys > keys_end_ ||
+                      (p_.causal && key0 + Shape::kKeys - 1 > query0_ + wave_row() + p_.causal_offset);
+    if (General || edge) exclude(scores, key0);
+    soften(scores);
+    add_values(scores, values_ + buffer * Shape::kValueCount);
+  }
+
+  // Applies soft cap and masks; in the general form the scores leave it scaled.
+  __device__ void exclude(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < TileLayout::kValues; ++i) {
+          const int64_t query = query0_ + wave_row() + m * 16 + TileLayout::row(TileLayout::slot(i));
+          const int64_t key = key0 + n * 16 + TileLayout::column(i);
+          float& score = scores[m][n].v[i];
+          if (key >= keys_end_ || query >= p_.query_length) score = -INFINITY;
+          else if (General) score = masked_score<T>(p_, score * scale_, batch_, head_, query, key);
+          else if (p_.causal && key > query + p_.causal_offset) score = -INFINITY;
+        }
+      }
+    }
+  }
+
+  // Scores become weights exp(score - top); sums and outputs so far are scaled to the new top.
+  __device__ void soften(Accumulator (&scores)[kRowTiles][kKeyTiles]) {
+    const float factor = General ? kLog2E : scale_ * kLog2E;
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+      float top[kSlots], fade[kSlots], base[kSlots];
+#pragma unroll
+      for (int s = 0; s < kSlots; ++s) top[s] = top_[m][s];
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < TileLayout::kValues; ++i) {
+          top[TileLayout::slot(i)] = fmaxf(top[TileLayout::slot(i)], scores[m][n].v[i]);
+        }
+      }
+#pragma unroll
+      for (int s = 0; s < kSlots; ++s) {
+        top[s] = row_max(top[s]);
+        base[s] = top[s] == -INFINITY ? 0.0f : top[s] * factor;
+        fade[s] = fast_exp2(top_[m][s] * factor - base[s]);
+        top_[m][s] = top[s];
+        sum_[m][s] *= fade[s];
+      }
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < TileLayout::kValues; ++i) {
+          const int s = TileLayout::slot(i);
+          scores[m][n].v[i] = fast_exp2(scores[m][n].v[i] * factor - base[s]);
+          sum_[m][s] += scores[m][n].v[i];
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < TileLayout::kValues; ++i) out_[m][n].v[i] *= fade[TileLayout::slot(i)];
+      }
+    }
+  }
+
+  __device__ void add_values(const Accumulator (&share)[kRowTiles][kKeyTiles], const T* values) {
+#if SBK_NVIDIA
+    constexpr int kParts = 16 / slab_of<T>();  // slabs in a tile's 16 keys
+#pragma unroll
+    for (int k = 0; k < kKeyTiles * kParts; ++k) {
+      Ready<T> left[kRowTiles];
+#pragma unroll
+      for (int m = 0; m < kRowTiles; ++m) {
+        Operand<T> o;
+        weights(o, share[m][k / kParts], k % kParts);
+        left[m].set(o);
+      }
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+        Operand<T> o;
+        load_down(o, values + k * slab_of<T>() * Shape::kLd + n * 16, Shape::kLd);
+        Ready<T> right;
+        right.set(o);
+#pragma unroll
+        for (int m = 0; m < kRowTiles; ++m) multiply_add(out_[m][n], left[m], right);
+      }
+    }
+#else
+    T* mine = weights_ + wave_row() * Shape::kLdKeys;  // this wave's rows only, so no barrier
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < TileLayout::kValues; ++i) {
+          const int row = m * 16 + TileLayout::row(TileLayout::slot(i));
+          mine[row * Shape::kLdKeys + n * 16 + TileLayout::column(i)] = from_float<T>(share[m][n].v[i]);
+        }
+      }
+    }
+    wave_barrier();
+    multiply_tiles<T, kRowTiles, kValueTiles, Shape::kKeys / slab_of<T>()>(out_, mine, Shape::kLdKeys, values,
+                                                                        Shape::kLdKeys);
+    wave_barrier();
+#endif
+  }
+
+  // Through the queries' place in shared memory, so that whole vectors leave.
+  __device__ void store() {
+    __syncthreads();
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+      float inverse[kSlots];
+#pragma unroll
+      for (int s = 0; s < kSlots; ++s) {
+        const float sum = row_sum(sum_[m][s]);
+        inverse[s] = sum > 0.0f ? 1.0f / sum : 0.0f;
+      }
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < TileLayout::kValues; ++i) {
+          const int s = TileLayout::slot(i);
+          queries_[(wave_row() + m * 16 + TileLayout::row(s)) * Shape::kLd + n * 16 + TileLayout::column(i)] =
+              from_float<T>(out_[m][n].v[i] * inverse[s]);
+        }
+      }
+    }
+    __syncthreads();
+    constexpr int kLanes = lanes_of<T>();
+    using V = Vec<T, kLanes>;
+    T* y = static_cast<T*>(p_.y) + batch_ * p_.y_strides.batch + head_ * p_.y_strides.head;
+    for (int i = static_cast<int>(threadIdx.x); i < Shape::kQueries * Shape::kD / kLanes; i += kTiledThreads) {
+      const int row = i / (Shape::kD / kLanes), column = i % (Shape::kD / kLanes) * kLanes;
+      if (query0_ + row >= p_.query_length || column >= p_.value_size) continue;
+      *reinterpret_cast<V*>(y + (query0_ + row) * p_.y_strides.sequence + column) =
+          *reinterpret_cast<const V*>(queries_ + row * Shape::kLd + column);
+    }
+  }
+
+  const AttentionParams& p_;
+  float scale_;
+  int64_t query0_, head_, batch_, keys_end_;
+  T *queries_, *keys_, *values_, *weights_;
+  const T *k_, *v_;
+  RowCopies<T, Shape, Shape::kQueries> query_copies_;
+  RowCopies<T, Shape, Shape::kKeys> key_copies_, value_copies_;
+  Accumulator out_[kRowTiles][kValueTiles];
+  float top_[kRowTiles][kSlots], sum_[kRowTiles][kSlots];
+};
+
+#endif  // device pass
+
+// Grid: x over tiles of queries, y over query heads, z over the batch.
+template <class T, class Shape, bool General>
+__global__ void __launch_bounds__(kTiledThreads)
+attention_tiled([[maybe_unused]] const AttentionParams p, [[maybe_unused]] float scale) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  extern __shared__ __align__(16) char shared[];
+  TiledBlock<T, Shape, General>(p, scale, shared).run();
+#endif
+}
+
+}  // namespace sbk::attention_detail

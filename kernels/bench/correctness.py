@@ -1,0 +1,113 @@
+"""Every case on the device against float64: poisoned outputs and workspaces, guards behind them, two streams at once."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench import device as d
+from bench.params import BUILDERS, LAYOUTS, Job
+from common.case import Case, mismatch
+
+MODULES = {"Attention": "attention", "BatchNormalization": "batch_norm", "Conv": "conv",
+           "GroupNormalization": "group_norm", "LeakyRelu": "leaky_relu"}
+
+
+@dataclass
+class Placed:
+    """A job with its memory on the device."""
+
+    case: Case
+    layout: str
+    job: Job
+    memory: dict[str, d.Memory]
+    workspace: d.Memory
+    output: d.Memory
+
+    def run(self, device: d.Device, stream: int = 0) -> None:
+        device.launch(self.job.params, stream, self.workspace.pointer, self.workspace.bytes)
+
+    def answer(self) -> np.ndarray:
+        return self.job.to_case(self.output.read(self.job.output_shape, self.case.dtype))
+
+    def verdict(self) -> str | None:
+        why = mismatch(self.answer(), self.case)
+        if why is None and not (self.output.guard_intact() and self.workspace.guard_intact()):
+            why = "wrote past the end of the output or the workspace"
+        return why
+
+
+def cases(seed: int, quick: bool) -> Iterator[tuple[Case, bool]]:
+    """(case, channels last) for every operator, type and layout; `quick` keeps every sixth."""
+    number = 0
+    for op, folder in MODULES.items():
+        module = importlib.import_module(f"{folder}.cases")
+        for dtype in (np.float32, np.float16):
+            rng = np.random.default_rng([seed, len(op), np.dtype(dtype).itemsize])
+            drawn = [*module.cases(rng, dtype), *getattr(module, "device_cases", lambda rng, dtype: ())(rng, dtype)]
+            for case in drawn:
+                for last in (False, True) if op in LAYOUTS else (False,):
+                    number += 1
+                    if not quick or number % 6 == 0:
+                        yield case, last
+
+
+def place(device: d.Device, case: Case, last: bool) -> Placed:
+    job = BUILDERS[case.op](case, last)
+    memory = {}
+    for field, array in job.arrays.items():
+        memory[field] = d.Memory(device, max(array.nbytes, 1)).write(np.ascontiguousarray(array))
+        setattr(job.params, field, memory[field].pointer)
+    output = d.Memory(device, int(np.prod(job.output_shape)) * case.dtype.itemsize)
+    job.params.y = output.pointer
+    workspace = d.Memory(device, device.workspace_bytes(job.params))
+    return Placed(case, "channels last" if last else "", job, memory, workspace, output)
+
+
+def check_one(device: d.Device, placed: Placed) -> str | None:
+    try:
+        placed.run(device)
+        device.synchronize()
+        return placed.verdict()
+    except d.DeviceError as error:
+        return str(error)
+
+
+def check_all(device: d.Device, seed: int, quick: bool) -> tuple[dict[str, int], list[str]]:
+    """Cases run per operator, type and layout; and one line for each that is wrong."""
+    counts: dict[str, int] = {}
+    wrong = []
+    for case, last in cases(seed, quick):
+        placed = place(device, case, last)
+        key = " ".join(filter(None, (case.op, str(case.dtype), placed.layout)))
+        counts[key] = counts.get(key, 0) + 1
+        if why := check_one(device, placed):
+            wrong.append(f"{key} {case.name}: {why}")
+    return counts, wrong
+
+
+def check_streams(device: d.Device, seed: int, rounds: int = 20) -> list[str]:
+    """Two streams at once, each with its own buffers: the answers must be those of one stream, bit for bit."""
+    wrong = []
+    streams = [device.stream(), device.stream()]
+    for case, last in cases(seed, quick=True):
+        pair = [place(device, case, last) for _ in streams]
+        if case.expected.size == 0:
+            continue
+        pair[0].run(device)
+        device.synchronize()
+        alone = pair[0].answer().tobytes()
+        for placed in pair:
+            placed.output.poison()
+        device.synchronize()
+        for _ in range(rounds):
+            for placed, stream in zip(pair, streams, strict=True):
+                placed.run(device, stream)
+        for stream in streams:
+            device.synchronize(stream)
+        if any(placed.answer().tobytes() != alone for placed in pair):
+            wrong.append(f"two streams: {case.op} {case.dtype} {case.name}: another answer than on one stream")
+    return wrong

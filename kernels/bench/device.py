@@ -1,0 +1,156 @@
+"""The HIP library through ctypes: parameter structures, device memory, streams, events. Needs numpy only."""
+
+from __future__ import annotations
+
+import ctypes as c
+from pathlib import Path
+
+import numpy as np
+
+FLOAT32, FLOAT16 = 1, 10
+DTYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16}
+CHANNELS_FIRST, CHANNELS_LAST = 0, 1
+ACTIVATIONS = {"none": 0, "relu": 1, "leaky_relu": 2, "silu": 3, "clip": 4}
+
+
+class Activation(c.Structure):
+    _fields_ = [("kind", c.c_int32), ("alpha", c.c_float), ("beta", c.c_float)]
+
+
+class Launch(c.Structure):
+    _fields_ = [("stream", c.c_void_p), ("workspace", c.c_void_p), ("workspace_bytes", c.c_size_t)]
+
+
+class LeakyRelu(c.Structure):
+    _fields_ = [("dtype", c.c_int32), ("count", c.c_int64), ("alpha", c.c_float), ("x", c.c_void_p), ("y", c.c_void_p)]
+
+
+class BatchNorm(c.Structure):
+    _fields_ = [("dtype", c.c_int32), ("scale_dtype", c.c_int32), ("stats_dtype", c.c_int32), ("layout", c.c_int32),
+                ("batch", c.c_int64), ("channels", c.c_int64), ("spatial", c.c_int64), ("epsilon", c.c_float),
+                ("activation", Activation), ("x", c.c_void_p), ("scale", c.c_void_p), ("bias", c.c_void_p),
+                ("mean", c.c_void_p), ("variance", c.c_void_p), ("y", c.c_void_p)]
+
+
+class GroupNorm(c.Structure):
+    _fields_ = [("dtype", c.c_int32), ("scale_dtype", c.c_int32), ("layout", c.c_int32), ("batch", c.c_int64),
+                ("channels", c.c_int64), ("groups", c.c_int64), ("spatial", c.c_int64), ("per_group", c.c_bool),
+                ("epsilon", c.c_float), ("activation", Activation), ("x", c.c_void_p), ("scale", c.c_void_p),
+                ("bias", c.c_void_p), ("y", c.c_void_p)]
+
+
+class Conv(c.Structure):
+    _fields_ = [("dtype", c.c_int32), ("layout", c.c_int32), ("filter_layout", c.c_int32), ("algorithm", c.c_int32),
+                ("spatial", c.c_int32), ("batch", c.c_int64), ("in_channels", c.c_int64), ("out_channels", c.c_int64),
+                ("groups", c.c_int64), ("in_", c.c_int64 * 3), ("out", c.c_int64 * 3), ("kernel", c.c_int64 * 3),
+                ("stride", c.c_int64 * 3), ("dilation", c.c_int64 * 3), ("pad_begin", c.c_int64 * 3),
+                ("activation", Activation), ("x", c.c_void_p), ("w", c.c_void_p), ("bias", c.c_void_p),
+                ("residual", c.c_void_p), ("y", c.c_void_p)]
+
+
+class Attention(c.Structure):
+    _fields_ = [("dtype", c.c_int32), ("batch", c.c_int64), ("query_heads", c.c_int64), ("key_heads", c.c_int64),
+                ("query_length", c.c_int64), ("key_length", c.c_int64), ("head_size", c.c_int64),
+                ("value_size", c.c_int64), ("scale", c.c_float), ("softcap", c.c_float), ("causal", c.c_bool),
+                ("causal_offset", c.c_int64), ("q_strides", c.c_int64 * 3), ("k_strides", c.c_int64 * 3),
+                ("v_strides", c.c_int64 * 3), ("y_strides", c.c_int64 * 3), ("mask_kind", c.c_int32),
+                ("mask_batch_stride", c.c_int64), ("mask_head_stride", c.c_int64), ("mask_query_stride", c.c_int64),
+                ("q", c.c_void_p), ("k", c.c_void_p), ("v", c.c_void_p), ("mask", c.c_void_p),
+                ("key_lengths", c.c_void_p), ("y", c.c_void_p)]
+
+
+STRUCTURES = (Launch, LeakyRelu, BatchNorm, GroupNorm, Conv, Attention)
+NAMES = {LeakyRelu: "leaky_relu", BatchNorm: "batch_norm", GroupNorm: "group_norm", Conv: "conv", Attention: "attention"}
+HAS_WORKSPACE = (GroupNorm, Conv, Attention)
+Params = LeakyRelu | BatchNorm | GroupNorm | Conv | Attention
+
+
+class DeviceError(Exception):
+    """A launcher or the runtime refused; the message is the library's."""
+
+
+class Device:
+    """The library and the current device. Every call checks its status."""
+
+    def __init__(self, library: Path) -> None:
+        self.library = c.CDLL(str(library))
+        sizes = (c.c_uint32 * len(STRUCTURES))()
+        self.library.sbk_gpu_abi(sizes)
+        mine = [c.sizeof(s) for s in STRUCTURES]
+        if list(sizes) != mine:
+            raise DeviceError(f"structures differ from the library's: {mine} here, {list(sizes)} there")
+        self.library.sbk_gpu_platform.restype = c.c_char_p
+        for kind in HAS_WORKSPACE:
+            getattr(self.library, f"sbk_gpu_{NAMES[kind]}_workspace").restype = c.c_size_t
+        self.platform = self.library.sbk_gpu_platform().decode()
+
+    def call(self, function: str, *arguments: object) -> None:
+        what = c.c_char_p()
+        if code := getattr(self.library, f"sbk_gpu_{function}")(*arguments, c.byref(what)):
+            raise DeviceError(f"{function}: {(what.value or b'').decode()} (code {code})")
+
+    def count(self) -> int:
+        found = c.c_int32()
+        self.call("device_count", c.byref(found))
+        return found.value
+
+    def name(self) -> str:
+        name = c.create_string_buffer(256)
+        self.call("device_name", 0, name, c.c_size_t(len(name)))
+        return name.value.decode()
+
+    def stream(self) -> int:
+        made = c.c_void_p()
+        self.call("stream_create", c.byref(made))
+        return made.value or 0
+
+    def synchronize(self, stream: int = 0) -> None:
+        self.call("stream_synchronize", c.c_void_p(stream))
+
+    def workspace_bytes(self, params: Params) -> int:
+        if not isinstance(params, HAS_WORKSPACE):
+            return 0
+        return int(getattr(self.library, f"sbk_gpu_{NAMES[type(params)]}_workspace")(c.byref(params)))
+
+    def launch(self, params: Params, stream: int = 0, workspace: int = 0, workspace_bytes: int = 0) -> None:
+        launch = Launch(stream, workspace, workspace_bytes)
+        self.call(NAMES[type(params)], c.byref(params), c.byref(launch))
+
+
+class Memory:
+    """Device memory with a guard of known bytes behind it. Freed when collected."""
+
+    GUARD = 512
+
+    def __init__(self, device: Device, bytes_: int) -> None:
+        self.device, self.bytes = device, bytes_
+        pointer = c.c_void_p()
+        device.call("malloc", c.byref(pointer), c.c_size_t(bytes_ + self.GUARD))
+        self.pointer = pointer.value or 0
+        self.poison()
+
+    def poison(self) -> None:
+        """0xFF everywhere: NaN in float32 and float16."""
+        self.device.call("fill", c.c_void_p(self.pointer), 0xFF, c.c_size_t(self.bytes + self.GUARD), None)
+
+    def write(self, array: np.ndarray) -> Memory:
+        self.device.call("copy", c.c_void_p(self.pointer), c.c_void_p(array.ctypes.data), c.c_size_t(array.nbytes), None)
+        self.device.synchronize()
+        return self
+
+    def read(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        out = np.empty(shape, dtype)
+        self.device.call("copy", c.c_void_p(out.ctypes.data), c.c_void_p(self.pointer), c.c_size_t(out.nbytes), None)
+        self.device.synchronize()
+        return out
+
+    def guard_intact(self) -> bool:
+        guard = np.empty(self.GUARD, np.uint8)
+        at = c.c_void_p(self.pointer + self.bytes)
+        self.device.call("copy", c.c_void_p(guard.ctypes.data), at, c.c_size_t(self.GUARD), None)
+        self.device.synchronize()
+        return bool((guard == 0xFF).all())
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", 0):
+            self.device.library.sbk_gpu_free(c.c_void_p(self.pointer), None)

@@ -1,0 +1,45 @@
+"""Draws the timing table."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+BANDWIDTH_BOUND = {"LeakyRelu", "BatchNormalization", "GroupNormalization"}
+
+
+def plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(type(value))
+
+
+def spread(samples: list[float]) -> str:
+    """Median and the middle half of the samples, in milliseconds."""
+    low, middle, high = statistics.quantiles(samples, n=4)
+    return f"{middle:.4f} [{low:.4f}, {high:.4f}]"
+
+
+def rate(row: Any, limits: dict[str, float]) -> str:
+    seconds = row.median("ours") * 1e-3
+    if row.op in BANDWIDTH_BOUND:
+        return f"{row.bytes / seconds / limits['copy']:.0%} of copy"
+    flops = row.flops / seconds
+    return f"{flops / 1e12:.1f} TF/s, {flops / limits[row.dtype]:.0%} of GEMM"
+
+
+def table(timing: dict[str, Any]) -> str:
+    limits = timing["limits"]
+    lines = [f"limits: copy {limits['copy'] / 1e12:.2f} TB/s, GEMM float32 {limits['float32'] / 1e12:.0f}, "
+             f"float16 {limits['float16'] / 1e12:.0f} TFLOP/s; torch {timing['torch']}, cuDNN {timing['cudnn']}",
+             "| operator | shape | type | ours, ms | rate | PyTorch, ms | times PyTorch | times naive | error (PyTorch's) |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for row in timing["rows"]:
+        ours = row.median("ours")
+        naive = f"{row.median('naive') / ours:.1f}" if "naive" in row.samples else ""
+        more = "".join(f" {n} {row.median(n):.4f}" for n in row.samples if n not in ("ours", "torch", "naive"))
+        lines.append(f"| {row.op} | {row.shape} | {row.dtype} | {spread(row.samples['ours'])}{more} | {rate(row, limits)} | "
+                     f"{row.median('torch'):.4f} | {row.median('torch') / ours:.2f} | {naive} | "
+                     f"{row.error['ours']:.1e} ({row.error['torch']:.1e}) |")
+    return "\n".join(lines)

@@ -1,0 +1,136 @@
+"""The shapes that docs/kernels.md reports, as problems for bench/timing.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench import device as d
+from bench.timing import Launcher, Problem, Shape, numpy_dtype
+
+
+def _bytes(*tensors: Any) -> float:
+    return float(sum(t.numel() * t.element_size() for t in tensors))
+
+
+def leaky_relu(n: int, c: int, h: int, w: int) -> Shape:
+    def make(dtype: Any, at: Launcher) -> Problem:
+        torch = at.torch
+        x = torch.randn(n, c, h, w, device="cuda", dtype=dtype)
+        y = torch.empty_like(x)
+        params = d.LeakyRelu(numpy_dtype(torch, dtype), x.numel(), 0.01, x.data_ptr(), y.data_ptr())
+        keep: list[Any] = [x, y]
+        function = torch.nn.functional.leaky_relu
+        return Problem(at.ours(params, keep), lambda: function(x, 0.01), at.naive(params, keep), y,
+                       lambda: function(x.double(), 0.01), _bytes(x, y), 0.0, keep)
+
+    return Shape("LeakyRelu", f"{n}×{c}×{h}×{w}", make)
+
+
+def batch_norm(n: int, c: int, h: int, w: int, last: bool = False) -> Shape:
+    def make(dtype: Any, at: Launcher) -> Problem:
+        torch = at.torch
+        kind = numpy_dtype(torch, dtype)
+        x = torch.randn(n, c, h, w, device="cuda", dtype=dtype)
+        if last:
+            x = x.contiguous(memory_format=torch.channels_last)
+        y = torch.empty_like(x)
+        scale, bias, mean = (torch.randn(c, device="cuda", dtype=dtype) for _ in range(3))
+        var = torch.rand(c, device="cuda", dtype=dtype) + 0.5
+        params = d.BatchNorm(kind, kind, kind, int(last), n, c, h * w, 1e-5)
+        params.x, params.y, params.scale, params.bias = (t.data_ptr() for t in (x, y, scale, bias))
+        params.mean, params.variance = mean.data_ptr(), var.data_ptr()
+        keep: list[Any] = [x, y, scale, bias, mean, var]
+
+        def torch_one(*t: Any) -> Any:
+            return torch.nn.functional.batch_norm(t[0], t[3], t[4], t[1], t[2], False, 0.0, 1e-5)
+
+        tensors = (x, scale, bias, mean, var)
+        naive = None if last else at.naive(params, keep)
+        return Problem(at.ours(params, keep), lambda: torch_one(*tensors), naive, y,
+                       lambda: torch_one(*(t.double() for t in tensors)), _bytes(x, y), 0.0, keep)
+
+    return Shape("BatchNormalization", f"{n}×{c}×{h}×{w}" + (" channels last" if last else ""), make)
+
+
+def group_norm(n: int, c: int, h: int, w: int, groups: int, last: bool = False) -> Shape:
+    def make(dtype: Any, at: Launcher) -> Problem:
+        torch = at.torch
+        kind = numpy_dtype(torch, dtype)
+        x = torch.randn(n, c, h, w, device="cuda", dtype=dtype)
+        if last:
+            x = x.contiguous(memory_format=torch.channels_last)
+        y = torch.empty_like(x)
+        scale, bias = (torch.randn(c, device="cuda", dtype=dtype) for _ in range(2))
+        params = d.GroupNorm(kind, kind, int(last), n, c, groups, h * w, False, 1e-5)
+        params.x, params.y, params.scale, params.bias = (t.data_ptr() for t in (x, y, scale, bias))
+        keep: list[Any] = [x, y, scale, bias]
+        function = torch.nn.functional.group_norm
+        naive = None if last else at.naive(params, keep)
+        return Problem(at.ours(params, keep), lambda: function(x, groups, scale, bias, 1e-5), naive, y,
+                       lambda: function(x.double(), groups, scale.double(), bias.double(), 1e-5), _bytes(x, y), 0.0, keep)
+
+    return Shape("GroupNormalization", f"{n}×{c}×{h}×{w} G={groups}" + (" channels last" if last else ""), make)
+
+
+def attention(b: int, h: int, s: int, size: int) -> Shape:
+    def make(dtype: Any, at: Launcher) -> Problem:
+        torch = at.torch
+        q, k, v = (torch.randn(b, h, s, size, device="cuda", dtype=dtype) for _ in range(3))
+        y = torch.empty_like(q)
+        params = d.Attention(numpy_dtype(torch, dtype), b, h, h, s, s, size, size, size**-0.5)
+        for strides in (params.q_strides, params.k_strides, params.v_strides, params.y_strides):
+            strides[:] = [h * s * size, s * size, size]
+        params.q, params.k, params.v, params.y = (t.data_ptr() for t in (q, k, v, y))
+        keep: list[Any] = [q, k, v, y]
+        function = torch.nn.functional.scaled_dot_product_attention
+
+        def expected() -> Any:
+            one = slice(0, 1)
+            scores = (q[one].double() @ k[one].double().transpose(-1, -2) * size**-0.5).softmax(-1)
+            return torch.cat([scores @ v[one].double(), *(function(*(t[i : i + 1].float() for t in (q, k, v))).double()
+                                                          for i in range(1, b))])
+
+        return Problem(at.ours(params, keep), lambda: function(q, k, v), at.naive(params, keep), y, expected,
+                       _bytes(q, k, v, y), 4.0 * b * h * s * s * size, keep)
+
+    return Shape("Attention", f"B{b} H{h} S{s} D{size}", make)
+
+
+def conv(n: int, c: int, hw: int, k: int, r: int, stride: int, last: bool = False) -> Shape:
+    def make(dtype: Any, at: Launcher) -> Problem:
+        torch = at.torch
+        out = (hw + 2 * (r // 2) - r) // stride + 1
+        x, w = torch.randn(n, c, hw, hw, device="cuda", dtype=dtype), torch.randn(k, c, r, r, device="cuda", dtype=dtype)
+        y = torch.empty(n, k, out, out, device="cuda", dtype=dtype)
+        if last:
+            x, w, y = (t.contiguous(memory_format=torch.channels_last) for t in (x, w, y))
+        params = d.Conv(numpy_dtype(torch, dtype), int(last), int(last), 0, 2, n, c, k, 1)
+        for field, value in ((params.in_, hw), (params.out, out), (params.kernel, r), (params.stride, stride),
+                             (params.dilation, 1), (params.pad_begin, r // 2)):
+            field[0] = field[1] = value
+        params.x, params.w, params.y = x.data_ptr(), w.data_ptr(), y.data_ptr()
+        keep: list[Any] = [x, w, y]
+        function = torch.nn.functional.conv2d
+        more = {}
+        for name, number in (("direct", 1), ("gemm", 2), ("winograd2", 3), ("winograd4", 4)):
+            if number > 2 and r == 3 and stride == 1 and dtype == torch.float32 and at.try_all:
+                other = d.Conv.from_buffer_copy(params)
+                other.algorithm = number
+                more[name] = at.ours(other, keep)
+        naive = None if last else at.naive(params, keep)
+        return Problem(at.ours(params, keep), lambda: function(x, w, None, stride, r // 2), naive, y,
+                       lambda: function(x.double(), w.double(), None, stride, r // 2), _bytes(x, w, y),
+                       2.0 * n * k * out * out * c * r * r, keep, more)
+
+    return Shape("Conv", f"N{n} C{c} {hw}² K{k} {r}×{r}/{stride}" + (" channels last" if last else ""), make)
+
+
+CONVS = [(32, 64, 56, 64, 3, 1), (32, 256, 14, 256, 3, 1), (32, 64, 56, 256, 1, 1), (32, 3, 224, 64, 7, 2),
+         (1, 64, 56, 64, 3, 1)]
+SHAPES = [
+    leaky_relu(64, 64, 224, 224), batch_norm(64, 256, 56, 56), group_norm(256, 64, 56, 56, 32),
+    attention(8, 12, 512, 64), attention(1, 12, 128, 64), attention(4, 16, 4096, 64), attention(4, 16, 2048, 128),
+    *(conv(*s) for s in CONVS),
+]
+HALF_ONLY = [batch_norm(64, 256, 56, 56, last=True), group_norm(256, 64, 56, 56, 32, last=True),
+             *(conv(*s, last=True) for s in CONVS)]

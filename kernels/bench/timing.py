@@ -1,0 +1,167 @@
+"""Times the operators beside PyTorch and beside the naive baselines, in one run, interleaved.
+
+Every contender is captured in a graph of enough launches for a millisecond, so host overhead is left out for all alike;
+a sample is one replay, divided by the launches in it. Medians and the middle half of the samples.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench import device as d
+
+SAMPLES = 25
+GRAPH_MS = 1.0
+
+
+@dataclass
+class Row:
+    """One shape's result. Times in milliseconds: name → samples."""
+
+    op: str
+    shape: str
+    dtype: str
+    bytes: float  # least traffic: each input read once, each output written once
+    flops: float
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    error: dict[str, float] = field(default_factory=dict)
+
+    def median(self, name: str) -> float:
+        return statistics.median(self.samples[name])
+
+
+@dataclass
+class Shape:
+    op: str
+    text: str
+    make: Callable[[Any, Any], "Problem"]
+
+
+@dataclass
+class Problem:
+    """Closures that launch once on PyTorch's current stream, and what they cost at least."""
+
+    ours: Callable[[], None]
+    torch: Callable[[], Any]
+    naive: Callable[[], None] | None
+    output: Any
+    expected: Callable[[], Any]
+    bytes: float
+    flops: float
+    keep: list[Any]
+    # What else was timed: name → launch.
+    more: dict[str, Callable[[], Any]] = field(default_factory=dict)
+
+
+class Launcher:
+    """Calls the launchers with torch tensors' memory on torch's current stream."""
+
+    def __init__(self, torch: Any, device: d.Device, naive: Path | None, try_all: bool) -> None:
+        self.torch, self.device, self.try_all = torch, device, try_all
+        self.naive_library = c.CDLL(str(naive)) if naive else None
+        if self.naive_library:
+            self.naive_library.sbk_naive_attention_workspace.restype = c.c_size_t
+
+    def ours(self, params: d.Params, keep: list[Any]) -> Callable[[], None]:
+        bytes_ = self.device.workspace_bytes(params)
+        workspace = self.torch.empty(max(bytes_, 1), dtype=self.torch.uint8, device="cuda")
+        keep.append(workspace)
+        return lambda: self.device.launch(params, self.torch.cuda.current_stream().cuda_stream, workspace.data_ptr(), bytes_)
+
+    def naive(self, params: d.Params, keep: list[Any]) -> Callable[[], None] | None:
+        if self.naive_library is None:
+            return None
+        bytes_ = int(self.naive_library.sbk_naive_attention_workspace(c.byref(params))) if isinstance(params, d.Attention) else 0
+        workspace = self.torch.empty(max(bytes_, 1), dtype=self.torch.uint8, device="cuda")
+        keep.append(workspace)
+        function = getattr(self.naive_library, f"sbk_naive_{d.NAMES[type(params)]}")
+
+        def launch() -> None:
+            what = c.c_char_p()
+            arguments = d.Launch(self.torch.cuda.current_stream().cuda_stream, workspace.data_ptr(), bytes_)
+            if function(c.byref(params), c.byref(arguments), c.byref(what)):
+                raise d.DeviceError(f"naive: {(what.value or b'').decode()}")
+
+        return launch
+
+
+def capture(torch: Any, launch: Callable[[], Any]) -> tuple[Any, int]:
+    """A graph of launches that takes about GRAPH_MS, and how many they are."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            launch()
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(3):
+            launch()
+        stop.record()
+        stop.synchronize()
+        count = max(1, min(100, int(GRAPH_MS / max(start.elapsed_time(stop) / 3, 1e-3))))
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(count):
+            launch()
+    graph.replay()
+    torch.cuda.synchronize()
+    return graph, count
+
+
+def measure(torch: Any, launches: dict[str, Callable[[], Any]], samples: int = SAMPLES) -> dict[str, list[float]]:
+    """Milliseconds per launch; one sample of each contender in turn."""
+    graphs = {name: capture(torch, launch) for name, launch in launches.items()}
+    times: dict[str, list[float]] = {name: [] for name in launches}
+    for _ in range(samples):
+        for name, (graph, count) in graphs.items():
+            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            graph.replay()
+            stop.record()
+            stop.synchronize()
+            times[name].append(start.elapsed_time(stop) / count)
+    return times
+
+
+def relative_error(torch: Any, got: Any, want: Any) -> float:
+    want = want.double()
+    return float((got.double() - want).norm() / want.norm())
+
+
+def run(torch: Any, shape: Shape, dtype: Any, launcher: Launcher) -> Row:
+    problem = shape.make(dtype, launcher)
+    row = Row(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
+    want = problem.expected()
+    problem.output.fill_(float("nan"))
+    problem.ours()
+    torch.cuda.synchronize()
+    row.error["ours"] = relative_error(torch, problem.output, want)
+    row.error["torch"] = relative_error(torch, problem.torch(), want)
+    launches = {"ours": problem.ours, "torch": problem.torch, **problem.more}
+    if problem.naive is not None:
+        launches["naive"] = problem.naive
+    row.samples = measure(torch, launches)
+    return row
+
+
+def ceilings(torch: Any) -> dict[str, float]:
+    """Copy bandwidth in bytes/s (read + written), matrix products of 8192³ in FLOP/s."""
+    a = torch.empty(2 << 30, dtype=torch.uint8, device="cuda").random_(0, 255)
+    b = torch.empty_like(a)
+    found = {"copy": 2 * a.numel() / (statistics.median(measure(torch, {"x": lambda: b.copy_(a)}, 9)["x"]) * 1e-3)}
+    del a, b
+    for dtype in (torch.float32, torch.float16):
+        x, y = (torch.randn(8192, 8192, device="cuda", dtype=dtype) for _ in range(2))
+        z = torch.empty_like(x)
+        milliseconds = statistics.median(measure(torch, {"x": lambda: torch.mm(x, y, out=z)}, 7)["x"])
+        found[str(dtype).removeprefix("torch.")] = 2 * 8192**3 / (milliseconds * 1e-3)
+    return found
+
+
+def numpy_dtype(torch: Any, dtype: Any) -> int:
+    return d.FLOAT32 if dtype == torch.float32 else d.FLOAT16

@@ -1,0 +1,167 @@
+#include "conv/conv_gemm.hpp"
+
+namespace sbk::conv_detail {
+namespace {
+
+constexpr size_t kAlign = 256;
+
+size_t rounded(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+struct Sizes {
+  int64_t c, k, padded;              // of a group
+  int64_t h, w, oh, ow, r, s, rows;  // one-dimensional convolutions have h = oh = r = 1
+  int32_t axis;                      // index of the width in the params' arrays
+};
+
+Sizes sizes_of(const ConvParams& p) {
+  Sizes z{};
+  const int64_t lanes = kVectorBytes / static_cast<int64_t>(size_of(p.dtype));
+  z.c = p.in_channels / p.groups;
+  z.k = p.out_channels / p.groups;
+  z.padded = ceil_div(z.c, lanes) * lanes;
+  z.axis = p.spatial - 1;
+  const auto height = [&](const int64_t (&v)[kConvMaxSpatial]) { return p.spatial == 1 ? 1 : v[0]; };
+  z.h = height(p.in);
+  z.oh = height(p.out);
+  z.r = height(p.kernel);
+  z.w = p.in[z.axis];
+  z.ow = p.out[z.axis];
+  z.s = p.kernel[z.axis];
+  z.rows = p.batch * z.oh * z.ow;
+  return z;
+}
+
+template <class T>
+Status pack(const Pack& p, hipStream_t stream) {
+  const int64_t items = p.items < 65535 ? p.items : 65535;
+  const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackTile)),
+                  static_cast<uint32_t>(ceil_div(static_cast<int64_t>(p.groups) * p.padded, kPackTile)),
+                  static_cast<uint32_t>(items));
+  conv_pack<T><<<grid, dim3(kPackThreads), 0, stream>>>(p);
+  return check_launch();
+}
+
+// Packs what needs it into the workspace and returns where input and filters are.
+template <class T>
+Status prepare(const ConvParams& p, const Sizes& z, const Launch& launch, const void** x, const void** w) {
+  const auto stream = static_cast<hipStream_t>(launch.stream);
+  const GemmNeeds needs = gemm_needs(p);
+  if (launch.workspace_bytes < rounded(needs.input) + rounded(needs.filter) ||
+      (launch.workspace == nullptr && needs.input + needs.filter > 0)) {
+    return {Code::workspace_too_small, "conv: workspace is smaller than conv_workspace_bytes"};
+  }
+  *x = p.x;
+  *w = p.w;
+  const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
+  if (needs.input > 0) {
+    *x = launch.workspace;
+    SBK_TRY(pack<T>({p.x, launch.workspace, p.batch, i32(z.h * z.w), i32(p.groups), i32(z.c), i32(z.padded),
+                     p.layout == Layout::channels_last}, stream));
+  }
+  if (needs.filter > 0) {
+    void* to = static_cast<char*>(launch.workspace) + rounded(needs.input);
+    *w = to;
+    SBK_TRY(pack<T>({p.w, to, p.out_channels, i32(z.r * z.s), 1, i32(z.c), i32(z.padded),
+                     p.filter_layout == FilterLayout::channels_last}, stream));
+  }
+  return {};
+}
+
+template <class T>
+GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void* w) {
+  constexpr int kLanes = lanes_of<T>();
+  const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
+  const auto u32 = [](int64_t v) { return static_cast<uint32_t>(v); };
+  GemmConv g{};
+  g.x = x;
+  g.w = w;
+  g.bias = p.bias;
+  g.residual = p.residual;
+  g.y = p.y;
+  g.H = i32(z.h);
+  g.W = i32(z.w);
+  g.C = i32(z.padded);
+  g.K = i32(z.k);
+  g.S = i32(z.s);
+  g.x_channels = i32(z.padded * p.groups);
+  g.y_channels = i32(p.out_channels);
+  const bool two = p.spatial == 2;
+  g.stride[0] = two ? i32(p.stride[0]) : 1;
+  g.dilation[0] = two ? i32(p.dilation[0]) : 1;
+  g.pad[0] = two ? i32(p.pad_begin[0]) : 0;
+  g.stride[1] = i32(p.stride[z.axis]);
+  g.dilation[1] = i32(p.dilation[z.axis]);
+  g.pad[1] = i32(p.pad_begin[z.axis]);
+  g.rows = i32(z.rows);
+  g.k_vectors = i32(z.r * z.s * z.padded / kLanes);
+  g.image = FastDivisor(u32(z.oh * z.ow));
+  g.line = FastDivisor(u32(z.ow));
+  g.tap = FastDivisor(u32(z.padded / kLanes));
+  g.tap_line = FastDivisor(u32(z.s));
+  g.channels_last = p.layout == Layout::channels_last;
+  g.activation = p.activation;
+  return g;
+}
+
+template <class T, class Shape>
+Status enqueue(const GemmConv& g, int64_t groups, hipStream_t stream) {
+  // Once per device and kernel would do; the call is a table write in the driver, and legal while a graph is captured.
+  SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(conv_gemm<T, Shape>),
+                              hipFuncAttributeMaxDynamicSharedMemorySize, Shape::kShared));
+  const dim3 grid(static_cast<uint32_t>(ceil_div(g.rows, Shape::kM)), static_cast<uint32_t>(ceil_div(g.K, Shape::kN)),
+                  static_cast<uint32_t>(groups));
+  conv_gemm<T, Shape><<<grid, dim3(Shape::kThreads), Shape::kShared, stream>>>(g);
+  return check_launch();
+}
+
+// The largest tile that still gives every multiprocessor work.
+template <class T>
+Status launch_gemm(const GemmConv& g, int64_t groups, hipStream_t stream) {
+  int64_t units = 0;
+  SBK_TRY(multiprocessors(&units));
+  const auto blocks = [&](int64_t m, int64_t n) { return ceil_div(g.rows, m) * ceil_div(g.K, n) * groups; };
+  if (g.K > 64 && blocks(128, 128) >= units) return enqueue<T, GemmShape<128, 128, 256>>(g, groups, stream);
+  if (blocks(128, 64) >= units) return enqueue<T, GemmShape<128, 64, 128>>(g, groups, stream);
+  return enqueue<T, GemmShape<64, 64, 128>>(g, groups, stream);
+}
+
+template <class T>
+Status run(const ConvParams& p, const Launch& launch) {
+  const Sizes z = sizes_of(p);
+  const void* x = nullptr;
+  const void* w = nullptr;
+  SBK_TRY(prepare<T>(p, z, launch, &x, &w));
+  return launch_gemm<T>(describe<T>(p, z, x, w), p.groups, static_cast<hipStream_t>(launch.stream));
+}
+
+}  // namespace
+
+// Wasted work is the limit: a group's channels are padded to a vector and its output channels to a tile.
+GemmNeeds gemm_needs(const ConvParams& p) {
+  GemmNeeds needs;
+  if (p.spatial > 2 || p.in_channels == 0) return needs;
+  const Sizes z = sizes_of(p);
+  if (p.groups > 1 && (z.k < 16 || z.c < 8)) return needs;
+  const int64_t limit = INT32_MAX / 2;
+  if (z.rows >= limit || p.batch * z.h >= limit || z.r * z.s * z.padded >= limit || p.groups > 65535 ||
+      z.padded * p.groups >= limit || ceil_div(z.k, 64) > 65535) {
+    return needs;
+  }
+  const size_t element = size_of(p.dtype);
+  needs.fits = true;
+  const bool padding = z.padded != z.c;
+  // A tensor that does not start on a vector is copied as well; null stands for a pointer that will be aligned.
+  if (padding || (p.layout == Layout::channels_first && z.h * z.w > 1) || !aligned_to(p.x, kVectorBytes)) {
+    needs.input = static_cast<size_t>(p.batch * z.h * z.w * z.padded * p.groups) * element;
+  }
+  if (padding || (p.filter_layout == FilterLayout::channels_first && z.r * z.s > 1) || !aligned_to(p.w, kVectorBytes)) {
+    needs.filter = static_cast<size_t>(p.out_channels * z.r * z.s * z.padded) * element;
+  }
+  return needs;
+}
+
+Status run_gemm(const ConvParams& p, const Launch& launch) {
+  return p.dtype == DataType::float32 ? run<float>(p, launch) : run<__half>(p, launch);
+}
+
+}  // namespace sbk::conv_detail
