@@ -1,0 +1,43 @@
+"""ResNet-50 and BERT-base, as the product's benchmarks build them (stackbuild.bench.nets): seeded, no download."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+from stackbuild.bench.nets import NETS  # noqa: E402
+from stackbuild.bench.onnx_graph import Graph  # noqa: E402
+
+
+@cache
+def model(name: str, dtype: str) -> onnx.ModelProto:
+    """`name` is a net of stackbuild.bench.nets ("resnet50", "bert-base"); dtype float32 or float16."""
+    graph = Graph(name, dtype)
+    NETS[name].write(graph)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        graph.save(path)
+        return onnx.load(path)
+
+
+def feeds(name: str, dtype: str, seed: int = 0, **sizes: int) -> dict[str, np.ndarray]:
+    """Random inputs of the sizes given (batch, sequence); a mask hides the last quarter of each sequence."""
+    rng = np.random.default_rng(seed)
+    net = NETS[name]
+    values = {}
+    for key, shape in net.shapes(sizes).items():
+        spec = net.inputs[key]
+        if spec.fill == "normal":
+            values[key] = rng.standard_normal(shape, np.float32).astype(spec.dtype or dtype)
+        elif spec.fill == "ones":
+            values[key] = np.ones(shape, spec.dtype)
+            values[key][:, -max(1, shape[1] // 4) :] = 0
+        else:
+            values[key] = rng.integers(0, spec.high, shape).astype(spec.dtype)
+    return values

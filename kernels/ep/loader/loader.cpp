@@ -1,0 +1,150 @@
+// The library that ONNX Runtime registers. It links neither HIP nor CUDA: the libraries with the kernels lie beside it
+// and are opened here, so that on a machine without a GPU runtime registering succeeds, offers no device and says why.
+#include <dlfcn.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/gate.hpp"
+#include "core/ort.hpp"
+
+namespace rk {
+
+Api& api() {
+  static Api instance;
+  return instance;
+}
+
+namespace {
+
+using Create = OrtStatus* (*)(const char*, const OrtApiBase*, const OrtLogger*, OrtEpFactory**, size_t, size_t*);
+using Release = OrtStatus* (*)(OrtEpFactory*);
+
+constexpr const char* kDeviceLibraries[] = {"librockernels_ep_hip.so", "librockernels_ep_cuda.so"};
+
+// Why no device library is in use; empty while one is.
+std::string& reason() {
+  static std::string text;
+  return text;
+}
+
+std::filesystem::path folder() {
+  Dl_info info{};
+  static const char anchor = 0;
+  if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return ".";
+  return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+struct DeviceLibrary {
+  Create create = nullptr;
+  Release release = nullptr;
+};
+
+// The first device library that opens. One that is not there was not built; one that does not open names what it lacks.
+DeviceLibrary open_device_library() {
+  reason().clear();
+  for (const char* name : kDeviceLibraries) {
+    const std::filesystem::path path = folder() / name;
+    if (!std::filesystem::exists(path)) continue;
+    void* opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (opened == nullptr) {
+      reason() += std::string(reason().empty() ? "" : "; ") + dlerror();
+      continue;
+    }
+    DeviceLibrary library;
+    library.create = reinterpret_cast<Create>(dlsym(opened, "CreateEpFactories"));
+    library.release = reinterpret_cast<Release>(dlsym(opened, "ReleaseEpFactory"));
+    if (library.create != nullptr && library.release != nullptr) return library;
+    reason() += std::string(name) + " exports no CreateEpFactories";
+  }
+  if (reason().empty()) reason() = "no device library lies beside " + folder().string();
+  return {};
+}
+
+// Offers nothing.
+class Declining : public OrtEpFactory {
+ public:
+  Declining() : OrtEpFactory{} {
+    ort_version_supported = api().version;
+    GetName = [](const OrtEpFactory*) noexcept { return kName; };
+    GetVendor = [](const OrtEpFactory*) noexcept { return "stackbuild"; };
+    GetVendorId = [](const OrtEpFactory*) noexcept -> uint32_t { return 0x1002; };
+    GetVersion = [](const OrtEpFactory*) noexcept { return kVersion; };
+    GetSupportedDevices = [](OrtEpFactory*, const OrtHardwareDevice* const*, size_t, OrtEpDevice**, size_t,
+                             size_t* count) noexcept -> OrtStatus* {
+      *count = 0;
+      return nullptr;
+    };
+    CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
+                  const OrtSessionOptions*, const OrtLogger*, OrtEp** out) noexcept {
+      *out = nullptr;
+      return api().ort->CreateStatus(ORT_EP_FAIL, ("RocKernels has no device: " + reason()).c_str());
+    };
+    ReleaseEp = [](OrtEpFactory*, OrtEp*) noexcept {};
+    CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*, OrtAllocator** out) noexcept
+        -> OrtStatus* {
+      *out = nullptr;
+      return nullptr;
+    };
+    ReleaseAllocator = [](OrtEpFactory*, OrtAllocator*) noexcept {};
+    CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** out) noexcept -> OrtStatus* {
+      *out = nullptr;
+      return nullptr;
+    };
+    IsStreamAware = [](const OrtEpFactory*) noexcept { return false; };
+  }
+};
+
+std::mutex lock;
+std::map<OrtEpFactory*, Release>& owners() {
+  static std::map<OrtEpFactory*, Release> factories;
+  return factories;
+}
+
+OrtStatus* release_declining(OrtEpFactory* factory) {
+  delete static_cast<Declining*>(factory);
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace rk
+
+#define RK_EXPORT extern "C" __attribute__((visibility("default")))
+
+RK_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base, const OrtLogger* logger,
+                                       OrtEpFactory** factories, size_t room, size_t* count) {
+  *count = 0;
+  if (OrtStatus* refusal = rk::open_api(base, rk::api())) return refusal;
+  OrtStatus* status = nullptr;
+  OrtStatus* trouble = rk::guarded([&] {
+    rk::require(room > 0, "ONNX Runtime left no room for a factory");
+    const rk::DeviceLibrary library = rk::open_device_library();
+    const std::lock_guard<std::mutex> hold(rk::lock);
+    if (library.create == nullptr) {
+      rk::report(logger, ORT_LOGGING_LEVEL_WARNING, "RocKernels offers no device: " + rk::reason());
+      factories[0] = new rk::Declining;
+      *count = 1;
+      rk::owners()[factories[0]] = rk::release_declining;
+      return;
+    }
+    status = library.create(name, base, logger, factories, room, count);
+    for (size_t i = 0; i < *count; ++i) rk::owners()[factories[i]] = library.release;
+  });
+  return trouble != nullptr ? trouble : status;
+}
+
+RK_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
+  const std::lock_guard<std::mutex> hold(rk::lock);
+  const auto found = rk::owners().find(factory);
+  if (found == rk::owners().end()) return nullptr;
+  const rk::Release release = found->second;
+  rk::owners().erase(found);
+  return release(factory);
+}
+
+// For people and for the Python package: why there is no device library in use, or "".
+RK_EXPORT const char* RocKernelsReason() { return rk::reason().c_str(); }

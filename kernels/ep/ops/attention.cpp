@@ -1,0 +1,181 @@
+// Attention (ONNX opset 23 and 24) and com.microsoft MultiHeadAttention (without past, bias of its own, or masks by length).
+#include "core/copy.hpp"
+#include "core/graph.hpp"
+#include "core/types.hpp"
+#include "ops/bundled.hpp"
+
+namespace rk {
+
+Heads heads_of(const Tensor& t, int64_t heads) {
+  if (t.shape.rank() == 4) {
+    const int64_t h = t.shape[1], s = t.shape[2], d = t.shape[3];
+    return {t.data, t.shape[0], h, s, d, {h * s * d, s * d, d}};
+  }
+  require(t.shape.rank() == 3 && heads > 0 && t.shape[2] % heads == 0,
+          "attention takes 4-axis inputs, or 3-axis ones whose last extent the head count divides");
+  const int64_t s = t.shape[1], hidden = t.shape[2];
+  return {t.data, t.shape[0], heads, s, hidden / heads, {s * hidden, hidden / heads, hidden}};
+}
+
+void place_mask(sbk::AttentionParams& p, const Tensor& mask) {
+  const Shape scores{p.batch, p.query_heads, p.query_length, p.key_length};
+  require(broadcast(mask.shape, scores) == scores, "attention's mask does not broadcast to batch, heads, queries, keys");
+  const Strides strides = broadcast_strides(mask.shape, scores);
+  require(strides[3] == 1 || p.key_length == 1, "attention's mask must cover every key");
+  p.mask_batch_stride = strides[0];
+  p.mask_head_stride = strides[1];
+  p.mask_query_stride = strides[2];
+  p.mask = mask.data;
+  p.mask_kind = mask.type == kBool ? sbk::MaskKind::boolean : sbk::MaskKind::additive;
+  require(mask.type == kBool || data_type(mask.type) == p.dtype, "attention's additive mask must have the query's type");
+}
+
+void run_attention(Context& context, sbk::AttentionParams p, const Heads& q, const Heads& k, const Heads& v) {
+  p.q = q.data;
+  p.k = k.data;
+  p.v = v.data;
+  p.q_strides = q.strides;
+  p.k_strides = k.strides;
+  p.v_strides = v.strides;
+  check(backend::attention(p, context.launch(workspace_bytes(p))));
+}
+
+namespace {
+
+void set_extents(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
+  require(q.batch == k.batch && k.batch == v.batch && k.heads == v.heads && k.length == v.length && q.size == k.size,
+          "attention's inputs do not fit together");
+  p.batch = q.batch;
+  p.query_heads = q.heads;
+  p.key_heads = k.heads;
+  p.query_length = q.length;
+  p.key_length = k.length;
+  p.head_size = q.size;
+  p.value_size = v.size;
+}
+
+// past and fresh, one after the other along the sequence, into `to` [B, H, T, D].
+Heads append(Stream& stream, const Tensor& past, const Heads& fresh, Type type, const Tensor& to) {
+  const int64_t total = to.shape[2], before = past ? past.shape[2] : 0;
+  StridedCopy copy;
+  copy.to = to.data;
+  copy.element_bytes = bytes_of(type);
+  copy.to_strides = dense_strides(to.shape);
+  if (past) {
+    copy.shape = past.shape;
+    copy.from = past.data;
+    copy.from_strides = dense_strides(past.shape);
+    strided_copy(stream, copy);
+  }
+  copy.shape = Shape{fresh.batch, fresh.heads, fresh.length, fresh.size};
+  copy.from = fresh.data;
+  copy.from_strides = {fresh.strides.batch, fresh.strides.head, fresh.strides.sequence, 1};
+  copy.to_offset = before * fresh.size;
+  strided_copy(stream, copy);
+  return {to.data, fresh.batch, fresh.heads, total, fresh.size,
+          {fresh.heads * total * fresh.size, total * fresh.size, fresh.size}};
+}
+
+class Attention : public Kernel {
+ public:
+  explicit Attention(const Info& info)
+      : query_heads_(info.integer("q_num_heads", 0)), key_heads_(info.integer("kv_num_heads", 0)),
+        scale_(info.real("scale", 0.0f)), softcap_(info.real("softcap", 0.0f)), causal_(info.integer("is_causal", 0) != 0) {}
+
+  void compute(Context& context) override {
+    const Tensor query = context.input(0), mask = context.input(3);
+    const Heads q = heads_of(query, query_heads_);
+    const Heads k = extended(context, 1, 4, 1);
+    const Heads v = extended(context, 2, 5, 2);
+    sbk::AttentionParams p;
+    p.dtype = data_type(query.type);
+    set_extents(p, q, k, v);
+    p.scale = scale_;
+    p.softcap = softcap_;
+    p.causal = causal_;
+    const Tensor past = context.input(4);
+    p.causal_offset = past ? past.shape[2] : 0;
+    const bool packed = query.shape.rank() == 3;
+    const Tensor y = context.output(0, packed ? Shape{q.batch, q.length, q.heads * v.size} : Shape{q.batch, q.heads, q.length, v.size});
+    if (y.size() == 0) return;
+    p.y = y.data;
+    p.y_strides = heads_of(y, q.heads).strides;
+    if (mask) place_mask(p, mask);
+    run_attention(context, p, q, k, v);
+  }
+
+ private:
+  // The key or value with its past, as the present output where there is one.
+  Heads extended(Context& context, size_t input, size_t past_input, size_t present_output) const {
+    const Tensor fresh = context.input(input), past = context.input(past_input);
+    const Heads heads = heads_of(fresh, key_heads_);
+    const int64_t total = heads.length + (past ? past.shape[2] : 0);
+    Tensor present = context.output(present_output, Shape{heads.batch, heads.heads, total, heads.size});
+    if (!present && !past) return heads;
+    if (!present) {
+      present.type = fresh.type;
+      present.shape = Shape{heads.batch, heads.heads, total, heads.size};
+      present.data = context.scratch(static_cast<size_t>(present.bytes()));
+    }
+    return append(context.stream(), past, heads, fresh.type, present);
+  }
+
+  int64_t query_heads_, key_heads_;
+  float scale_, softcap_;
+  bool causal_;
+};
+
+bool attention_fits(const NodeView& node) {
+  if (node.output(3) || node.input(6)) return false;  // the raw scores; key lengths
+  const ValueView mask = node.input(3);
+  return !mask || mask.type() == kBool || mask.type() == node.input(0).type();
+}
+
+class MultiHead : public Kernel {
+ public:
+  explicit MultiHead(const Info& info)
+      : heads_(info.integer("num_heads", 0)), scale_(info.real("scale", 0.0f)),
+        causal_(info.integer("unidirectional", 0) != 0) {}
+
+  void compute(Context& context) override {
+    const Tensor query = context.input(0), key = context.input(1), value = context.input(2), mask = context.input(5);
+    const Heads q = heads_of(query, heads_), k = heads_of(key, heads_), v = heads_of(value, heads_);
+    sbk::AttentionParams p;
+    p.dtype = data_type(query.type);
+    set_extents(p, q, k, v);
+    p.scale = scale_;
+    p.causal = causal_;
+    const Tensor y = context.output(0, Shape{q.batch, q.length, q.heads * v.size});
+    if (y.size() == 0) return;
+    p.y = y.data;
+    p.y_strides = heads_of(y, heads_).strides;
+    if (mask) place_mask(p, mask);
+    run_attention(context, p, q, k, v);
+  }
+
+ private:
+  int64_t heads_;
+  float scale_;
+  bool causal_;
+};
+
+bool multi_head_fits(const NodeView& node) {
+  const auto dims = node.input(0) ? node.input(0).dims() : std::nullopt;
+  if (!dims || dims->size() != 3 || !node.input(1) || !node.input(2) || node.outputs().size() > 1) return false;
+  for (size_t i : {size_t{3}, size_t{4}, size_t{6}, size_t{7}, size_t{8}, size_t{9}})  // bias, key mask, past, …
+    if (node.input(i)) return false;
+  return true;
+}
+
+}  // namespace
+
+void add_attention(Entries& e) {
+  std::vector<Type> masks = floats();
+  masks.push_back(kBool);
+  e.push_back({"Attention", 23, kNewest, {{"T1", floats()}, {"T2", floats()}, {"U", masks}}, make<Attention>, {}, {}, false, false,
+               attention_fits});
+  e.push_back({"MultiHeadAttention", 1, 1, {{"T", floats()}}, make<MultiHead>, {}, {}, false, false, multi_head_fits,
+               "com.microsoft"});
+}
+
+}  // namespace rk
