@@ -67,6 +67,7 @@ def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterato
         runner = choose(order.runner, label=run, base_is_image=loaded.recipe.base.image is not None)
         yield Workshop(
             recipe=loaded.recipe.name,
+            called=loaded.called,
             run=run,
             store=store,
             runner=runner,
@@ -104,7 +105,7 @@ def _announce(plan: Plan, order: Order, shop: Workshop) -> None:
     if names and order.fail_on_rebuild:
         raise PlanError(
             f"{len(names)} steps are not in the store: {', '.join(names)}",
-            next=f"`stackbuild explain --recipe {plan.recipe} {names[0]}` says why",
+            next=f"`stackbuild explain --recipe {shop.called} {names[0]}` says why",
         )
 
 
@@ -123,7 +124,7 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inpu
         raise LockError(
             f"Debian's archive no longer has what is locked: {'; '.join(moved)}",
             where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.recipe.name}`, or build without --locked",
+            next=f"run `stackbuild lock --recipe {loaded.called}`, or build without --locked",
         )
     if moved:
         shown = "; ".join(moved[:5]) + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")

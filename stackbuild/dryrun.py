@@ -60,6 +60,7 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
                 _count_as_built(step, store, plan.recipe)
         shop = Workshop(
             recipe=plan.recipe,
+            called=plan.recipe,
             run=store.run,
             store=store,
             runner=fake,

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from stackbuild import yamlread
-from stackbuild.components import CMake, Component, Kernels, Script
+from stackbuild.components import Component
 from stackbuild.data import folder
+from stackbuild.digest import Json
 from stackbuild.errors import Mistake, RecipeError, UsageError
 from stackbuild.model import ValidationError
 from stackbuild.recipe import Recipe
@@ -21,9 +22,10 @@ from stackbuild.yamlread import Places
 
 @dataclass(frozen=True)
 class Loaded:
-    """A recipe, the folder that its relative paths start from, and where its lock lies."""
+    """A recipe, as what it was `called`, the folder that its relative paths start from, and where its lock lies."""
 
     recipe: Recipe
+    called: str
     folder: Path
     lock_path: Path
 
@@ -38,7 +40,7 @@ def load(name: str) -> Loaded:
     """The recipe of that bundled name or path. Raises UsageError where there is none, RecipeError where it is wrong."""
     path = _find(name)
     recipe = parse(_read(path), str(path))
-    return Loaded(recipe, path.parent, path.with_name(f"{path.stem}.lock.yaml"))
+    return Loaded(recipe, name, path.parent, path.with_name(f"{path.stem}.lock.yaml"))
 
 
 def _find(name: str) -> Path:
@@ -74,6 +76,10 @@ def parse(text: str, name: str) -> Recipe:
         raise RecipeError(
             (Mistake(f"{name}:1:1", "a recipe is a mapping", "start from `stackbuild recipe show debian-13`"),)
         )
+    if nul := _with_nul(data, ()):
+        raise RecipeError(
+            tuple(Mistake(places.of_value(p), "a NUL character in a text", "take the `\\0` out: no command can be given it") for p in nul)
+        )
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
@@ -84,6 +90,15 @@ def parse(text: str, name: str) -> Recipe:
     return recipe
 
 
+def _with_nul(data: Json, path: yamlread.Path) -> list[yamlread.Path]:
+    """The paths of texts with a NUL: nothing that is handed to the system can hold one."""
+    if isinstance(data, str):
+        return [path] if "\0" in data else []
+    rows = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
+    found = [(*path, key) for key, _ in rows if isinstance(key, str) and "\0" in key]
+    return found + [deep for key, value in rows for deep in _with_nul(value, (*path, key))]
+
+
 def _mistakes(error: ValidationError, places: Places) -> tuple[Mistake, ...]:
     made = {
         _mistake(d, places) for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])
@@ -92,7 +107,7 @@ def _mistakes(error: ValidationError, places: Places) -> tuple[Mistake, ...]:
 
 
 def _mistake(detail: Any, places: Places) -> Mistake:
-    path = _path(detail["loc"], places)
+    path = _path(detail, places)
     where = ".".join(map(str, path)) or "the recipe"
     match detail["type"]:
         case "extra_forbidden":
@@ -115,19 +130,44 @@ def _mistake(detail: Any, places: Places) -> Mistake:
         case "value_error":
             message = str(detail["ctx"]["error"])
             what, _, hint = message.partition("; ")
-            return Mistake(places.of_value(path), f"`{where}`: {what}", hint or "mend it as the message says")
+            hint = hint or f"see `{next((p for p in reversed(path) if isinstance(p, str)), 'recipe')}` in docs/recipes.md"
+            return Mistake(places.of_value(path), f"`{where}`: {what}", hint)
+        case "string_pattern_mismatch":
+            of = places.of_key if detail["loc"][-1] == "[key]" else places.of_value
+            what = f"`{where}` does not have the right form: {_short(detail['input'])}"
+            return Mistake(of(path), what, f"it must match {detail['ctx']['pattern']}")
+        case kind if kind in _WANTED or detail["loc"][-1] in _SCALARS:
+            wanted, hint = _ONE_VALUE if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:] else _WANTED[kind]
+            return Mistake(places.of_value(path), f"`{where}` must be {wanted}, not {_short(detail['input'])}", hint)
         case _:
-            given = _short(detail["input"])
-            return Mistake(places.of_value(path), f"`{where}`: {detail['msg'].lower()}, not {given}", _form(detail))
+            said = detail["msg"][:1].lower() + detail["msg"][1:]
+            return Mistake(places.of_value(path), f"`{where}`: {said}, not {_short(detail['input'])}", _form(detail))
 
 
-def _path(loc: tuple[int | str, ...], places: Places) -> yamlread.Path:
+_ONE_VALUE = ("one value: text, a number, true or false", "write it without brackets")
+_SCALARS = ("bool", "int", "float", "str")
+"""What pydantic's locations end with for each member of `components.Scalar`."""
+_WANTED = {
+    "string_type": ("text", 'put it in quotes, such as "3.11"'),
+    "tuple_type": ("a list", "write it as a list: `[one, two]`, or a line `- one` each"),
+    "dict_type": ("a mapping", "write it as lines of `key: value`"),
+    "model_type": ("a mapping", "write it as lines of `key: value`"),
+    "bool_type": ("true or false", "write `true` or `false`, without quotes"),
+    "bool_parsing": ("true or false", "write `true` or `false`, without quotes"),
+    "int_type": ("a whole number", "write it without quotes and without a fraction"),
+    "int_parsing": ("a whole number", "write it without quotes and without a fraction"),
+    "int_from_float": ("a whole number", "write it without quotes and without a fraction"),
+}
+"""pydantic's kind of error to what a YAML file should have there, and the next step."""
+
+
+def _path(detail: Any, places: Places) -> yamlread.Path:
     """The path in the file: pydantic puts tags of unions into its locations; a file has none."""
     path: tuple[int | str, ...] = ()
-    for part in loc:
-        if (*path, part) in places.values or part is loc[-1]:
+    for part in detail["loc"]:
+        if (*path, part) in places.values:
             path = (*path, part)
-    return path
+    return (*path, detail["loc"][-1]) if detail["type"] == "missing" else path
 
 
 def _in(path: yamlread.Path) -> str:
@@ -135,15 +175,11 @@ def _in(path: yamlread.Path) -> str:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = "nothing" if value is None else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _form(detail: Any) -> str:
-    if "pattern" in detail.get("ctx", {}):
-        return f"it must match {detail['ctx']['pattern']}"
-    if detail["type"] == "string_type":
-        return 'put it in quotes, such as "3.11"'
     if detail["type"] == "literal_error":
         return f"one of: {detail['ctx']['expected']}"
     return "the reference is docs/recipes.md"
@@ -212,15 +248,27 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
                         at, f"`{name}` needs `{need}`, which is no component", _close(need, sorted(recipe.components))
                     )
                 )
-        source = _source_of(component)
-        if source is not None and source not in recipe.sources:
-            at = places.of_value(("components", name, "source"))
-            wrong.append(Mistake(at, f"`{source}` is no source", _close(source, sorted(recipe.sources))))
+        for key, named in _sources_of(component).items():
+            if named not in recipe.sources:
+                at = places.of_value(("components", name, key))
+                wrong.append(Mistake(at, f"`{named}` is no source", _close(named, sorted(recipe.sources))))
+    for name, source in recipe.sources.items():
+        if source.bundled is not None and not _ships(source.bundled):
+            at = places.of_value(("sources", name, "bundled"))
+            wrong.append(Mistake(at, f"no folder `{source.bundled}` ships with stackbuild", "usually it is `kernels`"))
     return wrong
 
 
-def _source_of(component: Component) -> str | None:
-    return component.source if isinstance(component, (Script, CMake, Kernels)) else None
+def _ships(name: str) -> bool:
+    try:
+        return folder(name).is_dir()
+    except FileNotFoundError:
+        return False
+
+
+def _sources_of(component: Component) -> dict[str, str]:
+    """The keys of a component that name sources, and the names."""
+    return {k: v for k in ("source", "headers", "onnxruntime") if isinstance(v := getattr(component, k, None), str)}
 
 
 def _cycle(recipe: Recipe, places: Places) -> list[Mistake]:

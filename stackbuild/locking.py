@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from stackbuild import yamlread
-from stackbuild.actions import debian, snapshot, wheelhouse
+from stackbuild import digest, downloads, git, mirror, yamlread
+from stackbuild.actions import debian, image, package, snapshot, wheelhouse
 from stackbuild.actions.job import Local
 from stackbuild.data import folder
 from stackbuild.errors import LockError
@@ -29,11 +29,15 @@ def make(loaded: Loaded) -> Lock:
     """Ask Debian's archive, git servers and the package index. Raises StepFailed, MachineLacks."""
     recipe = loaded.recipe
     runtime = recipe.verify.runtime if recipe.verify else ()
+    commits = {n: git.ask(s.git, s.ref or "", mirror.given()) for n, s in recipe.sources.items() if s.git}
     return Lock(
         schema=1,
         asked=asked(recipe),
         packages=debian.ask(recipe.base.debian) if recipe.base.debian else {},
-        commits={},
+        image=image.ask(recipe.base.image) if recipe.base.image else "",
+        commits=commits,
+        files={n: package.ask(s) for n, s in recipe.sources.items() if s.debian or s.pypi},
+        deps=downloads.ask(recipe, commits),
         wheelhouse={python: wheelhouse.ask(runtime, python) for python in recipe.python} if runtime else {},
     )
 
@@ -51,6 +55,8 @@ def _lines(data: Mapping[str, object], depth: int) -> list[str]:
         lead = "  " * depth + (name if name.replace("-", "").replace("_", "").isalpha() else json.dumps(name))
         if isinstance(value, dict) and value:
             made += [f"{lead}:\n", *_lines(value, depth + 1)]
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            made += [f"{lead}:\n", *(f"{'  ' * (depth + 1)}- {json.dumps(row)}\n" for row in value)]
         else:
             made.append(f"{lead}: {json.dumps(value)}\n")
     return made
@@ -58,7 +64,7 @@ def _lines(data: Mapping[str, object], depth: int) -> list[str]:
 
 def read(loaded: Loaded) -> Lock:
     """The lock beside the recipe. Raises LockError where there is none, it is broken, or it answers other questions."""
-    again = f"run `stackbuild lock --recipe {loaded.recipe.name}`"
+    again = f"run `stackbuild lock --recipe {loaded.called}`"
     try:
         data, _ = yamlread.compose(loaded.lock_path.read_text("utf-8"), str(loaded.lock_path))
         lock = Lock.model_validate(data)
@@ -89,6 +95,8 @@ def local_sources(loaded: Loaded) -> dict[str, Local]:
 def observe(loaded: Loaded, lock: Lock, store: Store) -> Inputs:
     """The lock, the content of local sources now, and what the base really got if it has been built."""
     trees = {name: snapshot.content(local) for name, local in local_sources(loaded).items()}
+    if loaded.recipe.base.image is not None:
+        return Inputs.of(lock, trees, dockerfile=digest.of_file(folder("Dockerfile.base")))
     inputs = Inputs.of(lock, trees)
     record = store.find(base_step(loaded.recipe, inputs).key)
     if record is not None and "packages" in record.notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ class Workshop:
     """Everything a step is done with: one a run."""
 
     recipe: str
+    called: str
     run: str
     store: Store
     runner: Runner
@@ -209,7 +211,7 @@ def _fail(
     kept = session.keep()
     folder = shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging)
     (folder / "kept").write_text(kept)
-    look = f"stackbuild shell --recipe {shop.recipe} {step.name}"
+    look = f"stackbuild shell --recipe {shlex.quote(shop.called)} {step.name}"
     event = StepBroke(step.name, what, " ".join(argv), excerpt(text), str(log), look)
     shop.emit(event)
     raise Broken(event)

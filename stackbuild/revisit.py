@@ -29,7 +29,7 @@ def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...]) -> int
         for need in step.needs:
             record = shop.store.find(need.key)
             if record is None:
-                raise UsageError(f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.recipe.name} --until {need.step}")
+                raise UsageError(f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.called} --until {need.step}")
             trees[need.step] = record.tree
         failed = shop.store.root / "failed" / f"{loaded.recipe.name}.{name}"
         staging = Staging(failed) if failed.is_dir() else shop.store.stage(name)
@@ -37,7 +37,7 @@ def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...]) -> int
         kept = (failed / "kept").read_text() if failed.is_dir() else ""
         room = room_of(step, trees, staging, shop)
         with shop.runner.revisit(room, kept) if kept else shop.runner.open(room) as session:
-            return session.enter(argv or ("/bin/sh",), _env(step), f"/build/{name}")
+            return session.enter(argv or ("/bin/bash", "--norc"), _env(step), f"/build/{name}")
 
 
 def _env(step: Step) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ from stackbuild.show.paper import Text, margin, page, print_json
 
 if TYPE_CHECKING:
     from stackbuild.dryrun import DryStep
+    from stackbuild.publish import Receipt
     from stackbuild.release import Released
 
 
@@ -23,10 +24,20 @@ def draw_release(released: Released) -> None:
         margin().print(Text(f"nothing to do: {released.recipe} is built, proved and published ({took})", "bold"))
     else:
         margin().print(Text(f"{released.recipe} done in {took}", "bold"))
-    if released.receipt is None:
-        return
-    index = Path(released.receipt.index).resolve().as_uri()
-    for wheel in released.receipt.wheels:
+    if released.receipt is not None:
+        _how_to_install(released.receipt)
+
+
+def draw_published(receipt: Receipt) -> None:
+    """What is new on the index and what was there already, then how to install it."""
+    for wheel in receipt.wheels:
+        margin().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}"))
+    _how_to_install(receipt)
+
+
+def _how_to_install(receipt: Receipt) -> None:
+    index = Path(receipt.index).resolve().as_uri()
+    for wheel in receipt.wheels:
         page().print(Text(f"pip install --index-url {index} {wheel.project}=={wheel.version}"))
 
 
