@@ -1,0 +1,44 @@
+"""`report`: a run or results as HTML, Markdown, JUnit or JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from stackbuild.cli.face import Json, Out, app, argument, option
+
+
+@app.command()
+def report(
+    run: Annotated[
+        str, argument(metavar="RUN", help="A run's id or folder, or a results file that bench or gate wrote.")
+    ],
+    verdict: Annotated[
+        Path | None, option("--verdict", metavar="FILE", help="With a results file: the verdict on it.")
+    ] = None,
+    format: Annotated[str, option("--format", "-f", help="html, markdown, junit or json.")] = "html",
+    out: Out = None,
+    limit: Annotated[
+        int, option("--limit", min=1000, help="Markdown: at most so many bytes (a CI summary takes 1048576).")
+    ] = 1_000_000,
+    json: Json = False,
+) -> None:
+    """Write a run's report: one self-contained HTML page, or what a CI system reads.
+
+    Example: stackbuild report bench-kernels.json --out report.html
+    """
+    import sys
+
+    from stackbuild.runrecord import find_run
+    from stackbuild.show.documents import written
+    from stackbuild.show.paper import margin
+
+    record = find_run(run, verdict)
+    text = written(record, "json" if json else format, limit)
+    if out is None and (json or format != "html"):
+        sys.stdout.write(text)
+        return
+    target = out or Path("report.html")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, "utf-8")
+    margin().print(f"wrote {target}", markup=False)

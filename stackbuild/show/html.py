@@ -1,0 +1,181 @@
+"""A run as one self-contained HTML page: no script, no network, light and dark, phone and print.
+
+What is computed here is only what a template cannot: the plots' geometry and the rows of tables. All text goes through
+the template's escaping.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+
+from stackbuild.bench.tables import SpeedTable, speed_table
+from stackbuild.judge.intervals import median_interval
+from stackbuild.render import render
+from stackbuild.report import Finding, Severity
+from stackbuild.results import CONTROL, Benchmarks, Case, GateVerdict, Outcome, Series
+from stackbuild.runrecord import RunRecord
+from stackbuild.show.plots import PairPlot, curve_plots, pair_plot, timeline
+from stackbuild.version import __version__
+
+
+@dataclass(frozen=True)
+class CaseCard:
+    """One case: its verdicts, its plots of pairs, and a row for each figure with a cell for each side."""
+
+    case: Case
+    verdicts: tuple[GateVerdict, ...]
+    plots: tuple[PairPlot, ...]
+    sides: tuple[str, ...]
+    figures: tuple[tuple[str, tuple[str, ...]], ...]
+    problems: tuple[tuple[str, str], ...]
+    ops: tuple[tuple[str, str, str, str], ...]
+
+
+def html(run: RunRecord) -> str:
+    """The whole page."""
+    measured = run.benchmarks
+    return render(
+        "report/page.html.j2",
+        run=run,
+        headline=headline(run),
+        version=__version__,
+        cards=_cards(measured, run) if measured else (),
+        curves=curve_plots(measured) if measured else (),
+        speeds=_speeds(measured),
+        steps=timeline(run.steps, run.seconds),
+        counts=_counts(run),
+        findings=_findings(run),
+        facts=_facts(run),
+    )
+
+
+def headline(run: RunRecord) -> tuple[str, str]:
+    """The one line a reader came for, and its kind: good, bad or unsure."""
+    if run.failed:
+        return f"{run.failed[0].name} {run.failed[0].how}", "bad"
+    wrong = [v for v in run.verifications if v.failed]
+    if wrong:
+        return wrong[0].claim, "bad"
+    if run.verdict and run.verdict.closed:
+        worst = run.verdict.closed[0]
+        kind = "bad" if worst.outcome is Outcome.FAIL else "unsure"
+        return f"Gate closed: {worst.says}", kind
+    if run.verdict and run.verdict.gates:
+        waived = sum(bool(g.waived) for g in run.verdict.gates)
+        return f"All {len(run.verdict.gates)} gates are open" + (f", {waived} by a waiver" if waived else ""), "good"
+    if run.verifications:
+        return run.verifications[0].claim, "good"
+    return "Measured; no gate was asked for" if run.benchmarks else "Built", "good"
+
+
+def _cards(measured: Benchmarks, run: RunRecord) -> tuple[CaseCard, ...]:
+    gates = run.verdict.gates if run.verdict else ()
+    return tuple(_card(measured, case, tuple(g for g in gates if g.case == case.name)) for case in measured.cases)
+
+
+def _card(measured: Benchmarks, case: Case, verdicts: tuple[GateVerdict, ...]) -> CaseCard:
+    sides = [s.side for s in case.series if s.side != CONTROL]
+    first = "candidate" if "candidate" in sides else (sides or [""])[0]
+    plots = tuple(
+        plot
+        for versus in sides
+        if versus != first and (plot := pair_plot(case, first, versus, _gate_on(verdicts, versus)))
+    )
+    shown = [s for s in case.series if s.side != CONTROL]
+    names = tuple(s.side.removesuffix("ExecutionProvider") for s in shown)
+    problems = tuple((s.side, s.problem) for s in shown if s.problem)
+    return CaseCard(case, verdicts, plots, names, _figures(case, shown), problems, _ops(case))
+
+
+def _gate_on(verdicts: tuple[GateVerdict, ...], versus: str) -> GateVerdict | None:
+    """The verdict whose limit belongs on the plot against that side: it names it in what it says."""
+    return next((v for v in verdicts if v.unit.startswith("×") and f"{versus} (" in v.says), None)
+
+
+def _figures(case: Case, shown: list[Series]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The rows of a case's table, without those that are empty for every side."""
+    columns = [_column(case, one) for one in shown]
+    names = list(columns[0]) if columns else []
+    rows = [(name, tuple(column[name] for column in columns)) for name in names]
+    return tuple(row for row in rows if any(row[1]))
+
+
+def _column(case: Case, one: Series) -> dict[str, str]:
+    """One side's figures, as text; empty where it has none."""
+    found = median_interval(one.seconds, 0.99) if one.seconds else None
+    share = one.shares[0] if one.shares else None
+    return {
+        "latency, ms": f"{found.median * 1e3:.4g}" if found else "",
+        "99 % interval, ms": f"{found.low * 1e3:.4g} – {found.high * 1e3:.4g}" if found else "",
+        f"{case.unit}s per second": f"{case.items / found.median:.4g}" if found else "",
+        "first inference, ms": f"{median(one.first) * 1e3:.4g}" if one.first else "",
+        "session creation, ms": f"{median(one.create) * 1e3:.4g}" if one.create else "",
+        "host memory, MiB": _mib(one.host_bytes),
+        "device memory, MiB": _mib(one.device_bytes),
+        "signal to noise": _snr(one),
+        "largest error": f"{one.accuracy.max_abs:.1e}" if one.accuracy else "",
+        "ran on": f"{share.provider.removesuffix('ExecutionProvider')} {share.nodes:.0%}" if share else "",
+    }
+
+
+def _mib(size: int | None) -> str:
+    return "" if size is None else f"{size / 2**20:.1f}"
+
+
+def _snr(one: Series) -> str:
+    if one.accuracy is None:
+        return ""
+    snr = one.accuracy.snr_db
+    return "exact" if math.isinf(snr) and snr > 0 else f"{snr:.0f} dB"
+
+
+def _ops(case: Case, most: int = 8) -> tuple[tuple[str, str, str, str], ...]:
+    rows = []
+    for one in case.series:
+        total = sum(op.seconds for op in one.ops) or 1.0
+        for op in sorted(one.ops, key=lambda o: -o.seconds)[:most]:
+            provider = op.provider.removesuffix("ExecutionProvider")
+            rows.append((one.side, f"{op.op} ×{op.nodes}", provider, f"{op.seconds / total:.1%}"))
+    return tuple(rows)
+
+
+def _speeds(measured: Benchmarks | None) -> SpeedTable | None:
+    return speed_table(measured) if measured else None
+
+
+def _counts(run: RunRecord) -> dict[str, str]:
+    """What the build did, in a line."""
+    if not run.steps:
+        return {}
+    how = {kind: sum(s.how == kind for s in run.steps) for kind in ("run", "cached", "reused", "failed", "unfinished")}
+    hits, compiled = sum(s.hits for s in run.steps), sum(s.hits + s.misses for s in run.steps)
+    counts = {kind: str(number) for kind, number in how.items() if number}
+    if compiled:
+        counts["ccache hits"] = f"{math.floor(1000 * hits / compiled) / 10:g} % of {compiled}"
+    return counts
+
+
+def _findings(run: RunRecord) -> tuple[tuple[str, Finding], ...]:
+    """Every finding with what it was found in, errors first."""
+    order = [Severity.ERROR, Severity.WARNING, Severity.NOTE]
+    found = [(v.subject, f) for v in run.verifications for f in v.findings]
+    return tuple(sorted(found, key=lambda pair: order.index(pair[1].severity)))
+
+
+def _facts(run: RunRecord) -> tuple[tuple[str, str], ...]:
+    """Provenance: the run's own facts, the machine, what each side was, and the models' digests."""
+    facts = list(run.facts.items())
+    if run.benchmarks:
+        machine = run.benchmarks.machine
+        facts += [("measured", run.benchmarks.taken), ("timer", run.benchmarks.timer)]
+        facts += [*machine.stable.items(), *((f"{k} (at the time)", v) for k, v in machine.passing.items())]
+        for side in run.benchmarks.sides:
+            if side.label != CONTROL:
+                what = [side.artifact, f"sha256 {side.sha256}" if side.sha256 else "", f"on {side.provider}"]
+                what += [f"{k}={v}" for k, v in side.options.items()]
+                what += [f"{k} {side.libraries[k]}" for k in ("onnxruntime", "numpy", "python") if k in side.libraries]
+                facts.append((f"side {side.label}", ", ".join(w for w in what if w)))
+        facts += [(f"model of {c.name}", f"opset {c.opset}, sha256 {c.sha256}") for c in run.benchmarks.cases]
+    return tuple(facts)
