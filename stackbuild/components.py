@@ -13,6 +13,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,47}$")]
 """A name of a component or source: lower case letters, digits, `-` and `_`; it becomes a path, `/build/NAME`."""
 
 Scalar = bool | int | float | str
+EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Argv = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
@@ -20,7 +21,7 @@ class Component(Model):
     """What every kind of component has."""
 
     needs: tuple[Name, ...] = Field((), description="Components whose output this one uses, at `/deps/NAME`.")
-    env: dict[str, str] = Field({}, description="Environment of its commands, beside the fixed one.")
+    env: dict[EnvName, str] = Field({}, description="Environment of its commands, beside the fixed one.")
     memory: str = Field("1G", pattern=r"^[1-9][0-9]*[MG]$", description="Memory it may use, such as `500M` or `8G`.")
 
 
@@ -58,6 +59,7 @@ class Kernels(Component):
 
     kind: Literal["kernels"]
     source: Name = Field(description="The kernels' source: usually `bundled: kernels`.")
+    headers: Name | None = Field(None, description="A source with ONNX Runtime's C API, where the base has none.")
     options: dict[str, Scalar] = Field({}, description="More CMake cache entries.")
 
 

@@ -20,6 +20,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SHOWN = 20
+"""So many mistakes of one recipe are shown; a bomb has thousands."""
+
+
+def safe(text: str, keep: str = "\n\t") -> str:
+    """A text that a terminal can be shown: control characters and lone surrogates as escapes, but for those in `keep`."""
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
 
 class Stop(Exception):
     """The base of all the ways to stop: `what` happened, `where`, and the `next` step for the reader."""
@@ -34,7 +42,7 @@ class Stop(Exception):
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
-        return f"{where}{self.what}" + (f"\n  next: {self.next}" if self.next else "")
+        return safe(f"{where}{self.what}" + (f"\n  next: {self.next}" if self.next else ""))
 
 
 class Defect(Stop):
@@ -54,7 +62,8 @@ class Mistake:
     next: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.what}" + (f"\n  next: {self.next}" if self.next else "")
+        next = f"\n  next: {safe(self.next, '')}" if self.next else ""
+        return f"{safe(self.place, '')}: {safe(self.what, '')}{next}"
 
 
 class RecipeError(UsageError):
@@ -65,7 +74,8 @@ class RecipeError(UsageError):
         self.mistakes = mistakes
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.mistakes))
+        more = len(self.mistakes) - SHOWN
+        return "\n".join([*map(str, self.mistakes[:SHOWN]), *([f"… and {more} more mistakes"] if more > 0 else [])])
 
 
 class PlanError(Stop):

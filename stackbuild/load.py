@@ -5,8 +5,11 @@ Pure but for reading the named file.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,11 @@ from stackbuild.data import folder
 from stackbuild.digest import Json
 from stackbuild.errors import Mistake, RecipeError, UsageError
 from stackbuild.model import ValidationError
-from stackbuild.recipe import Recipe
+from stackbuild.recipe import Recipe, schema
 from stackbuild.yamlread import Places
+
+MOST = 100
+"""So many mistakes are looked at; a file that has more is no recipe."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +54,13 @@ def _find(name: str) -> Path:
     if name in known:
         return known[name]
     path = Path(name)
-    if path.is_file():
-        return path
+    with contextlib.suppress(OSError):  # such as a name that is too long
+        if path.is_file():
+            return path
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     raise UsageError(
-        f"no recipe {name!r}: neither a bundled recipe nor a file",
+        f"no recipe {_short(name)}: neither a bundled recipe nor a file",
         next=f"{hint}`stackbuild recipe list` shows the bundled ones: {', '.join(known) or 'none'}",
     )
 
@@ -100,9 +107,8 @@ def _with_nul(data: Json, path: yamlread.Path) -> list[yamlread.Path]:
 
 
 def _mistakes(error: ValidationError, places: Places) -> tuple[Mistake, ...]:
-    made = {
-        _mistake(d, places) for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])
-    }
+    details = (d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"]))
+    made = {_mistake(d, places) for d in islice(details, MOST)}
     return tuple(sorted(made, key=lambda m: [int(n) if n.isdigit() else 0 for n in m.place.rsplit(":", 2)[1:]]))
 
 
@@ -204,13 +210,16 @@ def _did_you_mean(loc: tuple[int | str, ...], path: yamlread.Path) -> str:
 
 def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
     """The keys a mapping at that pydantic location may have, read from the JSON schema."""
-    from stackbuild.recipe import schema
-
-    whole = schema()
+    whole = _schema()
     node: dict[str, Any] = whole
     for part in loc:
         node = _step_into(whole, node, part)
     return sorted(_resolved(whole, node).get("properties", {}))
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return schema()
 
 
 def _resolved(whole: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,9 @@ from stackbuild.gates import Gate
 from stackbuild.model import Field, Model, field_validator, model_validator
 from stackbuild.targets import is_known, known_like
 
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._,-]+\])? *((==|!=|~=|>=|<=|<|>) *[A-Za-z0-9.*+!]+,? *)*")
+"""A name, extras and versions: what comes from the package index. pip would run the build of a URL's or folder's project."""
+
 
 class Debian(Model):
     """A base made from Debian's package archive: a root file system with these packages and what they depend on."""
@@ -53,9 +56,9 @@ class Base(Model):
 
 
 class Source(Model):
-    """Where a component's source comes from: exactly one of `bundled`, `path`, `git` and `archive`."""
+    """Where a component's source comes from: exactly one of `bundled`, `path`, `git`, `archive`, `debian` and `pypi`."""
 
-    bundled: str | None = Field(None, description="A folder that ships with stackbuild, such as `kernels`.")
+    bundled: str | None = Field(None, pattern=r"^[a-z][a-z0-9/_-]*$", description="A folder that ships with stackbuild, such as `kernels`.")
     path: str | None = Field(None, description="A folder beside the recipe.")
     git: str | None = Field(None, pattern=r"^(https|ssh)://", description="A git URL; https or ssh only.")
     ref: str | None = Field(
@@ -64,15 +67,24 @@ class Source(Model):
     submodules: bool = Field(False, description="Fetch the submodules of `git` too, each after its URL was vetted.")
     archive: str | None = Field(None, pattern=r"^https://", description="URL of a tar or zip archive.")
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$", description="The archive's digest.")
+    debian: str | None = Field(
+        None, pattern=r"^[a-z0-9][a-z0-9+.-]+$", description="A binary package of Debian's archive, unpacked."
+    )
+    suite: str | None = Field(None, pattern=r"^[a-z]+$", description="The suite of `debian`.")
+    pypi: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$", description="A source distribution of the package index."
+    )
     exclude: tuple[str, ...] = Field((), description="Glob patterns of files left out of `bundled` and `path` sources.")
 
     @model_validator(mode="after")
     def _one(self) -> Source:
-        given = [n for n in ("bundled", "path", "git", "archive") if getattr(self, n) is not None]
-        if len(given) != 1:
-            raise ValueError("a source is exactly one of `bundled`, `path`, `git` and `archive`")
+        kinds = ("bundled", "path", "git", "archive", "debian", "pypi")
+        if len([n for n in kinds if getattr(self, n) is not None]) != 1:
+            raise ValueError("a source is exactly one of `bundled`, `path`, `git`, `archive`, `debian` and `pypi`")
         if (self.git is not None) != (self.ref is not None):
             raise ValueError("`git` and `ref` go together")
+        if (self.debian is not None) != (self.suite is not None):
+            raise ValueError("`debian` and `suite` go together")
         if (self.archive is not None) != (self.sha256 is not None):
             raise ValueError("`archive` and `sha256` go together")
         return self
@@ -97,6 +109,14 @@ class Verify(Model):
     kernels_floor: int = Field(0, ge=0, description="Least number of non-empty kernels per gfx target.")
     size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Largest wheel, such as `60M`.")
 
+    @field_validator("runtime")
+    @classmethod
+    def _from_the_index(cls, requirements: tuple[str, ...]) -> tuple[str, ...]:
+        for one in requirements:
+            if not _REQUIREMENT.fullmatch(one):
+                raise ValueError(f"{one!r} is not a requirement; write a name and versions, such as `numpy>=2`: no options, no URLs")
+        return requirements
+
 
 class Bench(Model):
     """The suite of benchmarks that is run on the wheel."""
@@ -117,7 +137,7 @@ class Recipe(Model):
     """A recipe: one stack, from its base to its gates."""
 
     schema_: Literal[1] = Field(alias="schema", description="The schema's version: 1.")
-    name: Name = Field(description="The recipe's name.")
+    name: str = Field(pattern=r"^[a-z][a-z0-9._-]{0,47}$", description="The recipe's name.")
     summary: str = Field(description="One line: what it builds.")
     rocm: str | None = Field(None, pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$", description="The ROCm version it targets.")
     base: Base
