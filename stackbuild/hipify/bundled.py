@@ -10,6 +10,7 @@ from stackbuild import data
 from stackbuild.errors import Mistake, RecipeError, UsageError
 from stackbuild.hipify.rules import Rule, Rules, joined, read
 
+BASE = "base"
 SUPPORT = "support"
 SUPPORT_HEADER = "support:"
 
@@ -20,8 +21,8 @@ def names() -> list[str]:
 
 
 def load(wanted: Iterable[str]) -> Rules:
-    """Rule sets by bundled name or path, the first taking precedence. Raises UsageError and RecipeError."""
-    return joined([_one(name) for name in wanted])
+    """Rule sets by bundled name or path, the first taking precedence, and `base` last. Raises UsageError, RecipeError."""
+    return joined([_one(name) for name in [*(n for n in wanted if n != BASE), BASE]])
 
 
 def _one(name: str) -> Rules:

@@ -26,10 +26,11 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
     """
     plan = prepare(tables, rules, target)
     view = View(text, name)
-    edits, findings, needs = _edits(view, plan)
+    found = directives.read(view)
+    edits, findings, needs = _edits(view, plan, found)
     settled = settle(edits)
     if target.lint:
-        findings += lint.lint(view, plan)
+        findings += lint.lint(view, plan, found.includes)
     return Converted(
         text=apply(text, settled) if settled else text,
         findings=in_order(findings),
@@ -41,7 +42,7 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
     )
 
 
-def _edits(view: View, plan: Plan) -> tuple[list[Edit], list[Finding], tuple[str, ...]]:
+def _edits(view: View, plan: Plan, found: directives.Directives) -> tuple[list[Edit], list[Finding], tuple[str, ...]]:
     """Every edit asked for, those of project rules first; the findings; the support headers that are needed."""
     present = view.words & plan.interesting
     edits, findings = rename.literals(view, plan)
@@ -57,7 +58,7 @@ def _edits(view: View, plan: Plan) -> tuple[list[Edit], list[Finding], tuple[str
         edits += launched
         findings += unreadable
     launches = next(launch.offsets(view.code), None) is not None
-    headers = includes.convert(view, plan, directives.read(view), {e.group for e in edits}, launches)
+    headers = includes.convert(view, plan, found, {e.group for e in edits}, launches)
     findings += [
         *unbalanced,
         *headers.findings,
@@ -68,7 +69,7 @@ def _edits(view: View, plan: Plan) -> tuple[list[Edit], list[Finding], tuple[str
 
 def _supplied(plan: Plan, needs: tuple[str, ...]) -> frozenset[str]:
     """The names that the support headers of a text define."""
-    return frozenset(n for r in plan.rules if r.kind == "shim" and not set(r.match).isdisjoint(needs) for n in r.when)
+    return frozenset(n for r in plan.rules.get("shim", ()) if not set(r.match).isdisjoint(needs) for n in r.when)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -54,7 +54,8 @@ def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str],
         have.append((path, include))
     everywhere = {path for path, include in have if not include.branches}
     shims = _shims(view, plan)
-    edits += _additions(view, directives, everywhere, shims, _needs_runtime(view, uses, launches))
+    runtime = _needs_runtime(view, uses, launches) and not _brings_runtime(plan, everywhere | {n for n, _ in shims})
+    edits += _additions(view, directives, everywhere, shims, runtime)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
     return Headers(tuple(edits), tuple(findings), tuple(n for n in plan.shims if n in needed))
 
@@ -64,11 +65,11 @@ def _target(plan: Plan, rules: list[Rule], path: str) -> tuple[tuple[str, ...], 
 
     A rule may name the CUDA header, or the HIP header that the tables give for it and that has moved since.
     """
-    if by_rule := _ruled(rules, path):
+    if plan.may_rule_header(path) and (by_rule := _ruled(rules, path)):
         return (*by_rule, "include")
     if (subst := plan.headers.get(path)) is None:
         return None
-    moved = _ruled(rules, subst.hip) if subst.hip else None
+    moved = _ruled(rules, subst.hip) if plan.may_rule_header(subst.hip) else None
     return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)
 
 
@@ -134,13 +135,19 @@ def _needs_runtime(view: View, uses: Iterable[str], launches: bool) -> bool:
     return not view.words.isdisjoint(_DEVICE_WORDS) or any(not g.startswith("include") and g for g in uses)
 
 
+def _brings_runtime(plan: Plan, have: set[str]) -> bool:
+    """Whether one of these headers is HIP's runtime or a support header that includes it."""
+    support = (plan.shims.get(path.rsplit("/", 1)[-1], "") for path in have)
+    return RUNTIME in have or any(f"<{RUNTIME}>" in text for text in support)
+
+
 def _additions(
     view: View, directives: Directives, have: set[str], shims: list[tuple[str, str]], runtime: bool
 ) -> list[Edit]:
     """The includes to add at one place: shims first, since each brings the runtime with it."""
     wanted = [(f'#include "{"../" * view.name.count("/")}{name}"', rule) for name, rule in shims]
     wanted = [(line, rule) for line, rule in wanted if line.split('"')[1] not in have]
-    if runtime and not shims and RUNTIME not in have:
+    if runtime:
         wanted.append((f"#include <{RUNTIME}>", "runtime"))
     if not wanted:
         return []

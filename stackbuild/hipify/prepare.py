@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from stackbuild.hipify.rules import Rule, Rules, version
 from stackbuild.hipify.tables import Subst, Tables
@@ -35,12 +35,24 @@ class Plan:
     gates: Mapping[str, tuple[Gate, ...]]
     known: frozenset[str]
     interesting: frozenset[str]
-    rules: tuple[Rule, ...]
+    rules: Mapping[str, tuple[Rule, ...]]
     shims: Mapping[str, str]
 
     def of_kind(self, kind: str, name: str) -> list[Rule]:
         """The rules of one kind that apply to the file `name`, in order of precedence."""
-        return [r for r in self.rules if r.kind == kind and r.applies(name, self.target.rocm)]
+        return [r for r in self.rules.get(kind, ()) if r.is_for(name)]
+
+    def may_rule_header(self, path: str) -> bool:
+        """Whether any header rule could match a path: a quick look before the rules themselves."""
+        return path in self.ruled_headers or path.startswith(self.ruled_stems)
+
+    @cached_property
+    def ruled_headers(self) -> frozenset[str]:
+        return frozenset(m for r in self.rules.get("header", ()) for m in r.match)
+
+    @cached_property
+    def ruled_stems(self) -> tuple[str, ...]:
+        return tuple(m.split("*")[0] for m in self.ruled_headers if "*" in m)
 
     def fixes(self, name: str) -> dict[str, str]:
         """The mechanical fixes that apply to the file `name`, each with the id of the rule that asks for it."""
@@ -74,9 +86,18 @@ def prepare(tables: Tables, rules: Rules, target: Target) -> Plan:
         gates=gates,
         known=frozenset(names) | kept | gates.keys() | frozenset(tables.whitelist) | ruled,
         interesting=frozenset(names) | gates.keys(),
-        rules=rules.rules,
+        rules=_by_kind(rules, target.rocm),
         shims=rules.shims,
     )
+
+
+def _by_kind(rules: Rules, rocm: str) -> dict[str, tuple[Rule, ...]]:
+    """The rules for a ROCm version by kind, in order of precedence."""
+    found: dict[str, tuple[Rule, ...]] = {}
+    for rule in rules.rules:
+        if rule.is_for_rocm(rocm):
+            found[rule.kind] = (*found.get(rule.kind, ()), rule)
+    return found
 
 
 def _gates(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[str, tuple[Gate, ...]]:

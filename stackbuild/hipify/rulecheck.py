@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackbuild.hipify.rules import Rules, in_range
+from stackbuild.hipify.rules import Rules
 from stackbuild.hipify.values import FileReport
 from stackbuild.report import Finding, Severity
 
@@ -25,5 +25,5 @@ def unmatched(rules: Rules, rocm: str, files: Iterable[FileReport]) -> tuple[Fin
             rule.link,
         )
         for rule in rules.rules
-        if not rule.optional and rule.id not in counted and (not rule.rocm or in_range(rocm, rule.rocm))
+        if not rule.optional and rule.id not in counted and rule.is_for_rocm(rocm)
     )

@@ -52,13 +52,15 @@ class Rule:
     count: int | None = None
     when: tuple[str, ...] = ()
 
-    def applies(self, name: str, rocm: str) -> bool:
-        """Whether the rule is for this file and this ROCm version; an unknown version counts as the newest."""
-        if self.rocm and not in_range(rocm, self.rocm):
-            return False
+    def is_for_rocm(self, rocm: str) -> bool:
+        """Whether the rule is for this ROCm version; an unknown version counts as the newest."""
+        return not self.rocm or in_range(rocm, self.rocm)
+
+    def is_for(self, name: str) -> bool:
+        """Whether the rule is for this file."""
         if self.files and not any(glob(g).fullmatch(name) for g in self.files):
             return False
-        return not any(glob(g).fullmatch(name) for g in self.excluded)
+        return not (self.excluded and any(glob(g).fullmatch(name) for g in self.excluded))
 
 
 @dataclass(frozen=True, eq=False)

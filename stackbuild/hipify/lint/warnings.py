@@ -1,0 +1,142 @@
+"""What each lint rule says: why it matters on AMD GPUs, what to do, and where it was learnt. One page to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackbuild.report import Severity
+
+
+@dataclass(frozen=True)
+class Told:
+    """One lint rule. `found` is filled with what stands in the source."""
+
+    severity: Severity
+    found: str
+    why: str
+    fix: str
+    link: str = ""
+
+
+_BOTH = "AMD GPUs have wavefronts of 32 lanes (RDNA) or 64 (CDNA)"
+
+WARNINGS: dict[str, Told] = {
+    "LINT-LADDER-INCOMPLETE": Told(
+        Severity.ERROR,
+        "a shuffle ladder that steps {0} does not reach every lane of a group of {1}",
+        "lanes are left out, so the result is wrong in any wavefront",
+        "start at half the group, halve, and go on while the offset is at least 1",
+        "https://github.com/LeelaChessZero/lc0/pull/2375",
+    ),
+    "LINT-LADDER-32": Told(
+        Severity.WARNING,
+        "a shuffle ladder that covers 32 lanes ({0})",
+        f"{_BOTH}: with 64 the two halves are reduced apart, and code after it that reads lane 0 misses one",
+        "start at warpSize / 2, or give the shuffle a width of 32 and combine the halves",
+    ),
+    "LINT-LADDER-64": Told(
+        Severity.WARNING,
+        "a shuffle ladder that covers 64 lanes ({0})",
+        f"{_BOTH}: with 32 a step of 32 gives each lane its own value again, so sums count it twice",
+        "start at warpSize / 2",
+    ),
+    "LINT-WARP-SIZE-LITERAL": Told(
+        Severity.WARNING,
+        "{0} is 32 by definition",
+        f"{_BOTH}, and host code cannot know which at compile time",
+        "use warpSize in device code and the device property warpSize on the host, or build per target",
+        "https://github.com/vllm-project/vllm/issues/22822",
+    ),
+    "LINT-WARP-SIZE-CONSTANT": Told(
+        Severity.ERROR,
+        "warpSize as a compile-time constant ({0})",
+        "warpSize is no constant expression since ROCm 7",
+        "use a constant of the target's own, and let the build choose it",
+        "https://github.com/vllm-project/vllm/issues/20330",
+    ),
+    "LINT-LANE-ARITHMETIC": Told(
+        Severity.NOTE,
+        "lane arithmetic with 32: {0}",
+        f"{_BOTH}: the lane or warp number is wrong with 64",
+        "use warpSize, or a constant of the target's own",
+    ),
+    "LINT-BALLOT-32": Told(
+        Severity.WARNING,
+        "the 64 lanes of {0} in a 32-bit {1}",
+        "HIP's ballots and masks are 64 bits wide: the upper half of a wavefront of 64 lanes is lost",
+        "use unsigned long long and __popcll, __ffsll or __clzll",
+        "https://github.com/ROCm/hip/issues/3667",
+    ),
+    "LINT-PARTIAL-MASK": Told(
+        Severity.WARNING,
+        "{0} takes a mask of some lanes: {1}",
+        "the mask names lanes of a warp of 32; with 64 lanes the upper half is left out",
+        "build the mask from warpSize, or from __activemask()",
+    ),
+    "LINT-TILE-32": Told(
+        Severity.NOTE,
+        "{0} of 32 lanes",
+        "it is half of a wavefront of 64 lanes: right, but half of the lanes share one schedule",
+        "check what is done with tile numbers, and that the group's size divides by 64",
+    ),
+    "LINT-PTX": Told(
+        Severity.ERROR,
+        "inline PTX: {0}",
+        "AMD GPUs have another instruction set; HIPIFY leaves it, and it does not compile",
+        "{1}",
+        "https://github.com/ROCm/HIPIFY/issues/731",
+    ),
+    "LINT-TEXTURE-REFERENCE": Told(
+        Severity.ERROR,
+        "texture reference {0}",
+        "texture and surface references are gone from HIP and CUDA 12",
+        "use texture objects; where the data is linear, use plain loads",
+        "https://github.com/ROCm/clr/issues/276",
+    ),
+    "LINT-WMMA": Told(
+        Severity.ERROR,
+        "wmma: {0}",
+        "HIPIFY does not convert tensor-core fragments",
+        "use rocWMMA (rocwmma::), whose fragments have other sizes, or rocBLAS",
+        "https://rocm.docs.amd.com/projects/rocWMMA/en/latest/",
+    ),
+    "LINT-CUDA-STD": Told(
+        Severity.ERROR,
+        "libcu++: {0}",
+        "HIP ships no cuda::std; libhipcxx is a separate installation",
+        "use std:: with clang's device support, or libhipcxx",
+        "https://github.com/ROCm/libhipcxx",
+    ),
+    "LINT-GRAPH": Told(
+        Severity.NOTE,
+        "stream capture or graphs: {0}",
+        "HIP's graphs lack some node types and capture modes of CUDA's, depending on the version",
+        "test with and without graphs on the target",
+        "https://github.com/ROCm/HIPIFY/issues/1197",
+    ),
+    "LINT-LAUNCH-BOUNDS": Told(
+        Severity.NOTE,
+        "__launch_bounds__ with a second argument",
+        "CUDA reads it as blocks per multiprocessor, HIP as wavefronts per execution unit",
+        "convert it: blocks * threads / (wavefront * 4), or leave it out and measure",
+    ),
+    "LINT-CUDA-ARCH": Told(
+        Severity.WARNING,
+        "a guard on __CUDA_ARCH__",
+        "HIP does not define it: the code takes the branch for hosts or for the oldest GPU",
+        "test __HIP_DEVICE_COMPILE__, or a feature macro of HIP, as well",
+    ),
+    "LINT-COOPERATIVE": Told(
+        Severity.WARNING,
+        "cooperative groups: {0}",
+        "HIP has grids, blocks and tiles, and no reduce, scan, memcpy_async or clusters up to ROCm 7.2",
+        "write it with shuffles and shared memory (cooperative_groups/reduce.h has a support header)",
+        "https://github.com/ROCm/rocm-systems/issues/2301",
+    ),
+    "LINT-ASYNC-COPY": Told(
+        Severity.ERROR,
+        "asynchronous copies to shared memory: {0}",
+        "they are instructions of NVIDIA GPUs",
+        "copy through registers and synchronise the block",
+    ),
+}
