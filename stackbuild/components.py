@@ -4,6 +4,7 @@ registry; the descriptions of the fields are the recipe reference.
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
@@ -63,6 +64,86 @@ class Kernels(Component):
     options: dict[str, Scalar] = Field({}, description="More CMake cache entries.")
 
 
+class Rocm(Component):
+    """What the components of the ROCm stack share: a source, where ROCm lies, and CMake cache entries."""
+
+    source: Name = Field(description="The source, seen read-only at `/src/NAME`.")
+    rocm_home: str = Field("/opt/rocm", pattern=r"^/[A-Za-z0-9._/+-]*$", description="Where the base has ROCm.")
+    compiler: str = Field(
+        "/opt/rocm/llvm/bin", pattern=r"^/[A-Za-z0-9._/+-]*$", description="Folder of ROCm's `clang` and `clang++`."
+    )
+    options: dict[str, Scalar] = Field({}, description="More CMake cache entries; they win over stackbuild's own.")
+    generator: Literal["Ninja", "Unix Makefiles"] = Field("Ninja", description="CMake's generator.")
+    unused_ok: tuple[str, ...] = Field(
+        (), description="Cache entries the project may leave unused; any other unused one fails the configure phase."
+    )
+
+
+class RocMLIR(Rocm):
+    """rocMLIR as the static library that MIGraphX links: `BUILD_FAT_LIBROCKCOMPILER`."""
+
+    kind: Literal["rocmlir"]
+
+
+class MIGraphX(Rocm):
+    """MIGraphX with its C API, its driver and, where wanted, its Python module."""
+
+    kind: Literal["migraphx"]
+    version: str = Field(pattern=r"^2\.[0-9]+(\.[0-9]+)?$", description="MIGraphX's version, such as `2.12.0`.")
+    python_module: bool = Field(False, description="Build `migraphx.so` for each of the recipe's Pythons.")
+    from_base: tuple[str, ...] = Field(
+        (),
+        description="Lines of MIGraphX's `requirements.txt`, by project name, that the base has already; every other "
+        "one is fetched under the lock and built, and rocMLIR comes from `needs`.",
+    )
+
+
+class OnnxRuntime(Rocm):
+    """ONNX Runtime: shared library, headers and Python package, with the execution providers named."""
+
+    kind: Literal["onnxruntime"]
+    version: str = Field(pattern=r"^1\.[0-9]+\.[0-9]+$", description="ONNX Runtime's version, such as `1.22.1`.")
+    providers: tuple[Literal["migraphx", "rocm"], ...] = Field(
+        ("migraphx",), description="Execution providers beside the CPU; `rocm` exists up to 1.22 and not in ROCm 7.1."
+    )
+    migraphx_home: str | None = Field(
+        None, description="Where MIGraphX lies when the base has it; left out: the needed `migraphx` component."
+    )
+    python_package: bool = Field(True, description="Build the Python package, one for each of the recipe's Pythons.")
+    deps: tuple[str, ...] = Field((), description="More rows of `cmake/deps.txt` to fetch than a Linux build needs.")
+
+
+class HipdnnEp(Rocm):
+    """The hipDNN plugin EP. Its CMake presets are not used: they hold their author's paths."""
+
+    kind: Literal["hipdnn-ep"]
+    onnxruntime: Name = Field(description="The source whose `include/` has ONNX Runtime's C API.")
+
+
+class MIGraphXEp(Rocm):
+    """AMD's MIGraphX plugin EP (onnxruntime-ep-amdgpu), for ROCm 10."""
+
+    kind: Literal["migraphx-ep"]
+    version: str = Field("1.0.0", description="The plugin's version, for the record.")
+    migraphx_home: str | None = Field(None, description="Where MIGraphX lies when no needed component makes it.")
+    onnxruntime_home: str | None = Field(None, description="Where ONNX Runtime lies when no needed component makes it.")
+
+
+class Lc0(Rocm):
+    """Leela Chess Zero, a downstream user: its `backendbench` can gate a release. Built with meson."""
+
+    kind: Literal["lc0"]
+    backend: Literal["hip", "onnx", "blas"] = Field(
+        "hip", description="hip: native kernels (since lc0#2420) · onnx: through the needed ONNX Runtime · blas: CPU."
+    )
+
+
+class KernelsEp(Kernels):
+    """The bundled kernels as a plugin EP."""
+
+    kind: Literal["kernels-ep"]  # type: ignore[assignment]
+
+
 class Wheel(Component):
     """A wheel packed from the Python packages that another component installed into its output."""
 
@@ -81,9 +162,21 @@ class Wheel(Component):
     requires_python: str = Field(">=3.9", description="Requires-Python.")
     external: tuple[str, ...] = Field(
         (),
-        description="Sonames the user's ROCm provides, such as `libamdhip64.so.5`: not grafted, not held against the tag.",
+        description="Sonames or patterns of what the user's ROCm provides, such as `libamdhip64.so.*`: not grafted, not "
+        "held against the tag. One that matches nothing is an error.",
     )
     license: str = Field("MIT", description="SPDX licence expression.")
+    abi: Literal["none", "cpython"] = Field(
+        "none", description="cpython: it has an extension module, so there is one wheel for each of the recipe's Pythons."
+    )
+
+    @field_validator("version")
+    @classmethod
+    def _sorts(cls, version: str) -> str:
+        local = version.partition("+")[2]
+        if re.match(r"rocm[0-9]", local):
+            raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `+rocm.{local[4:]}`")
+        return version
 
     @field_validator("needs")
     @classmethod
@@ -93,4 +186,7 @@ class Wheel(Component):
         return needs
 
 
-AnyComponent = Annotated[Script | CMake | Kernels | Wheel, Field(discriminator="kind")]
+AnyComponent = Annotated[
+    Script | CMake | Kernels | KernelsEp | RocMLIR | MIGraphX | OnnxRuntime | HipdnnEp | MIGraphXEp | Lc0 | Wheel,
+    Field(discriminator="kind"),
+]

@@ -13,7 +13,7 @@ from typing import Literal
 
 from stackbuild import digest
 
-Action = Literal["debian", "snapshot", "git", "archive", "wheelhouse", "run", "wheel"]
+Action = Literal["debian", "image", "snapshot", "git", "archive", "package", "deps", "wheelhouse", "run", "wheel"]
 """Who does a step: `run` opens a session of the runner; the others are done by stackbuild itself on the host side."""
 
 Phase = Literal["prepare", "configure", "build", "install", "test"]
@@ -61,6 +61,8 @@ class Step:
     base: str = ""
     """Name of the step that makes the root file system; "" where no session is opened."""
     resources: Resources = Resources()
+    unused_ok: tuple[str, ...] | None = None
+    """CMake cache entries that the configure phase may report as unused; None: not looked at. A check, so in no key."""
 
     @cached_property
     def fields(self) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from stackbuild.components import AnyComponent, Name, Wheel
+from stackbuild.components import AnyComponent, Name, Scalar, Wheel
 from stackbuild.gates import Gate
 from stackbuild.model import Field, Model, field_validator, model_validator
 from stackbuild.targets import is_known, known_like
@@ -38,21 +38,50 @@ class Debian(Model):
         return names
 
 
+class Extend(Model):
+    """What `Dockerfile.base` adds to an image."""
+
+    packages: tuple[str, ...] = Field((), description="Packages of the image's own distribution.")
+    cmake: str = Field("3.31.10", pattern=r"^[0-9.]+$", description="CMake, from the package index.")
+    ninja: str = Field("1.13.0", pattern=r"^[0-9.]+$", description="ninja ≥ 1.13, which speaks the jobserver's protocol.")
+    pip: tuple[str, ...] = Field((), description="Python packages for every Python of the recipe, each with `==VERSION`.")
+
+    @field_validator("pip")
+    @classmethod
+    def _pinned(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", name):
+                raise ValueError(f"{name!r} has no version; write NAME==VERSION")
+        return names
+
+
 class Base(Model):
     """Where steps run: exactly one of `debian` and `image`."""
 
     debian: Debian | None = Field(None, description="Made by mmdebstrap from Debian's archive.")
     image: str | None = Field(
         None,
-        pattern=r"^[a-z0-9./_:-]+@sha256:[0-9a-f]{64}$",
-        description="A container image by digest, extended by `Dockerfile.base`; needs the docker runner.",
+        pattern=r"^[a-z0-9][a-z0-9./_-]*(:[A-Za-z0-9_.-]+)?(@sha256:[0-9a-f]{64})?$",
+        description="A container image, extended by `Dockerfile.base`; its digest stands here or in the lock.",
     )
+    extend: Extend | None = Field(None, description="What is added to the image.")
 
     @model_validator(mode="after")
     def _one(self) -> Base:
         if (self.debian is None) == (self.image is None):
             raise ValueError("a base is exactly one of `debian` and `image`")
+        if self.extend is not None and self.image is None:
+            raise ValueError("`extend` belongs to `image`; a Debian base lists `packages`")
         return self
+
+
+class Matrix(Model):
+    """What is built more than once. Python is always an axis of what depends on it."""
+
+    per_gfx: bool = Field(False, description="One wheel a gfx target (`NAME-gfx90a`) instead of one with all of them.")
+    variants: dict[Name, dict[Name, dict[str, Scalar]]] = Field(
+        {}, description="Variants by name: component to CMake cache entries that win over the component's `options`."
+    )
 
 
 class Source(Model):
@@ -147,6 +176,7 @@ class Recipe(Model):
     python: tuple[str, ...] = Field(("3.11",), min_length=1, description='Python versions, as strings: `"3.11"`.')
     sources: dict[Name, Source] = Field({}, description="Sources by name.")
     components: dict[Name, AnyComponent] = Field(min_length=1, description="Components by name.")
+    matrix: Matrix = Field(Matrix.model_validate({}), description="What is built more than once, beside Python.")
     verify: Verify | None = Field(None, description="How wheels are proved; left out: only the static rules.")
     bench: Bench | None = Field(None, description="What is measured; left out: nothing.")
     gates: tuple[Gate, ...] = Field((), description="What must hold before anything is published.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from graphlib import TopologicalSorter
+from dataclasses import dataclass, replace
 
 from stackbuild import digest
-from stackbuild.errors import PlanError, UsageError
+from stackbuild.errors import UsageError
 from stackbuild.lock import Inputs
+from stackbuild.matrix import Lane, at, lanes, needed
 from stackbuild.plan import Plan, Resources, Step
-from stackbuild.recipe import Recipe, Source
+from stackbuild.recipe import Extend, Recipe, Source
 from stackbuild.steps import REGISTRY
 from stackbuild.steps.context import Context
 
@@ -20,7 +20,9 @@ class Choice:
 
     gfx: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
+    """Python versions to prove wheels with; "which Pythons to build for" is `build_python`."""
     until: str = ""
+    build_python: tuple[str, ...] = ()
 
 
 def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
@@ -29,13 +31,20 @@ def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
     steps: dict[str, Step] = {}
     for step in (base_step(recipe, inputs), *_sources(recipe, inputs), *_wheelhouses(recipe, inputs, choice)):
         steps[step.name] = step
-    context = Context(gfx, steps)
-    for name in TopologicalSorter({n: c.needs for n, c in recipe.components.items()}).static_order():
-        component = recipe.components[name]
-        for step in REGISTRY[component.kind](name, component, context):
+    known: tuple[Lane, ...] = ()
+    for lane in lanes(recipe, _narrowed("Python", recipe.python, choice.build_python), gfx):
+        for step in _lane_steps(lane, known, recipe, Context(gfx, steps, recipe.rocm or "", deps=dict(inputs.deps))):
             steps[step.name] = step
+        known += (lane,)
     plan = Plan(recipe.name, tuple(steps.values()), _wanted(recipe, steps, choice))
     return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
+
+
+def _lane_steps(lane: Lane, known: tuple[Lane, ...], recipe: Recipe, context: Context) -> tuple[Step, ...]:
+    component = at(recipe.components[lane.component], lane, recipe)
+    names = {need: needed(lane, need, known).step for need in component.needs}
+    here = replace(context, gfx=(lane.gfx,) if lane.gfx else context.gfx, python=lane.python, names=names)
+    return REGISTRY[recipe.components[lane.component].kind](lane.step, component, here)
 
 
 def _narrowed(what: str, offered: tuple[str, ...], chosen: tuple[str, ...]) -> tuple[str, ...]:
@@ -48,20 +57,19 @@ def _narrowed(what: str, offered: tuple[str, ...], chosen: tuple[str, ...]) -> t
 def _wanted(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str, ...]:
     if not choice.until:
         used = {need for c in recipe.components.values() for need in c.needs}
-        return tuple(n for n in recipe.components if n not in used) + tuple(
-            s for s in steps if s.startswith("wheelhouse.")
-        )
-    if choice.until not in steps:
+        last = [n for n in recipe.components if n not in used]
+        return tuple(s for s in steps if s.startswith("wheelhouse.") or s.partition(".")[0] in last)
+    asked = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
+    if not asked:
         raise UsageError(f"no step {choice.until!r}", next=f"steps are: {', '.join(steps)}")
-    return (choice.until,)
+    return asked
 
 
 def base_step(recipe: Recipe, inputs: Inputs) -> Step:
     """The step that makes the base: Debian packages at their versions, or an image."""
     debian = recipe.base.debian
     if debian is None:
-        params = {"image": recipe.base.image or ""}
-        return Step(name="base", action="debian", params=tuple(params.items()))
+        return _image_step(recipe, inputs)
     params = {
         "areas": digest.canonical(debian.areas),
         "extract": digest.canonical(debian.extract),
@@ -72,17 +80,43 @@ def base_step(recipe: Recipe, inputs: Inputs) -> Step:
     return Step(name="base", action="debian", params=tuple(sorted(params.items())), resources=Resources(network=True))
 
 
+def _image_step(recipe: Recipe, inputs: Inputs) -> Step:
+    name, _, said = (recipe.base.image or "").partition("@")
+    extend = recipe.base.extend or Extend.model_validate({})
+    params = {
+        "digest": said or inputs.image or "unlocked",
+        "dockerfile": inputs.dockerfile,
+        "image": name,
+        **{key: digest.canonical(value) for key, value in extend.model_dump().items()},
+    }
+    return Step(name="base", action="image", params=tuple(sorted(params.items())), resources=Resources(network=True))
+
+
 def _sources(recipe: Recipe, inputs: Inputs) -> list[Step]:
     commits, trees = dict(inputs.commits), dict(inputs.trees)
-    return [_source(name, source, commits, trees) for name, source in sorted(recipe.sources.items())]
+    files = {name: (version, sha256) for name, version, sha256 in inputs.files}
+    return [
+        _package(name, source, *files.get(name, ("", "unlocked")))
+        if source.debian or source.pypi
+        else _source(name, source, commits, trees)
+        for name, source in sorted(recipe.sources.items())
+    ]
+
+
+def _package(name: str, source: Source, version: str, sha256: str) -> Step:
+    """A source that is a Debian package or a source distribution of the package index."""
+    params = {"sha256": sha256, "version": version}
+    params |= {"debian": source.debian, "suite": source.suite or ""} if source.debian else {"pypi": source.pypi or ""}
+    return Step(
+        name=f"source.{name}", action="package", params=tuple(sorted(params.items())), resources=Resources(network=True)
+    )
 
 
 def _source(name: str, source: Source, commits: dict[str, str], trees: dict[str, str]) -> Step:
     step, network = f"source.{name}", Resources(network=True)
     if source.git is not None:
-        if name not in commits:
-            raise PlanError(f"source `{name}` has no commit in the lock", next="run `stackbuild lock`")
-        params = {"commit": commits[name], "submodules": str(source.submodules), "url": source.git}
+        commit = commits.get(name, "unlocked")
+        params = {"commit": commit, "ref": source.ref or "", "submodules": str(source.submodules), "url": source.git}
         return Step(name=step, action="git", params=tuple(params.items()), resources=network)
     if source.archive is not None:
         params = {"sha256": source.sha256 or "", "url": source.archive}

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stackbuild.actions import debian, snapshot, wheel, wheelhouse
+from stackbuild.actions import archive, debian, deps, git, image, package, snapshot, wheel, wheelhouse
 from stackbuild.actions.job import Job
 
 REGISTRY: dict[str, Callable[[Job], dict[str, str]]] = {
+    "archive": archive.do,
     "debian": debian.do,
+    "deps": deps.do,
+    "git": git.do,
+    "image": image.do,
+    "package": package.do,
     "snapshot": snapshot.do,
     "wheel": wheel.do,
     "wheelhouse": wheelhouse.do,

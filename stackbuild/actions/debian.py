@@ -30,8 +30,6 @@ _OFFLINE = re.compile(
 def do(job: Job) -> dict[str, str]:
     """Make the root file system in `job.out`. Notes: `packages`, canonical JSON of name to installed version."""
     params = job.params
-    if "image" in params:
-        raise MachineLacks("bases from images are not built yet", where=job.step.name, next="use a `debian:` base")
     pins = {name.removeprefix("package "): v for name, v in params.items() if name.startswith("package ")}
     preferences = job.scratch / "pins"
     preferences.write_text(preferences_text(pins))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import fnmatch
 import hashlib
 import json
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from stackbuild.actions.job import Job
 from stackbuild.errors import StepFailed
@@ -18,10 +20,11 @@ DEFLATE_LEVEL = 6
 
 def do(job: Job) -> dict[str, str]:
     """Write one wheel into `job.out`. Notes: `wheel`, its file name."""
-    meta = {name: value if name in ("packer", "time") else json.loads(value) for name, value in job.params.items()}
+    meta: dict[str, Any] = {name: value if name in ("packer", "python", "time") else json.loads(value) for name, value in job.params.items()}
     root = job.inputs[job.step.needs[0].step]
     members = _members(root, meta["packages"], job.step.name)
-    tag = f"py3-none-{_platform(root, tuple(meta['external']))}"
+    python = meta.get("python", "")
+    tag = f"{f'{python}-{python}' if python else 'py3-none'}-{_platform(root, tuple(meta['external']), job.step.name)}"
     distribution = meta["distribution"].replace("-", "_").replace(".", "_").lower()
     stem = f"{distribution}-{meta['version'].replace('-', '_')}"
     info = f"{stem}.dist-info"
@@ -50,17 +53,22 @@ def _members(root: Path, packages: list[str], step: str) -> list[str]:
     return sorted(found)
 
 
-def _platform(root: Path, external: tuple[str, ...]) -> str:
+def _platform(root: Path, external: tuple[str, ...], step: str) -> str:
     """The platform tag that is honest: the manylinux policy the libraries satisfy, were the `external` sonames there.
 
-    Anything else they need from outside the policy makes it a plain `linux_x86_64`.
+    Anything else they need from outside the policy makes it a plain `linux_x86_64`. A pattern of `external` that no
+    library matches is an error: such a one once let 890 MB of ROCm into a wheel (aiter#5318).
     """
     from stackbuild.inspect import inspect  # auditwheel's policies are slow to import
 
     policy = inspect(root).policy
     if policy is None:
         return "any"
-    outside = [name for name in policy.external if name not in external]
+    for pattern in external:
+        if not fnmatch.filter(policy.external, pattern):
+            needed = ", ".join(policy.external) or "nothing from outside"
+            raise StepFailed(f"`external` has {pattern}, which no library needs; they need: {needed}", where=step)
+    outside = [name for name in policy.external if not any(fnmatch.fnmatchcase(name, p) for p in external)]
     return "linux_x86_64" if outside else policy.name
 
 

@@ -10,14 +10,33 @@ from collections.abc import Callable
 from typing import Any
 
 from stackbuild.plan import Step
-from stackbuild.steps import cmake, kernels, script, wheel
+from stackbuild.steps import (
+    cmake,
+    hipdnn_ep,
+    kernels,
+    kernels_ep,
+    lc0,
+    migraphx,
+    migraphx_ep,
+    onnxruntime,
+    rocmlir,
+    script,
+    wheel,
+)
 from stackbuild.steps.context import Context
 
 Maker = Callable[[str, Any, Context], tuple[Step, ...]]
 
 REGISTRY: dict[str, Maker] = {
     "cmake": cmake.steps,
+    "hipdnn-ep": hipdnn_ep.steps,
     "kernels": kernels.steps,
+    "kernels-ep": kernels_ep.steps,
+    "lc0": lc0.steps,
+    "migraphx": migraphx.steps,
+    "migraphx-ep": migraphx_ep.steps,
+    "onnxruntime": onnxruntime.steps,
+    "rocmlir": rocmlir.steps,
     "script": script.steps,
     "wheel": wheel.steps,
 }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stackbuild.components import Component
+from stackbuild.lock import Dep
 from stackbuild.plan import Command, Need, Resources, Step
 
 SOURCE_DATE_EPOCH = "1700000000"
@@ -16,13 +17,23 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 @dataclass(frozen=True)
 class Context:
-    """The recipe's wide decisions, and the steps made so far by name."""
+    """The recipe's wide decisions, and the steps made so far by name.
+
+    `names` says which step stands for a component in this lane of the matrix, where it is not the component's own name.
+    """
 
     gfx: tuple[str, ...]
     steps: Mapping[str, Step]
+    rocm: str = ""
+    python: str = ""
+    """The lane's Python, "" for a component that does not depend on it."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    deps: Mapping[str, tuple[Dep, ...]] = field(default_factory=dict)
+    """Locked dependencies of sources, by the source's name."""
 
     def need(self, step: str, at: str = "") -> Need:
-        return Need(step, self.steps[step].key, at)
+        name = self.names.get(step, step)
+        return Need(name, self.steps[name].key, at)
 
 
 def size(text: str) -> int:
@@ -37,12 +48,15 @@ def session_step(
     commands: tuple[Command, ...],
     source: str | None,
     env: dict[str, str],
+    more: tuple[Need, ...] = (),
+    unused_ok: tuple[str, ...] = (),
 ) -> Step:
     """A step that opens a session on the base: its source at `/src/NAME`, its needs at `/deps/NAME`."""
     needs = [context.need("base")]
     if source is not None:
         needs.append(context.need(f"source.{source}", f"/src/{source}"))
     needs += [context.need(n, f"/deps/{n}") for n in component.needs]
+    needs += more
     return Step(
         name=name,
         action="run",
@@ -51,6 +65,7 @@ def session_step(
         env=tuple(sorted({**_fixed_env(), **env, **component.env}.items())),
         base="base",
         resources=Resources(memory=size(component.memory)),
+        unused_ok=unused_ok,
     )
 
 

@@ -13,8 +13,13 @@ PACKER = "1"
 
 def steps(name: str, component: Wheel, context: Context) -> tuple[Step, ...]:
     """One host-side step; what it is to write is in its params."""
-    metadata = component.model_dump(exclude={"kind", "needs", "env", "memory"})
+    metadata = component.model_dump(exclude={"kind", "needs", "env", "memory", "abi"})
     params = {"packer": PACKER, "time": SOURCE_DATE_EPOCH, **{k: digest.canonical(v) for k, v in metadata.items()}}
+    if component.abi == "cpython":
+        params |= {
+            "python": f"cp{context.python.replace('.', '')}",
+            "requires_python": digest.canonical(f"=={context.python}.*"),
+        }
     return (
         Step(
             name=name, action="wheel", needs=(context.need(component.needs[0]),), params=tuple(sorted(params.items()))

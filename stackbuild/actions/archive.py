@@ -1,0 +1,27 @@
+"""`archive`: a tar or zip archive, fetched under its digest and unpacked."""
+
+from __future__ import annotations
+
+from stackbuild.actions.job import Job
+from stackbuild.actions.snapshot import settle
+from stackbuild.errors import LockError
+from stackbuild.fetch import Wanted, fetch
+from stackbuild.mirror import given
+from stackbuild.unpack import unpack
+
+
+def do(job: Job) -> dict[str, str]:
+    """Fetch and unpack into `job.out`. Notes: `sha256` of the archive."""
+    url, sha256 = job.params["url"], job.params["sha256"]
+    if sha256 == "unlocked":
+        raise LockError(
+            f"the lock has no digest of {url}",
+            where=job.step.name,
+            next="run `stackbuild lock` where the network or a mirror is",
+        )
+    digest = sha256 if ":" in sha256 else f"sha256:{sha256}"
+    archive = job.scratch / url.rpartition("/")[2]
+    found = fetch(Wanted(url, digest), archive, given(), job.stopper)
+    unpack(archive, job.out)
+    settle(job.out)
+    return {"sha256": found}

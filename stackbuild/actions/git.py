@@ -1,0 +1,31 @@
+"""`git`: the files of a locked commit, from its server or from a mirror."""
+
+from __future__ import annotations
+
+from stackbuild import git
+from stackbuild.actions.job import Job
+from stackbuild.actions.snapshot import settle
+from stackbuild.errors import LockError
+from stackbuild.mirror import given
+
+
+def do(job: Job) -> dict[str, str]:
+    """Check the commit out into `job.out`. Notes: `commit`, in full."""
+    params = job.params
+    if params["commit"] == "unlocked":
+        raise LockError(
+            f"the lock does not say which commit {params['ref']} of {params['url']} is",
+            where=job.step.name,
+            next="run `stackbuild lock` where the network or a mirror is",
+        )
+    job.stopper.check()
+    commit = git.checkout(
+        params["url"],
+        params["ref"],
+        params["commit"],
+        job.out,
+        submodules=params["submodules"] == "True",
+        mirror=given(),
+    )
+    settle(job.out)
+    return {"commit": commit}

@@ -1,0 +1,227 @@
+"""Git sources: the one user of GitPython.
+
+What a recipe names is hostile until proved otherwise: only https, ssh and a mirror's own folder are spoken to, git reads no
+configuration of the machine or the user, runs no hook and asks no question, and a submodule's name and URL are vetted
+before git hears of them. What is checked out is the locked commit or nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from configparser import ConfigParser
+from configparser import Error as ConfigError
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from stackbuild.errors import LockError, MachineLacks, StepFailed
+
+SETTINGS = (
+    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "credential.helper="),
+    *("protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always"),
+    *("fetch.fsckObjects=true", "transfer.fsckObjects=true", "fetch.fsck.zeroPaddedFilemode=ignore"),
+    *("advice.detachedHead=false", "init.defaultBranch=main", "submodule.recurse=false", "gc.auto=0"),
+)
+ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "/bin/false",
+    "SSH_ASKPASS": "/bin/false",
+    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "LC_ALL": "C",
+}
+KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
+"""All that git sees of the caller's environment: no GIT_* of his can lead it elsewhere."""
+
+SECONDS = 3600
+_OFFLINE = re.compile(r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out")
+_URL = re.compile(r"(https|ssh)://[A-Za-z0-9][A-Za-z0-9._@:-]*/[A-Za-z0-9._~/+-]+")
+_FULL = re.compile(r"[0-9a-f]{40}")
+_SHORT = re.compile(r"[0-9a-f]{7,39}")
+
+
+def vetted(url: str) -> str:
+    """The URL, if it is one that git may be given. Raises StepFailed."""
+    parts = urlsplit(url)
+    if not _URL.fullmatch(url) or ".." in PurePosixPath(parts.path).parts or parts.password or not parts.hostname:
+        raise StepFailed(f"the git URL {url!r} is refused: https or ssh, a host and a plain path, and nothing else")
+    return url
+
+
+def in_mirror(url: str, mirror: Path | None) -> Path | None:
+    """The repository of that URL in a mirror: `HOST/PATH` with or without `.git`, bare or not."""
+    if mirror is None:
+        return None
+    parts = urlsplit(url)
+    stem = mirror / (parts.hostname or "") / parts.path.strip("/").removesuffix(".git")
+    for place in (stem.with_name(stem.name + ".git"), stem):
+        if (place / "HEAD").is_file() or (place / ".git").exists():
+            return place
+    return None
+
+
+def ask(url: str, ref: str, mirror: Path | None = None) -> str:
+    """The commit that a branch or tag of a server means now; a full commit means itself. Raises StepFailed, MachineLacks."""
+    if _FULL.fullmatch(ref):
+        return ref
+    if _SHORT.fullmatch(ref):
+        with _repository(url, mirror) as tree:
+            _fetch(tree, url, ref, ref, mirror)
+            return _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+    names = (f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}")
+    told = _git(Path("/"), "ls-remote", "--", str(in_mirror(url, mirror) or vetted(url)), *names, mirror=mirror)
+    found = {name: commit for commit, _, name in (line.partition("\t") for line in told.splitlines())}
+    for name in names:
+        if name in found:
+            return found[name]
+    raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
+
+
+def checkout(url: str, ref: str, commit: str, target: Path, *, submodules: bool, mirror: Path | None = None) -> str:
+    """Put the files of the locked commit into the empty folder `target`, without `.git`; the full commit.
+
+    `commit` may be abbreviated (at least 7 digits) where no more is known: what is fetched must begin with it. Raises
+    LockError where the ref has moved or the commit is gone, StepFailed, MachineLacks.
+    """
+    _begin(target, url, mirror)
+    _fetch(target, url, ref, commit, mirror)
+    head = _git(target, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+    if not head.startswith(commit):
+        raise LockError(
+            f"{url}: {ref} is commit {head} now, the lock has {commit}",
+            where=str(target),
+            next="someone moved the tag: look at what changed, then run `stackbuild lock`",
+        )
+    _git(target, "-c", "core.protectNTFS=true", "checkout", "--quiet", "--force", "--detach", head)
+    if submodules:
+        for path, sub_url, sub_commit in modules(target):
+            folder = target / path
+            folder.mkdir(parents=True, exist_ok=True)
+            checkout(sub_url, sub_commit, sub_commit, folder, submodules=True, mirror=mirror)
+    shutil.rmtree(target / ".git")
+    return head
+
+
+def _begin(target: Path, url: str, mirror: Path | None) -> None:
+    """An empty repository whose `origin` is the server, which may leave out file contents until they are asked for, or
+    the mirror's repository."""
+    place = in_mirror(url, mirror)
+    _git(target, "init", "--quiet", ".")
+    _git(target, "remote", "add", "origin", str(place) if place else vetted(url))
+    if place is None:
+        _git(target, "config", "remote.origin.promisor", "true")
+        _git(target, "config", "remote.origin.partialclonefilter", "blob:none")
+
+
+@contextlib.contextmanager
+def _repository(url: str, mirror: Path | None) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as folder:
+        _begin(Path(folder), url, mirror)
+        yield Path(folder)
+
+
+def _fetch(target: Path, url: str, ref: str, commit: str, mirror: Path | None) -> None:
+    """Fetch the commit alone as FETCH_HEAD; where a server does not give out a commit by its name, its ref; where only
+    the first digits of it are known, the whole history without file contents."""
+    if _SHORT.fullmatch(ref):
+        _fetch_short(target, url, ref, mirror)
+        return
+    wanted = (commit, ref) if _FULL.fullmatch(commit) else (ref,)
+    problem = ""
+    for name in wanted:
+        spec = name if _FULL.fullmatch(name) else _spec(target, url, name, mirror)
+        try:
+            _git(target, "fetch", "--quiet", "--depth=1", "--no-tags", "origin", spec, mirror=mirror)
+        except StepFailed as failure:
+            problem = failure.what
+        else:
+            return
+    raise LockError(
+        f"{url}: commit {commit} of {ref} cannot be fetched: {problem}",
+        next="it was deleted upstream, or the mirror lacks it: find it elsewhere, or lock another one",
+    )
+
+
+def _fetch_short(target: Path, url: str, short: str, mirror: Path | None) -> None:
+    heads = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+    _git(target, "fetch", "--quiet", "--no-tags", "origin", *heads, mirror=mirror)
+    try:
+        commit = _git(target, "rev-parse", "--verify", f"{short}^{{commit}}")
+    except StepFailed:
+        raise LockError(
+            f"{url} has no commit {short}, or several", next="it was deleted upstream: lock another one"
+        ) from None
+    (target / ".git" / "FETCH_HEAD").write_text(f"{commit}\t\t{short}\n")
+
+
+def _spec(target: Path, url: str, ref: str, mirror: Path | None) -> str:
+    told = _git(target, "ls-remote", "origin", f"refs/tags/{ref}", f"refs/heads/{ref}", mirror=mirror)
+    names = [line.partition("\t")[2] for line in told.splitlines()]
+    return names[0] if names else ref
+
+
+def read(url: str, ref: str, commit: str, path: str, mirror: Path | None = None) -> str:
+    """One text file of a commit, with as little of the rest as the server lets be left out. Raises as `checkout`."""
+    with _repository(url, mirror) as tree:
+        _fetch(tree, url, ref, commit, mirror)
+        return _git(tree, "cat-file", "blob", f"FETCH_HEAD:{path}", mirror=mirror)
+
+
+def modules(tree: Path) -> tuple[tuple[str, str, str], ...]:
+    """Path, URL and commit of each submodule of a checked-out tree, vetted. Raises StepFailed on a hostile one."""
+    listing = tree / ".gitmodules"
+    if not listing.is_file():
+        return ()
+    text = listing.read_text("utf-8", "strict")
+    if listing.is_symlink() or "\r" in text or "\0" in text:
+        raise StepFailed("its .gitmodules is refused: a link, or it has a carriage return")
+    parser = ConfigParser(interpolation=None, strict=True)
+    try:
+        parser.read_string("\n".join(line.strip() for line in text.splitlines()))
+    except ConfigError as error:
+        raise StepFailed(f"its .gitmodules cannot be read: {error}") from None
+    found = []
+    for section in parser.sections():
+        path, url = parser.get(section, "path", fallback=""), parser.get(section, "url", fallback="")
+        if not re.fullmatch(r"[A-Za-z0-9._/+-]+", path) or path[0] in "/-" or ".." in PurePosixPath(path).parts:
+            raise StepFailed(f"submodule {section}: the path {path!r} is refused")
+        if ".." in section or ".git" in PurePosixPath(path).parts:
+            raise StepFailed(f"submodule {section}: its name or path is refused")
+        listed = _git(tree, "ls-tree", "HEAD", "--", path).split()
+        if len(listed) < 3 or listed[1] != "commit":
+            raise StepFailed(f"submodule {section}: {path} is no submodule in the commit")
+        found.append((path, vetted(url), listed[2]))
+    return tuple(found)
+
+
+def _git(folder: Path, *words: str, mirror: Path | None = None) -> str:
+    """One git call in `folder`, hardened; its output. Only a call that reads from a mirror may read from this machine."""
+    import git
+
+    settings = (*SETTINGS, *(("protocol.file.allow=always", "safe.directory=*") if mirror else ()))
+    schemes = "https:ssh" + (":file" if mirror else "")
+    runner: Any = git.Git(str(folder))
+    if not shutil.which("git"):
+        raise MachineLacks("`git` is not installed", next="apt-get install git")
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    environment = {**kept, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
+    alone = ("env", "-i", *(f"{name}={value}" for name, value in sorted(environment.items())))
+    command = [*alone, "git", *(w for s in settings for w in ("-c", s)), *words]
+    try:
+        said = runner.execute(command, kill_after_timeout=SECONDS)
+    except git.GitCommandError as error:
+        text = str(error.stderr).strip()
+        if _OFFLINE.search(text):
+            raise MachineLacks(
+                f"a git server cannot be reached: {text[-200:]}",
+                next="check the network, or give a mirror: --mirror DIR",
+            ) from None
+        raise StepFailed(f"git {words[0]}: {text[-400:]}") from None
+    return str(said)

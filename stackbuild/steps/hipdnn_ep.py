@@ -1,0 +1,34 @@
+"""`hipdnn-ep`: the hipDNN plugin EP.
+
+Its presets hold their author's folders and win over its own environment variables, so none is used: every entry is
+given. Its tests look for an ONNX Runtime build tree and, without one, `ctest` succeeds with no test at all; and without a
+GPU its factory registers a CPU device as HipDNN. So nothing of it is believed here: `stackbuild verify` proves the library.
+"""
+
+from __future__ import annotations
+
+from stackbuild.components import HipdnnEp
+from stackbuild.plan import Command, Step
+from stackbuild.steps.context import Context
+from stackbuild.steps.rocm import cmake_step, compilers
+
+CHECK = "readelf --dyn-syms --wide /out/lib/libhipdnn_ep.so | grep -q CreateEpFactories"
+
+
+def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:
+    """One step; the library must export what ONNX Runtime looks up in a plugin."""
+    options = {
+        **compilers(component),
+        "CMAKE_HIP_ARCHITECTURES": ";".join(context.gfx),
+        "CMAKE_HIP_COMPILER": f"{component.compiler}/clang++",
+        "HIP_PLATFORM": "amd",
+        "HIPDNN_EP_BUILD_TESTS": False,
+        "HIPDNN_EP_ENABLE_TORCH_MLIR": False,
+        "ONNXRUNTIME_ROOT": f"/src/{component.onnxruntime}",
+        "THEROCK_DIST": component.rocm_home,
+    }
+    header = context.need(f"source.{component.onnxruntime}", f"/src/{component.onnxruntime}")
+    exports = Command(("sh", "-c", CHECK), "test")
+    return (
+        cmake_step(name, component, context, options, more=(header,), unused_ok=("HIP_PLATFORM",), after=(exports,)),
+    )

@@ -1,0 +1,25 @@
+"""`kernels-ep`: the bundled HIP kernels as a plugin EP."""
+
+from __future__ import annotations
+
+from stackbuild.components import KernelsEp
+from stackbuild.plan import Step
+from stackbuild.steps.cmake import LAUNCHERS, cmake_commands
+from stackbuild.steps.context import Context, session_step
+from stackbuild.steps.kernels import headers, headers_need
+
+
+def steps(name: str, component: KernelsEp, context: Context) -> tuple[Step, ...]:
+    """One step: `kernels/` with `SBK_EP`."""
+    options = {
+        "CMAKE_BUILD_TYPE": "Release",
+        **LAUNCHERS,
+        "GPU_TARGETS": ";".join(context.gfx),
+        "SBK_CUSTOM_OPS": False,
+        "SBK_EP": True,
+        **headers(component),
+        **component.options,
+    }
+    commands = cmake_commands(name, f"/src/{component.source}", options, "Unix Makefiles", ("kernels-ep",))
+    more = headers_need(component, context)
+    return (session_step(name, component, context, commands, component.source, {}, more),)

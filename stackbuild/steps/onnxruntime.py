@@ -1,0 +1,140 @@
+"""`onnxruntime`: ONNX Runtime by its own `build.py`, with every dependency from a folder and nothing from a network.
+
+`build.py --update` configures; the compile itself is `cmake --build`, because `build.py` would pass a job count of its
+own and so turn the jobserver off; then `build.py --build --build_wheel` finds everything built and packs the package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stackbuild.components import OnnxRuntime, Scalar
+from stackbuild.errors import PlanError
+from stackbuild.plan import Command, Step
+from stackbuild.steps.cmake import spell
+from stackbuild.steps.context import Context, session_step
+from stackbuild.steps.rocm import NEVER_ASKED, common, deps_step
+
+LINUX_DEPS = (
+    *("abseil_cpp", "date", "dlpack", "eigen", "flatbuffers", "json", "microsoft_gsl", "mp11", "onnx", "protobuf"),
+    *("protoc_linux_x64", "pybind11", "pytorch_cpuinfo", "re2", "safeint", "utf8_range"),
+)
+"""Rows of `cmake/deps.txt` that a Linux x86-64 build with Python and no tests asks for (cmake/external/
+onnxruntime_external_deps.cmake); a version that lacks one of them does not need it."""
+
+ROCM_DEPS = ("composable_kernel",)
+LAST_ROCM_EP = (1, 22)
+UNUSED = (
+    *("onnxruntime_MIGRAPHX_HOME", "onnxruntime_ROCM_HOME", "onnxruntime_ROCM_VERSION", "onnxruntime_NVCC_THREADS"),
+    *(
+        "onnxruntime_ENABLE_ROCM_PROFILING",
+        "PYTHON_EXECUTABLE",
+        "ONNXRUNTIME_VERSION",
+        "onnxruntime_ENABLE_NVTX_PROFILE",
+    ),
+)
+"""Cache entries that `build.py` itself sets and its CMake leaves unused in some versions (onnxruntime#11719)."""
+
+
+def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ...]:
+    """Two steps: its dependencies, and ONNX Runtime. Raises PlanError where the ROCm EP cannot be."""
+    check_rocm_ep(name, component, context.rocm)
+    deps = deps_step(component.source, context, _wanted(component))
+    known = replace(context, steps={**context.steps, deps.name: deps})
+    build = session_step(
+        name,
+        component,
+        known,
+        _commands(name, component, known),
+        component.source,
+        {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1", "PYTHONPATH": "", "ORT_BUILD_WITH_CACHE": "0"},
+        (known.need(deps.name, f"/src/{component.source}-deps"),),
+        (*NEVER_ASKED, *UNUSED, *component.unused_ok),
+    )
+    return (deps, build)
+
+
+def check_rocm_ep(name: str, component: OnnxRuntime, rocm: str) -> None:
+    """Refuse before an hour is spent what fails after one. Raises PlanError."""
+    if "rocm" not in component.providers:
+        return
+    version = tuple(map(int, component.version.split(".")[:2]))
+    if version > LAST_ROCM_EP:
+        raise PlanError(
+            f"ONNX Runtime {component.version} has no ROCm EP: it was removed in 1.23 (microsoft/onnxruntime#25181), and "
+            "its build.py fails only at the very end (onnxruntime#26205)",
+            where=f"components.{name}.providers",
+            next="use `providers: [migraphx]`, or ONNX Runtime 1.22",
+        )
+    if rocm and tuple(map(int, rocm.split(".")[:2])) > (7, 0):
+        raise PlanError(
+            f"ROCm {rocm} does not support the ROCm EP: 7.0 is the last that does (onnxruntime#26211)",
+            where=f"components.{name}.providers",
+            next="use `providers: [migraphx]`",
+        )
+
+
+def _wanted(component: OnnxRuntime) -> tuple[str, ...]:
+    rocm = ROCM_DEPS if "rocm" in component.providers else ()
+    return (*LINUX_DEPS, *rocm, *component.deps)
+
+
+def _commands(name: str, component: OnnxRuntime, context: Context) -> tuple[Command, ...]:
+    python = f"python{context.python or '3'}"
+    tree = f"/build/{name}"
+    driver = (python, f"/src/{component.source}/tools/ci_build/build.py", *_arguments(name, component, context))
+    package = (
+        (
+            Command((*driver, "--build", "--build_wheel"), "install"),
+            Command(("sh", "-c", f"{python} -m zipfile -e {tree}/Release/dist/*.whl /out"), "install"),
+            Command(("sh", "-c", "find /out/onnxruntime -name '*.so*' -exec strip --strip-unneeded {} +"), "install"),
+        )
+        if component.python_package
+        else ()
+    )
+    return (
+        Command((*driver, "--update"), "configure"),
+        Command(("cmake", "--build", f"{tree}/Release"), "build"),
+        Command(("cmake", "--install", f"{tree}/Release", "--prefix", "/out", "--strip"), "install"),
+        *package,
+    )
+
+
+def _arguments(name: str, component: OnnxRuntime, context: Context) -> tuple[str, ...]:
+    """`build.py`'s arguments, the same for each of its calls."""
+    home = migraphx_home(component)
+    provider: tuple[str, ...] = ()
+    if "migraphx" in component.providers:
+        provider += ("--use_migraphx", "--migraphx_home", home)
+    if "rocm" in component.providers:
+        provider += ("--use_rocm", "--rocm_home", component.rocm_home, "--rocm_version", context.rocm)
+    defines = (f"{key}={spell(value)}" for key, value in sorted(_entries(component, context).items()))
+    return (
+        *("--build_dir", f"/build/{name}", "--config", "Release", "--cmake_generator", component.generator),
+        *("--build_shared_lib", "--skip_submodule_sync", "--skip_tests", "--allow_running_as_root"),
+        "--compile_no_warning_as_error",
+        *("--cmake_deps_mirror_dir", f"/src/{component.source}-deps"),
+        *(("--enable_pybind",) if component.python_package else ()),
+        *provider,
+        *("--cmake_extra_defines", *defines),
+    )
+
+
+def _entries(component: OnnxRuntime, context: Context) -> dict[str, Scalar]:
+    """No package of the base is taken for a dependency, no build path stays in a library, no stack is executable."""
+    entries: dict[str, Scalar] = {
+        **{k: v for k, v in common(component, context).items() if k != "CMAKE_BUILD_TYPE"},
+        "CMAKE_HIP_COMPILER": f"{component.compiler}/clang++",
+        "CMAKE_SHARED_LINKER_FLAGS": "-Wl,-z,noexecstack",
+        "CMAKE_SKIP_RPATH": True,
+        "FETCHCONTENT_TRY_FIND_PACKAGE_MODE": "NEVER",
+        "onnxruntime_BUILD_UNIT_TESTS": False,
+    }
+    if "rocm" in component.providers:
+        entries["CMAKE_HIP_ARCHITECTURES"] = ";".join(context.gfx)
+    return {**entries, **component.options}
+
+
+def migraphx_home(component: OnnxRuntime) -> str:
+    """Where MIGraphX lies: said, or the first needed component's output."""
+    return component.migraphx_home or (f"/deps/{component.needs[0]}" if component.needs else component.rocm_home)

@@ -1,0 +1,22 @@
+"""`rocmlir`: LLVM and rocMLIR as one static library, `BUILD_FAT_LIBROCKCOMPILER`, the form that MIGraphX links.
+
+Its output does not depend on the gfx targets (it compiles kernels at run time) nor on Python, so one serves the matrix.
+"""
+
+from __future__ import annotations
+
+from stackbuild.components import RocMLIR
+from stackbuild.plan import Step
+from stackbuild.steps.context import Context
+from stackbuild.steps.rocm import cmake_step, compilers
+
+
+def steps(name: str, component: RocMLIR, context: Context) -> tuple[Step, ...]:
+    """One step. LLVM's revision is kept out of the library, so that equal sources give equal bytes."""
+    options = {
+        **compilers(component),
+        "BUILD_FAT_LIBROCKCOMPILER": True,
+        "LLVM_APPEND_VC_REV": False,
+        "LLVM_INCLUDE_TESTS": False,
+    }
+    return (cmake_step(name, component, context, options),)

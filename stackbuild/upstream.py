@@ -1,0 +1,103 @@
+"""Readers of the files in which upstream projects list what their builds download. Pure: text in, dependencies out.
+
+- ONNX Runtime's `cmake/deps.txt`: `name;url;sha1`, `#` comments.
+- MIGraphX's `requirements.txt`, a cget file: `name@ref [-DNAME=VALUE]… [-X recipe] [-H sha256:…] [--build] [--cmake name]`.
+- CMake's `FetchContent_Declare(name URL url [URL_HASH ALGO=hash] …)`, as in the plugin EP of AMD.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import PurePosixPath
+
+from stackbuild.errors import StepFailed
+from stackbuild.lock import Dep
+
+_FETCH = re.compile(r"FetchContent_Declare\s*\(\s*([A-Za-z0-9_.-]+)\s+URL\s+(https://[^\s)]+)([^)]*)\)", re.IGNORECASE)
+_HASH = re.compile(r"URL_HASH\s+(SHA1|SHA256)=([0-9a-fA-F]+)")
+_GITHUB = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
+_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
+SUBFOLDERS = {"google/protobuf": "cmake"}
+"""Projects whose CMakeLists.txt lies in a folder, where a line says `-X subdir`."""
+
+
+def deps_txt(text: str) -> tuple[Dep, ...]:
+    """The rows of ONNX Runtime's `cmake/deps.txt`. Raises StepFailed with the line that is not one."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        row = line.strip()
+        if not row or row.startswith("#"):
+            continue
+        parts = row.split(";")
+        if len(parts) != 3 or not re.fullmatch(r"[0-9a-fA-F]{40}", parts[2].strip()):
+            raise StepFailed(f"line {number} is not name;url;sha1: {row[:120]!r}", where="cmake/deps.txt")
+        name, url, sha1 = (p.strip() for p in parts)
+        if not url.startswith("https://"):
+            raise StepFailed(f"line {number}: {url[:120]!r} is no https address", where="cmake/deps.txt")
+        found.append(Dep(name=name, url=url, digest=f"sha1:{sha1.lower()}"))
+    return tuple(found)
+
+
+def requirements_txt(text: str) -> tuple[Dep, ...]:
+    """The lines of a cget requirements file. Raises StepFailed with the line that is not one."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = shlex.split(line, comments=True)
+        if words:
+            found.append(_requirement(words, f"requirements.txt:{number}"))
+    return tuple(found)
+
+
+def _requirement(words: list[str], where: str) -> Dep:
+    name, at, ref = words[0].partition("@")
+    options, digest, subdir = [], "", False
+    rest = iter(words[1:])
+    for word in rest:
+        if word.startswith("-D") and "=" in word:
+            options.append(word)
+        elif word in ("-H", "--hash"):
+            digest = next(rest, "")
+        elif word in ("-X", "--cmake"):
+            subdir = next(rest, "") == "subdir" or subdir
+        elif word not in ("--build", "-b", "-t", "--test"):
+            raise StepFailed(f"{word!r} is not understood in a requirement", where=where)
+    if not at and not name.startswith("https://"):
+        raise StepFailed(f"{words[0]!r} names no version", where=where, next="pin it: NAME@REF")
+    if digest and not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
+        raise StepFailed(f"{digest!r} is no sha256:… digest", where=where)
+    url = _url(name, ref, where)
+    project = PurePosixPath(name).name
+    return Dep(
+        name=project,
+        url=url,
+        digest=digest,
+        options=tuple(options),
+        subfolder=SUBFOLDERS.get(name, "") if subdir else "",
+    )
+
+
+def _url(name: str, ref: str, where: str) -> str:
+    """The archive of `owner/name@ref` at GitHub; a bare name is a package of cget's own recipes, which have no archive."""
+    if name.startswith("https://"):
+        return name
+    if not _REF.fullmatch(ref):
+        raise StepFailed(f"{ref!r} is no tag or commit", where=where)
+    if _GITHUB.fullmatch(name):
+        return f"https://github.com/{name}/archive/{ref}.tar.gz"
+    return f"https://cget.invalid/{name}/{ref}"
+
+
+def fetchcontent(text: str) -> tuple[Dep, ...]:
+    """The URL declarations of FetchContent in a CMake file, comments left out."""
+    bare = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
+    found = []
+    for name, url, rest in _FETCH.findall(bare):
+        said = _HASH.search(rest)
+        digest = f"{said[1].lower()}:{said[2].lower()}" if said else ""
+        found.append(Dep(name=name, url=url, digest=digest))
+    return tuple(found)
+
+
+READERS = {"onnxruntime": deps_txt, "migraphx": requirements_txt, "migraphx-ep": fetchcontent}
+"""Kind of component to the reader of the file `stackbuild.lock.FILES` names."""
