@@ -97,5 +97,8 @@ def _device(source: Source, section: str, span: tuple[int, int], survey: Survey,
     at, size = span
     found, stopped = read_all(bundle.bundles(at, size, pile.names, survey.foreseen.get), source.read)
     pile.device.append(DeviceCode(source.path, section, size, tuple(found)))
-    broken = [*(f"bundle at offset {b.offset}: {text}" for b in found for text in b.problems), *stopped]
-    pile.problems += [Problem(source.path, Trouble.MALFORMED, text) for text in broken]
+    for made in found:
+        for text in made.problems:
+            pile.trouble(source.path, Broken(f"bundle at offset {made.offset}: {text}"))
+    for broken in stopped:
+        pile.trouble(source.path, broken)

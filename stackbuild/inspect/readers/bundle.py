@@ -112,10 +112,9 @@ def compressed(at: int, room: int, head: bytes, names: Names) -> Pull[Bundle]:
             out += len(chunk)
     agrees = inflater.finish()
     feed.finish(out)
-    problems = feed.result.problems + (() if agrees else ("the hash in the header is not that of the content",))
     size = total if said.total is not None else where - inflater.spare
     return replace(feed.result, offset=at, size=size, inflated=said.inflated, compression=said.method,
-                   format=said.version, hash_ok=agrees, problems=problems)  # fmt: skip
+                   format=said.version, hash_ok=agrees)  # fmt: skip
 
 
 def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
@@ -126,7 +125,7 @@ def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
         raise Broken("the entries of a compressed bundle overlap") from None
 
 
-Walk = tuple[list[Bundle], list[str]]
+Walk = tuple[list[Bundle], list[Broken]]
 
 
 def bundles(at: int, size: int, names: Names, foreseen: Callable[[int], Bundle | None]) -> Pull[Walk]:
@@ -142,16 +141,16 @@ def bundles(at: int, size: int, names: Names, foreseen: Callable[[int], Bundle |
         if found is None and not is_start((yield at, min(end - at, len(MAGIC)))):
             step = yield from _padding(at, end)
             if step is None:
-                return made, [f"{end - at} bytes at offset {at} are neither a code-object bundle nor padding"]
+                return made, [Broken(f"{end - at} bytes at offset {at} are neither a code-object bundle nor padding")]
             at = step
             continue
         if len(made) >= limits.BUNDLES:
-            return made, [f"more than {limits.BUNDLES} bundles; the rest is not read"]
+            return made, [TooMuch(f"more than {limits.BUNDLES} bundles; the rest is not read")]
         try:
             if found is None or found.size > end - at:
                 found = yield from bundle(at, end - at, names)
         except Broken as broken:
-            return made, [f"bundle at offset {at}: {broken}; the rest of the section is not read"]
+            return made, [type(broken)(f"bundle at offset {at}: {broken}; the rest of the section is not read")]
         made.append(found)
         at += max(found.size, 1)
     return made, []

@@ -78,7 +78,11 @@ def _library(elf: Any, source: Source) -> tuple[Library, Sections, list[tuple[in
     sections = _sections(elf, source)
     tags = list(_dynamic(elf))
     exports, undefined = _symbols(elf, source)
-    spans = {s.name: (int(s["sh_offset"]), int(s["sh_size"])) for s in sections if s["sh_type"] != "SHT_NOBITS"}
+    spans = {
+        s.name: (int(s["sh_offset"]), int(s["sh_size"]))
+        for s in sections
+        if s["sh_type"] not in ("SHT_NOBITS", "SHT_NULL")
+    }
     one = dict(tags)
     made = Library(
         path=source.path, size=source.size, machine=int(machine_of(source.read(0, 64))), soname=str(one.get("DT_SONAME", "")),

@@ -35,7 +35,7 @@ def wheel(filename: str, paths: list[str], texts: Texts) -> tuple[Wheel, list[Pr
     record = _record(texts.get(f"{folder}/RECORD", b""))
     made = Wheel(
         filename=filename, name=name or _name(metadata), version=version or _get(metadata, "Version"),
-        filename_tags=filename_tags, wheel_tags=_tags(tags.get_all("Tag") or []), metadata_name=_get(metadata, "Name"),
+        filename_tags=filename_tags, wheel_tags=_tags([str(each) for each in tags.get_all("Tag") or []]), metadata_name=_get(metadata, "Name"),
         metadata_version=_get(metadata, "Version"), requires_python=_get(metadata, "Requires-Python"),
         requires=tuple(map(str, metadata.get_all("Requires-Dist") or [])),
         licence_files=_licences(metadata, folder, paths), description_type=_get(metadata, "Description-Content-Type"),

@@ -72,4 +72,4 @@ def expected(op: str) -> np.ndarray:
     graph = helper.make_graph([node], op, values, [helper.make_tensor_value_info("y", TensorProto.DOUBLE, None)])
     wide = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
     wide_inputs = {name: value.astype(np.float64) for name, value in inputs(op).items()}
-    return np.asarray(list(ReferenceEvaluator(wide).run(None, wide_inputs))[0])
+    return np.asarray(next(iter(ReferenceEvaluator(wide).run(None, wide_inputs))))

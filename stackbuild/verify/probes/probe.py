@@ -31,7 +31,7 @@ def main(do: Callable[[Job], Job]) -> None:
 
 def said(error: BaseException) -> str:
     """The error and what it came from: extension modules raise an ImportError that says nothing itself."""
-    parts = []
+    parts: list[str] = []
     while error is not None and len(parts) < 3:
         parts.append(f"{type(error).__name__}: {str(error)[:1000]}".rstrip(": "))
         error = error.__cause__ or error.__context__  # type: ignore[assignment]

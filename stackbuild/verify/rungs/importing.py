@@ -24,7 +24,7 @@ def importing(subject: Subject, cell: Cell, wheelhouse: Path | None) -> Outcome:
     if ended.how:
         return Outcome((trouble(IMPORT, ", ".join(subject.modules), ended),))
     modules = ended.answer["modules"]
-    found = [finding for name, said in _items(modules) for finding in _judge(name, said, cell)]
+    found = [finding for name, said in _items(modules) for finding in _judge(name, said, cell, ended.tail)]
     names = scrubbed()
     if names:
         found.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))
@@ -38,9 +38,9 @@ def _items(value: Json) -> list[tuple[str, dict[str, Json]]]:
     return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
 
 
-def _judge(name: str, said: dict[str, Json], cell: Cell) -> list[Finding]:
+def _judge(name: str, said: dict[str, Json], cell: Cell, tail: str) -> list[Finding]:
     if "error" in said:
-        return [IMPORT.finding(name, str(said["error"]))]
+        return [IMPORT.finding(name, str(said["error"]) + (f"; it printed: {tail}" if tail else ""))]
     file = str(said["file"])
     if file and not Path(file).is_relative_to(cell.folder):
         return [SHADOWED.finding(name, f"imported from {file}")]
