@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from stackbuild.inspect.expectations import Expectations
+from stackbuild.inspect.readers.wheel import normal_name
 from stackbuild.recipe import Recipe
 from stackbuild.steps.context import size
 
 
-def expectations_of(recipe: Recipe) -> Expectations:
-    """Gfx targets, kernel floor, providers, size and version of the recipe's first wheel."""
-    wheel = next(iter(recipe.wheels.values()), None)
+def expectations_of(recipe: Recipe, distribution: str = "") -> Expectations:
+    """Gfx targets, kernel floor, providers, size and version of the recipe's wheel of that distribution, or its first."""
+    same = [w for w in recipe.wheels.values() if normal_name(w.distribution) == normal_name(distribution)]
+    wheel = next(iter((*same, *recipe.wheels.values())), None)
     verify = recipe.verify
     return Expectations(
         gfx=recipe.gfx,

@@ -70,10 +70,10 @@ def expected(recipe: str | None, distribution: str) -> Expectations:
 
     if recipe is None:
         return NOTHING
-    from stackbuild.inspect.from_recipe import expectations
+    from stackbuild.demands import expectations_of
     from stackbuild.load import load
 
-    return expectations(load(recipe).recipe, distribution)
+    return expectations_of(load(recipe).recipe, distribution)
 
 
 def _together(all_facts: list[Facts]) -> tuple[Finding, ...]:

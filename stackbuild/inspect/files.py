@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from stackbuild.inspect import limits
+import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Bundle, CodeObject, DeviceCode, Extra, Library, Member, Problem, TextHit, Trouble
 from stackbuild.inspect.readers import bundle, elf
 from stackbuild.inspect.readers.codeobject import EM_AMDGPU, code_object

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import stackbuild.inspect.limits as limits
 from stackbuild.digest import of_file
 from stackbuild.errors import UsageError
-from stackbuild.inspect import limits
 from stackbuild.inspect.facts import Facts, Import, Kind, Problem, Wheel
 from stackbuild.inspect.files import Pile, read_file
 from stackbuild.inspect.readers import archive, imports, log, policy, providers, wheel

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import stackbuild.verify.environment as environment
 from stackbuild.data import folder
 from stackbuild.digest import of_file, of_text
 from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.inspect import NOTHING, Expectations, Facts, inspect, judge, judge_together
 from stackbuild.report import Rung, Status, Verification
-from stackbuild.verify import environment
 from stackbuild.verify.climb import Climb, rung, skipped
 from stackbuild.verify.models import write_models
 from stackbuild.verify.rungs import providers as eps

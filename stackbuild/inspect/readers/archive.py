@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from stackbuild.inspect import limits
+import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Problem, Trouble
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 from stackbuild.inspect.readers.source import Deflated, Entry, FileRange, Source

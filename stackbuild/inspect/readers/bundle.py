@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Generator
 from dataclasses import replace
 
-from stackbuild.inspect import limits
+import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Bundle, CodeObject
 from stackbuild.inspect.readers import ccob
 from stackbuild.inspect.readers.codeobject import code_object

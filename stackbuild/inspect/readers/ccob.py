@@ -17,7 +17,7 @@ from typing import Any
 
 import zstandard
 
-from stackbuild.inspect import limits
+import stackbuild.inspect.limits as limits
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 
 MAGIC = b"CCOB"

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 import msgpack
 
-from stackbuild.inspect import limits
+import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import CodeObject, Kernel
 from stackbuild.inspect.readers.mach import target_id
 from stackbuild.inspect.readers.pull import Broken, Pull, TooMuch

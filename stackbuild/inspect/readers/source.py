@@ -18,7 +18,7 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Any, Protocol
 
-from stackbuild.inspect import limits
+import stackbuild.inspect.limits as limits
 from stackbuild.inspect.readers.pull import Broken
 
 

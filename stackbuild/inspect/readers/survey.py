@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 
-from stackbuild.inspect import limits
+import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Bundle
 from stackbuild.inspect.readers.bundle import ALIGN, Names, bundle, may_start
 from stackbuild.inspect.readers.pull import Behind, Broken, Feed

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from stackbuild.inspect import limits
+import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import TextHit
 from stackbuild.inspect.readers.source import Source
 

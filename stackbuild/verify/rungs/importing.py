@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import stackbuild.verify.environment as environment
 from stackbuild.digest import Json
 from stackbuild.report import Finding
-from stackbuild.verify import environment
 from stackbuild.verify.catalogue import IMPORT, INSTALL, SCRUBBED, SHADOWED
 from stackbuild.verify.cell import Cell, scrubbed
 from stackbuild.verify.climb import Outcome, trouble
