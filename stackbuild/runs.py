@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import threading
 import time
 from collections.abc import Iterable
@@ -19,8 +20,8 @@ KEPT = 50
 
 
 def new_id() -> str:
-    """An id that sorts by time and is no other process's."""
-    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+    """An id that sorts by time and is no other run's, also where two process namespaces share one store."""
+    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
 class Diary:
@@ -59,8 +60,9 @@ class Diary:
 def expected(store: Store, recipe: str) -> dict[str, float]:
     """Seconds that each step took when it last ran."""
     try:
-        return dict(json.loads(_history(store, recipe).read_text()))
-    except (OSError, ValueError):
+        rows = json.loads(_history(store, recipe).read_text("utf-8"))
+        return {str(step): float(seconds) for step, seconds in rows.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 

@@ -67,11 +67,8 @@ def _size(store: Store, name: str) -> int:
 
 def check(store: Store) -> tuple[Damage, ...]:
     """Read every tree and compare it with its manifest; what differs goes into quarantine."""
-    found = []
-    for path in sorted((store.root / "trees").glob("*/*")):
-        if reason := store.check(path.name):
-            found.append(Damage(path.name, reason))
-    return tuple(found)
+    names = sorted(path.name for path in (store.root / "trees").glob("*/*"))
+    return tuple(Damage(name, reason) for name in names if (reason := store.check(name)))
 
 
 def collect(store: Store, keep_days: float, now: float) -> Freed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import shutil
@@ -26,9 +27,12 @@ def write_whole(path: Path, text: str, scratch: Path) -> None:
 
 def move_whole(staged: Path, final: Path) -> None:
     """Rename to the final name and flush its folder, so that the name survives a power cut."""
+    fresh = not final.parent.exists()
     final.parent.mkdir(parents=True, exist_ok=True)
     staged.rename(final)
     flush_folder(final.parent)
+    if fresh:
+        flush_folder(final.parent.parent)
 
 
 def flush_folder(folder: Path) -> None:
@@ -66,16 +70,19 @@ def _syncfs(root: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or tree, whatever its modes (overlay's work folders have none). Nothing there is no error."""
+    """Remove a file or tree, whatever its modes (overlay's work folders have none). Nothing there is no error, nor is
+    another process that removes the same."""
 
     def retry(function: Any, name: str, info: Any) -> None:
-        parent = Path(name).parent
-        parent.chmod(0o700)
-        if not Path(name).is_symlink() and Path(name).is_dir():
-            Path(name).chmod(0o700)
-            shutil.rmtree(name, onerror=_absent_is_fine)
-        else:
-            Path(name).unlink(missing_ok=True)
+        if isinstance(info[1], FileNotFoundError):
+            return
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).parent.chmod(0o700)
+            if not Path(name).is_symlink() and Path(name).is_dir():
+                Path(name).chmod(0o700)
+                shutil.rmtree(name, onerror=_absent_is_fine)
+            else:
+                Path(name).unlink(missing_ok=True)
 
     if path.is_symlink() or (path.exists() and not stat.S_ISDIR(path.lstat().st_mode)):
         path.unlink(missing_ok=True)

@@ -16,15 +16,14 @@ POLL_SECONDS = 0.05
 def hold(path: Path, waiting: Callable[[str], None], check: Callable[[], None]) -> Iterator[None]:
     """Hold the lock of that file. While another holds it, `waiting` is told once by whom and `check` may raise."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    told = False
+    while (fd := _take(path)) is None:
+        if not told:
+            waiting(_holder(path))
+            told = True
+        check()
+        time.sleep(POLL_SECONDS)
     try:
-        told = False
-        while not _try(fd):
-            if not told:
-                waiting(os.pread(fd, 64, 0).decode("ascii", "replace").strip() or "unknown")
-                told = True
-            check()
-            time.sleep(POLL_SECONDS)
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         yield
@@ -32,16 +31,36 @@ def hold(path: Path, waiting: Callable[[str], None], check: Callable[[], None]) 
         os.close(fd)
 
 
-def is_held(path: Path) -> bool:
-    """Whether a live process holds the lock of that file."""
-    try:
-        fd = os.open(path, os.O_RDWR)
-    except OSError:
+def remove_dead(path: Path, with_it: Callable[[], None]) -> bool:
+    """Unless a live process holds it: do `with_it` while holding the lock, then remove its file. False when it is held."""
+    fd = _take(path)
+    if fd is None:
         return False
     try:
-        return not _try(fd)
+        with_it()
+        path.unlink(missing_ok=True)
     finally:
         os.close(fd)
+    return True
+
+
+def _take(path: Path) -> int | None:
+    """The locked file, or None when another holds it. A file that was removed meanwhile is no lock: it is made anew."""
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if not _try(fd):
+            os.close(fd)
+            return None
+        with contextlib.suppress(FileNotFoundError):
+            if os.fstat(fd).st_ino == path.stat().st_ino:
+                return fd
+        os.close(fd)
+
+
+def _holder(path: Path) -> str:
+    with contextlib.suppress(OSError):
+        return path.read_bytes()[:64].decode("ascii", "replace").strip() or "unknown"
+    return "unknown"
 
 
 def _try(fd: int) -> bool:

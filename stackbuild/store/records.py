@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+from stackbuild import digest
+
+SCHEMA = "stackbuild.record/1"
+
 
 @dataclass(frozen=True)
 class Record:
@@ -25,14 +29,17 @@ class Record:
     like: str = ""
 
     def text(self) -> str:
-        return json.dumps({"schema": "stackbuild.record/1", **asdict(self)}, indent=1, ensure_ascii=True) + "\n"
+        body = {"schema": SCHEMA, **asdict(self)}
+        return json.dumps({**body, "sha256": digest.of_value(body)}, indent=1, ensure_ascii=True) + "\n"
 
     @classmethod
     def read(cls, text: str) -> Record:
-        """Raises ValueError on anything but a whole record."""
+        """Raises ValueError on anything but a whole record with the digest it was written with."""
         try:
             data = json.loads(text)
-            if data.pop("schema") != "stackbuild.record/1":
+            if data.pop("sha256") != digest.of_value(data):
+                raise ValueError("its digest is another")
+            if data.pop("schema") != SCHEMA:
                 raise ValueError("another schema")
             return cls(**data)
         except (KeyError, TypeError, AttributeError) as error:

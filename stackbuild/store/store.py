@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from stackbuild import digest
@@ -16,14 +18,18 @@ from stackbuild.store import files, locks, tree
 from stackbuild.store.records import Record
 
 FORMAT = "1"
+_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 def default_root() -> Path:
     """`$STACKBUILD_STORE`, else `$XDG_CACHE_HOME/stackbuild/store`, else `~/.cache/stackbuild/store`."""
     if given := os.environ.get("STACKBUILD_STORE"):
         return Path(given).absolute()
-    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(cache) / "stackbuild" / "store"
+    try:
+        cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    except RuntimeError:  # no HOME, and no such user
+        raise MachineLacks("there is no home folder to keep the store in", next="set STACKBUILD_STORE to a folder") from None
+    return Path(cache).absolute() / "stackbuild" / "store"
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,9 @@ class Store:
         mark = self.root / "format"
         if not mark.exists():
             files.write_whole(mark, FORMAT + "\n", self.root / "tmp")
-        elif (found := mark.read_text().strip()) != FORMAT:
+        elif not (found := mark.read_text(errors="replace").strip()).isdigit():
+            files.write_whole(mark, FORMAT + "\n", self.root / "tmp")  # a damaged mark; all else is verified on use
+        elif found != FORMAT:
             raise MachineLacks(
                 f"the store has format {found!r}, this stackbuild reads {FORMAT}",
                 where=str(self.root),
@@ -108,9 +116,7 @@ class Store:
         dead = []
         for alive in sorted((self.root / "tmp").glob("*.alive")):
             run = alive.name.removesuffix(".alive")
-            if run != self.run and not locks.is_held(alive):
-                files.remove(self.root / "tmp" / run)
-                files.remove(alive)
+            if run != self.run and locks.remove_dead(alive, partial(files.remove, self.root / "tmp" / run)):
                 dead.append(run)
         return tuple(dead)
 
@@ -123,7 +129,7 @@ class Store:
             record = Record.read(path.read_text("utf-8"))
         except FileNotFoundError:
             return None
-        except (ValueError, UnicodeDecodeError):
+        except (ValueError, OSError):
             self._quarantine(path)
             return None
         if record.key != key:
@@ -163,8 +169,9 @@ class Store:
         return tree.difference(text, self.tree(tree_digest))
 
     def _quarantine(self, path: Path) -> None:
-        if path.exists():
-            target = self.root / "quarantine" / f"{time.strftime('%Y%m%dT%H%M%S')}.{self.run}.{path.name}"
+        if os.path.lexists(path):
+            kind = path.relative_to(self.root).parts[0]  # a tree and its manifest have one name
+            target = self.root / "quarantine" / f"{time.strftime('%Y%m%dT%H%M%S')}.{time.time_ns()}.{kind}.{path.name}"
             with contextlib.suppress(FileNotFoundError):
                 path.rename(target)
 
@@ -206,8 +213,8 @@ class Store:
         """The last record of each of a recipe's steps."""
         found = []
         for path in (self.root / "latest").glob(f"{recipe}.*.key"):
-            record = self.find(path.read_text().strip())
-            if record is not None:
+            key = path.read_text("ascii", "replace").strip()
+            if _KEY.fullmatch(key) and (record := self.find(key)):
                 found.append(record)
         return tuple(found)
 
@@ -232,14 +239,23 @@ class Store:
 
     def recall(self, key: str) -> object | None:
         """The JSON value remembered under a key, or None."""
+        path = self._path("memos", key, ".json")
         try:
-            return json.loads(self._path("memos", key, ".json").read_text("utf-8"))  # type: ignore[no-any-return]
-        except (OSError, ValueError):
+            memo = json.loads(path.read_text("utf-8"))
+            if memo["sha256"] == digest.of_value([key, memo["value"]]):
+                return memo["value"]  # type: ignore[no-any-return]
+        except FileNotFoundError:
             return None
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        self._quarantine(path)
+        return None
 
     def remember(self, key: str, value: object) -> None:
-        """Remember a JSON value under a key."""
-        files.write_whole(self._path("memos", key, ".json"), digest.canonical(value), self.tmp)
+        """Remember a JSON value under a key, with a digest that it is checked by when recalled."""
+        body = json.loads(digest.canonical(value))
+        memo = {"sha256": digest.of_value([key, body]), "value": body}
+        files.write_whole(self._path("memos", key, ".json"), digest.canonical(memo), self.tmp)
 
 
 def unusable(error: OSError, path: Path) -> MachineLacks:

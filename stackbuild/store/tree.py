@@ -47,7 +47,7 @@ def walk(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
 
 
 def seal(root: Path) -> None:
-    """Take the write bits from every file, and give the owner access to every folder."""
+    """Take the write bits from every file, and give the owner access to every file and folder."""
     for _, entry in walk(root):
         if entry.is_dir(follow_symlinks=False):
             mode = entry.stat(follow_symlinks=False).st_mode & 0o7777
@@ -55,8 +55,8 @@ def seal(root: Path) -> None:
                 os.chmod(entry.path, mode | 0o700)
         elif not entry.is_symlink():
             mode = entry.stat(follow_symlinks=False).st_mode & 0o7777
-            if mode & 0o222:
-                os.chmod(entry.path, mode & ~0o222)
+            if mode & 0o222 or not mode & 0o400:
+                os.chmod(entry.path, mode & ~0o222 | 0o400)
 
 
 def survey(root: Path) -> tuple[Entry, ...]:
