@@ -47,21 +47,22 @@ def advise(
 ) -> Advice:
     """The smallest batch whose throughput is within `within` (a share) of the best measured one.
 
-    With a `mix` (real batch size → weight), also the best ladder of one, two … `sizes` compiled sizes for it.
+    With a `mix` (real batch size → weight), also the best ladder of at most one, two … `sizes` compiled sizes for it.
     """
     if not seconds:
         raise UsageError("no batch was measured", next="give --sizes 1,2,4,8,16")
     curve = tuple(Point(b, s, b / s) for b, s in sorted(seconds.items()))
     best = max(curve, key=lambda p: p.throughput)
     advised = next(p for p in curve if p.throughput >= (1 - within) * best.throughput)
-    ladders = tuple(best_ladder(seconds, mix, count) for count in range(1, min(sizes, len(curve)) + 1)) if mix else ()
-    return Advice(curve, advised, best, within, ladders)
+    found = [best_ladder(seconds, mix, count) for count in range(1, min(sizes, len(curve)) + 1)] if mix else []
+    return Advice(curve, advised, best, within, tuple(dict.fromkeys(found)))
 
 
 def best_ladder(seconds: Mapping[int, float], mix: Mapping[int, float], count: int) -> Ladder:
-    """Of all ladders of so many measured sizes, the one that serves the mix fastest."""
-    ladders = (ladder(seconds, mix, chosen) for chosen in combinations(sorted(seconds), count))
-    return min(ladders, key=lambda found: (found.seconds_per_item, found.sizes))
+    """Of all ladders of at most so many measured sizes, the one that serves the mix fastest (the shortest of equals)."""
+    chosen = (sizes for length in range(1, count + 1) for sizes in combinations(sorted(seconds), length))
+    ladders = (ladder(seconds, mix, sizes) for sizes in chosen)
+    return min(ladders, key=lambda found: (found.seconds_per_item, len(found.sizes), found.sizes))
 
 
 def ladder(seconds: Mapping[int, float], mix: Mapping[int, float], sizes: Sequence[int]) -> Ladder:
@@ -72,7 +73,7 @@ def ladder(seconds: Mapping[int, float], mix: Mapping[int, float], sizes: Sequen
             time += weight * seconds[size]
             slots += weight * size
         items += weight * batch
-    return Ladder(tuple(sizes), time / items, 1 - items / slots)
+    return Ladder(tuple(sizes), time / items, max(0.0, 1 - items / slots))
 
 
 def parsed_mix(text: str) -> dict[int, float]:

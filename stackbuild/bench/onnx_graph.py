@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +40,7 @@ class Graph:
         self._nodes: list[onnx.NodeProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
-        self._weights: list[onnx.TensorProto] = []
+        self._weights: list[Callable[[], NDArray[np.generic]]] = []
         self._domains: set[str] = set()
 
     def input(self, name: str, shape: Sequence[Dim], dtype: str = "") -> str:
@@ -68,19 +68,23 @@ class Graph:
         """A seeded normal weight. Without a scale, He's: sqrt(2 / fan in), the fan being all but the first axis."""
         fan = math.prod(shape[1:]) if len(shape) > 1 else shape[0]
         spread = math.sqrt(2.0 / max(1, fan)) if scale is None else scale
-        rng = np.random.default_rng(zlib.crc32(f"{self.name}/{len(self._weights)}".encode()))
-        drawn = rng.standard_normal(tuple(shape), np.float32) * np.float32(spread) + np.float32(mean)
-        self.parameters += drawn.size
-        return self._initialiser(drawn.astype(self.dtype))
+        self.parameters += math.prod(shape)
+        seed = zlib.crc32(f"{self.name}/{len(self._weights)}".encode())
+        return self._initialiser(lambda: self._drawn(seed, tuple(shape), spread, mean))
 
     def constant(self, value: Numbers, dtype: str = "") -> str:
         """An initialiser that is not counted as a parameter: a float has the graph's dtype, all else is int64."""
-        return self._initialiser(np.asarray(value, dtype or (self.dtype if isinstance(value, float) else "int64")))
+        kind = dtype or (self.dtype if isinstance(value, float) else "int64")
+        return self._initialiser(lambda: np.asarray(value, kind))
 
-    def _initialiser(self, array: NDArray[np.generic]) -> str:
-        name = f"w{len(self._weights)}"
-        self._weights.append(numpy_helper.from_array(array, name))
-        return name
+    def _drawn(self, seed: int, shape: tuple[int, ...], spread: float, mean: float) -> NDArray[np.generic]:
+        drawn = np.random.default_rng(seed).standard_normal(shape, np.float32)
+        return (drawn * np.float32(spread) + np.float32(mean)).astype(self.dtype)
+
+    def _initialiser(self, make: Callable[[], NDArray[np.generic]]) -> str:
+        """Numbers are drawn when the graph is saved: writing one is quick, and counts its parameters."""
+        self._weights.append(make)
+        return f"w{len(self._weights) - 1}"
 
     def linear(self, x: str, inside: int, outside: int, scale: float | None = None) -> str:
         """x · W + b over the last axis."""
@@ -115,7 +119,8 @@ class Graph:
 
     def save(self, path: Path) -> None:
         """Write the model, checked. Raises onnx.checker.ValidationError for a graph that is not one."""
-        graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._weights)
+        weights = [numpy_helper.from_array(make(), f"w{number}") for number, make in enumerate(self._weights)]
+        graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, weights)
         imports = [helper.make_opsetid(d, self.opset if d == "" else 1) for d in sorted(self._domains | {""})]
         model = helper.make_model(graph, opset_imports=imports, ir_version=8, producer_name="stackbuild")
         if self._domains <= {""}:

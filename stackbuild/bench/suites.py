@@ -96,7 +96,8 @@ def _mistake(detail: dict[str, object], places: yamlread.Places, shape: type[Mod
     known = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
     what, _, hint = str(detail["msg"]).removeprefix("Value error, ").partition("; ")
     where = ".".join(map(str, known)) or shape.__name__.lower()
-    return Mistake(places.of_key(known), f"`{where}`: {what}", hint or "see docs/benchmarks.md")
+    place = places.of_key(known) if detail["type"] in ("extra_forbidden", "missing") else places.of_value(known)
+    return Mistake(place, f"`{where}`: {what}", hint or "see docs/benchmarks.md")
 
 
 def model_cells(cases: ModelCases) -> list[tuple[str, bool, dict[str, int]]]:

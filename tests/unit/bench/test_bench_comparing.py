@@ -1,0 +1,125 @@
+"""Comparing, tables, advice, change points and history: values in, values out."""
+
+from __future__ import annotations
+
+import csv
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench_values import CPU, measured
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stackbuild.bench import history
+from stackbuild.bench.advice import advise, ladder, parsed_mix
+from stackbuild.bench.compare import changes, refuse_unlike, stored_pair
+from stackbuild.bench.tables import speed_table
+from stackbuild.bench.turning import turns
+from stackbuild.errors import MachineLacks, UsageError
+
+
+def test_release_to_release() -> None:
+    found = {(c.case, c.metric): c for c in changes(measured(), measured(scale=0.8))}
+    latency = found["resnet50/b1/float32", "latency"]
+    assert latency.better == pytest.approx(0.2) and latency.unit == "ms"
+    assert found["resnet50/b8/float32", "throughput"].better == pytest.approx(0.25)
+    assert found["resnet50/b1/float32", "device memory"].better == 0
+
+
+def test_stored_results_of_another_machine_or_provider_are_never_compared() -> None:
+    with pytest.raises(UsageError, match="cpu: EPYC against Xeon"):
+        stored_pair(measured(cpu="Xeon"), measured())
+    other = replace(measured(), sides=measured().sides[::-1])
+    with pytest.raises(UsageError, match="provider: CPUExecutionProvider"):
+        stored_pair(measured(), other)
+    pair = stored_pair(measured(), measured(scale=2))
+    assert [s.label for s in pair.sides] == ["candidate", "baseline"] and "weaker evidence" in pair.notes[-1]
+
+
+def test_an_empty_baseline_and_no_common_case() -> None:
+    with pytest.raises(UsageError, match="the baseline is empty"):
+        refuse_unlike(replace(measured(), cases=()), measured())
+    with pytest.raises(UsageError, match="no case in common") as stop:
+        stored_pair(measured(batches=(1,)), measured(batches=(8,)))
+    assert "resnet50/b1/float32" in stop.value.next
+
+
+def test_the_speed_up_table_starts_with_the_cpu() -> None:
+    found = speed_table(measured())
+    assert found is not None and found.sides == ("CPU", "candidate")
+    assert found.rows[0].speedups == (1.0, pytest.approx(2.0))
+    assert speed_table(replace(measured(), sides=measured().sides[:1])) is None
+
+
+def test_the_smallest_batch_within_reach_of_the_best() -> None:
+    seconds = {1: 1.0, 2: 1.2, 4: 2.0, 8: 3.9, 16: 9.0}
+    advice = advise(seconds, within=0.05)
+    assert (advice.advised.batch, advice.best.batch) == (4, 8)
+    assert advise(seconds, within=0.0).advised.batch == 8
+
+
+def test_padding_is_paid_for() -> None:
+    """A mix that is half batch 4: one compiled size of 8 wastes half the work on those."""
+    seconds = {4: 4.0, 8: 8.0}
+    alone = ladder(seconds, {4: 1, 8: 1}, (8,))
+    assert alone.seconds_per_item == pytest.approx(16 / 12) and alone.padding == pytest.approx(0.25)
+    assert ladder(seconds, {4: 1, 8: 1}, (4, 8)).padding == 0
+    assert ladder(seconds, {20: 1}, (8,)).padding == pytest.approx(1 - 20 / 24)
+    found = advise({4: 4.4, 8: 8.0}, 0.05, {4: 1, 8: 1})
+    assert [rung.sizes for rung in found.ladders] == [(4,), (4, 8)]
+
+
+@settings(max_examples=30)
+@given(st.dictionaries(st.integers(1, 64), st.floats(1e-6, 10), min_size=1, max_size=6),
+       st.dictionaries(st.integers(1, 200), st.floats(0.01, 10), min_size=1, max_size=4))  # fmt: skip
+def test_more_compiled_sizes_are_never_worse(seconds: dict[int, float], mix: dict[int, float]) -> None:
+    ladders = advise(seconds, 0.1, mix).ladders
+    assert all(0 <= rung.padding < 1 and len(rung.sizes) <= n for n, rung in enumerate(ladders, 1))
+    costs = [rung.seconds_per_item for rung in ladders]
+    assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize("text", ["", "8", "a:1", "0:1", "8:-1", "8:0", "8:1,"])
+def test_a_mix_that_is_none(text: str) -> None:
+    with pytest.raises(UsageError, match="BATCH:WEIGHT"):
+        parsed_mix(text)
+
+
+def test_turns_are_found_where_the_level_changes() -> None:
+    rng = random.Random(4)
+    levels = [1.0] * 20 + [1.2] * 20 + [0.9] * 20
+    found = turns([level * (1 + rng.gauss(0, 0.01)) for level in levels])
+    assert [turn.at for turn in found] == [20, 40]
+    assert found[0].change == pytest.approx(0.2, abs=0.02)
+
+
+def test_noise_has_no_turns() -> None:
+    assert turns([1.0] * 30) == ()
+    rng = random.Random(9)
+    noisy = [bool(turns([1 + rng.gauss(0, 0.05) for _ in range(40)])) for _ in range(60)]
+    assert sum(noisy) <= 2
+
+
+def test_history_keeps_machines_apart_and_exports(tmp_path: Path) -> None:
+    file = tmp_path / "h.sqlite"
+    for day, cpu in enumerate(["EPYC", "Xeon", "EPYC"]):
+        history.append(file, measured(1 + day / 100, f"2026-11-{20 + day}T00:00:00Z", cpu))
+    rows = history.series(file, "resnet50/b1/float32", "latency")
+    assert [row.taken[:10] for row in rows] == ["2026-11-20", "2026-11-22"] and rows[0].unit == "s"
+    assert ("resnet50/b1/float32", CPU, 3) in history.cases(file)
+    table = list(csv.DictReader(history.to_csv(file).splitlines()))
+    assert len(table) == 3 * 2 * (6 + 5) and table[0]["case"] == "resnet50/b1/float32"
+
+
+def test_history_that_is_not_there_or_is_not_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no history yet"):
+        history.series(tmp_path / "none.sqlite", "x", "latency")
+    history.append(tmp_path / "h.sqlite", measured())
+    with pytest.raises(UsageError, match="no latency of 'x'") as stop:
+        history.series(tmp_path / "h.sqlite", "x", "latency")
+    assert "resnet50/b1/float32" in stop.value.next
+    (tmp_path / "broken").write_bytes(b"this is no database at all, it is a text of some length" * 30)
+    with pytest.raises(MachineLacks, match="cannot be used"):
+        history.append(tmp_path / "broken", measured())

@@ -1,0 +1,46 @@
+"""The architectures are the real ones: parameter counts as published, graphs that the checker takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.bench.nets import NETS
+from stackbuild.bench.onnx_graph import Graph, described
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("resnet50", 25_557_032), ("bert-base", 109_482_240), ("yolov5s", 7_225_885), ("gpt2-decode", 124_439_808)],
+)
+def test_parameters_are_as_published(name: str, parameters: int) -> None:
+    graph = Graph(name)
+    NETS[name].write(graph)
+    assert graph.parameters == parameters
+
+
+def test_a_saved_net_is_checked_and_the_same_each_time(tmp_path: Path) -> None:
+    for file in ("a.onnx", "b.onnx"):
+        graph = Graph("yolov5s", "float16")
+        NETS["yolov5s"].write(graph)
+        graph.save(tmp_path / file)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+    opset, inputs = described(tmp_path / "a.onnx")
+    assert opset == 17 and inputs == {"images": ("float16", ("batch", 3, 640, 640))}
+
+
+def test_every_net_names_its_inputs_and_what_feeds_them() -> None:
+    for net in NETS.values():
+        assert set(net.feed.values()) <= set(net.inputs)
+        assert all(isinstance(size, int) for shape in net.shapes({"batch": 3}).values() for size in shape)
+        assert next(iter(net.shapes({"batch": 3}).values()))[0] == 3
+
+
+def test_what_is_not_a_model_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "x.onnx").write_bytes(b"not a model")
+    with pytest.raises(ValueError, match="not an ONNX model"):
+        described(tmp_path / "x.onnx")
+    (tmp_path / "empty.onnx").write_bytes(b"")
+    with pytest.raises(ValueError, match="no nodes"):
+        described(tmp_path / "empty.onnx")

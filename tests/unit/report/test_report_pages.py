@@ -1,0 +1,243 @@
+"""The report's documents: self-contained, inert, within limits, well formed; and the geometry of the plots."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stackbuild.errors import Defect, UsageError
+from stackbuild.render import render
+from stackbuild.report import Finding, Rung, Severity, Status, Verification
+from stackbuild.results import (
+    Accuracy,
+    Benchmarks,
+    Case,
+    Evidence,
+    Fingerprint,
+    GateVerdict,
+    OpTime,
+    Outcome,
+    Series,
+    Share,
+    Side,
+    Verdict,
+)
+from stackbuild.runrecord import RunRecord, Span, find_run, of_results, read_run
+from stackbuild.show.documents import written
+from stackbuild.show.html import headline, html
+from stackbuild.show.markdown import inert, markdown
+from stackbuild.show.plots import WIDTH, curve_plots, pair_plot, timeline
+
+EVIL = "<script>alert(1)</script> \x1b[31m ::error::x ![a](http://evil) | @all `x` ]]> [link=http://evil]y[/link]"
+
+
+def results() -> Benchmarks:
+    sides = (Side("candidate", "ROCMExecutionProvider", EVIL, "ab" * 32), Side("baseline", "ROCMExecutionProvider"))
+    cases = tuple(_case(batch) for batch in (1, 4, 16))
+    return Benchmarks(
+        "models", "models", "2026-11-20T09:00:00Z", Fingerprint({"cpu": EVIL}), sides, cases, notes=(EVIL,)
+    )
+
+
+def _case(batch: int) -> Case:
+    seconds = tuple(0.01 * batch**0.7 * (1 + n % 3 / 50) for n in range(20))
+    accuracy = Accuracy("float32", 1e-5, 1e-4, 1e-6, 1.0, float("inf"))
+    ours = Series("candidate", seconds, seconds, seconds, 1 << 20, None, accuracy, (Share("CPU", 1.0, 1.0),),
+                  (OpTime(EVIL, "CPU", 0.01, 3),))  # fmt: skip
+    theirs = Series("baseline", tuple(s * 1.1 for s in reversed(seconds)), seconds, seconds, problem="")
+    return Case(
+        f"net/b{batch}/float32",
+        "net",
+        "float32",
+        {"x": (batch, 3)},
+        batch,
+        batch,
+        "image",
+        17,
+        "0" * 64,
+        (ours, theirs),
+    )
+
+
+def verdict(waived: str = "") -> Verdict:
+    gate = GateVerdict("baseline", "net/b1/float32", Outcome.FAIL, f"7 % slower than baseline ({EVIL}", 1.07, 1.06, 1.08, 1.05,
+                       "× time", 20, Evidence.STORED, waived)  # fmt: skip
+    return Verdict((gate,), 1.01, (EVIL,))
+
+
+def whole_run() -> RunRecord:
+    finding = Finding("SB-X", Severity.ERROR, EVIL, EVIL, EVIL, EVIL)
+    rung = Rung("static", Status.FAILED, EVIL, 1.0, (finding,))
+    steps = (Span("base", 0, 40, "run", 9, 1), Span("wheel", 40, 0, "failed", says=EVIL), Span("old", 0, 0, "cached"))
+    return RunRecord(
+        EVIL, "2026-11-20", 41.0, steps, (Span("verify", 40, 1, "run", says=EVIL),), (EVIL,),
+        (Verification(EVIL, "0" * 64, (rung,)),), results(), verdict(), {"recipe": EVIL},
+    )  # fmt: skip
+
+
+class Page(HTMLParser):
+    """Collects what a browser would act on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "link", "br", "line", "rect", "circle", "polyline"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_self_contained_and_nothing_in_it_acts() -> None:
+    page, text = Page(), html(whole_run())
+    page.feed(text)
+    assert page.open == []
+    assert not {"script", "img", "iframe", "link", "object", "form", "a"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("href", "src", "style")]
+    assert "url(" not in text and "@import" not in text
+    assert text.count("&lt;script&gt;") > 10 and "default-src &#39;none&#39;" not in text
+    assert "Content-Security-Policy" in text and "prefers-color-scheme: dark" in text and "@media print" in text
+
+
+def test_verdicts_come_first_and_each_part_is_there() -> None:
+    text = html(replace(whole_run(), steps=(), verifications=()))
+    order = [text.index(f'id="{part}"') for part in ("verdicts", "benchmarks", "stages", "provenance")]
+    assert order == sorted(order)
+    assert text.count("<figure>") == 3 + 1 and 'class="limit"' in text and 'class="interval"' in text
+
+
+@pytest.mark.parametrize(
+    ("run", "says", "kind"),
+    [
+        (whole_run(), "wheel failed", "bad"),
+        (replace(whole_run(), steps=()), "not verified: static failed", "bad"),
+        (of_results(results(), verdict()), "Gate closed: 7 % slower", "bad"),
+        (of_results(results(), verdict("known")), "All 1 gates are open, 1 by a waiver", "good"),
+        (of_results(results(), None), "Measured; no gate was asked for", "good"),
+    ],
+)
+def test_the_headline_is_what_matters_most(run: RunRecord, says: str, kind: str) -> None:
+    assert headline(run)[0].startswith(says) and headline(run)[1] == kind
+
+
+def test_markdown_is_inert_and_keeps_its_limit() -> None:
+    text = markdown(whole_run(), 1_000_000)
+    assert (
+        "<script" not in text and "\x1b" not in text and "](" not in text and "@all" not in text and "\n::" not in text
+    )
+    columns = {line.count("|") for line in text.splitlines() if line.startswith("| SB") or line.startswith("| error")}
+    assert columns == {6}
+    for limit in (200, 900, 1_500):
+        cut = markdown(whole_run(), limit)
+        assert len(cut.encode()) <= limit and cut.endswith("see the HTML report._\n")
+
+
+@settings(max_examples=100)
+@given(st.text())
+def test_no_text_is_active_in_markdown(text: str) -> None:
+    made = inert(text)
+    assert "\n" not in made and not re.search(r"[<>|`\[\]@*]", made) and all(c.isprintable() for c in made)
+
+
+def test_junit_is_well_formed_and_counts() -> None:
+    root = ElementTree.fromstring(written(whole_run(), "junit", 0).partition("\n")[2])
+    suites = {s.get("name", "")[:5]: s for s in root}
+    assert suites["gates"].get("failures") == "1" and suites["steps"].get("failures") == "1"
+    waived = ElementTree.fromstring(written(of_results(results(), verdict("known")), "junit", 0).partition("\n")[2])
+    assert waived[0].get("skipped") == "1"
+
+
+def test_json_is_strict_and_versioned() -> None:
+    found = json.loads(written(whole_run(), "json", 0), parse_constant=lambda name: pytest.fail(name))
+    assert found["schema"] == "stackbuild.run/1" and found["benchmarks"]["schema"] == "stackbuild.benchmarks/1"
+    with pytest.raises(UsageError, match="no format 'pdf'"):
+        written(whole_run(), "pdf", 0)
+
+
+@given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=60), st.floats(0.2, 5), st.floats(0.01, 100))
+def test_pair_marks_lie_on_the_paper(seconds: list[float], factor: float, limit: float) -> None:
+    ours, theirs = Series("candidate", tuple(seconds)), Series("baseline", tuple(s * factor for s in seconds))
+    case = Case("c", "m", "float32", {}, 1, 1, "run", 17, "", (ours, theirs))
+    gate = GateVerdict("g", "c", Outcome.PASS, "", limit=limit, unit="× time")
+    plot = pair_plot(case, "candidate", "baseline", gate)
+    assert plot is not None and plot.limit is not None
+    assert plot.low <= plot.median <= plot.high
+    for x in (plot.low, plot.high, plot.one, plot.limit, *(t.at for t in plot.ticks), *(x for x, _ in plot.dots)):
+        assert 0 <= x <= WIDTH
+    assert all(0 <= y <= plot.height for _, y in plot.dots)
+
+
+def test_curves_rise_with_throughput_and_lie_on_the_paper() -> None:
+    (plot,) = curve_plots(results())
+    assert [curve.side for curve in plot.curves] == ["candidate", "baseline"]
+    first = plot.curves[0].points
+    assert [batch for _, _, batch in first] == [1, 4, 16]
+    assert first[0][0] < first[2][0] and first[0][1] > first[2][1]  # more latency to the right, more throughput up
+    assert all(0 <= x <= WIDTH and 0 <= y <= plot.height for x, y, _ in first)
+
+
+def test_a_timeline_of_a_thousand_steps_keeps_the_longest_and_what_failed() -> None:
+    spans = [Span(f"s{n}", n, n / 10, "run") for n in range(1000)] + [Span("bad", 3, 0, "failed")]
+    found = timeline(spans, 1100)
+    assert found is not None and len(found.bars) == 60 and found.left_out == 1000 - 60
+    assert {"bad", "s999"} <= {bar.span.name for bar in found.bars}
+    assert all(bar.x >= 0 and bar.x + bar.width <= WIDTH for bar in found.bars)
+    assert timeline([Span("x", 0, 0, "cached")], 1) is None
+
+
+def test_a_killed_runs_folder_is_still_drawn(tmp_path: Path) -> None:
+    lines = [
+        {"at": 100.0, "event": "RunStarted", "run": "r1", "recipe": "debian-13", "steps": [], "todo": [], "folder": ""},
+        {"at": 101.0, "event": "StepStarted", "step": "base"},
+        {
+            "at": 111.0,
+            "event": "StepFinished",
+            "step": "base",
+            "how": "run",
+            "seconds": 10.0,
+            "compiles": {"hits": 3, "misses": 1},
+        },
+        {"at": 111.0, "event": "StepStarted", "step": "kernels"},
+        {"at": 112.0, "event": "Note", "level": "warning", "text": "moved on"},
+        {"at": 113.0, "event": "SomethingNewer", "x": 1},
+    ]
+    (tmp_path / "events.jsonl").write_text("\n".join(map(json.dumps, lines)) + '\n{"at": 114, "ev')
+    run = read_run(tmp_path)
+    assert [(s.name, s.how, s.start) for s in run.steps] == [("base", "run", 1.0), ("kernels", "unfinished", 11.0)]
+    assert headline(run) == ("kernels unfinished", "bad") and run.notes == ("moved on",)
+    assert "ccache 75 % of 4" in html(run)
+
+
+def test_runs_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no file, folder or run is called 'nothing'"):
+        find_run("nothing")
+    with pytest.raises(UsageError, match=r"no events\.jsonl"):
+        find_run(str(tmp_path))
+    (tmp_path / "events.jsonl").write_text("")
+    with pytest.raises(UsageError, match="no run was begun"):
+        read_run(tmp_path)
+
+
+def test_a_template_that_lacks_a_value_is_a_defect() -> None:
+    with pytest.raises(Defect, match="'run' is undefined"):
+        render("report/page.html.j2")
+    with pytest.raises(Defect, match="TemplateNotFound"):
+        render("report/../../pyproject.toml")
