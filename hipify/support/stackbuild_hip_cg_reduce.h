@@ -26,8 +26,9 @@ template <typename T> struct bit_xor {
   __device__ T operator()(T a, T b) const { return a ^ b; }
 };
 
-template <typename Tile, typename T, typename Op> __device__ inline T reduce(const Tile& tile, T value, Op op) {
-  for (unsigned int offset = tile.size() / 2; offset > 0; offset /= 2) value = op(value, tile.shfl_xor(value, offset));
+template <unsigned int Lanes, typename Parent, typename T, typename Op>
+__device__ inline T reduce(const thread_block_tile<Lanes, Parent>& tile, T value, Op op) {
+  for (unsigned int offset = Lanes / 2; offset > 0; offset /= 2) value = op(value, tile.shfl_xor(value, offset));
   return value;
 }
 

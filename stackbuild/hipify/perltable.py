@@ -8,6 +8,7 @@ Read from hipify-perl 6.0.0, 7.0.2 and 7.2.4 as Debian packages them.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from stackbuild.errors import UsageError
 from stackbuild.hipify.tables import HostCall, Subst, Tables
@@ -67,8 +68,7 @@ def parse(script: str, digest: str) -> Tables:
 
 def _functions(script: str) -> dict[str, str]:
     starts = [(m.group(1), m.start()) for m in _SUB.finditer(script)]
-    ends = [start for _, start in starts[1:]] + [len(script)]
-    return {name: script[start:end] for (name, start), end in zip(starts, ends, strict=True)}
+    return {name: script[start:end] for (name, start), (_, end) in pairwise([*starts, ("", len(script))])}
 
 
 def _substs(body: str) -> tuple[Subst, ...]:

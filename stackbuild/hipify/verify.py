@@ -6,6 +6,7 @@ edit that only one side makes needs a reason: a known defect of hipify-perl, or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ DEFECTS = {
     "PERL-HEADER-WORD": "b: a word inside an #include is replaced before its header, so `curand.h` becomes `hiprand.h`",
     "PERL-COMMA": "c: arguments are cut at the first comma or bracket, whatever it belongs to",
     "PERL-TOP-INCLUDE": "d: hip_runtime.h is put above licence and guard, and again on each run",
+    "PERL-HIP-AGAIN": "d: arguments of calls that are HIP's already are rewritten, again on each run",
     "PERL-COMMENT": "e: comments are rewritten",
     "PERL-STRING": "e: strings are rewritten",
     "PERL-FOREIGN": "e: members and names of other namespaces are rewritten",
@@ -32,6 +34,9 @@ DEFECTS = {
     "PERL-CUB-PREFIX": "`using namespace cub` is replaced at the front of longer names and in foreign namespaces",
     "DEDUPLICATED": "the header is included already; fast includes it once",
 }
+
+
+_HIP_CALL = re.compile(r"\bhip(?:Func|Launch|Memcpy|GetSymbol|Graph|Module)\w*\s*\(")
 
 
 @dataclass(frozen=True)
@@ -148,12 +153,22 @@ def _why_only_theirs(view: View, edit: Edit, ours: list[Edit], lines: list[tuple
     if edit.by == "header":
         return "PERL-DOT"
     if edit.by == "argument":
-        return "PERL-COMMA"
+        statement = _statement(view, at)
+        if any(statement[0] <= o.start <= statement[1] and o.by != TABLE for o in ours):
+            return "PERL-COMMA"
+        return "PERL-HIP-AGAIN" if _HIP_CALL.search(view.code, *statement) else None
     if rule := next((o.by for o in ours if o.start <= at < o.end and o.by != TABLE), None):
         return f"RULE {rule}"
     if edit.by == "word" and view.foreign(at):
         return "PERL-FOREIGN"
     return "PERL-CUB-PREFIX" if edit.by == "cub" else None
+
+
+def _statement(view: View, at: int) -> tuple[int, int]:
+    """The span of the statement around an offset."""
+    start = max(view.code.rfind(mark, 0, at) for mark in ";{}") + 1
+    ends = [end for mark in ";{}" if (end := view.code.find(mark, at)) >= 0]
+    return start, min(ends, default=len(view.code))
 
 
 def _why_only_ours(edit: Edit, theirs: list[Edit], lines: list[tuple[int, int]]) -> str | None:
