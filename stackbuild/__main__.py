@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 
@@ -25,9 +27,9 @@ def run() -> int:
     except Stop as stop:
         print(f"stackbuild: {stop}", file=sys.stderr)
         return stop.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+    except BrokenPipeError:  # whoever read our output has gone: quiet, as other tools, and with their exit code
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except OSError as error:
         what = f"{error.strerror or error}"
         print(f"stackbuild: {MachineLacks(what, where=str(error.filename or ''), next=_hint(error))}", file=sys.stderr)

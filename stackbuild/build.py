@@ -15,7 +15,7 @@ from stackbuild.events import Emit, Note, RunFinished, RunStarted, StepBroke
 from stackbuild.jobserver import Jobserver
 from stackbuild.load import Loaded
 from stackbuild.lock import Inputs, Lock
-from stackbuild.perform import Built, Workshop
+from stackbuild.perform import Built, Workshop, is_sound
 from stackbuild.plan import Plan, Step
 from stackbuild.resolve import Choice, base_step, resolve
 from stackbuild.runners import choose
@@ -85,6 +85,7 @@ def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
     """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped."""
     started = time.monotonic()
     lock = locking.read(loaded)
+    _clean_up(shop.store.reap(), shop)
     inputs = _with_base(loaded, lock, order, shop)
     plan = resolve(loaded.recipe, inputs, order.choice)
     _announce(plan, order, shop)
@@ -99,14 +100,27 @@ def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
 def _announce(plan: Plan, order: Order, shop: Workshop) -> None:
     names = tuple(step.name for step in missing(plan, shop.store))
     shop.emit(RunStarted(shop.run, plan.recipe, tuple(s.name for s in plan.steps), names, str(shop.logs.parent)))
-    if names:
-        for what in (*shop.store.reap(), *shop.runner.reap()):
-            shop.emit(Note("info", f"removed what a killed run had left: {what}"))
     if names and order.fail_on_rebuild:
-        raise PlanError(
-            f"{len(names)} steps are not in the store: {', '.join(names)}",
-            next=f"`stackbuild explain --recipe {shop.called} {names[0]}` says why",
-        )
+        raise _rebuild(names, shop)
+    if names:
+        _clean_up(shop.runner.reap(), shop)
+
+
+def _rebuild(names: tuple[str, ...], shop: Workshop) -> PlanError:
+    what = f"{len(names)} step{'s are' if len(names) > 1 else ' is'} not in the store: {', '.join(names)}"
+    return PlanError(what, next=f"`stackbuild explain --recipe {shop.called} {names[0]}` says why")
+
+
+def _clean_up(left: tuple[str, ...], shop: Workshop) -> None:
+    for what in left:
+        shop.emit(Note("info", f"removed what a killed run had left: {what}"))
+
+
+def _doubt(plan: Plan, shop: Workshop) -> None:
+    """Read the wanted outputs that are there: they are handed out, so a damaged one must not count as built."""
+    for name in plan.wanted:
+        if record := shop.store.find(plan.by_name[name].key):
+            is_sound(name, record.tree, shop)
 
 
 def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inputs:
@@ -114,6 +128,8 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inpu
     inputs = locking.observe(loaded, lock, shop.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
     if shop.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
+        if order.fail_on_rebuild:
+            raise _rebuild(("base",), shop)
         plan = Plan(loaded.recipe.name, (asked_for,), ("base",))
         _, broken = schedule(plan, shop, order.limits)
         if broken:

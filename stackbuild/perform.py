@@ -21,6 +21,8 @@ from stackbuild.stopper import Stopper
 from stackbuild.store.records import Record
 from stackbuild.store.store import NO_SPACE, Staging, Store, full
 
+LOG_END = 1 << 20
+
 
 @dataclass(frozen=True)
 class Built:
@@ -78,23 +80,19 @@ def perform(step: Step, built: Mapping[str, Built], shop: Workshop) -> Built:
             return finished(step, record.tree, "cached", 0.0, shop)
         trees = {need.step: built[need.step].tree for need in step.needs}
         for name, tree in trees.items():
-            if reason := shop.store.check(tree):
-                shop.emit(
-                    Note(
-                        "warning",
-                        f"{name}: its stored output is damaged ({reason}); put into quarantine, making it again",
-                    )
-                )
+            if not is_sound(name, tree, shop):
                 raise BadInput(name)
         if twin := shop.store.find(step.content_key(trees)):
             shop.store.record(replace(twin, key=step.key, key_text=step.key_text, like=twin.key))
             return finished(step, twin.tree, "reused", 0.0, shop)
-        try:
-            return _make(step, trees, shop)
-        except OSError as error:
-            if error.errno in NO_SPACE:
-                raise full(shop.store.root) from None
-            raise
+        return _make(step, trees, shop)
+
+
+def is_sound(name: str, tree: str, shop: Workshop) -> bool:
+    """Whether the stored output of that step has its digest; where not, it is in quarantine and a warning is out."""
+    if reason := shop.store.check(tree):
+        shop.emit(Note("warning", f"{name}: its stored output is damaged ({reason}); put into quarantine, making it again"))
+    return not reason
 
 
 def finished(step: Step, tree: str, how: How, seconds: float, shop: Workshop, compiles: Compiles = Compiles()) -> Built:
@@ -124,6 +122,7 @@ def _make(step: Step, trees: dict[str, str], shop: Workshop) -> Built:
     shop.store.record(replace(record, key=step.content_key(trees), like=step.key))
     # the record under the step's own key comes last: with it the step is done
     shop.store.record(record)
+    shop.store.forget_failed(f"{shop.recipe}.{step.name}")
     return finished(step, tree, "run", seconds, shop, compiles)
 
 
@@ -137,7 +136,7 @@ def _on_host(
     except (Stopped, MachineLacks):
         raise
     except Stop as stop:
-        text = log.read_text(errors="replace") if log.exists() else ""
+        text = end_of(log) if log.exists() else ""
         event = StepBroke(step.name, stop.what, f"({step.action})", excerpt(text), str(log), stop.next)
         shop.emit(event)
         raise Broken(event) from None
@@ -151,7 +150,7 @@ def _in_session(
     env = tuple(sorted({**dict(step.env), **_live_env(trees, shop)}.items()))
     with shop.runner.open(room) as session:
         for command in step.commands:
-            with log.open("a") as file:
+            with log.open("a", encoding="utf-8") as file:
                 file.write(f"$ {' '.join(command.argv)}\n")
             outcome = session.run(Exec(command.argv, env, f"/build/{step.name}", log), shop.stopper)
             if outcome.code != 0:

@@ -93,8 +93,11 @@ class Step:
 
 
 def _text(rows: tuple[tuple[str, str], ...]) -> str:
-    escaped = ((name, value.replace("\\", "\\\\").replace("\n", "\\n")) for name, value in rows)
-    return "".join(f"{name}: {value}\n" for name, value in escaped)
+    return "".join(f"{_escaped(name).replace(': ', ':\\ ')}: {_escaped(value)}\n" for name, value in rows)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 @dataclass(frozen=True)

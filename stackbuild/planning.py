@@ -46,8 +46,12 @@ def _why(step: Step, last: Record | None) -> str:
         return "never built here"
     if last.key == step.key:
         return "its stored output is gone or damaged"
-    before = dict(line.split(": ", 1) for line in last.key_text.splitlines())
-    now = dict(line.split(": ", 1) for line in step.key_text.splitlines())
+    before, now = _rows(last.key_text), _rows(step.key_text)
     changed = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
     shown = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
     return f"changed: {shown}"
+
+
+def _rows(key_text: str) -> dict[str, str]:
+    """The fields of a key text. Only a newline ends a line here: `splitlines` would also break at U+2028 and its like."""
+    return dict(line.split(": ", 1) for line in key_text.split("\n") if line)

@@ -51,7 +51,7 @@ def _narrowed(what: str, offered: tuple[str, ...], chosen: tuple[str, ...]) -> t
     for one in chosen:
         if one not in offered:
             raise UsageError(f"{what} {one!r} is not in the recipe", next=f"it has: {', '.join(offered)}")
-    return chosen or offered
+    return tuple(one for one in offered if one in chosen) if chosen else offered
 
 
 def _wanted(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str, ...]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from stackbuild.errors import Stop
+from stackbuild.errors import Stop, Stopped
 from stackbuild.events import StepBroke
 from stackbuild.perform import BadInput, Broken, Built, Workshop, finished, perform
 from stackbuild.plan import Plan, Step
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, unusable
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,13 @@ def _settle(future: Future[Built], board: _Board, shop: Workshop) -> None:
     except Broken as broken:
         board.broken.append(broken.event)
     except BadInput as bad:
-        del board.built[bad.step]
+        board.built.pop(bad.step, None)  # another step may have found it bad before
         board.todo[step.name] = step
         _demand({bad.step}, board, shop)
     except Stop as stop:
         board.stopped = board.stopped or stop
+    except BrokenPipeError:  # whoever read the events has gone: what runs is of no more use to anyone
+        shop.stopper.set(signal.SIGPIPE)
+        board.stopped = board.stopped or Stopped(signal.SIGPIPE)
+    except OSError as error:
+        board.stopped = board.stopped or unusable(error, shop.store.root)

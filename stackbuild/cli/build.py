@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Gfx = Annotated[list[str] | None, option("--gfx", help="Only these GPU targets of the recipe; may be repeated.")]
 Until = Annotated[str, option("--until", metavar="STEP", help="Stop once this step is built.")]
 RunnerName = Annotated[str, option("--runner", help="auto, sandbox, docker or fake.")]
-Jobs = Annotated[int, option("--jobs", "-j", help="Jobs at once over all steps; 0 means one a core.")]
+Jobs = Annotated[int, option("--jobs", "-j", min=0, max=1024, help="Jobs at once over all steps; 0 means one a core.")]
 
 
 @app.command()
