@@ -225,6 +225,10 @@ class Store:
         staging.root.rename(target)
         return target
 
+    def forget_failed(self, name: str) -> None:
+        """The step was made: what its last failure left is of no more use."""
+        files.remove(self.root / "failed" / name)
+
     def restore(self, tree_digest: str, target: Path) -> None:
         """Hardlink a tree into the new folder `target`. Raises OSError."""
         tree.restore(self._path("manifests", tree_digest).read_text("utf-8"), self.tree(tree_digest), target)
