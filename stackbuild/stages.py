@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from stackbuild import digest
 from stackbuild.clean import clean_python
-from stackbuild.demands import expectations_of
 from stackbuild.digest import Json, plain
 from stackbuild.errors import GateClosed, VerificationFailed
 from stackbuild.events import StageFinished, StageStarted
@@ -17,7 +18,18 @@ from stackbuild.perform import Workshop
 from stackbuild.publish import Receipt, is_published, publish
 from stackbuild.recipe import Recipe
 from stackbuild.store.files import write_whole
-from stackbuild.version import __version__
+
+
+JUDGES = ("inspect", "verify", "bench", "judge", "measures.py", "demands.py")
+"""The parts of stackbuild whose code decides what a stage finds."""
+
+
+@cache
+def _code() -> str:
+    """Digest of that code, so that a newer stackbuild does not believe what an older one found."""
+    package = Path(__file__).parent
+    found = [path for part in JUDGES for path in sorted((package / part).rglob("*.py")) or [package / part]]
+    return digest.of_value([digest.of_file(path) for path in found])
 
 
 @dataclass(frozen=True)
@@ -32,7 +44,7 @@ class Made:
     def stands_on(self, stage: str, *more: object) -> str:
         """The key under which a stage's result is remembered: these bytes, this recipe's wishes, this stackbuild."""
         files = [digest.of_file(wheel) for wheel in self.wheels]
-        return digest.of_value([stage, __version__, files, self.wheelhouse_digest, *map(plain, more)])
+        return digest.of_value([stage, _code(), files, self.wheelhouse_digest, *map(plain, more)])
 
 
 def _remembered(stage: str, key: str, shop: Workshop, make: Callable[[], dict[str, Json]]) -> dict[str, Json]:
@@ -57,11 +69,11 @@ def proved(made: Made, shop: Workshop) -> str:
     """Climb the ladder of verification; what may be claimed. Raises VerificationFailed."""
 
     def climb() -> dict[str, Json]:
-        from stackbuild.inspect import inspect, judge
-        from stackbuild.verify.static import static_rung, verification
+        from stackbuild.demands import expectations_of
+        from stackbuild.verify import Ground, verify
 
-        facts = inspect(made.wheels[0])
-        found = verification(made.wheels[0].name, "", [static_rung(judge(facts, expectations_of(made.recipe)), 0.0)])
+        ground = Ground(wheelhouse=made.wheelhouse, python=Path(sys.executable))
+        found = verify(made.wheels, expectations_of(made.recipe), ground, lambda _: shop.stopper.check())
         return {"says": found.claim, "failed": found.failed, "verification": plain(found), "keep": not found.failed}
 
     result = _remembered("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify), shop, climb)
