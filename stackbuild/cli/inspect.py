@@ -127,7 +127,7 @@ def write_reports(made: list[Verification], sarif: Path | None, junit: Path | No
     for path, text in ((sarif, sarif_text), (junit, junit_text)):
         if path is not None:
             try:
-                path.write_text(text(made), encoding="utf-8")
+                path.write_text(text(made), encoding="utf-8", errors="replace")
             except OSError as error:
                 raise UsageError(
                     f"cannot write the report: {error.strerror}",

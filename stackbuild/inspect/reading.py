@@ -63,11 +63,11 @@ def _wheel(path: Path, fd: int) -> Facts:
     packaging: list[Problem] = []
     said = None
     try:
-        found, packaging = archive.entries(fd, path.name)
-        said, wrong = _read_all(path.name, found, pile)
+        found, packaging = archive.entries(fd, _spelt(Path(path.name)))
+        said, wrong = _read_all(_spelt(Path(path.name)), found, pile)
         packaging = packaging + wrong
     except Broken as broken:
-        pile.trouble(path.name, broken)
+        pile.trouble(_spelt(Path(path.name)), broken)
     return _facts(path, Kind.WHEEL, os.fstat(fd).st_size, of_file(path), said, pile, packaging)
 
 
@@ -81,16 +81,20 @@ def _folder(path: Path) -> Facts:
         if not wheel.dist_info([entry.path for entry in found]):
             said, packaging = None, []
     except Broken as broken:
-        pile.trouble(path.name, broken)
+        pile.trouble(_spelt(Path(path.name)), broken)
     return _facts(path, Kind.FOLDER, sum(m.size for m in pile.members), "", said, pile, packaging)
 
 
 def _single(path: Path, fd: int) -> Facts:
     size = os.fstat(fd).st_size
-    if log.is_log(path.name):
+    if log.is_log(_spelt(Path(path.name))):
         return _log(path, fd, size)
     pile = Pile()
-    read_file(Entry(path.name, size, size, None, FileRange(fd, path.name, 0, size)), pile, hashed=True)
+    read_file(
+        Entry(_spelt(Path(path.name)), size, size, None, FileRange(fd, _spelt(Path(path.name)), 0, size)),
+        pile,
+        hashed=True,
+    )
     if not (pile.libraries or pile.device or pile.extras or pile.problems):
         raise UsageError("neither a wheel, an ELF nor a code-object bundle", where=str(path), next=_NEXT)
     return _facts(path, Kind.FILE, size, pile.members[0].sha256, None, pile, [])
@@ -100,9 +104,9 @@ def _log(path: Path, fd: int, size: int) -> Facts:
     pile = Pile()
     found = None
     try:
-        found = log.build_log(FileRange(fd, path.name, 0, size))
+        found = log.build_log(FileRange(fd, _spelt(Path(path.name)), 0, size))
     except Broken as broken:
-        pile.trouble(path.name, broken)
+        pile.trouble(_spelt(Path(path.name)), broken)
     return replace(_facts(path, Kind.LOG, size, of_file(path), None, pile, []), log=found)
 
 
@@ -119,8 +123,13 @@ def _files(root: Path) -> Iterator[Entry]:
             count += 1
             if count > limits.MEMBERS:
                 raise TooMuch(f"more than {limits.MEMBERS} files")
-            inside = file.relative_to(root).as_posix()
+            inside = _spelt(file.relative_to(root))
             yield Entry(inside, status.st_size, status.st_size, None, LooseFile(file, inside, status.st_size))
+
+
+def _spelt(path: Path) -> str:
+    """A path as text that can be printed: bytes that are no UTF-8 become U+FFFD."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _read_all(filename: str, found: list[Entry], pile: Pile) -> tuple[Wheel, list[Problem]]:
@@ -155,7 +164,7 @@ def _facts(
     tags = {tag.rsplit("-", 1)[-1] for tag in (*said.filename_tags, *said.wheel_tags)} if said else set()
     libraries = tuple(pile.libraries)
     return Facts(
-        path=str(path), kind=kind, size=size, sha256=sha256, wheel=said, members=tuple(pile.members), libraries=libraries,
+        path=_spelt(path), kind=kind, size=size, sha256=sha256, wheel=said, members=tuple(pile.members), libraries=libraries,
         device=tuple(pile.device), policy=policy.satisfied(libraries, tags), providers=providers.providers(libraries),
         extras=tuple(pile.extras), texts=tuple(pile.texts), imports=_imports(said, pile), problems=tuple(pile.problems),
         packaging=tuple(packaging),

@@ -59,4 +59,4 @@ def _result(verification: Verification, finding: Finding, index: int) -> Json:
 
 def _uri(path: str) -> str:
     """A relative URI: hosts resolve it against the checkout, and it gives away no folder of the build machine."""
-    return quote(PurePosixPath(path).name if path.startswith("/") else path)
+    return quote(PurePosixPath(path).name if path.startswith("/") else path, errors="replace")

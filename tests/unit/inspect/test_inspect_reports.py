@@ -1,0 +1,116 @@
+"""Renderers and comparisons: SARIF, JUnit, JSON, the rule pages, the difference of two releases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from inspect_forge import GOOD, bundle, code_object, kernel, section
+
+from stackbuild.data import folder
+from stackbuild.inspect import inspect, judge
+from stackbuild.inspect.diff import difference
+from stackbuild.inspect.document import document
+from stackbuild.inspect.summary import by_target
+from stackbuild.report import Finding, Place, Rung, Severity, Status, Verification
+from stackbuild.show.junit import junit
+from stackbuild.show.rules import text_of_all
+from stackbuild.show.sarif import RESULTS, sarif
+from stackbuild.verify.catalogue import catalogue
+
+NASTY = "a\x00b\x1b[31m]]><script>\ud800\uffff&\"'"
+
+
+def finding(n: int, severity: Severity = Severity.ERROR, place: Place | None = None) -> Finding:
+    return Finding("SB-X", severity, f"lib{n}.so {NASTY}", f"found {NASTY}", "why", "fix", "https://example.org", place)
+
+
+def verified(*findings: Finding) -> Verification:
+    rungs = (
+        Rung("static rules", Status.FAILED, f"1 error {NASTY}", 0.5, findings), Rung("import", Status.PASSED, "", 1.0),
+        Rung("GPU", Status.SKIPPED, "no GPU", 0.0),
+    )  # fmt: skip
+    return Verification(f"/secret/place/x.whl{NASTY}", "ab" * 32, rungs)
+
+
+def test_junit_is_well_formed_whatever_is_in_it():
+    root = ElementTree.fromstring(junit([verified(finding(1), finding(2, Severity.WARNING))]).encode())
+    suite = root[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "2", "1")
+    assert "\x1b" not in ElementTree.tostring(root, encoding="unicode")
+
+
+def test_sarif_has_what_hosts_ask_for():
+    made = json.loads(sarif([verified(finding(1), finding(2, Severity.NOTE, Place("src/a.cc", 3, 7)))]))
+    (run,) = made["runs"]
+    assert made["version"] == "2.1.0" and run["tool"]["driver"]["name"] == "stackbuild"
+    first, second = run["results"]
+    assert (first["level"], second["level"]) == ("error", "note")
+    assert second["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
+    assert not first["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].startswith("/")
+    assert all(run["tool"]["driver"]["rules"][r["ruleIndex"]]["id"] == r["ruleId"] for r in run["results"])
+
+
+def test_sarif_stays_within_the_hosts_limit_and_keeps_errors():
+    many = [finding(n, Severity.NOTE) for n in range(RESULTS + 50)] + [finding(0, Severity.ERROR)]
+    run = json.loads(sarif([verified(*many)]))["runs"][0]
+    assert len(run["results"]) == RESULTS and run["results"][0]["level"] == "error"
+    assert run["properties"]["resultsLeftOut"] == 51
+
+
+def test_the_document_has_everything_and_kernels_only_when_asked(tmp_path: Path):
+    facts = inspect(GOOD.write(tmp_path))
+    brief = json.loads(json.dumps(document(facts, judge(facts), kernels=False)))
+    whole = json.loads(json.dumps(document(facts, judge(facts), kernels=True)))
+    assert brief["device"][0]["bundles"][0]["objects"][0]["kernels"] == 3
+    assert whole["device"][0]["bundles"][0]["objects"][0]["kernels"][0]["name"] == "gfx90a_a0"
+    assert [t["target"] for t in brief["targets"]] == ["gfx90a", "gfx1100"]
+
+
+def fat(**counts: int) -> bytes:
+    return section([bundle({t: code_object(t, [kernel(f"k{n}") for n in range(c)]) for t, c in counts.items()})])
+
+
+def test_a_release_that_lost_kernels_and_a_target(tmp_path: Path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    old = inspect(GOOD.but(lib={"fatbin": fat(gfx90a=10, gfx1100=10)}).write(tmp_path / "old"))
+    new = inspect(GOOD.but(lib={"fatbin": fat(gfx90a=8, gfx942=10), "needed": ["libc.so.6"]}).write(tmp_path / "new"))
+    made = difference(old, new)
+    assert {f.subject for f in made.findings} == {"gfx90a", "gfx1100"}
+    assert {f.rule for f in made.findings} == {"SB-DIFF-LOST"}
+    topics = {(c.topic, c.subject) for c in made.changes}
+    assert {("targets", "gfx942"), ("targets", "gfx1100"), ("external", "libamdhip64.so.6")} <= topics
+    assert difference(old, old).changes == () and difference(old, old).findings == ()
+
+
+def test_a_gain_is_no_finding(tmp_path: Path):
+    (tmp_path / "new").mkdir()
+    old = inspect(GOOD.write(tmp_path))
+    new = inspect(GOOD.but(lib={"fatbin": fat(gfx90a=9, gfx1100=9)}).write(tmp_path / "new"))
+    assert difference(old, new).findings == () and difference(old, new).changes
+
+
+def test_summaries(tmp_path: Path):
+    first, second = by_target(inspect(GOOD.write(tmp_path)))
+    assert (first.target, first.kernels, first.working, first.objects, first.waves) == ("gfx90a", 5, 5, 2, (64,))
+    assert second.target == "gfx1100"
+
+
+def test_rule_ids_are_unique_and_said_in_full():
+    abouts = [about for _, group in catalogue() for about in group]
+    assert len({about.id for about in abouts}) == len(abouts) >= 60
+    for about in abouts:
+        assert about.id.startswith("SB-") and about.when and about.why and about.fix and about.title, about.id
+        assert not about.title.endswith(".") and about.why.endswith("."), about.id
+
+
+def test_the_rule_pages_are_current():
+    """Regenerate with: stackbuild rules --markdown > docs/rules.md"""
+    try:
+        written = (folder("docs") / "rules.md").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        pytest.skip("docs are not here")
+    assert written == text_of_all(catalogue())
