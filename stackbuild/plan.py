@@ -93,7 +93,11 @@ class Step:
 
 
 def _text(rows: tuple[tuple[str, str], ...]) -> str:
-    return "".join(f"{_escaped(name).replace(': ', ':\\ ')}: {_escaped(value)}\n" for name, value in rows)
+    return "".join(f"{_name(name)}: {_escaped(value)}\n" for name, value in rows)
+
+
+def _name(text: str) -> str:
+    return _escaped(text).replace(": ", ":\\ ")
 
 
 def _escaped(text: str) -> str:
