@@ -85,7 +85,8 @@ def _start_what_can(board: _Board, shop: Workshop, limits: Limits, pool: ThreadP
         return
     if not board.running:
         shop.jobserver.refill()
-    for step in [s for s in board.todo.values() if all(n.step in board.built for n in s.needs)]:
+    ready = [s for s in board.plan.steps if s.name in board.todo and all(n.step in board.built for n in s.needs)]
+    for step in ready:
         used = sum(s.resources.memory for s in board.running.values())
         if board.running and (len(board.running) >= limits.jobs or used + step.resources.memory > limits.memory):
             continue

@@ -1,0 +1,226 @@
+"""The schedule on random graphs: what the plan says is what is run, once each, in order, within the machine."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spine_shop import BASE, MEMORY, World, fast_folder, plan_of, step, workshop
+
+from stackbuild.errors import MachineLacks, Stopped
+from stackbuild.events import StepBroke
+from stackbuild.plan import Plan, Step
+from stackbuild.planning import reasons
+from stackbuild.runner import Outcome
+from stackbuild.schedule import Limits, missing, schedule
+from stackbuild.store import files
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Plan:
+    steps: list[Step] = []
+    for i in range(draw(st.integers(1, 9))):
+        needs = draw(st.lists(st.sampled_from(steps), unique=True, max_size=3)) if steps else []
+        steps.append(step(f"s{i}", tuple(needs), MEMORY * draw(st.integers(1, 4))))
+    wanted = draw(st.lists(st.sampled_from([s.name for s in steps]), unique=True, max_size=2))
+    return plan_of(*steps, wanted=tuple(wanted))
+
+
+def downstream(plan: Plan, names: set[str]) -> set[str]:
+    """The steps that need one of those, however far down."""
+    reached = set(names)
+    for one in plan.steps:
+        if any(need.step in reached for need in one.needs):
+            reached.add(one.name)
+    return reached - names
+
+
+@settings(max_examples=40)
+@given(graphs(), st.data())
+def test_what_the_plan_says_is_what_runs(plan: Plan, data: st.DataObject) -> None:
+    closure = [s.name for s in plan.closure(plan.wanted)]
+    failing = frozenset(data.draw(st.lists(st.sampled_from([n for n in closure if n != "base"]), unique=True, max_size=2)))
+    jobs, keep_going = data.draw(st.integers(1, 4)), data.draw(st.booleans())
+    built_before = data.draw(st.sampled_from(closure))
+    memory = {s.name: s.resources.memory for s in plan.steps}
+    with fast_folder() as root:
+        with workshop(World(), root) as shop:
+            schedule(Plan("t", plan.steps, (built_before,)), shop, Limits(2, MEMORY * 100))
+        world = World(failing=failing, memory=memory)
+        with workshop(world, root, jobs) as shop:
+            announced = {row.step for row in reasons(plan, shop.store) if row.state == "run"}
+            assert announced == {s.name for s in missing(plan, shop.store)}
+            built, broken = schedule(plan, shop, Limits(jobs, MEMORY * 5, keep_going))
+        assert len(world.started) == len(set(world.started)), "a step ran twice"
+        assert set(world.started) <= announced
+        for name in world.began:
+            for need in plan.by_name[name].needs:
+                if need.step in announced:
+                    assert world.ended.index(need.step) <= world.began.index(name), f"{name} before its need {need.step}"
+        assert world.most_at_once <= jobs
+        assert world.most_memory <= MEMORY * 5
+        failed = {event.step for event in broken}
+        assert failed == failing & set(world.started)
+        assert not downstream(plan, failed) & set(world.started)
+        if keep_going or not failed:
+            assert set(world.started) == announced - downstream(plan, failed)
+        assert set(built) >= set(world.started) - failed
+        if not failed:
+            again = World()
+            with workshop(again, root) as shop:
+                assert missing(plan, shop.store) == ()
+                schedule(plan, shop, Limits(jobs, MEMORY * 5))
+            assert again.began == []
+
+
+def test_independent_steps_run_side_by_side(tmp_path: Path) -> None:
+    world = World(seconds=0.1)
+    with workshop(world, tmp_path, 3) as shop:
+        schedule(plan_of(*(step(f"s{i}") for i in range(3))), shop, Limits(3, MEMORY * 10))
+    assert world.most_at_once == 3
+
+
+def test_a_step_that_needs_more_memory_than_there_is_runs_alone(tmp_path: Path) -> None:
+    world = World(seconds=0.03, memory={"big": MEMORY * 50})
+    with workshop(world, tmp_path, 4) as shop:
+        built, broken = schedule(plan_of(step("a"), step("big", memory=MEMORY * 50), step("b")), shop, Limits(4, MEMORY * 5))
+    assert not broken and world.most_memory <= MEMORY * 5
+    assert {"a", "big", "b"} <= set(built)
+
+
+def test_early_cut_off(tmp_path: Path) -> None:
+    """A rebuilt step whose output is the same rebuilds nothing that stands on it; one whose output is another does."""
+
+    def chain(word: str) -> Plan:
+        first = step("first", word=word)
+        second = step("second", (first,))
+        return plan_of(first, second, step("third", (second,)))
+
+    for same, reused in ((frozenset({"first"}), {"second", "third"}), (frozenset({"second"}), {"third"}), (frozenset(), set())):
+        root = tmp_path / f"{len(reused)}"
+        with workshop(World(same=same), root) as shop:
+            schedule(chain("-O1"), shop, Limits(2, MEMORY * 10))
+        world = World(same=same)
+        with workshop(world, root) as shop:
+            schedule(chain("-O2"), shop, Limits(2, MEMORY * 10))
+        assert world.how("reused") == reused
+        assert set(world.started) == {"first", "second", "third"} - reused
+        third = World()
+        with workshop(third, root) as shop:
+            assert missing(chain("-O2"), shop.store) == ()
+            schedule(chain("-O1"), shop, Limits(2, MEMORY * 10))
+        assert third.began == []
+
+
+def test_a_damaged_input_is_made_again_once_though_two_steps_find_it(tmp_path: Path) -> None:
+    shared = step("shared")
+    plan = plan_of(shared, step("left", (shared,)), step("right", (shared,)))
+    with workshop(World(), tmp_path) as shop:
+        built, _ = schedule(Plan("t", plan.steps, ("shared",)), shop, Limits(2, MEMORY * 10))
+        made = shop.store.tree(built["shared"].tree) / "made"
+    made.chmod(0o644)
+    made.write_text("flipped")
+    world = World(seconds=0.02)
+    with workshop(world, tmp_path) as shop:
+        again, broken = schedule(plan, shop, Limits(2, MEMORY * 10))
+        assert not broken
+        assert made.read_text() != "flipped"
+        assert [p.name.split(".")[2] for p in sorted((shop.store.root / "quarantine").iterdir())] == ["trees", "manifests"]
+    assert sorted(world.began) == ["left", "right", "shared"]
+    assert again["shared"].tree == built["shared"].tree
+
+
+def test_a_stored_output_that_is_gone_is_made_again(tmp_path: Path) -> None:
+    plan = plan_of(step("a"))
+    with workshop(World(), tmp_path) as shop:
+        built, _ = schedule(plan, shop, Limits(1, MEMORY))
+        files.remove(shop.store.tree(built["a"].tree))
+    world = World()
+    with workshop(world, tmp_path) as shop:
+        assert [(r.step, r.state, r.why) for r in reasons(plan, shop.store)][1] == ("a", "run", "never built here")
+        schedule(plan, shop, Limits(1, MEMORY))
+    assert world.began == ["a"]
+
+
+def test_a_stop_ends_the_run_and_what_was_made_is_kept(tmp_path: Path) -> None:
+    first = step("first")
+    plan = plan_of(first, step("second", (first,)))
+    world = World()
+    with workshop(world, tmp_path) as shop:
+        world.during = lambda name: shop.stopper.set(signal.SIGTERM) if name == "first" else None
+        with pytest.raises(Stopped) as caught:
+            schedule(plan, shop, Limits(2, MEMORY * 10))
+    assert caught.value.exit_code == 143 and "first" in world.began and "second" not in world.began
+    rest = World()
+    with workshop(rest, tmp_path) as shop:
+        schedule(plan, shop, Limits(2, MEMORY * 10))
+    assert "base" not in rest.began and rest.began[-1] == "second"
+
+
+def test_a_full_disk_is_the_machines_fault_and_no_step_fails(tmp_path: Path) -> None:
+    def full(name: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    with workshop(World(during=full), tmp_path) as shop, pytest.raises(MachineLacks, match="disk is full"):
+        schedule(plan_of(step("a")), shop, Limits(1, MEMORY))
+
+
+def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path) -> None:
+    world = World()
+    with workshop(world, tmp_path) as shop:
+
+        def gone(name: str) -> None:
+            raise BrokenPipeError
+
+        world.during = gone
+        with pytest.raises(Stopped) as caught:
+            schedule(plan_of(step("a"), step("b")), shop, Limits(1, MEMORY))
+    assert caught.value.exit_code == 141 and len(world.began) == 2  # base and one step
+
+
+@pytest.mark.parametrize(
+    ("outcome", "log", "said"),
+    [
+        (Outcome(2, 0.0), "x.c:1: error: no", "exit code 2"),
+        (Outcome(137, 0.0, out_of_memory=True), "", "out of memory: it may use 1 MiB"),
+        (Outcome(1, 0.0), "g++: fatal error: Killed signal terminated program cc1plus", "out of memory"),
+        (Outcome(1, 0.0), "what(): std::bad_alloc", "out of memory"),
+    ],
+)
+def test_out_of_memory_is_told_from_an_error(tmp_path: Path, outcome: Outcome, log: str, said: str) -> None:
+    world = World(codes={"a": outcome})
+    with workshop(world, tmp_path) as shop:
+
+        def say(name: str) -> None:
+            with (shop.logs / "a.log").open("a") as file:
+                file.write(log + "\n")
+
+        world.during = say
+        _, broken = schedule(plan_of(step("a")), shop, Limits(1, MEMORY))
+        assert said in broken[0].what
+        assert broken[0].command == "make a" and "shell" in broken[0].look
+        assert (shop.store.root / "failed" / "t.a" / "out" / "made").exists()
+    assert [e for e in world.events if isinstance(e, StepBroke)] == list(broken)
+
+
+def test_what_a_failure_left_goes_when_the_step_is_made(tmp_path: Path) -> None:
+    with workshop(World(failing=frozenset({"a"})), tmp_path) as shop:
+        schedule(plan_of(step("a")), shop, Limits(1, MEMORY))
+        assert (tmp_path / "failed" / "t.a").is_dir()
+    with workshop(World(), tmp_path) as shop:
+        schedule(plan_of(step("a")), shop, Limits(1, MEMORY))
+    assert not (tmp_path / "failed" / "t.a").exists()
+
+
+def test_a_failure_without_keep_going_starts_nothing_more(tmp_path: Path) -> None:
+    world = World(failing=frozenset({"s0"}))
+    with workshop(world, tmp_path, 1) as shop:
+        _, broken = schedule(plan_of(*(step(f"s{i}") for i in range(4))), shop, Limits(1, MEMORY))
+    assert len(broken) == 1 and world.began == ["base", "s0"]
+
+
+def test_the_base_is_what_every_step_stands_on() -> None:
+    assert all(s.needs[0].step == "base" and s.needs[0].key == BASE.key for s in plan_of(step("a")).steps[1:])
