@@ -1,10 +1,18 @@
-"""Names and versions of Python distributions: the one module that imports packaging outside `inspect`."""
+"""Names and versions of Python distributions: the one module that imports packaging."""
 
 from __future__ import annotations
 
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.tags import parse_tag
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
 
 from stackbuild.errors import UsageError
+
+__all__ = [
+    "InvalidRequirement", "InvalidVersion", "InvalidWheelFilename", "Requirement", "Version", "canonicalize_name", "distribution_of",
+    "parse_tag", "parse_wheel_filename",
+]  # fmt: skip
 
 
 def distribution_of(file_name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What a wheel says of itself: its file name, METADATA, WHEEL and RECORD. The only module that imports packaging."""
+"""What a wheel says of itself: its file name, METADATA, WHEEL and RECORD."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from email.message import Message
 from email.parser import BytesParser
 from email.policy import compat32
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.tags import parse_tag
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
-
 from stackbuild.inspect.facts import Problem, RecordRow, Trouble, Wheel
+from stackbuild.pythontags import (
+    InvalidRequirement,
+    InvalidVersion,
+    InvalidWheelFilename,
+    Requirement,
+    Version,
+    canonicalize_name,
+    parse_tag,
+    parse_wheel_filename,
+)
 
 Texts = Mapping[str, bytes]
 
