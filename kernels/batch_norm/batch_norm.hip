@@ -18,9 +18,12 @@ Status enqueue_planes(const BatchNormParams& p, int64_t first, int64_t vectors, 
   const dim3 grid(static_cast<uint32_t>(blocks)), block(kThreads);
   if (count < INT32_MAX) {
     const Narrow index{FastDivisor(static_cast<uint32_t>(p.spatial)), FastDivisor(static_cast<uint32_t>(p.channels))};
-    batch_norm_planes<T, N><<<grid, block, 0, stream>>>(p, index, vectors, first);
+    const bool plain = N > 1 && p.spatial % N == 0 && p.activation.kind == Activation::none;
+    if (plain) batch_norm_planes<T, N, Narrow, (N > 1)><<<grid, block, 0, stream>>>(p, index, vectors, first);
+    else batch_norm_planes<T, N, Narrow, false><<<grid, block, 0, stream>>>(p, index, vectors, first);
   } else {
-    batch_norm_planes<T, N><<<grid, block, 0, stream>>>(p, Wide{p.spatial, p.channels}, vectors, first);
+    const Wide index{p.spatial, p.channels};
+    batch_norm_planes<T, N, Wide, false><<<grid, block, 0, stream>>>(p, index, vectors, first);
   }
   return check_launch();
 }

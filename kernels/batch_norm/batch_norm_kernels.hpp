@@ -43,8 +43,9 @@ struct Wide {
   }
 };
 
-// channels_first. A vector may straddle planes (7 x 7 images): the channel's numbers are reloaded where it does.
-template <class T, int N, class Index>
+// channels_first. A vector may straddle planes (7 x 7 images): the channel's numbers are reloaded where it does. Plain:
+// no vector does, and there is no activation.
+template <class T, int N, class Index, bool Plain>
 __global__ void __launch_bounds__(kThreads)
 batch_norm_planes(BatchNormParams p, Index index, int64_t vectors, int64_t first_vector) {
   const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x);
@@ -66,12 +67,13 @@ batch_norm_planes(BatchNormParams p, Index index, int64_t vectors, int64_t first
     Affine affine = load_affine(p, channel);
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      if (j > 0 && ++offset == p.spatial) {
+      if (!Plain && j > 0 && ++offset == p.spatial) {
         offset = 0;
         channel = channel + 1 == p.channels ? 0 : channel + 1;
         affine = load_affine(p, channel);
       }
-      values[i].v[j] = from_float<T>(activate(p.activation, affine(to_float(values[i].v[j]))));
+      const float value = affine(to_float(values[i].v[j]));
+      values[i].v[j] = from_float<T>(Plain ? value : activate(p.activation, value));
     }
     y[at] = values[i];
   }

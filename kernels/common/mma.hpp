@@ -107,13 +107,13 @@ __device__ inline void load_columns(Operand<T>& b, const T* tile, int ld) {
 }
 
 __device__ inline void mma_step(float* c, const uint32_t* a, const uint32_t* b, const __half*) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 __device__ inline void mma_step(float* c, const uint32_t* a, const uint32_t* b, const float*) {
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
@@ -148,13 +148,18 @@ __device__ inline void multiply_add(Accumulator& c, const Ready<__half>& a, cons
   mma_step(c.v + 4, a.w, b.w + 2, static_cast<const __half*>(nullptr));
 }
 
+// The matrix unit truncates as it adds, and over a long K that shows. So each slab's product starts from zero and is
+// added in float32, rounded to nearest (Ootomo & Yokota 2022).
 __device__ inline void multiply_add(Accumulator& c, const Ready<float>& a, const Ready<float>& b) {
   constexpr const float* tag = nullptr;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    mma_step(c.v + 4 * half, a.low, b.high + 2 * half, tag);
-    mma_step(c.v + 4 * half, a.high, b.low + 2 * half, tag);
-    mma_step(c.v + 4 * half, a.high, b.high + 2 * half, tag);
+    float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    mma_step(sum, a.low, b.high + 2 * half, tag);
+    mma_step(sum, a.high, b.low + 2 * half, tag);
+    mma_step(sum, a.high, b.high + 2 * half, tag);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c.v[4 * half + i] += sum[i];
   }
 }
 
@@ -310,27 +315,33 @@ template <class T>
 constexpr bool kHasMatrixUnit = false;
 #endif
 
-// sums += a bᵀ for one wave: `a` has 16 * M rows and `b` 16 * N rows of Slabs slabs of K, in shared memory.
-template <class T, int M, int N, int Slabs>
+// sums += a bᵀ for one wave: `a` has 16 * M rows and `b` 16 * N rows of Slabs slabs of K, in shared memory. With Ahead,
+// a slab's operands are fetched while the one before is multiplied, for 4 * (M + N) more registers.
+template <class T, int M, int N, int Slabs, bool Ahead = false>
 __device__ inline void multiply_tiles(Accumulator (&sums)[M][N], const T* a, int lda, const T* b, int ldb) {
   if constexpr (kHasMatrixUnit<T>) {
+    constexpr int kHeld = Ahead ? 2 : 1;
+    Operand<T> left[kHeld][M], right[kHeld][N];
+    const auto fetch = [&](int slab) {
+#pragma unroll
+      for (int n = 0; n < N; ++n) load_columns(right[slab % kHeld][n], b + n * 16 * ldb + slab * slab_of<T>(), ldb);
+#pragma unroll
+      for (int m = 0; m < M; ++m) load_rows(left[slab % kHeld][m], a + m * 16 * lda + slab * slab_of<T>(), lda);
+    };
+    if (Ahead) fetch(0);
 #pragma unroll
     for (int slab = 0; slab < Slabs; ++slab) {
-      Ready<T> right[N];
+      if (!Ahead) fetch(slab);
+      else if (slab + 1 < Slabs) fetch(slab + 1);
+      Ready<T> columns[N];
 #pragma unroll
-      for (int n = 0; n < N; ++n) {
-        Operand<T> o;
-        load_columns(o, b + n * 16 * ldb + slab * slab_of<T>(), ldb);
-        right[n].set(o);
-      }
+      for (int n = 0; n < N; ++n) columns[n].set(right[slab % kHeld][n]);
 #pragma unroll
       for (int m = 0; m < M; ++m) {
-        Operand<T> o;
-        load_rows(o, a + m * 16 * lda + slab * slab_of<T>(), lda);
-        Ready<T> left;
-        left.set(o);
+        Ready<T> rows;
+        rows.set(left[slab % kHeld][m]);
 #pragma unroll
-        for (int n = 0; n < N; ++n) multiply_add(sums[m][n], left, right[n]);
+        for (int n = 0; n < N; ++n) multiply_add(sums[m][n], rows, columns[n]);
       }
     }
   } else {

@@ -1,5 +1,7 @@
 #include "conv/conv_gemm.hpp"
 
+#include "conv/conv_pack_kernels.hpp"
+
 namespace sbk::conv_detail {
 namespace {
 
@@ -11,12 +13,15 @@ struct Sizes {
   int64_t c, k, padded;              // of a group
   int64_t h, w, oh, ow, r, s, rows;  // one-dimensional convolutions have h = oh = r = 1
   int32_t axis;                      // index of the width in the params' arrays
+  int32_t vector;                    // bytes of channels copied at a time
 };
 
 Sizes sizes_of(const ConvParams& p) {
   Sizes z{};
-  const int64_t lanes = kVectorBytes / static_cast<int64_t>(size_of(p.dtype));
   z.c = p.in_channels / p.groups;
+  // Images have three channels: eight of float16 would multiply mostly zeros.
+  z.vector = p.dtype == DataType::float16 && z.c <= 4 ? kVectorBytes / 2 : kVectorBytes;
+  const int64_t lanes = z.vector / static_cast<int64_t>(size_of(p.dtype));
   z.k = p.out_channels / p.groups;
   z.padded = ceil_div(z.c, lanes) * lanes;
   z.axis = p.spatial - 1;
@@ -31,8 +36,18 @@ Sizes sizes_of(const ConvParams& p) {
   return z;
 }
 
+template <class T, int N>
+Status pack_narrow(const Pack& p, hipStream_t stream) {
+  const int64_t items = p.items < 65535 ? p.items : 65535;
+  const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackThreads)), static_cast<uint32_t>(items));
+  conv_pack_narrow<T, N><<<grid, dim3(kPackThreads), 0, stream>>>(p);
+  return check_launch();
+}
+
 template <class T>
 Status pack(const Pack& p, hipStream_t stream) {
+  if (p.groups * p.padded == 4 && p.area >= kPackThreads) return pack_narrow<T, 4>(p, stream);
+  if (p.groups * p.padded == 8 && p.area >= kPackThreads) return pack_narrow<T, 8>(p, stream);
   const int64_t items = p.items < 65535 ? p.items : 65535;
   const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackTile)),
                   static_cast<uint32_t>(ceil_div(static_cast<int64_t>(p.groups) * p.padded, kPackTile)),
@@ -69,7 +84,7 @@ Status prepare(const ConvParams& p, const Sizes& z, const Launch& launch, const 
 
 template <class T>
 GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void* w) {
-  constexpr int kLanes = lanes_of<T>();
+  const int64_t lanes = z.vector / static_cast<int64_t>(sizeof(T));
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   const auto u32 = [](int64_t v) { return static_cast<uint32_t>(v); };
   GemmConv g{};
@@ -82,6 +97,7 @@ GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void
   g.W = i32(z.w);
   g.C = i32(z.padded);
   g.K = i32(z.k);
+  g.R = i32(z.r);
   g.S = i32(z.s);
   g.x_channels = i32(z.padded * p.groups);
   g.y_channels = i32(p.out_channels);
@@ -93,36 +109,69 @@ GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void
   g.dilation[1] = i32(p.dilation[z.axis]);
   g.pad[1] = i32(p.pad_begin[z.axis]);
   g.rows = i32(z.rows);
-  g.k_vectors = i32(z.r * z.s * z.padded / kLanes);
+  g.k_vectors = i32(z.r * z.s * z.padded / lanes);
   g.image = FastDivisor(u32(z.oh * z.ow));
   g.line = FastDivisor(u32(z.ow));
-  g.tap = FastDivisor(u32(z.padded / kLanes));
+  g.tap = FastDivisor(u32(z.padded / lanes));
   g.tap_line = FastDivisor(u32(z.s));
   g.channels_last = p.layout == Layout::channels_last;
   g.activation = p.activation;
   return g;
 }
 
-template <class T, class Shape>
-Status enqueue(const GemmConv& g, int64_t groups, hipStream_t stream) {
-  // Once per device and kernel would do; the call is a table write in the driver, and legal while a graph is captured.
-  SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(conv_gemm<T, Shape>),
-                              hipFuncAttributeMaxDynamicSharedMemorySize, Shape::kShared));
-  const dim3 grid(static_cast<uint32_t>(ceil_div(g.rows, Shape::kM)), static_cast<uint32_t>(ceil_div(g.K, Shape::kN)),
-                  static_cast<uint32_t>(groups));
-  conv_gemm<T, Shape><<<grid, dim3(Shape::kThreads), Shape::kShared, stream>>>(g);
+// The block's stages (no more than there are steps), or the waves' buffers at the end where those are larger. Waves are
+// at least 32 wide on every target, so a block of Threads has at most Threads / 32 of them, each with 16 rows of its
+// columns; wider waves are fewer and have more columns, which comes to the same.
+template <class Shape>
+int shared_bytes(const GemmConv& g) {
+  const int steps = static_cast<int>(ceil_div(g.k_vectors, Shape::kVectorsPerRow));
+  const int stages = (steps < Shape::kStages ? steps : Shape::kStages) * Shape::kStage;
+  const int waves = Shape::kThreads / 32;
+  const int buffers = waves * (Shape::kN / (waves / 2) + 16) * 20 * static_cast<int>(sizeof(float));
+  return stages > buffers ? stages : buffers;
+}
+
+template <class Shape>
+Status enqueue(GemmConv g, int64_t groups, hipStream_t stream) {
+  const int64_t columns = ceil_div(g.K, Shape::kN);
+  const int64_t blocks = ceil_div(g.rows, Shape::kM) * columns;
+  if (blocks > INT32_MAX) return unsupported("conv: more than 2^31 tiles");
+  g.column_tiles = static_cast<int32_t>(columns);
+  g.columns = FastDivisor(static_cast<uint32_t>(columns));
+  const int shared = shared_bytes<Shape>(g);
+  SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(conv_gemm<Shape>),
+                              hipFuncAttributeMaxDynamicSharedMemorySize, shared));
+  conv_gemm<Shape><<<dim3(static_cast<uint32_t>(blocks), 1, static_cast<uint32_t>(groups)), dim3(Shape::kThreads),
+                     static_cast<uint32_t>(shared), stream>>>(g);
   return check_launch();
 }
 
-// The largest tile that still gives every multiprocessor work.
+// Tiles that a multiprocessor works through one after the other, weighed by their size and by how well a tile of that
+// size keeps the matrix units busy (relative rates, measured on an H200: docs/kernels.md).
+struct Candidate {
+  int64_t m, n;
+  double rate;
+};
+
+double cost(const GemmConv& g, int64_t groups, int64_t units, const Candidate& c) {
+  const int64_t blocks = ceil_div(g.rows, c.m) * ceil_div(g.K, c.n) * groups;
+  return static_cast<double>(ceil_div(blocks, units) * c.m * c.n) / c.rate;
+}
+
+constexpr Candidate kCandidates[] = {{128, 128, 1.0}, {128, 64, 0.9}, {64, 64, 0.75}, {64, 32, 0.5}};
+
 template <class T>
 Status launch_gemm(const GemmConv& g, int64_t groups, hipStream_t stream) {
   int64_t units = 0;
   SBK_TRY(multiprocessors(&units));
-  const auto blocks = [&](int64_t m, int64_t n) { return ceil_div(g.rows, m) * ceil_div(g.K, n) * groups; };
-  if (g.K > 64 && blocks(128, 128) >= units) return enqueue<T, GemmShape<128, 128, 256>>(g, groups, stream);
-  if (blocks(128, 64) >= units) return enqueue<T, GemmShape<128, 64, 128>>(g, groups, stream);
-  return enqueue<T, GemmShape<64, 64, 128>>(g, groups, stream);
+  int best = 0;
+  for (int i = 1; i < 4; ++i) {
+    if (cost(g, groups, units, kCandidates[i]) < cost(g, groups, units, kCandidates[best])) best = i;
+  }
+  if (best == 0) return enqueue<GemmShape<T, 128, 128, 256>>(g, groups, stream);
+  if (best == 1) return enqueue<GemmShape<T, 128, 64, 128>>(g, groups, stream);
+  if (best == 2) return enqueue<GemmShape<T, 64, 64, 128>>(g, groups, stream);
+  return enqueue<GemmShape<T, 64, 32, 128>>(g, groups, stream);
 }
 
 template <class T>
@@ -131,7 +180,12 @@ Status run(const ConvParams& p, const Launch& launch) {
   const void* x = nullptr;
   const void* w = nullptr;
   SBK_TRY(prepare<T>(p, z, launch, &x, &w));
-  return launch_gemm<T>(describe<T>(p, z, x, w), p.groups, static_cast<hipStream_t>(launch.stream));
+  const GemmConv g = describe<T>(p, z, x, w);
+  const auto stream = static_cast<hipStream_t>(launch.stream);
+  if constexpr (sizeof(T) == 2) {
+    if (z.vector < kVectorBytes) return enqueue<GemmShape<T, 128, 64, 128, kVectorBytes / 2>>(g, p.groups, stream);
+  }
+  return launch_gemm<T>(g, p.groups, stream);
 }
 
 }  // namespace
@@ -143,8 +197,8 @@ GemmNeeds gemm_needs(const ConvParams& p) {
   const Sizes z = sizes_of(p);
   if (p.groups > 1 && (z.k < 16 || z.c < 8)) return needs;
   const int64_t limit = INT32_MAX / 2;
-  if (z.rows >= limit || p.batch * z.h >= limit || z.r * z.s * z.padded >= limit || p.groups > 65535 ||
-      z.padded * p.groups >= limit || ceil_div(z.k, 64) > 65535) {
+  if (z.rows >= limit || p.batch * z.h * z.w >= limit || z.r * z.s * z.padded >= limit || p.groups > 65535 ||
+      z.padded * p.groups >= limit || z.r > kMaxTaps || z.s > kMaxTaps) {
     return needs;
   }
   const size_t element = size_of(p.dtype);

@@ -1,6 +1,6 @@
 // Convolution as a matrix product that is never written out: rows are output pixels, columns output channels, K runs
-// over filter taps and input channels. Input and filters have their channels last, padded to whole vectors; the pack
-// kernel at the end makes them so where they are not.
+// over filter taps and input channels. Input and filters have their channels last, padded to whole vectors
+// (conv_pack_kernels.hpp makes them so where they are not).
 #pragma once
 
 #include "common/copy.hpp"
@@ -10,138 +10,167 @@
 
 namespace sbk::conv_detail {
 
+constexpr int kMaxTaps = 32;  // per axis: a lane keeps one bit for each
+
 struct GemmConv {
   const void* x;         // [N, H, W, groups, C]
   const void* w;         // [groups * K, R, S, C]
   const void* bias;      // [groups * K] or null
   const void* residual;  // like y, or null
   void* y;
-  int32_t H, W, C, K, S;  // C: input channels of a group, a multiple of a vector; K: output channels of a group
-  int32_t x_channels;     // groups * C
-  int32_t y_channels;     // groups * K
+  int32_t H, W, C, K, R, S;  // C: input channels of a group, a multiple of a vector; K: output channels of a group
+  int32_t x_channels;        // groups * C
+  int32_t y_channels;        // groups * K
   int32_t stride[2], dilation[2], pad[2];
-  int32_t rows;           // output pixels: N * OH * OW
-  int32_t k_vectors;      // R * S * C / vector
-  FastDivisor image;      // by OH * OW
-  FastDivisor line;       // by OW
-  FastDivisor tap;        // by C / vector
-  FastDivisor tap_line;   // by S
-  bool channels_last;     // of y and residual
+  int32_t rows;              // output pixels: N * OH * OW
+  int32_t k_vectors;         // R * S * C / vector
+  int32_t column_tiles;
+  FastDivisor columns;       // by column_tiles
+  FastDivisor image;         // by OH * OW
+  FastDivisor line;          // by OW
+  FastDivisor tap;           // by C / vector
+  FastDivisor tap_line;      // by S
+  bool channels_last;        // of y and residual
   ActivationParams activation;
 };
 
-#if SBK_NVIDIA
-constexpr int kSlabsPerStage = 4;
-constexpr int kGemmStages = 3;
-#else
-constexpr int kSlabsPerStage = 2;
-constexpr int kGemmStages = 2;
-#endif
-constexpr int kStageBytes = kSlabsPerStage * kSlabBytes;   // of K, per row
-constexpr int kVectorsPerRow = kStageBytes / kVectorBytes;
-// One vector of padding per row puts the rows that are read together into different banks.
-constexpr int kRowBytes = kStageBytes + kVectorBytes;
-constexpr int kChunkColumns = 32;  // columns of the result that go through shared memory at a time
-
-template <int BM, int BN, int Threads>
+// A block's tile of BM pixels by BN output channels. VB: bytes copied at a time, so C is a multiple of VB bytes.
+template <class T, int BM, int BN, int Threads, int VB = kVectorBytes>
 struct GemmShape {
-  static constexpr int kM = BM, kN = BN, kThreads = Threads;
+  using Type = T;
+  static constexpr int kM = BM, kN = BN, kThreads = Threads, kVector = VB;
+  static constexpr int kLanes = VB / static_cast<int>(sizeof(T));
+#if SBK_NVIDIA
+  static constexpr int kStages = 4;
+#else
+  static constexpr int kStages = 2;
+#endif
+  static constexpr int kSlabs = 2;  // of K per stage
+  static constexpr int kVectorsPerRow = kSlabs * kSlabBytes / VB;
+  // One vector of padding per row puts the rows that are read together into different banks.
+  static constexpr int kRowBytes = kSlabs * kSlabBytes + kVectorBytes;
+  static constexpr int kLd = kRowBytes / static_cast<int>(sizeof(T));
   static constexpr int kStage = (BM + BN) * kRowBytes;
-  static constexpr int kShared = kGemmStages * kStage;
-  static_assert(kShared >= kChunkColumns * (BM + 4) * 4 && kShared >= BM * (kChunkColumns + 4) * 4);
+  static constexpr int kRowStep = Threads / kVectorsPerRow;
+  static_assert(BM % kRowStep == 0 && BN % kRowStep == 0);
 };
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
-// One block's loads of the input: each thread serves one vector column of `Rows` tile rows.
-template <class T, class Shape>
+// Where this thread's vectors lie in a stage, and the vector of K that it serves.
+template <class Shape>
+struct Slot {
+  int column = static_cast<int>(threadIdx.x) % Shape::kVectorsPerRow;
+  int row = static_cast<int>(threadIdx.x) / Shape::kVectorsPerRow;
+
+  __device__ char* in(char* stage) const { return stage + row * Shape::kRowBytes + column * Shape::kVector; }
+  __device__ int vector(int step) const { return step * Shape::kVectorsPerRow + column; }
+};
+
+// One block's loads of the input. Which taps of a pixel fall inside the image is worked out once, as bits.
+template <class Shape>
 class InputRows {
  public:
-  static constexpr int kRowStep = Shape::kThreads / kVectorsPerRow;
-  static constexpr int kRows = Shape::kM / kRowStep;
+  using T = typename Shape::Type;
+  static constexpr int kRows = Shape::kM / Shape::kRowStep;
 
   __device__ InputRows(const GemmConv& g, int first_row, int group) : g_(g) {
     x_ = static_cast<const T*>(g.x) + static_cast<int64_t>(group) * g.C;
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const int row = first_row + static_cast<int>(threadIdx.x) / kVectorsPerRow + i * kRowStep;
+      const int row = first_row + slot_.row + i * Shape::kRowStep;
       const uint32_t n = g.image.divide(row);
       const uint32_t pixel = row - n * g.image.divisor();
       const uint32_t oh = g.line.divide(pixel);
       const uint32_t ow = pixel - oh * g.line.divisor();
-      // A row past the end gets a place that fails the bounds check of every tap.
-      h_[i] = row < g.rows ? static_cast<int>(oh) * g.stride[0] - g.pad[0] : INT32_MIN / 2;
-      w_[i] = static_cast<int>(ow) * g.stride[1] - g.pad[1];
-      image_[i] = static_cast<int>(n) * g.H;
+      const int h = static_cast<int>(oh) * g.stride[0] - g.pad[0], w = static_cast<int>(ow) * g.stride[1] - g.pad[1];
+      lines_[i] = row < g.rows ? inside(h, g.dilation[0], g.R, g.H) : 0;
+      columns_[i] = inside(w, g.dilation[1], g.S, g.W);
+      at_[i] = (static_cast<int>(n) * g.H + h) * g.W + w;
     }
   }
 
-  __device__ void begin(Copies<kRows>& copies, char* stage, int step) const {
-    constexpr int kLanes = lanes_of<T>();
-    const int column = static_cast<int>(threadIdx.x) % kVectorsPerRow;
-    const int vector = step * kVectorsPerRow + column;
+  __device__ void begin(Copies<kRows, Shape::kVector>& copies, char* stage, int step) const {
+    const int vector = slot_.vector(step);
     const uint32_t tap = g_.tap.divide(vector);
-    const int c = static_cast<int>(vector - tap * g_.tap.divisor()) * kLanes;
+    const int c = static_cast<int>(vector - tap * g_.tap.divisor()) * Shape::kLanes;
     const uint32_t r = g_.tap_line.divide(tap);
     const uint32_t s = tap - r * g_.tap_line.divisor();
     const int dh = static_cast<int>(r) * g_.dilation[0], dw = static_cast<int>(s) * g_.dilation[1];
-    char* to = stage + (static_cast<int>(threadIdx.x) / kVectorsPerRow) * kRowBytes + column * kVectorBytes;
+    const int offset = dh * g_.W + dw;
+    const T* x = x_ + c;
+    const bool inside_k = vector < g_.k_vectors;
+    char* to = slot_.in(stage);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const int h = h_[i] + dh, w = w_[i] + dw;
-      const bool valid = vector < g_.k_vectors && static_cast<uint32_t>(h) < static_cast<uint32_t>(g_.H) &&
-                         static_cast<uint32_t>(w) < static_cast<uint32_t>(g_.W);
-      const T* from = valid ? x_ + (static_cast<int64_t>(image_[i] + h) * g_.W + w) * g_.x_channels + c : x_;
-      copies.begin(i, to + i * kRowStep * kRowBytes, from, valid);
+      const bool valid = inside_k && ((lines_[i] >> r) & (columns_[i] >> s) & 1u);
+      copies.begin(i, to + i * Shape::kRowStep * Shape::kRowBytes, valid ? x + static_cast<int64_t>(at_[i] + offset) * g_.x_channels : x_, valid);
     }
   }
 
  private:
+  __device__ static uint32_t inside(int first, int step, int taps, int extent) {
+    uint32_t bits = 0;
+    for (int t = 0; t < taps; ++t) {
+      bits |= static_cast<uint32_t>(static_cast<uint32_t>(first + t * step) < static_cast<uint32_t>(extent)) << t;
+    }
+    return bits;
+  }
+
   const GemmConv& g_;
+  Slot<Shape> slot_;
   const T* x_;
-  int h_[kRows], w_[kRows], image_[kRows];
+  int at_[kRows];  // the pixel of tap (0, 0), which may lie outside
+  uint32_t lines_[kRows], columns_[kRows];
 };
 
 // One block's loads of the filters: rows are output channels, K dense.
-template <class T, class Shape>
+template <class Shape>
 class FilterRows {
  public:
-  static constexpr int kRowStep = Shape::kThreads / kVectorsPerRow;
-  static constexpr int kRows = Shape::kN / kRowStep;
+  using T = typename Shape::Type;
+  static constexpr int kRows = Shape::kN / Shape::kRowStep;
 
-  __device__ FilterRows(const GemmConv& g, int first_column, int group) : g_(g), first_(first_column) {
-    w_ = static_cast<const T*>(g.w) + static_cast<int64_t>(group) * g.K * g.k_vectors * lanes_of<T>();
+  __device__ FilterRows(const GemmConv& g, int first_column, int group) : g_(g) {
+    const int64_t row_values = static_cast<int64_t>(g.k_vectors) * Shape::kLanes;
+    first_ = first_column + slot_.row;
+    w_ = static_cast<const T*>(g.w) + (static_cast<int64_t>(group) * g.K + first_) * row_values;
+    step_values_ = row_values * Shape::kRowStep;
   }
 
-  __device__ void begin(Copies<kRows>& copies, char* stage, int step) const {
-    const int column = static_cast<int>(threadIdx.x) % kVectorsPerRow;
-    const int row = static_cast<int>(threadIdx.x) / kVectorsPerRow;
-    const int vector = step * kVectorsPerRow + column;
-    char* to = stage + row * kRowBytes + column * kVectorBytes;
+  __device__ void begin(Copies<kRows, Shape::kVector>& copies, char* stage, int step) const {
+    const int vector = slot_.vector(step);
+    const T* from = w_ + vector * Shape::kLanes;
+    char* to = slot_.in(stage);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const int k = first_ + row + i * kRowStep;
-      const bool valid = vector < g_.k_vectors && k < g_.K;
-      const T* from = valid ? w_ + (static_cast<int64_t>(k) * g_.k_vectors + vector) * lanes_of<T>() : w_;
-      copies.begin(i, to + i * kRowStep * kRowBytes, from, valid);
+      const bool valid = vector < g_.k_vectors && first_ + i * Shape::kRowStep < g_.K;
+      copies.begin(i, to + i * Shape::kRowStep * Shape::kRowBytes,
+                   valid ? from + i * step_values_ : static_cast<const T*>(g_.w), valid);
     }
   }
 
  private:
   const GemmConv& g_;
+  Slot<Shape> slot_;
   const T* w_;
   int first_;
+  int64_t step_values_;
 };
 
 // The sums of one wave: its place in the block's tile follows from the number of waves, so from the wave's width.
-template <class T, class Shape>
+template <class Shape>
 class WaveTile {
  public:
+  using T = typename Shape::Type;
   static constexpr int kWaves = Shape::kThreads / kWaveSize;
   static constexpr int kWavesM = kWaves > 1 ? 2 : 1;
   static constexpr int kWavesN = kWaves / kWavesM;
   static constexpr int kM = Shape::kM / kWavesM, kN = Shape::kN / kWavesN;
   static constexpr int kTilesM = kM / 16, kTilesN = kN / 16;
+  // Floats of shared memory a wave's 16 rows pass through on their way out, either way round.
+  static constexpr int kLdLast = kN + 4, kLdFirst = 16 + 4;
+  static constexpr int kBuffer = 16 * kLdLast > kN * kLdFirst ? 16 * kLdLast : kN * kLdFirst;
 
   __device__ WaveTile() {
 #pragma unroll
@@ -155,31 +184,27 @@ class WaveTile {
   __device__ int first_column() const { return wave_id() / kWavesM * kN; }
 
   __device__ void multiply(const char* stage) {
-    constexpr int kLd = kRowBytes / static_cast<int>(sizeof(T));
-    const T* a = reinterpret_cast<const T*>(stage) + first_row() * kLd;
-    const T* b = reinterpret_cast<const T*>(stage + Shape::kM * kRowBytes) + first_column() * kLd;
-multiply_tiles<T, kTilesM, kTilesN, kSlabsPerStage>(sums_, a, kLd, b, kLd);
+    const T* a = reinterpret_cast<const T*>(stage) + first_row() * Shape::kLd;
+    const T* b = reinterpret_cast<const T*>(stage + Shape::kM * Shape::kRowBytes) + first_column() * Shape::kLd;
+    multiply_tiles<T, kTilesM, kTilesN, Shape::kSlabs, SBK_NVIDIA != 0>(sums_, a, Shape::kLd, b, Shape::kLd);
   }
 
-  // Calls put(row, column, sum) for the sums in columns [from, from + kChunkColumns) of the block's tile.
-  template <class Put>
-  __device__ void each(int from, Put put) const {
+  // Puts 16 rows into `buffer`: [16][kLdLast], or the other way round [kN][kLdFirst].
+  __device__ void put(int m, float* buffer, bool last) const {
 #pragma unroll
     for (int n = 0; n < kTilesN; ++n) {
-      const int tile_column = first_column() + n * 16;
-      if (tile_column < from || tile_column >= from + kChunkColumns) continue;
 #pragma unroll
-      for (int m = 0; m < kTilesM; ++m) {
-#pragma unroll
-        for (int i = 0; i < TileLayout::kValues; ++i) {
-          put(first_row() + m * 16 + TileLayout::row(TileLayout::slot(i)), tile_column + TileLayout::column(i),
-              sums_[m][n].v[i]);
-        }
+      for (int i = 0; i < TileLayout::kValues; ++i) {
+        const int row = TileLayout::row(TileLayout::slot(i)), column = n * 16 + TileLayout::column(i);
+        buffer[last ? row * kLdLast + column : column * kLdFirst + row] = sum(m, n, i);
       }
     }
   }
 
  private:
+  // `m` runs in an unrolled loop: registers cannot be indexed.
+  __device__ float sum(int m, int n, int i) const { return sums_[m][n].v[i]; }
+
   Accumulator sums_[kTilesM][kTilesN];
 };
 
@@ -187,8 +212,7 @@ multiply_tiles<T, kTilesM, kTilesN, kSlabsPerStage>(sums_, a, kLd, b, kLd);
 template <class T, int N>
 __device__ inline void write(const GemmConv& g, int64_t at, const float* sums, int channel, int bias_step) {
   const auto* bias = static_cast<const T*>(g.bias);
-  Vec<T, N> out;
-  Vec<T, N> residual;
+  Vec<T, N> out, residual;
   if (g.residual != nullptr) residual = *reinterpret_cast<const Vec<T, N>*>(static_cast<const T*>(g.residual) + at);
 #pragma unroll
   for (int j = 0; j < N; ++j) {
@@ -200,73 +224,78 @@ __device__ inline void write(const GemmConv& g, int64_t at, const float* sums, i
   *reinterpret_cast<Vec<T, N>*>(static_cast<T*>(g.y) + at) = out;
 }
 
-// channels_last: `buffer` holds [kM][kChunkColumns + 4] sums; N neighbours are channels of one pixel.
-template <class T, class Shape, int N>
+// channels_last: N neighbours are channels of one pixel.
+template <class Shape, int N>
 __device__ inline void store_last(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
-  constexpr int kPerRow = kChunkColumns / N;
-  for (int i = static_cast<int>(threadIdx.x); i < Shape::kM * kPerRow; i += Shape::kThreads) {
+  using Tile = WaveTile<Shape>;
+  constexpr int kPerRow = Tile::kN / N;
+#pragma unroll 2
+  for (int i = lane_id(); i < 16 * kPerRow; i += kWaveSize) {
     const int row = i / kPerRow, column = i % kPerRow * N;
     if (row0 + row >= g.rows || column0 + column >= g.K) continue;
     const int channel = group * g.K + column0 + column;
-    write<T, N>(g, static_cast<int64_t>(row0 + row) * g.y_channels + channel,
-                buffer + row * (kChunkColumns + 4) + column, channel, 1);
+    write<typename Shape::Type, N>(g, static_cast<int64_t>(row0 + row) * g.y_channels + channel,
+                                   buffer + row * Tile::kLdLast + column, channel, 1);
   }
 }
 
-// channels_first: `buffer` holds [kChunkColumns][kM + 4] sums; N neighbours are pixels of one channel.
-template <class T, class Shape, int N>
+// channels_first: N neighbours are pixels of one channel.
+template <class Shape, int N>
 __device__ inline void store_first(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
-  constexpr int kPerColumn = Shape::kM / N;
-  for (int i = static_cast<int>(threadIdx.x); i < kChunkColumns * kPerColumn; i += Shape::kThreads) {
+  using Tile = WaveTile<Shape>;
+  constexpr int kPerColumn = 16 / N;
+#pragma unroll 2
+  for (int i = lane_id(); i < Tile::kN * kPerColumn; i += kWaveSize) {
     const int column = i / kPerColumn, row = i % kPerColumn * N;
     if (row0 + row >= g.rows || column0 + column >= g.K) continue;
     const int channel = group * g.K + column0 + column;
     const uint32_t n = g.image.divide(row0 + row);
     const uint32_t pixel = row0 + row - n * g.image.divisor();
     const int64_t at = (static_cast<int64_t>(n) * g.y_channels + channel) * g.image.divisor() + pixel;
-    write<T, N>(g, at, buffer + column * (Shape::kM + 4) + row, channel, 0);
+    write<typename Shape::Type, N>(g, at, buffer + column * Tile::kLdFirst + row, channel, 0);
   }
 }
 
-template <class T, class Shape>
-__device__ inline void store(const GemmConv& g, const WaveTile<T, Shape>& tile, float* buffer, int row0, int column0,
+// Each wave sends its own rows out, 16 at a time, without waiting for the others.
+template <class Shape>
+__device__ inline void store(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
                              int group) {
-  constexpr int N = lanes_of<T>();
+  constexpr int N = lanes_of<typename Shape::Type>();
+  float* buffer = shared + wave_id() * WaveTile<Shape>::kBuffer;
   const bool whole = g.channels_last ? g.K % N == 0 : g.image.divisor() % N == 0;
+  const int column = column0 + tile.first_column();
 #pragma unroll
-  for (int from = 0; from < Shape::kN; from += kChunkColumns) {
-    __syncthreads();
+  for (int m = 0; m < WaveTile<Shape>::kTilesM; ++m) {
+    const int row = row0 + tile.first_row() + m * 16;
+    wave_barrier();
+    tile.put(m, buffer, g.channels_last);
+    wave_barrier();
     if (g.channels_last) {
-      tile.each(from, [&](int row, int column, float sum) { buffer[row * (kChunkColumns + 4) + column - from] = sum; });
+      if (whole) store_last<Shape, N>(g, buffer, row, column, group);
+      else store_last<Shape, 1>(g, buffer, row, column, group);
     } else {
-      tile.each(from, [&](int row, int column, float sum) { buffer[(column - from) * (Shape::kM + 4) + row] = sum; });
-    }
-    __syncthreads();
-    if (column0 + from >= g.K) break;
-    if (g.channels_last) {
-      if (whole) store_last<T, Shape, N>(g, buffer, row0, column0 + from, group);
-      else store_last<T, Shape, 1>(g, buffer, row0, column0 + from, group);
-    } else {
-      if (whole) store_first<T, Shape, N>(g, buffer, row0, column0 + from, group);
-      else store_first<T, Shape, 1>(g, buffer, row0, column0 + from, group);
+      if (whole) store_first<Shape, N>(g, buffer, row, column, group);
+      else store_first<Shape, 1>(g, buffer, row, column, group);
     }
   }
 }
 
-template <class T, class Shape>
+template <class Shape>
 __device__ void gemm_block(const GemmConv& g, char* shared) {
-  const int row0 = static_cast<int>(blockIdx.x) * Shape::kM, column0 = static_cast<int>(blockIdx.y) * Shape::kN;
+  const int tile_row = static_cast<int>(g.columns.divide(blockIdx.x));
+  const int row0 = tile_row * Shape::kM;
+  const int column0 = static_cast<int>(blockIdx.x - tile_row * g.column_tiles) * Shape::kN;
   const int group = static_cast<int>(blockIdx.z);
-  const InputRows<T, Shape> input(g, row0, group);
-  const FilterRows<T, Shape> filter(g, column0, group);
-  Copies<InputRows<T, Shape>::kRows> input_copies;
-  Copies<FilterRows<T, Shape>::kRows> filter_copies;
-  const int steps = (g.k_vectors + kVectorsPerRow - 1) / kVectorsPerRow;
-  const auto stage = [&](int step) { return shared + step % kGemmStages * Shape::kStage; };
+  const InputRows<Shape> input(g, row0, group);
+  const FilterRows<Shape> filter(g, column0, group);
+  Copies<InputRows<Shape>::kRows, Shape::kVector> input_copies;
+  Copies<FilterRows<Shape>::kRows, Shape::kVector> filter_copies;
+  const int steps = (g.k_vectors + Shape::kVectorsPerRow - 1) / Shape::kVectorsPerRow;
+  const auto stage = [&](int step) { return shared + step % Shape::kStages * Shape::kStage; };
   const auto begin = [&](int step) {
     if (step < steps) {
       input.begin(input_copies, stage(step), step);
-      filter.begin(filter_copies, stage(step) + Shape::kM * kRowBytes, step);
+      filter.begin(filter_copies, stage(step) + Shape::kM * Shape::kRowBytes, step);
     }
     input_copies.commit();
   };
@@ -276,79 +305,32 @@ __device__ void gemm_block(const GemmConv& g, char* shared) {
     filter_copies.finish();
   };
 #pragma unroll
-  for (int step = 0; step < kGemmStages - 1; ++step) {
+  for (int step = 0; step < Shape::kStages - 1; ++step) {
     begin(step);
     finish(step);
   }
-  WaveTile<T, Shape> tile;
+  WaveTile<Shape> tile;
   for (int step = 0; step < steps; ++step) {
-    Copies<1>::template wait<kGemmStages - 2>();
+    Copies<1>::template wait<Shape::kStages - 2>();
     __syncthreads();
-    begin(step + kGemmStages - 1);
+    begin(step + Shape::kStages - 1);
     tile.multiply(stage(step));
-    finish(step + kGemmStages - 1);
+    finish(step + Shape::kStages - 1);
   }
   Copies<1>::template wait<0>();
-  store<T, Shape>(g, tile, reinterpret_cast<float*>(shared), row0, column0, group);
+  __syncthreads();
+  store<Shape>(g, tile, reinterpret_cast<float*>(shared), row0, column0, group);
 }
 
 #endif  // device pass
 
-// Grid: x over tiles of pixels, y over tiles of output channels, z over groups.
-template <class T, class Shape>
+// Grid: x over tiles, columns first; z over groups.
+template <class Shape>
 __global__ void __launch_bounds__(Shape::kThreads) conv_gemm([[maybe_unused]] const GemmConv g) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   extern __shared__ __align__(16) char shared[];
-  gemm_block<T, Shape>(g, shared);
+  gemm_block<Shape>(g, shared);
 #endif
-}
-
-// Moves channels last and pads each group's channels with zeros: [items, groups * c, area] → [items, area, groups * C].
-// Grid: x over tiles of the area, y over tiles of the padded channels, z over items.
-constexpr int kPackTile = 32;
-constexpr int kPackThreads = 256;
-
-struct Pack {
-  const void* from;
-  void* to;
-  int64_t items;
-  int32_t area, groups, channels, padded;  // channels: of a group, before and after padding
-  bool from_last;                          // `from` has its channels last already and only wants padding
-};
-
-template <class T>
-__global__ void __launch_bounds__(kPackThreads) conv_pack(Pack p) {
-  __shared__ T tile[kPackTile][kPackTile + 2];
-  const int column = static_cast<int>(threadIdx.x) % kPackTile, line = static_cast<int>(threadIdx.x) / kPackTile;
-  constexpr int kLines = kPackThreads / kPackTile;
-  const int s0 = static_cast<int>(blockIdx.x) * kPackTile, c0 = static_cast<int>(blockIdx.y) * kPackTile;
-  const int total = p.groups * p.padded;
-  const T* from = static_cast<const T*>(p.from);
-  T* to = static_cast<T*>(p.to);
-  for (int64_t item = blockIdx.z; item < p.items; item += gridDim.z) {
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kPackTile; i += kLines) {
-      // first: lanes run along the area; last: along the channels
-      const int s = s0 + (p.from_last ? line + i : column), cp = c0 + (p.from_last ? column : line + i);
-      const int group = cp / p.padded, c = cp % p.padded;
-      T value = from_float<T>(0.0f);
-      if (s < p.area && cp < total && c < p.channels) {
-        const int64_t channel = static_cast<int64_t>(group) * p.channels + c;
-        const int64_t channels = static_cast<int64_t>(p.groups) * p.channels;
-        value = p.from_last ? from[(item * p.area + s) * channels + channel]
-                            : from[(item * channels + channel) * p.area + s];
-      }
-      if (p.from_last) tile[line + i][column] = value;
-      else tile[column][line + i] = value;
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kPackTile; i += kLines) {
-      const int s = s0 + line + i, cp = c0 + column;
-      if (s < p.area && cp < total) to[(item * p.area + s) * total + cp] = tile[line + i][column];
-    }
-  }
 }
 
 }  // namespace sbk::conv_detail

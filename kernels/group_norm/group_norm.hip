@@ -1,6 +1,7 @@
 #include "group_norm/group_norm.hpp"
 
 #include "group_norm/group_norm_kernels.hpp"
+#include "group_norm/group_norm_last_kernels.hpp"
 
 namespace sbk {
 namespace {
@@ -30,7 +31,10 @@ template <class T, int N, int R>
 Status enqueue_held(const GroupNormParams& p, hipStream_t stream) {
   const int64_t count = group_count(p);
   const dim3 grid(static_cast<uint32_t>(p.batch * p.groups)), block(threads_for(count / N, R));
-  group_norm_held<T, N, R><<<grid, block, 0, stream>>>(p, FastDivisor(static_cast<uint32_t>(p.spatial)), count);
+  const FastDivisor spatial(static_cast<uint32_t>(p.spatial));
+  const bool plain = N > 1 && p.spatial % N == 0 && p.activation.kind == Activation::none;
+  if (plain) group_norm_held<T, N, R, (N > 1)><<<grid, block, 0, stream>>>(p, spatial, count);
+  else group_norm_held<T, N, R, false><<<grid, block, 0, stream>>>(p, spatial, count);
   return check_launch();
 }
 
@@ -52,21 +56,46 @@ Status enqueue_chunks(const GroupNormParams& p, const Launch& launch, hipStream_
   return check_launch();
 }
 
+// Small blocks, several to a multiprocessor: while one waits for its sum, others load.
 template <class T, int N>
 Status run(const GroupNormParams& p, const Launch& launch) {
   const auto stream = static_cast<hipStream_t>(launch.stream);
   const int64_t vectors = group_count(p) / N;
   if (vectors <= 256) return enqueue_held<T, N, 1>(p, stream);
-  if (vectors <= 1024) return enqueue_held<T, N, 2>(p, stream);
-  if (vectors <= kMaxThreads * 4) return enqueue_held<T, N, 4>(p, stream);
+  if (vectors <= 512) return enqueue_held<T, N, 2>(p, stream);
+  if (vectors <= 1024) return enqueue_held<T, N, 4>(p, stream);
+  if (vectors <= kMaxThreads * 8) return enqueue_held<T, N, 8>(p, stream);
   return enqueue_chunks<T, N>(p, launch, stream);
 }
+
+// channels_last: rows of one image in chunks; moments per channel, merged per group, then applied.
+template <class T, int N>
+Status run_last(const GroupNormParams& p, const Launch& launch) {
+  const LastPlan plan = last_plan(p, N);
+  if (launch.workspace == nullptr || launch.workspace_bytes < last_workspace(p, plan)) {
+    return {Code::workspace_too_small, "group_norm: workspace is smaller than group_norm_workspace_bytes"};
+  }
+  const auto stream = static_cast<hipStream_t>(launch.stream);
+  auto* partial = static_cast<Moments*>(launch.workspace);
+  Moments* merged = partial + p.batch * plan.chunks * p.channels;
+  const dim3 grid(static_cast<uint32_t>(plan.chunks), static_cast<uint32_t>(plan.strips),
+                  static_cast<uint32_t>(p.batch));
+  group_norm_last_partial<T, N><<<grid, dim3(kLastThreads), 0, stream>>>(p, plan, partial);
+  group_norm_last_merge<<<dim3(static_cast<uint32_t>(p.batch * p.groups)), dim3(kLastThreads), 0, stream>>>(
+      p, plan, partial, merged);
+  group_norm_last_apply<T, N><<<grid, dim3(kLastThreads), 0, stream>>>(p, plan, merged);
+  return check_launch();
+}
+
+bool is_last(const GroupNormParams& p) { return p.layout == Layout::channels_last && p.spatial > 1; }
 
 Status validate(const GroupNormParams& p) {
   if (p.batch < 0 || p.channels < 0 || p.spatial < 0) return invalid("group_norm: a size is negative");
   if (p.groups <= 0 || p.channels % p.groups != 0) return invalid("group_norm: groups does not divide channels");
-  if (p.layout == Layout::channels_last && p.spatial > 1) return unsupported("group_norm: channels_last");
   if (group_count(p) >= INT32_MAX || p.batch * p.groups > INT32_MAX) return unsupported("group_norm: group too large");
+  if (is_last(p) && (p.batch > 65535 || p.channels > 65535 * int64_t{kLastThreads})) {
+    return unsupported("group_norm: batch or channels too large for channels_last");
+  }
   return {};
 }
 
@@ -75,6 +104,8 @@ Status validate(const GroupNormParams& p) {
 // The pointers decide the vector width; where they are not known yet the larger need is answered.
 size_t group_norm_workspace_bytes(const GroupNormParams& p) {
   if (!validate(p).ok()) return 0;
+  if (p.channels == 0) return 0;
+  if (is_last(p)) return last_workspace(p, last_plan(p, 1));
   return static_cast<size_t>(ceil_div(group_count(p), chunk_values(1)) * p.batch * p.groups) * sizeof(Moments);
 }
 
@@ -82,6 +113,12 @@ Status gpu::group_norm(const GroupNormParams& p, const Launch& launch) {
   SBK_TRY(validate(p));
   if (p.batch == 0 || p.channels == 0 || p.spatial == 0) return {};
   if (!p.x || !p.y || !p.scale || !p.bias) return invalid("group_norm: a tensor is null");
+  if (is_last(p)) {
+    const bool vectors = aligned_to(p.x, kVectorBytes) && aligned_to(p.y, kVectorBytes) &&
+                         p.channels % (kVectorBytes / static_cast<int64_t>(size_of(p.dtype))) == 0;
+    if (p.dtype == DataType::float32) return vectors ? run_last<float, 4>(p, launch) : run_last<float, 1>(p, launch);
+    return vectors ? run_last<__half, 8>(p, launch) : run_last<__half, 1>(p, launch);
+  }
   const bool whole = vector_lanes(p) > 1;
   if (p.dtype == DataType::float32) return whole ? run<float, 4>(p, launch) : run<float, 1>(p, launch);
   return whole ? run<__half, 8>(p, launch) : run<__half, 1>(p, launch);

@@ -1,4 +1,5 @@
-// GroupNormalization on the device, channels_first: the values of a group are contiguous.
+// GroupNormalization on the device, channels_first: the values of a group are contiguous (group_norm_last_kernels.hpp
+// has the other layout).
 // A group that fits in a block's registers is read once. A larger one is cut in chunks: each chunk's mean and sum of
 // squared deviations go to the workspace, and a second kernel merges them (Chan, Golub & LeVeque 1979) and normalises.
 #pragma once
@@ -15,25 +16,28 @@ struct Moments {
   float mean, m2;
 };
 
-// R vectors of N values a thread, from `x[0 … count)`; entries past the end are left alone and not used.
+// R vectors of N values a thread, from `x[0 … count)`; entries past the end are not used. Places are 32 bits: the
+// launcher takes groups below 2^31 values.
 template <class T, int N, int R>
 struct Held {
   Vec<T, N> values[R];
 
-  __device__ void load(const T* x, int64_t count) {
+  __device__ static int place(int i) { return (i * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N; }
+
+  __device__ void load(const T* x, int count) {
 #pragma unroll
     for (int i = 0; i < R; ++i) {
-      const int64_t at = (static_cast<int64_t>(i) * blockDim.x + threadIdx.x) * N;
+      const int at = place(i);
       if (at < count) values[i] = *reinterpret_cast<const Vec<T, N>*>(x + at);
     }
   }
 
   // Two passes over registers, so nothing cancels.
-  __device__ Moments moments(int64_t count, float* scratch) const {
+  __device__ Moments moments(int count, float* scratch) const {
     float sum = 0.0f;
 #pragma unroll
     for (int i = 0; i < R; ++i) {
-      if ((static_cast<int64_t>(i) * blockDim.x + threadIdx.x) * N >= count) continue;
+      if (place(i) >= count) continue;
 #pragma unroll
       for (int j = 0; j < N; ++j) sum += to_float(values[i].v[j]);
     }
@@ -41,7 +45,7 @@ struct Held {
     float m2 = 0.0f;
 #pragma unroll
     for (int i = 0; i < R; ++i) {
-      if ((static_cast<int64_t>(i) * blockDim.x + threadIdx.x) * N >= count) continue;
+      if (place(i) >= count) continue;
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         const float deviation = to_float(values[i].v[j]) - mean;
@@ -52,12 +56,14 @@ struct Held {
   }
 
   // Writes the normalised values; `offset` is the place of x[0] in its group, `group` the group within the image.
-  __device__ void store(const GroupNormParams& p, T* y, int64_t count, int64_t offset, int64_t group,
+  // Plain: no vector straddles channels, and there is no activation.
+  template <bool Plain>
+  __device__ void store(const GroupNormParams& p, T* y, int count, int offset, int64_t group,
                         FastDivisor spatial, float mean, float inverse) const {
     const int64_t first_channel = p.per_group ? 0 : group * (p.channels / p.groups);
 #pragma unroll
     for (int i = 0; i < R; ++i) {
-      const int64_t at = (static_cast<int64_t>(i) * blockDim.x + threadIdx.x) * N;
+      const int at = place(i);
       if (at >= count) continue;
       const auto place = static_cast<uint32_t>(offset + at);
       uint32_t channel = spatial.divide(place);
@@ -72,12 +78,13 @@ struct Held {
       Vec<T, N> out;
 #pragma unroll
       for (int j = 0; j < N; ++j) {
-        if (j > 0 && ++within == spatial.divisor()) {
+        if (!Plain && j > 0 && ++within == spatial.divisor()) {
           within = 0;
           ++channel;
           reload();
         }
-        out.v[j] = from_float<T>(activate(p.activation, (to_float(values[i].v[j]) - mean) * factor + bias));
+        const float value = (to_float(values[i].v[j]) - mean) * factor + bias;
+        out.v[j] = from_float<T>(Plain ? value : activate(p.activation, value));
       }
       *reinterpret_cast<Vec<T, N>*>(y + at) = out;
     }
@@ -85,16 +92,17 @@ struct Held {
 };
 
 // One block per group.
-template <class T, int N, int R>
+template <class T, int N, int R, bool Plain>
 __global__ void __launch_bounds__(kMaxThreads)
 group_norm_held(GroupNormParams p, FastDivisor spatial, int64_t count) {
   __shared__ float scratch[kMaxWavesPerBlock];
   const int64_t start = static_cast<int64_t>(blockIdx.x) * count;
   Held<T, N, R> held;
-  held.load(static_cast<const T*>(p.x) + start, count);
-  const Moments moments = held.moments(count, scratch);
+  held.load(static_cast<const T*>(p.x) + start, static_cast<int>(count));
+  const Moments moments = held.moments(static_cast<int>(count), scratch);
   const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
-  held.store(p, static_cast<T*>(p.y) + start, count, 0, blockIdx.x % p.groups, spatial, moments.mean, inverse);
+  held.template store<Plain>(p, static_cast<T*>(p.y) + start, static_cast<int>(count), 0, blockIdx.x % p.groups, spatial, moments.mean,
+                             inverse);
 }
 
 constexpr int kChunkThreads = 512;
@@ -104,9 +112,9 @@ template <class T, int N, int R>
 __global__ void __launch_bounds__(kChunkThreads)
 group_norm_partial(GroupNormParams p, int64_t count, int chunks, Moments* partial) {
   __shared__ float scratch[kMaxWavesPerBlock];
-  constexpr int64_t chunk = static_cast<int64_t>(kChunkThreads) * R * N;
-  const int64_t offset = (blockIdx.x % chunks) * chunk;
-  const int64_t length = count - offset < chunk ? count - offset : chunk;
+  constexpr int chunk = kChunkThreads * R * N;
+  const int offset = static_cast<int>(blockIdx.x % chunks) * chunk;
+  const int length = count - offset < chunk ? static_cast<int>(count) - offset : chunk;
   Held<T, N, R> held;
   held.load(static_cast<const T*>(p.x) + (blockIdx.x / chunks) * count + offset, length);
   const Moments moments = held.moments(length, scratch);
@@ -135,16 +143,17 @@ template <class T, int N, int R>
 __global__ void __launch_bounds__(kChunkThreads)
 group_norm_apply(GroupNormParams p, FastDivisor spatial, int64_t count, int chunks, const Moments* partial) {
   __shared__ float scratch[kMaxWavesPerBlock];
-  constexpr int64_t chunk = static_cast<int64_t>(kChunkThreads) * R * N;
+  constexpr int chunk = kChunkThreads * R * N;
   const int64_t group = blockIdx.x / chunks;
-  const int64_t offset = (blockIdx.x % chunks) * chunk;
-  const int64_t length = count - offset < chunk ? count - offset : chunk;
+  const int offset = static_cast<int>(blockIdx.x % chunks) * chunk;
+  const int length = count - offset < chunk ? static_cast<int>(count) - offset : chunk;
   const int64_t start = group * count + offset;
   Held<T, N, R> held;
   held.load(static_cast<const T*>(p.x) + start, length);
   const Moments moments = merge(partial + group * chunks, chunks, chunk, count, scratch);
   const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
-  held.store(p, static_cast<T*>(p.y) + start, length, offset, group % p.groups, spatial, moments.mean, inverse);
+  held.template store<false>(p, static_cast<T*>(p.y) + start, length, offset, group % p.groups, spatial, moments.mean,
+                             inverse);
 }
 
 }  // namespace sbk::group_norm_detail
