@@ -10,10 +10,12 @@ from __future__ import annotations
 import html
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email import message_from_string
+from email import message_from_bytes
 from pathlib import Path
+from urllib.parse import quote
 
 from stackbuild import digest
 from stackbuild.errors import UsageError
@@ -21,6 +23,7 @@ from stackbuild.pythontags import distribution_of
 from stackbuild.store import files, locks
 
 API_VERSION = "1.4"
+STAGED = ".staged"
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,10 @@ def publish(wheels: tuple[Path, ...], index: Path, replace: bool = False) -> Rec
     """
     index.mkdir(parents=True, exist_ok=True)
     with locks.hold(index / ".lock", lambda pid: None, lambda: None):
+        for left in index.glob(f"**/.*{STAGED}"):
+            left.unlink()
         for wheel in wheels:
+            _metadata(wheel)
             _refuse_taken(wheel, index, replace)
         done = tuple(_put(wheel, index) for wheel in wheels)
         for project in sorted({p.project for p in done}):
@@ -85,22 +91,31 @@ def _put(wheel: Path, index: Path) -> Published:
     target = index / project / wheel.name
     sha256 = digest.of_file(wheel)
     fresh = not target.exists() or digest.of_file(target) != sha256
+    metadata, beside = _metadata(wheel), target.with_name(f"{wheel.name}.metadata")
     if fresh:
         _write(target, wheel.read_bytes())
-        _write(target.with_name(f"{wheel.name}.metadata"), _metadata(wheel).encode())
+    if not beside.exists() or beside.read_bytes() != metadata:  # a publish may have been killed in between
+        _write(beside, metadata)
     return Published(project, version, wheel.name, sha256, target.stat().st_size, fresh)
 
 
-def _metadata(wheel: Path) -> str:
-    with zipfile.ZipFile(wheel) as archive:
-        name = next(n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1)
-        return archive.read(name).decode()
+def _metadata(wheel: Path) -> bytes:
+    """Raises UsageError where the file is no wheel."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1]
+            if len(names) == 1:
+                return archive.read(names[0])
+            reason = f"it has {len(names) or 'no'} METADATA"
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        reason = str(error)
+    raise UsageError(f"not a wheel: {reason}", where=str(wheel), next="`stackbuild inspect` says more")
 
 
 def _write(path: Path, data: bytes) -> None:
     """Whole under its name or not there; a dot file cannot be mistaken for a wheel by whoever serves the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(f".{path.name}.staged")
+    staged = path.with_name(f".{path.name}{STAGED}")
     staged.write_bytes(data)
     files.flush_files(staged.parent, [staged], [])
     files.move_whole(staged, path)
@@ -110,15 +125,16 @@ def _rows(index: Path, project: str) -> list[dict[str, object]]:
     rows = []
     for wheel in sorted((index / project).glob("[!.]*.whl")):
         beside = wheel.with_name(f"{wheel.name}.metadata")
+        requires = message_from_bytes(beside.read_bytes()).get("Requires-Python", "")
         uploaded = datetime.fromtimestamp(wheel.stat().st_mtime, UTC)
         rows.append(
             {
                 "filename": wheel.name,
-                "url": wheel.name,
+                "url": quote(wheel.name),
                 "hashes": {"sha256": digest.of_file(wheel)},
                 "size": wheel.stat().st_size,
                 "upload-time": uploaded.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-                "requires-python": message_from_string(beside.read_text()).get("Requires-Python", ""),
+                **({"requires-python": requires} if requires else {}),
                 "core-metadata": {"sha256": digest.of_file(beside)},
                 "yanked": False,
             }
@@ -140,7 +156,7 @@ def _anchor(row: dict[str, object]) -> str:
     core = f"sha256={metadata['sha256']}"
     attributes = {
         "href": f"{row['url']}#sha256={hashes['sha256']}",
-        "data-requires-python": str(row["requires-python"]),
+        **({"data-requires-python": str(row["requires-python"])} if "requires-python" in row else {}),
         "data-core-metadata": core,
         "data-dist-info-metadata": core,
     }
