@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Bundle, CodeObject, DeviceCode, Extra, Library, Member, Problem, TextHit, Trouble
+from stackbuild.inspect.limits import MIB, TEXT
 from stackbuild.inspect.readers import bundle, elf
 from stackbuild.inspect.readers.codeobject import EM_AMDGPU, code_object
 from stackbuild.inspect.readers.pull import Broken, TooMuch, read_all
@@ -17,7 +17,7 @@ _GFX = re.compile(r"gfx[0-9]+[0-9a-f]{2}(?:-generic)?")
 _FATBIN = ".hip_fatbin"
 _WRAPPERS = ".hipFatBinSegment"
 _KPACK_MAGIC = b"HIPK"  # in place of HIPF where the device code was split out into a .kpack archive
-_SOURCE = 2 * limits.MIB
+_SOURCE = 2 * MIB
 
 
 @dataclass
@@ -74,7 +74,7 @@ def _recognise(source: Source, survey: Survey, pile: Pile) -> None:
         raise Broken(
             f"named like {'GPU code' if suffix in ('co', 'hsaco') else 'a library'}, but it is no ELF and no bundle"
         )
-    elif suffix == "py" and source.size <= _SOURCE and sum(map(len, pile.sources.values())) < limits.TEXT:
+    elif suffix == "py" and source.size <= _SOURCE and sum(map(len, pile.sources.values())) < TEXT:
         pile.sources[path] = source.read(0, source.size)
 
 

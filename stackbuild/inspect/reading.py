@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import stackbuild.inspect.limits as limits
 from stackbuild.digest import of_file
 from stackbuild.errors import UsageError
 from stackbuild.inspect.facts import Facts, Import, Kind, Problem, Wheel
 from stackbuild.inspect.files import Pile, read_file
+from stackbuild.inspect.limits import MEMBERS, TEXT
 from stackbuild.inspect.readers import archive, imports, log, policy, providers, wheel
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 from stackbuild.inspect.readers.source import Entry, FileRange, LooseFile, open_file
@@ -121,8 +121,8 @@ def _files(root: Path) -> Iterator[Entry]:
             if not stat.S_ISREG(status.st_mode):
                 continue
             count += 1
-            if count > limits.MEMBERS:
-                raise TooMuch(f"more than {limits.MEMBERS} files")
+            if count > MEMBERS:
+                raise TooMuch(f"more than {MEMBERS} files")
             inside = _spelt(file.relative_to(root))
             yield Entry(inside, status.st_size, status.st_size, None, LooseFile(file, inside, status.st_size))
 
@@ -149,8 +149,8 @@ def _read_all(filename: str, found: list[Entry], pile: Pile) -> tuple[Wheel, lis
 
 
 def _text(entry: Entry, pile: Pile) -> bytes:
-    if entry.size > limits.TEXT:
-        pile.trouble(entry.path, TooMuch(f"{entry.size} bytes of metadata; at most {limits.TEXT} are read"))
+    if entry.size > TEXT:
+        pile.trouble(entry.path, TooMuch(f"{entry.size} bytes of metadata; at most {TEXT} are read"))
         return b""
     try:
         return b"".join(entry.source.chunks()) if entry.source else b""

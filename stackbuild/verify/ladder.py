@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import stackbuild.verify.environment as environment
 from stackbuild.data import folder
 from stackbuild.digest import of_file, of_text
 from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.inspect import NOTHING, Expectations, Facts, inspect, judge, judge_together
 from stackbuild.report import Rung, Status, Verification
 from stackbuild.verify.climb import Climb, rung, skipped
+from stackbuild.verify.environment import install, interpreter, make
 from stackbuild.verify.models import write_models
 from stackbuild.verify.rungs import providers as eps
 from stackbuild.verify.rungs.gpu import Watch, gpu_worked
@@ -84,13 +84,13 @@ def _run(
     subject: Subject, facts: tuple[Facts, ...], expected: Expectations, ground: Ground, work: Path
 ) -> Iterator[Rung]:
     """The rungs that run something."""
-    python = ground.python or environment.interpreter(subject.python)
+    python = ground.python or interpreter(subject.python)
     if python is None:
         yield from (skipped(name, f"there is no Python {subject.python} here") for name in LADDER[1:])
         return
     readable = tuple(p.resolve() for p in (*subject.wheels, *filter(None, (ground.wheelhouse,)), folder("kernels")))
     (work / "clean").mkdir()
-    clean, ended = environment.make(work / "clean", python, readable, rocm=ground.rocm)
+    clean, ended = make(work / "clean", python, readable, rocm=ground.rocm)
     if ended.code:
         yield from (skipped(name, f"no virtual environment can be made: {ended.how}") for name in LADDER[1:])
         return
@@ -109,7 +109,7 @@ def _use(subject: Subject, expected: Expectations, ground: Ground, climb: Climb)
     yield first
     second = rung(LOAD_ROCM, lambda: loading_with_rocm(loaded))
     yield second
-    ended = environment.install(climb.cell, ground.wheelhouse, _beside(subject, ground))
+    ended = install(climb.cell, ground.wheelhouse, _beside(subject, ground))
     if ended.code:
         lacking = f"the wheelhouse does not give {', '.join(_beside(subject, ground))}: {ended.tail}"
         yield from (skipped(name, lacking) for name in LADDER[4:])

@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Problem, Trouble
+from stackbuild.inspect.limits import ARCHIVE, MEMBERS, TABLE
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 from stackbuild.inspect.readers.source import Deflated, Entry, FileRange, Source
 
@@ -47,11 +47,11 @@ def _directory(fd: int, name: str) -> list[zipfile.ZipInfo]:
             infos = archive.infolist()
     except _ZIPFILE_RAISES as error:
         raise Broken(f"not a readable zip archive: {type(error).__name__} {str(error)[:120]}") from None
-    if len(infos) > limits.MEMBERS:
-        raise TooMuch(f"{len(infos)} members; at most {limits.MEMBERS} are read")
+    if len(infos) > MEMBERS:
+        raise TooMuch(f"{len(infos)} members; at most {MEMBERS} are read")
     total = sum(info.file_size for info in infos)
-    if total > limits.ARCHIVE:
-        raise TooMuch(f"{total} bytes uncompressed; at most {limits.ARCHIVE} are read")
+    if total > ARCHIVE:
+        raise TooMuch(f"{total} bytes uncompressed; at most {ARCHIVE} are read")
     return infos
 
 
@@ -63,8 +63,8 @@ def _end_records(whole: FileRange) -> list[Problem]:
     if at < 0 or at + 22 > len(tail):
         raise Broken("not a zip archive: it has no end record (is the file cut short?)")
     count, size, offset, comment = struct.unpack_from("<HIIH", tail, at + 10)
-    if size > limits.TABLE:
-        raise TooMuch(f"an archive directory of {size} bytes; at most {limits.TABLE} are read")
+    if size > TABLE:
+        raise TooMuch(f"an archive directory of {size} bytes; at most {TABLE} are read")
     found = []
     if start + at + 22 + comment != whole.size:
         found.append("bytes follow the end of the archive")

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Callable, Generator
 from dataclasses import replace
 
-import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Bundle, CodeObject
+from stackbuild.inspect.limits import BUNDLE_ENTRIES, BUNDLES, ENTRY_ID, PIECE
 from stackbuild.inspect.readers import ccob
 from stackbuild.inspect.readers.codeobject import code_object
 from stackbuild.inspect.readers.pull import Behind, Broken, Feed, Pull, TooMuch
@@ -68,9 +68,9 @@ def _table(at: int, room: int) -> Generator[tuple[int, int], bytes, list[tuple[i
     if len(head) < 32 or head[:24] != MAGIC:
         raise Broken("bundle ends inside its header")
     (count,) = struct.unpack_from("<Q", head, 24)
-    if count > limits.BUNDLE_ENTRIES:
-        raise TooMuch(f"bundle claims {count} entries; at most {limits.BUNDLE_ENTRIES} are read")
-    longest = 32 + count * (24 + limits.ENTRY_ID)
+    if count > BUNDLE_ENTRIES:
+        raise TooMuch(f"bundle claims {count} entries; at most {BUNDLE_ENTRIES} are read")
+    longest = 32 + count * (24 + ENTRY_ID)
     if count * 256 > _FIRST:  # a table that may not fit the first page
         head = yield at, min(room, longest)
     rows: list[tuple[int, int, str]] = []
@@ -79,7 +79,7 @@ def _table(at: int, room: int) -> Generator[tuple[int, int], bytes, list[tuple[i
         if where + 24 > len(head):
             raise Broken("bundle ends inside its table of entries")
         offset, size, length = struct.unpack_from("<QQQ", head, where)
-        if length > limits.ENTRY_ID or where + 24 + length > len(head):
+        if length > ENTRY_ID or where + 24 + length > len(head):
             raise Broken(f"bundle entry claims an ID of {length} bytes")
         rows.append((offset, size, head[where + 24 : where + 24 + length].decode("ascii", "replace")))
         where += 24 + length
@@ -103,7 +103,7 @@ def compressed(at: int, room: int, head: bytes, names: Names) -> Pull[Bundle]:
     feed = Feed(plain(0, said.inflated, names))
     out, where = 0, said.header
     while where < total and not inflater.ended:
-        piece = yield at + where, min(limits.PIECE, total - where)
+        piece = yield at + where, min(PIECE, total - where)
         if not piece:
             break
         where += len(piece)
@@ -144,8 +144,8 @@ def bundles(at: int, size: int, names: Names, foreseen: Callable[[int], Bundle |
                 return made, [Broken(f"{end - at} bytes at offset {at} are neither a code-object bundle nor padding")]
             at = step
             continue
-        if len(made) >= limits.BUNDLES:
-            return made, [TooMuch(f"more than {limits.BUNDLES} bundles; the rest is not read")]
+        if len(made) >= BUNDLES:
+            return made, [TooMuch(f"more than {BUNDLES} bundles; the rest is not read")]
         try:
             if found is None or found.size > end - at:
                 found = yield from bundle(at, end - at, names)

@@ -17,7 +17,7 @@ from typing import Any
 
 import zstandard
 
-import stackbuild.inspect.limits as limits
+from stackbuild.inspect.limits import CHUNK, INFLATED, INFLATED_FREE, RATIO, WINDOW
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 
 MAGIC = b"CCOB"
@@ -61,7 +61,7 @@ def header(data: bytes) -> Header:
 
 def check_size(head: Header, payload: int) -> None:
     """Refuse what would take too much time to inflate; `payload` is the most bytes it may have. Raises TooMuch."""
-    ceiling = min(limits.INFLATED, limits.INFLATED_FREE + limits.RATIO * payload)
+    ceiling = min(INFLATED, INFLATED_FREE + RATIO * payload)
     if head.inflated > ceiling:
         raise TooMuch(f"compressed bundle claims {head.inflated} bytes from {payload}; at most {ceiling} are believed")
 
@@ -101,7 +101,7 @@ class Inflater:
     def _zlib(self, piece: bytes) -> Iterator[bytes]:
         while piece and not self.ended:
             try:
-                yield self._machine.decompress(piece, limits.CHUNK)
+                yield self._machine.decompress(piece, CHUNK)
             except zlib.error as error:
                 raise Broken(f"zlib payload is damaged: {error}") from None
             piece = self._machine.unconsumed_tail
@@ -144,4 +144,4 @@ class Inflater:
 def _machine(method: str) -> Any:
     if method == "zlib":
         return zlib.decompressobj()
-    return zstandard.ZstdDecompressor(max_window_size=limits.WINDOW).decompressobj()
+    return zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj()

@@ -11,8 +11,8 @@ from operator import itemgetter
 
 import msgpack
 
-import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import CodeObject, Kernel
+from stackbuild.inspect.limits import KERNELS, MAP_KEYS, NOTE, PROGRAM_HEADERS
 from stackbuild.inspect.readers.mach import target_id
 from stackbuild.inspect.readers.pull import Broken, Pull, TooMuch
 
@@ -45,7 +45,7 @@ def code_object(at: int, size: int, claimed: str, names: dict[bytes, str]) -> Pu
         raise Broken(f"code object {claimed} has machine {machine}, not AMDGPU ({EM_AMDGPU})")
     if head[7] != _OSABI_HSA or head[8] not in _VERSIONS:
         raise Broken(f"code object {claimed} has OS ABI {head[7]} version {head[8]}: not an HSA code object V3 to V6")
-    if phnum > limits.PROGRAM_HEADERS or phoff + 56 * phnum > size:
+    if phnum > PROGRAM_HEADERS or phoff + 56 * phnum > size:
         raise Broken(f"code object {claimed} has {phnum} program headers at {phoff}, beyond its {size} bytes")
     if phoff + 56 * phnum > len(head):
         table = yield at + phoff, 56 * phnum
@@ -77,8 +77,8 @@ def _notes(table: bytes) -> list[tuple[int, int, int]]:
 def _check_note(claimed: str, offset: int, length: int, size: int) -> None:
     if offset + length > size:
         raise Broken(f"code object {claimed} puts its notes at {offset}+{length}, beyond its {size} bytes")
-    if length > limits.NOTE:
-        raise TooMuch(f"code object {claimed} has {length} bytes of notes; at most {limits.NOTE} are read")
+    if length > NOTE:
+        raise TooMuch(f"code object {claimed} has {length} bytes of notes; at most {NOTE} are read")
 
 
 def _metadata(notes: bytes) -> dict[bytes, object]:
@@ -98,7 +98,7 @@ def _metadata(notes: bytes) -> dict[bytes, object]:
 def _unpack(data: bytes) -> dict[bytes, object]:
     try:
         made = msgpack.unpackb(
-            data, raw=True, strict_map_key=True, max_array_len=min(len(data), limits.KERNELS), max_map_len=limits.MAP_KEYS
+            data, raw=True, strict_map_key=True, max_array_len=min(len(data), KERNELS), max_map_len=MAP_KEYS
         )  # fmt: skip
     except (ValueError, msgpack.exceptions.UnpackException, TypeError, MemoryError, RecursionError) as error:
         raise Broken(

@@ -19,8 +19,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import Section
 
-import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Library
+from stackbuild.inspect.limits import DYNAMIC_TAGS, PROGRAM_HEADERS, SECTIONS, TABLE, VERSION_NEEDS
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 from stackbuild.inspect.readers.source import Source
 
@@ -51,9 +51,9 @@ class _File(io.RawIOBase):
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        if size > limits.TABLE:
-            raise TooMuch(f"a table of {size} bytes; at most {limits.TABLE} are read")
-        data = self._source.read(self._at, min(limits.TABLE, self._source.size) if size < 0 else size)
+        if size > TABLE:
+            raise TooMuch(f"a table of {size} bytes; at most {TABLE} are read")
+        data = self._source.read(self._at, min(TABLE, self._source.size) if size < 0 else size)
         self._at += len(data)
         return data
 
@@ -97,8 +97,8 @@ def _library(elf: Any, source: Source) -> tuple[Library, Sections, list[tuple[in
 
 def _sections(elf: Any, source: Source) -> list[Section]:
     count = elf.num_sections()
-    if count > limits.SECTIONS:
-        raise TooMuch(f"{count} sections; at most {limits.SECTIONS} are read")
+    if count > SECTIONS:
+        raise TooMuch(f"{count} sections; at most {SECTIONS} are read")
     sections = list(elf.iter_sections())
     for section in sections:
         if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > source.size:
@@ -119,12 +119,12 @@ def _holds_text(section: Any) -> bool:
 def _dynamic(elf: Any) -> Iterator[tuple[str, object]]:
     """The dynamic tags, strings resolved, as the loader sees them: from PT_DYNAMIC."""
     names = {"DT_NEEDED": "needed", "DT_SONAME": "soname", "DT_RPATH": "rpath", "DT_RUNPATH": "runpath"}
-    if elf.num_segments() > limits.PROGRAM_HEADERS:
-        raise TooMuch(f"{elf.num_segments()} program headers; at most {limits.PROGRAM_HEADERS} are read")
+    if elf.num_segments() > PROGRAM_HEADERS:
+        raise TooMuch(f"{elf.num_segments()} program headers; at most {PROGRAM_HEADERS} are read")
     for segment in elf.iter_segments("PT_DYNAMIC"):
         if not isinstance(segment, DynamicSegment):
             continue
-        for tag in islice(segment.iter_tags(), limits.DYNAMIC_TAGS):
+        for tag in islice(segment.iter_tags(), DYNAMIC_TAGS):
             kind = str(tag.entry.d_tag)
             yield kind, getattr(tag, names[kind]) if kind in names else tag.entry.d_val
 
@@ -143,15 +143,15 @@ def _exec_stack(elf: Any) -> bool | None:
 def _versions(sections: list[Section]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     for section in sections:
         if isinstance(section, GNUVerNeedSection):
-            if section["sh_info"] > limits.VERSION_NEEDS:
-                raise TooMuch(f"{section['sh_info']} symbol-version needs; at most {limits.VERSION_NEEDS} are read")
+            if section["sh_info"] > VERSION_NEEDS:
+                raise TooMuch(f"{section['sh_info']} symbol-version needs; at most {VERSION_NEEDS} are read")
             return tuple((str(need.name), _names(aux, int(need["vn_cnt"]))) for need, aux in section.iter_versions())
     return ()
 
 
 def _names(auxiliaries: Iterator[Any], count: int) -> tuple[str, ...]:
-    if count > limits.VERSION_NEEDS:
-        raise TooMuch(f"{count} versions of one library; at most {limits.VERSION_NEEDS} are read")
+    if count > VERSION_NEEDS:
+        raise TooMuch(f"{count} versions of one library; at most {VERSION_NEEDS} are read")
     return tuple(str(aux.name) for aux in auxiliaries)
 
 
@@ -164,8 +164,8 @@ def _symbols(elf: Any, source: Source) -> tuple[tuple[str, ...], tuple[str, ...]
         raise Broken("not a 64-bit little-endian ELF")
     strings = elf.get_section(table["sh_link"])
     for part in (table, strings):
-        if part["sh_size"] > limits.TABLE:
-            raise TooMuch(f"dynamic symbols of {part['sh_size']} bytes; at most {limits.TABLE} are read")
+        if part["sh_size"] > TABLE:
+            raise TooMuch(f"dynamic symbols of {part['sh_size']} bytes; at most {TABLE} are read")
     text = source.read(strings["sh_offset"], strings["sh_size"])
     data = source.read(table["sh_offset"], table["sh_size"] // 24 * 24)
     exports: list[str] = []

@@ -1,6 +1,6 @@
 """Where bytes come from: files, stored members and deflated members, each read once in order and then anywhere.
 
-`chunks()` passes the whole content by, in order, in pieces of at most `limits.CHUNK`. `read(offset, size)` answers anywhere,
+`chunks()` passes the whole content by, in order, in pieces of at most `CHUNK`. `read(offset, size)` answers anywhere,
 also afterwards; a deflated member answers from the pieces it was told to keep, and otherwise inflates again from the
 nearest restart point, so that no part of it must be unpacked to disk or held in memory.
 """
@@ -18,7 +18,7 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Any, Protocol
 
-import stackbuild.inspect.limits as limits
+from stackbuild.inspect.limits import CHECKPOINT, CHUNK
 from stackbuild.inspect.readers.pull import Broken
 
 
@@ -56,8 +56,8 @@ class FileRange:
         return os.pread(self._fd, size, self._start + offset) if size > 0 <= offset else b""
 
     def chunks(self) -> Iterator[bytes]:
-        for at in range(0, self.size, limits.CHUNK):
-            chunk = self.read(at, limits.CHUNK)
+        for at in range(0, self.size, CHUNK):
+            chunk = self.read(at, CHUNK)
             if not chunk:
                 raise Broken("the file ends early")
             yield chunk
@@ -107,7 +107,7 @@ class Deflated:
         for at, data in self._pieces(0):
             if made >= next_point:
                 self._points.append((made, at, machine.copy()))
-                next_point = made + limits.CHECKPOINT
+                next_point = made + CHECKPOINT
             for chunk in self._inflate(machine, data):
                 made += len(chunk)
                 if made > self.size:
@@ -170,7 +170,7 @@ class Deflated:
     def _inflate(self, machine: Any, data: bytes) -> Iterator[bytes]:
         while data:
             try:
-                chunk = machine.decompress(data, limits.CHUNK)
+                chunk = machine.decompress(data, CHUNK)
             except zlib.error as error:
                 raise Broken(f"deflate stream is damaged: {error}") from None
             if chunk:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import zlib
 
-import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import Bundle
+from stackbuild.inspect.limits import KEEP, MIB
 from stackbuild.inspect.readers.bundle import ALIGN, Names, bundle, may_start
 from stackbuild.inspect.readers.pull import Behind, Broken, Feed
 from stackbuild.inspect.readers.source import Source, ahead
 from stackbuild.inspect.readers.texts import TextScan
 
-_OVERLAPPED = 4 * limits.MIB
+_OVERLAPPED = 4 * MIB
 _ELF = b"\x7fELF"
 
 
@@ -98,6 +98,6 @@ class Survey:
             return
         if self.head[:4] != _ELF:  # of an ELF only some sections are searched, once they are known
             self.texts.push(chunk)
-        if self._kept + len(chunk) <= limits.KEEP:
+        if self._kept + len(chunk) <= KEEP:
             self._kept += len(chunk)
             self._source.keep(at, chunk)

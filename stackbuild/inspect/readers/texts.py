@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-import stackbuild.inspect.limits as limits
 from stackbuild.inspect.facts import TextHit
+from stackbuild.inspect.limits import CHUNK
 from stackbuild.inspect.readers.source import Source
 
 _OVERLAP = 512
@@ -54,8 +54,8 @@ class TextScan:
         """Search stretches (offset, size) of a source."""
         for start, size in spans:
             self.gap()
-            for at in range(start, start + size, limits.CHUNK):
-                self.push(source.read(at, min(limits.CHUNK, start + size - at)))
+            for at in range(start, start + size, CHUNK):
+                self.push(source.read(at, min(CHUNK, start + size - at)))
 
     def hits(self, path: str) -> tuple[TextHit, ...]:
         return tuple(

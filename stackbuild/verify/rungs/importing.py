@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import stackbuild.verify.environment as environment
 from stackbuild.digest import Json
 from stackbuild.report import Finding
 from stackbuild.verify.catalogue import IMPORT, INSTALL, SCRUBBED, SHADOWED
 from stackbuild.verify.cell import Cell, scrubbed
 from stackbuild.verify.climb import Outcome, trouble
+from stackbuild.verify.environment import install
 from stackbuild.verify.subject import Form, Subject
 
 SECONDS = 120.0
@@ -17,7 +17,7 @@ SECONDS = 120.0
 
 def importing(subject: Subject, cell: Cell, wheelhouse: Path | None) -> Outcome:
     """Install the wheels with their declared dependencies only, then import their packages."""
-    ended = environment.install(cell, wheelhouse, tuple(map(str, subject.wheels)))
+    ended = install(cell, wheelhouse, tuple(map(str, subject.wheels)))
     if ended.code:
         return Outcome((trouble(INSTALL, subject.name, ended),))
     ended = cell.probe("importing", {"modules": list(subject.modules)}, SECONDS)

@@ -11,9 +11,9 @@ from inspect_forge import GOOD, library, zipped
 
 from stackbuild.errors import UsageError
 from stackbuild.inspect import Expectations, inspect, judge, judge_together
-from stackbuild.inspect import limits as bounds
 from stackbuild.inspect.facts import Provider
 from stackbuild.inspect.readers import imports, wheel
+from stackbuild.inspect.readers import source as bounds
 from stackbuild.inspect.readers.elf import library as read_library
 from stackbuild.inspect.readers.policy import satisfied
 from stackbuild.inspect.readers.providers import providers

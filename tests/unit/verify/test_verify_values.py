@@ -1,0 +1,117 @@
+"""The ladder's pure parts: what a subject is, how a rung ends, how a death is told, what counters prove."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from inspect_forge import GOOD, library
+
+from stackbuild.inspect import inspect
+from stackbuild.report import Finding, Severity, Status
+from stackbuild.verify.catalogue import LOAD
+from stackbuild.verify.cell import Ended, scrubbed
+from stackbuild.verify.climb import Outcome, rung, trouble
+from stackbuild.verify.rungs.gpu import Watch, gpu_worked
+from stackbuild.verify.static import static_rung, verification
+from stackbuild.verify.subject import Form, subject_of
+
+
+def ended(code: int = 0, timed_out: bool = False, **answer: str) -> Ended:
+    return Ended(code, timed_out, 3.0, dict(answer), "last words")
+
+
+def finding(severity: Severity) -> Finding:
+    return Finding("SB-X", severity, "lib.so", "broke", "why", "fix")
+
+
+def test_how_processes_die_is_told():
+    assert ended(139).how == ended(-11).how == "killed by SIGSEGV (exit code 139)"
+    assert ended(1).how == "exit code 1 without an answer: last words"
+    assert "3 s" in ended(-9, timed_out=True).how
+    assert ended(0, done="yes").how == "" and ended(0, error="no").how == "no"
+
+
+def test_a_death_is_a_crash_and_an_answer_is_not():
+    assert trouble(LOAD, "lib.so", ended(139)).rule == "SB-RUN-CRASH"
+    assert trouble(LOAD, "lib.so", ended(-9, timed_out=True)).rule == "SB-RUN-CRASH"
+    assert trouble(LOAD, "lib.so", ended(0, error="no")).rule == "SB-RUN-LOAD"
+
+
+def test_rungs_end_by_their_findings():
+    assert rung("r", lambda: Outcome(says="well")).status is Status.PASSED
+    assert rung("r", lambda: Outcome((finding(Severity.WARNING),), says="well")).status is Status.PASSED
+    assert rung("r", lambda: Outcome(skip="no GPU")).status is Status.SKIPPED
+    failed = rung("r", lambda: Outcome((finding(Severity.ERROR),) * 3, skip="no GPU"))
+    assert failed.status is Status.FAILED and failed.reason == "lib.so: broke (and 2 more)"
+
+
+def test_the_claim_is_never_more_than_what_was_climbed():
+    passed, skipped = rung("load", lambda: Outcome(says="2")), rung("GPU", lambda: Outcome(skip="no AMD GPU here"))
+    made = verification("x.whl", "ab", [static_rung((), 0.1), passed, skipped])
+    assert made.claim == "verified (static rules + load; not run: GPU: no AMD GPU here)" and not made.failed
+    broken = verification("x.whl", "ab", [static_rung((finding(Severity.ERROR),), 0.1), passed])
+    assert broken.failed and broken.claim.startswith("not verified: static rules failed: 1 error: SB-X")
+
+
+def forged(folder: Path, name: str, **lib: object) -> Path:
+    (folder / name).mkdir()
+    return GOOD.but(name=name, lib=lib).write(folder / name)
+
+
+@pytest.mark.parametrize(
+    ("exports", "form"),
+    [
+        (["CreateEpFactories", "ReleaseEpFactory"], Form.PLUGIN), (["RegisterCustomOps"], Form.CUSTOM_OPS),
+        (["OrtGetApiBase"], Form.RUNTIME), (["f"], Form.OTHER),
+    ],
+)  # fmt: skip
+def test_what_a_wheel_is(exports: list[str], form: Form, tmp_path: Path):
+    made = subject_of((inspect(forged(tmp_path, "x", exports=exports)),))
+    assert made.form is form and made.modules == ("onnxruntime_ep_forge",) and made.external == ("libamdhip64.so.6",)
+    assert made.package == ("onnxruntime_ep_forge" if form in (Form.PLUGIN, Form.CUSTOM_OPS) else "")
+
+
+def test_the_python_a_wheel_demands(tmp_path: Path):
+    for tag, python in (("cp312-cp312-linux_x86_64", "3.12"), ("cp39-abi3-linux_x86_64", ""), ("py3-none-any", "")):
+        (tmp_path / tag).mkdir()
+        path = GOOD.but(tag=tag, files={"more.libs/libx.so": library()}).write(tmp_path / tag)
+        made = subject_of((inspect(path),))
+        assert made.python == python and "more" not in made.modules
+
+
+def sysfs(root: Path, vendor: str, memory: int, busy: int) -> Path:
+    device = root / "card0" / "device"
+    device.mkdir(parents=True)
+    for name, value in (("vendor", vendor), ("mem_info_vram_used", str(memory)), ("gpu_busy_percent", str(busy))):
+        (device / name).write_text(f"{value}\n")
+    return device
+
+
+def test_a_gpu_that_moved_is_proof_and_one_that_did_not_is_a_finding(tmp_path: Path):
+    device = sysfs(tmp_path / "a", "0x1002", 100 << 20, 0)
+
+    def work() -> None:
+        import time
+
+        (device / "mem_info_vram_used").write_text(str(400 << 20))
+        time.sleep(0.15)
+
+    moved = gpu_worked(Watch(tmp_path / "a"), work, "")
+    assert not moved.findings and "300 MiB" in moved.says
+    sysfs(tmp_path / "b", "0x1002", 100 << 20, 3)
+    idle = gpu_worked(Watch(tmp_path / "b"), lambda: None, "")
+    assert [f.rule for f in idle.findings] == ["SB-RUN-GPU-IDLE"]
+
+
+def test_without_an_amd_gpu_nothing_is_claimed(tmp_path: Path):
+    sysfs(tmp_path / "a", "0x10de", 1, 1)
+    assert gpu_worked(Watch(tmp_path / "a"), lambda: None, "").skip == "no AMD GPU here"
+    sysfs(tmp_path / "b", "0x1002", 1, 1)
+    assert gpu_worked(Watch(tmp_path / "b"), lambda: None, "no libamdhip64").skip == "no libamdhip64"
+
+
+def test_overrides_are_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "11.0.0")
+    monkeypatch.setenv("ORT_MIGRAPHX_FP16_ENABLE", "1")
+    assert {"HSA_OVERRIDE_GFX_VERSION", "ORT_MIGRAPHX_FP16_ENABLE"} <= set(scrubbed())
