@@ -29,9 +29,6 @@ struct Gemm {
   int64_t batch = 1;
 };
 
-// What is done to c as it is written, where the BLAS can: c = activation(c + bias), bias of n values.
-enum class Epilogue { none, bias, bias_relu, bias_gelu };
-
 class Blas {
  public:
   explicit Blas(void* stream);  // native; the handle enqueues there for good
@@ -40,8 +37,6 @@ class Blas {
   Blas& operator=(const Blas&) = delete;
 
   void gemm(const Gemm& gemm);
-  // The same with an epilogue; false, with nothing enqueued, where the library cannot do it for this product.
-  bool gemm_with(const Gemm& gemm, Epilogue epilogue, const void* bias);
 
  private:
   struct State;

@@ -39,6 +39,4 @@ void Blas::gemm(const Gemm& g) {
   else all<float>(g);
 }
 
-bool Blas::gemm_with(const Gemm&, Epilogue, const void*) { return false; }
-
 }  // namespace rk

@@ -85,6 +85,4 @@ void Blas::gemm(const Gemm& g) {
      "cublasGemmStridedBatchedEx");
 }
 
-bool Blas::gemm_with(const Gemm&, Epilogue, const void*) { return false; }
-
 }  // namespace rk

@@ -1,12 +1,45 @@
-// Blas on hipBLAS.
+// Blas on hipBLAS. The library is opened when the first product is asked for, so that the provider's own library needs
+// the HIP runtime alone; the functions' types are those of the headers, and so is the soname's number.
 #define HIPBLAS_V2 1
+#include <dlfcn.h>
 #include <hipblas/hipblas.h>
 
 #include "core/blas.hpp"
 #include "core/platform.hpp"
 
+#define RK_QUOTE(NAME) #NAME
+#define RK_NAME(NAME) RK_QUOTE(NAME)  // after macros: hipBLAS 2 renames functions to …_v2
+
 namespace rk {
 namespace {
+
+struct Library {
+  decltype(&hipblasCreate) create = nullptr;
+  decltype(&hipblasDestroy) destroy = nullptr;
+  decltype(&hipblasSetStream) set_stream = nullptr;
+  decltype(&hipblasGemmStridedBatchedEx) gemm = nullptr;
+
+  Library() {
+    constexpr const char* soname = "libhipblas.so." RK_NAME(hipblasVersionMajor);
+    void* opened = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    if (opened == nullptr) fail(std::string("MatMul needs hipBLAS: ") + dlerror(), ORT_EP_FAIL);
+    find(opened, RK_NAME(hipblasCreate), create);
+    find(opened, RK_NAME(hipblasDestroy), destroy);
+    find(opened, RK_NAME(hipblasSetStream), set_stream);
+    find(opened, RK_NAME(hipblasGemmStridedBatchedEx), gemm);
+  }
+
+  template <class F>
+  static void find(void* opened, const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(opened, name));
+    if (function == nullptr) fail(std::string("hipBLAS has no ") + name, ORT_EP_FAIL);
+  }
+};
+
+const Library& library() {
+  static const Library instance;
+  return instance;
+}
 
 void ok(hipblasStatus_t status, const char* what) {
   if (status != HIPBLAS_STATUS_SUCCESS)
@@ -20,27 +53,24 @@ struct Blas::State {
 };
 
 Blas::Blas(void* stream) : state_(new State) {
-  ok(hipblasCreate(&state_->handle), "hipblasCreate");
-  ok(hipblasSetStream(state_->handle, static_cast<hipStream_t>(stream)), "hipblasSetStream");
+  ok(library().create(&state_->handle), "hipblasCreate");
+  ok(library().set_stream(state_->handle, static_cast<hipStream_t>(stream)), "hipblasSetStream");
 }
 
 Blas::~Blas() {
-  (void)hipblasDestroy(state_->handle);
+  (void)library().destroy(state_->handle);
   delete state_;
 }
 
 // hipBLAS is column-major: the row-major c = a b is the column-major cᵀ = bᵀ aᵀ.
 void Blas::gemm(const Gemm& g) {
   const hipDataType type = g.type == kHalf ? HIP_R_16F : HIP_R_32F;
-  ok(hipblasGemmStridedBatchedEx(state_->handle, g.transpose_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
-                                 g.transpose_a ? HIPBLAS_OP_T : HIPBLAS_OP_N, static_cast<int>(g.n),
-                                 static_cast<int>(g.m), static_cast<int>(g.k), &g.alpha, g.b, type,
-                                 static_cast<int>(g.ldb), g.stride_b, g.a, type, static_cast<int>(g.lda), g.stride_a,
-                                 &g.beta, g.c, type, static_cast<int>(g.ldc), g.stride_c, static_cast<int>(g.batch),
-                                 HIPBLAS_COMPUTE_32F, HIPBLAS_GEMM_DEFAULT),
+  ok(library().gemm(state_->handle, g.transpose_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
+                    g.transpose_a ? HIPBLAS_OP_T : HIPBLAS_OP_N, static_cast<int>(g.n), static_cast<int>(g.m),
+                    static_cast<int>(g.k), &g.alpha, g.b, type, static_cast<int>(g.ldb), g.stride_b, g.a, type,
+                    static_cast<int>(g.lda), g.stride_a, &g.beta, g.c, type, static_cast<int>(g.ldc), g.stride_c,
+                    static_cast<int>(g.batch), HIPBLAS_COMPUTE_32F, HIPBLAS_GEMM_DEFAULT),
      "hipblasGemmStridedBatchedEx");
 }
-
-bool Blas::gemm_with(const Gemm&, Epilogue, const void*) { return false; }
 
 }  // namespace rk

@@ -1,9 +1,16 @@
 // Groups of nodes that run as one step. ONNX Runtime makes one node of each group and asks for its compute function.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/graph.hpp"
+#include "core/kernel.hpp"
 
 namespace rk {
 
@@ -14,5 +21,55 @@ std::vector<Group> find_groups(const std::vector<NodeView>& nodes);
 
 OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* fused);
 void release_fused(OrtNodeComputeInfo* info);
+
+// What a matcher may still take, and how to walk from there.
+class Scope {
+ public:
+  explicit Scope(const std::vector<NodeView>& nodes) {
+    for (const NodeView& node : nodes) free_.insert(node.id());
+  }
+  bool has(const OrtNode* node) const { return node != nullptr && free_.count(NodeView(node).id()) != 0; }
+  void take(const Group& group) {
+    for (const OrtNode* node : group) free_.erase(NodeView(node).id());
+  }
+  // The one node that reads `value`, when it is free to take and nothing else needs the value.
+  std::optional<NodeView> only_reader(const ValueView& value) const;
+  // The node that makes `value`, when it is free to take and `value` is read once.
+  std::optional<NodeView> only_maker(const ValueView& value) const;
+
+ private:
+  std::set<size_t> free_;
+};
+
+// Where a step finds the values it named when it was matched: input numbers of the node made of its group.
+class Slots {
+ public:
+  explicit Slots(const NodeView& fused);
+  size_t of(const ValueView& value) const;
+
+ private:
+  std::map<std::string, size_t> inputs_;
+};
+
+struct Match {
+  Group nodes;
+  std::function<std::unique_ptr<Kernel>(const Slots&)> make;
+};
+
+using Matcher = std::optional<Match> (*)(const NodeView& anchor, const Scope& scope);
+
+// ops/fused_*.cpp
+std::optional<Match> match_attention(const NodeView& softmax, const Scope& scope);
+std::optional<Match> match_linear(const NodeView& matmul, const Scope& scope);
+std::optional<Match> match_conv(const NodeView& conv, const Scope& scope);
+std::optional<Match> match_add_norm(const NodeView& norm, const Scope& scope);
+
+// Helpers of matchers.
+std::optional<float> scalar(const ValueView& value);  // a constant of one element, float or float16
+// Equal rank, and no axis where both extents are known and differ, or one is known to be 1 and the other not. Shapes with
+// symbols may still turn out to broadcast: a step that goes by this must look again when it runs.
+bool alike(const ValueView& a, const ValueView& b);
+bool known_equal(const ValueView& a, int axis_a, const ValueView& b, int axis_b);  // both extents known, and equal
+ValueView other_input(const NodeView& node, const ValueView& one);  // of a node of two inputs
 
 }  // namespace rk

@@ -42,4 +42,7 @@ inline Strides broadcast_strides(const Shape& from, const Shape& to) {
   return strides;
 }
 
+class Stream;
+void broadcast_add(Stream& stream, const Tensor& a, const Tensor& b, const Tensor& y);  // ops/binary.hip
+
 }  // namespace rk

@@ -329,6 +329,10 @@ void add_comparison(Entries& entries, const char* op, int first, MakeKernel make
 
 }  // namespace
 
+void broadcast_add(Stream& stream, const Tensor& a, const Tensor& b, const Tensor& y) {
+  with_float(a.type, [&](auto zero) { run<AddOp, decltype(zero)>(stream, a, b, y); });
+}
+
 void add_binary(Entries& e) {
   e.push_back({"Add", 7, kNewest, {{"T", numbers()}}, make<Binary<AddOp>>});
   e.push_back({"Sub", 7, kNewest, {{"T", numbers()}}, make<Binary<SubOp>>});

@@ -14,7 +14,9 @@ void run_conv(Context& context, const WindowAttributes& attributes, const ConvCa
   std::vector<int64_t> extents(w.begin() + 2, w.end());
   const Window window = attributes.on(x, extents);
   const int spatial = x.rank() - 2;
-  const Tensor y = context.output(0, window.output_shape(x[0], w[0], spatial));
+  const Shape out = window.output_shape(x[0], w[0], spatial);
+  require(!call.residual || call.residual.shape == out, "Conv's residual does not have the output's shape");
+  const Tensor y = context.output(0, out);
   if (y.size() == 0) return;
   sbk::ConvParams p;
   p.dtype = data_type(call.x.type);

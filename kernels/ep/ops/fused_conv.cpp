@@ -1,0 +1,71 @@
+// Conv with the residual Add and the activation after it, as one step.
+#include "core/fusion.hpp"
+#include "ops/bundled.hpp"
+
+namespace rk {
+namespace {
+
+constexpr size_t kAbsent = static_cast<size_t>(-1);
+
+std::optional<sbk::ActivationParams> activation_of(const NodeView& node) {
+  if (node.op() == "Relu") return sbk::ActivationParams{sbk::Activation::relu, 0.0f, 0.0f};
+  if (node.op() == "LeakyRelu")
+    return sbk::ActivationParams{sbk::Activation::leaky_relu, node.real("alpha", 0.01f), 0.0f};
+  if (node.op() != "Clip") return std::nullopt;
+  const auto low = scalar(node.input(1)), high = scalar(node.input(2));
+  if (node.inputs().size() != 3 || !low || !high) return std::nullopt;
+  return sbk::ActivationParams{sbk::Activation::clip, *low, *high};
+}
+
+class ConvStep : public Kernel {
+ public:
+  WindowAttributes attributes;
+  int64_t groups = 1;
+  size_t x = kAbsent, w = kAbsent, bias = kAbsent, residual = kAbsent;
+  sbk::ActivationParams activation;
+
+  void compute(Context& context) override {
+    const auto at = [&](size_t slot) { return slot == kAbsent ? Tensor{} : context.input(slot); };
+    run_conv(context, attributes, {at(x), at(w), at(bias), at(residual), groups, activation});
+  }
+};
+
+}  // namespace
+
+std::optional<Match> match_conv(const NodeView& conv, const Scope& scope) {
+  Match match;
+  match.nodes = {conv.raw()};
+  ValueView y = conv.output(0), residual;
+  sbk::ActivationParams activation;
+  const auto add = scope.only_reader(y);
+  if (add && add->op() == "Add") {
+    const ValueView other = other_input(*add, y);
+    if (other && alike(y, other)) {
+      residual = other;
+      match.nodes.push_back(add->raw());
+      y = add->output(0);
+    }
+  }
+  const auto next = scope.only_reader(y);
+  if (next) {
+    if (const auto found = activation_of(*next)) {
+      activation = *found;
+      match.nodes.push_back(next->raw());
+    }
+  }
+  if (match.nodes.size() == 1) return std::nullopt;
+  match.make = [=](const Slots& slots) -> std::unique_ptr<Kernel> {
+    auto step = std::make_unique<ConvStep>();
+    step->attributes = WindowAttributes::read(conv);
+    step->groups = conv.integer("group", 1);
+    step->x = slots.of(conv.input(0));
+    step->w = slots.of(conv.input(1));
+    if (conv.input(2)) step->bias = slots.of(conv.input(2));
+    if (residual) step->residual = slots.of(residual);
+    step->activation = activation;
+    return step;
+  };
+  return match;
+}
+
+}  // namespace rk

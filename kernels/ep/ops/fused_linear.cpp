@@ -1,0 +1,257 @@
+// MatMul + bias, with what follows it: Gelu, Relu, or a residual and LayerNormalization; and a residual Add followed by
+// LayerNormalization on its own.
+#include <cmath>
+
+#include "core/fusion.hpp"
+#include "core/matmul.hpp"
+#include "core/strides.hpp"
+#include "ops/fused.hpp"
+
+namespace rk {
+namespace {
+
+bool near(std::optional<float> value, double wanted) {  // as float16 rounds it
+  return value && std::fabs(*value - wanted) <= 2e-3 * std::fabs(wanted);
+}
+
+bool is_op(const std::optional<NodeView>& node, const char* op) { return node && node->op() == op && node->domain().empty(); }
+
+// Nodes of y ↦ y/2 (1 + erf(y/√2)) spelled out, and its result; nothing when `y` is not read so.
+struct Gelu {
+  Group nodes;
+  ValueView out;
+};
+
+std::optional<Gelu> gelu_one_node(const ValueView& y, const Scope& scope) {
+  const auto node = scope.only_reader(y);
+  if (!node || node->op() != "Gelu" || node->text("approximate", "none") != "none") return std::nullopt;
+  return Gelu{{node->raw()}, node->output(0)};
+}
+
+// The two readers of a value, in any order, when both are free.
+std::optional<std::pair<NodeView, NodeView>> two_readers(const ValueView& value, const Scope& scope) {
+  if (value.is_graph_output()) return std::nullopt;
+  const auto readers = value.consumers();
+  if (readers.size() != 2 || readers[0] == readers[1] || !scope.has(readers[0]) || !scope.has(readers[1])) return std::nullopt;
+  return std::make_pair(NodeView(readers[0]), NodeView(readers[1]));
+}
+
+bool halves(const NodeView& node, const ValueView& value) {
+  return node.op() == "Mul" && near(scalar(other_input(node, value)), 0.5);
+}
+
+bool shrinks(const NodeView& node, const ValueView& y) {  // y / √2
+  if (node.op() == "Div") return node.input(0) == y && near(scalar(node.input(1)), std::sqrt(2.0));
+  return node.op() == "Mul" && near(scalar(other_input(node, y)), std::sqrt(0.5));
+}
+
+std::optional<Gelu> gelu_from(const ValueView& y, const NodeView& shrink, const NodeView& product, const Scope& scope) {
+  if (!shrinks(shrink, y) || product.op() != "Mul") return std::nullopt;
+  const auto erf = scope.only_reader(shrink.output(0));
+  if (!is_op(erf, "Erf")) return std::nullopt;
+  const auto plus = scope.only_reader(erf->output(0));
+  if (!is_op(plus, "Add") || !near(scalar(other_input(*plus, erf->output(0))), 1.0)) return std::nullopt;
+  Gelu gelu{{shrink.raw(), erf->raw(), plus->raw(), product.raw()}, {}};
+  const auto reader = scope.only_reader(plus->output(0));
+  if (!reader) return std::nullopt;
+  if (reader->raw() == product.raw()) {  // (y (erf + 1)) / 2
+    const auto half = scope.only_reader(product.output(0));
+    if (!half || !halves(*half, product.output(0))) return std::nullopt;
+    gelu.nodes.push_back(half->raw());
+    gelu.out = half->output(0);
+    return gelu;
+  }
+  if (!halves(product, y) || reader->op() != "Mul") return std::nullopt;  // (y / 2) (erf + 1)
+  const auto last = scope.only_reader(product.output(0));
+  if (!last || last->raw() != reader->raw()) return std::nullopt;
+  gelu.nodes.push_back(reader->raw());
+  gelu.out = reader->output(0);
+  return gelu;
+}
+
+std::optional<Gelu> find_gelu(const ValueView& y, const Scope& scope) {
+  if (auto one = gelu_one_node(y, scope)) return one;
+  const auto readers = two_readers(y, scope);
+  if (!readers) return std::nullopt;
+  if (auto gelu = gelu_from(y, readers->first, readers->second, scope)) return gelu;
+  return gelu_from(y, readers->second, readers->first, scope);
+}
+
+// The LayerNormalization of x + residual over the last axis.
+struct Norm {
+  NodeView add;
+  NodeView norm;
+  ValueView residual;
+};
+
+bool last_axis(const NodeView& norm) {
+  const auto dims = norm.input(0).dims();
+  const int64_t axis = norm.integer("axis", -1);
+  return dims && (axis == -1 || axis == static_cast<int64_t>(dims->size()) - 1);
+}
+
+bool plain_norm(const NodeView& norm) {
+  if (norm.op() != "LayerNormalization" || !last_axis(norm)) return false;
+  for (size_t i = 1; i < norm.outputs().size(); ++i)
+    if (norm.output(i)) return false;
+  const auto scale = norm.input(1).dims();
+  return scale && scale->size() == 1;
+}
+
+std::optional<Norm> find_norm(const ValueView& x, const Scope& scope) {
+  const auto add = scope.only_reader(x);
+  if (!is_op(add, "Add")) return std::nullopt;
+  const ValueView residual = other_input(*add, x);
+  if (!residual || !alike(x, residual)) return std::nullopt;
+  const auto norm = scope.only_reader(add->output(0));
+  if (!norm || !plain_norm(*norm) || !(norm->input(0) == add->output(0))) return std::nullopt;
+  return Norm{*add, *norm, residual};
+}
+
+constexpr size_t kAbsent = static_cast<size_t>(-1);
+
+struct NormSlots {
+  size_t residual = kAbsent, scale = kAbsent, shift = kAbsent;
+  float epsilon = 1e-5f;
+};
+
+NormSlots norm_slots(const Norm& norm, const Slots& slots) {
+  NormSlots result;
+  result.residual = slots.of(norm.residual);
+  result.scale = slots.of(norm.norm.input(1));
+  if (norm.norm.input(2)) result.shift = slots.of(norm.norm.input(2));
+  result.epsilon = norm.norm.real("epsilon", 1e-5f);
+  return result;
+}
+
+// Output 0 = LayerNorm(x + bias + residual). Where the two do not have one shape, the sum is made first.
+void sum_and_norm(Context& context, const NormSlots& slots, Tensor x, const Tensor& bias) {
+  const Tensor residual = context.input(slots.residual);
+  const Tensor y = context.output(0, broadcast(x.shape, residual.shape));
+  if (y.size() == 0) return;
+  const int64_t n = y.shape[y.shape.rank() - 1];
+  const bool whole = x.shape == y.shape && residual.shape == y.shape;
+  if (!whole) {
+    if (bias) bias_curve(context.stream(), x.type, x.data, bias.data, x.size() / n, n, Curve::none);
+    broadcast_add(context.stream(), x, residual, y);
+  }
+  AddNorm work;
+  work.type = y.type;
+  work.x = whole ? x.data : y.data;
+  if (whole) work.residual = residual.data;
+  if (whole) work.bias = bias.data;
+  work.scale = context.input(slots.scale).data;
+  if (slots.shift != kAbsent) work.shift = context.input(slots.shift).data;
+  work.y = y.data;
+  work.n = n;
+  work.rows = y.size() / n;
+  work.epsilon = slots.epsilon;
+  require(context.input(slots.scale).size() == n, "LayerNormalization's scale must have the last axis's extent");
+  add_norm(context.stream(), work);
+}
+
+class LinearStep : public Kernel {
+ public:
+  LinearStep(size_t x, size_t w, size_t bias, Curve curve) : x_(x), w_(w), bias_(bias), curve_(curve) {}
+
+  void compute(Context& context) override {
+    const Tensor x = context.input(x_), w = context.input(w_);
+    const MatmulPlan plan = plan_matmul(x.shape, w.shape);
+    const Tensor y = context.output(0, plan.out);
+    if (y.size() == 0) return;
+    run_matmul(context.stream(), plan, x.type, x.data, w.data, y.data);
+    bias_curve(context.stream(), y.type, y.data, context.input(bias_).data, y.size() / plan.n, plan.n, curve_);
+  }
+
+ private:
+  size_t x_, w_, bias_;
+  Curve curve_;
+};
+
+class LinearNormStep : public Kernel {
+ public:
+  LinearNormStep(size_t x, size_t w, size_t bias, const NormSlots& norm) : x_(x), w_(w), bias_(bias), norm_(norm) {}
+
+  void compute(Context& context) override {
+    const Tensor x = context.input(x_), w = context.input(w_);
+    const MatmulPlan plan = plan_matmul(x.shape, w.shape);
+    Tensor product{nullptr, plan.out, x.type};
+    product.data = context.scratch(static_cast<size_t>(product.bytes()));
+    if (product.size() != 0) run_matmul(context.stream(), plan, x.type, x.data, w.data, product.data);
+    sum_and_norm(context, norm_, product, context.input(bias_));
+  }
+
+ private:
+  size_t x_, w_, bias_;
+  NormSlots norm_;
+};
+
+class AddNormStep : public Kernel {
+ public:
+  AddNormStep(size_t x, const NormSlots& norm) : x_(x), norm_(norm) {}
+
+  void compute(Context& context) override {
+    sum_and_norm(context, norm_, context.input(x_), {});
+  }
+
+ private:
+  size_t x_;
+  NormSlots norm_;
+};
+
+bool constant_of_rank(const ValueView& value, size_t rank) {
+  if (!value || !value.is_constant()) return false;
+  const auto dims = value.dims();
+  return dims && dims->size() == rank;
+}
+
+bool wide_enough(const ValueView& x) {
+  const auto dims = x.dims();
+  return dims && dims->size() >= 2;
+}
+
+}  // namespace
+
+std::optional<Match> match_linear(const NodeView& matmul, const Scope& scope) {
+  const ValueView x = matmul.input(0), w = matmul.input(1);
+  if (!constant_of_rank(w, 2) || !wide_enough(x)) return std::nullopt;
+  const auto add = scope.only_reader(matmul.output(0));
+  if (!is_op(add, "Add")) return std::nullopt;
+  const ValueView bias = other_input(*add, matmul.output(0));
+  if (!constant_of_rank(bias, 1) || !known_equal(bias, 0, w, 1)) return std::nullopt;
+  Match match;
+  match.nodes = {matmul.raw(), add->raw()};
+  const ValueView y = add->output(0);
+  if (const auto norm = find_norm(y, scope)) {
+    match.nodes.insert(match.nodes.end(), {norm->add.raw(), norm->norm.raw()});
+    match.make = [=](const Slots& slots) -> std::unique_ptr<Kernel> {
+      return std::make_unique<LinearNormStep>(slots.of(x), slots.of(w), slots.of(bias), norm_slots(*norm, slots));
+    };
+    return match;
+  }
+  Curve curve = Curve::none;
+  if (const auto gelu = find_gelu(y, scope)) {
+    match.nodes.insert(match.nodes.end(), gelu->nodes.begin(), gelu->nodes.end());
+    curve = Curve::gelu;
+  } else if (const auto relu = scope.only_reader(y); is_op(relu, "Relu")) {
+    match.nodes.push_back(relu->raw());
+    curve = Curve::relu;
+  }
+  match.make = [=](const Slots& slots) -> std::unique_ptr<Kernel> {
+    return std::make_unique<LinearStep>(slots.of(x), slots.of(w), slots.of(bias), curve);
+  };
+  return match;
+}
+
+std::optional<Match> match_add_norm(const NodeView& norm, const Scope& scope) {
+  if (!plain_norm(norm)) return std::nullopt;
+  const auto add = scope.only_maker(norm.input(0));
+  if (!is_op(add, "Add") || !alike(add->input(0), add->input(1))) return std::nullopt;
+  const Norm found{*add, norm, add->input(1)};
+  const ValueView x = add->input(0);
+  return Match{{add->raw(), norm.raw()}, [=](const Slots& slots) -> std::unique_ptr<Kernel> {
+                 return std::make_unique<AddNormStep>(slots.of(x), norm_slots(found, slots));
+               }};
+}
+
+}  // namespace rk
