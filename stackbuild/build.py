@@ -17,12 +17,15 @@ from stackbuild.load import Loaded
 from stackbuild.lock import Inputs, Lock
 from stackbuild.perform import Built, Workshop, is_sound
 from stackbuild.plan import Plan, Step
-from stackbuild.resolve import Choice, base_step, resolve
+from stackbuild.resolve import CONFIGURE, Choice, base_step, resolve, within_reach
 from stackbuild.runners import choose
 from stackbuild.runs import Diary, expected, new_id
 from stackbuild.schedule import Limits, machine_memory, missing, schedule
 from stackbuild.stopper import Stopper
 from stackbuild.store.store import Store, default_root
+
+JOB_MEMORY = 3 << 29
+"""Bytes that one compile of this stack may need: 1.5 GiB; ONNX Runtime's largest files do (onnxruntime#25596)."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,9 @@ class Order:
 
     @property
     def limits(self) -> Limits:
-        """0 jobs means one a core that this process may use."""
-        return Limits(self.jobs or len(os.sched_getaffinity(0)), machine_memory(), self.keep_going)
+        """0 jobs means one a core that this process may use, and no more than its memory feeds."""
+        jobs = self.jobs or max(1, min(len(os.sched_getaffinity(0)), machine_memory() // JOB_MEMORY))
+        return Limits(jobs, machine_memory(), self.keep_going or self.choice.until == CONFIGURE)
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,9 @@ def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
     lock = locking.read(loaded)
     _clean_up(shop.store.reap(), shop)
     inputs = _with_base(loaded, lock, order, shop)
-    plan = resolve(loaded.recipe, inputs, order.choice)
+    plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, shop)
+    _refuse_unlocked(plan, loaded, shop)
+    _doubt(plan, shop)
     _announce(plan, order, shop)
     built, broken = schedule(plan, shop, order.limits)
     cached = sum(b.how == "cached" for b in built.values())
@@ -95,6 +101,27 @@ def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
     if broken:
         raise _failure(broken)
     return Outputs(plan, tuple(built[name] for name in plan.wanted), len(built) - cached)
+
+
+def _in_reach(plan: Plan, order: Order, shop: Workshop) -> Plan:
+    """The plan; with `--until configure`, what of it can be done without compiling anything."""
+    if order.choice.until != CONFIGURE:
+        return plan
+    plan, lines = within_reach(plan, lambda step: shop.store.find(step.key) is not None)
+    for line in lines:
+        shop.emit(Note("warning", line))
+    return plan
+
+
+def _refuse_unlocked(plan: Plan, loaded: Loaded, shop: Workshop) -> None:
+    """Before anything is built: what the lock does not answer would fail in the middle. Raises LockError."""
+    open_ = [s.name for s in missing(plan, shop.store) if any("unlocked" in row for row in s.params)]
+    if open_:
+        raise LockError(
+            f"the lock does not answer for {', '.join(open_)}",
+            where=str(loaded.lock_path),
+            next=f"run `stackbuild lock --recipe {loaded.recipe.name}` where the network or a mirror is",
+        )
 
 
 def _announce(plan: Plan, order: Order, shop: Workshop) -> None:

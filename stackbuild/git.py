@@ -109,13 +109,13 @@ def checkout(url: str, ref: str, commit: str, target: Path, *, submodules: bool,
     return head
 
 
-def _begin(target: Path, url: str, mirror: Path | None) -> None:
+def _begin(target: Path, url: str, mirror: Path | None, *, partial: bool = True) -> None:
     """An empty repository whose `origin` is the server, which may leave out file contents until they are asked for, or
     the mirror's repository."""
     place = in_mirror(url, mirror)
     _git(target, "init", "--quiet", ".")
     _git(target, "remote", "add", "origin", str(place) if place else vetted(url))
-    if place is None:
+    if place is None and partial:
         _git(target, "config", "remote.origin.promisor", "true")
         _git(target, "config", "remote.origin.partialclonefilter", "blob:none")
 
@@ -172,6 +172,27 @@ def read(url: str, ref: str, commit: str, path: str, mirror: Path | None = None)
     with _repository(url, mirror) as tree:
         _fetch(tree, url, ref, commit, mirror)
         return _git(tree, "cat-file", "blob", f"FETCH_HEAD:{path}", mirror=mirror)
+
+
+def copy(url: str, ref: str, commit: str, folder: Path, mirror: Path | None = None) -> None:
+    """Put a bare repository with the commit, and its submodules' likewise, into the mirror `folder`."""
+    parts = urlsplit(url)
+    bare = folder / (parts.hostname or "") / (parts.path.strip("/").removesuffix(".git") + ".git")
+    with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as scratch:
+        tree = Path(scratch)
+        _begin(tree, url, mirror, partial=False)
+        _fetch(tree, url, ref, commit, mirror)
+        head = _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+        name = f"refs/heads/stackbuild-{head[:12]}" if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref) else f"refs/tags/{ref}"
+        _git(tree, "update-ref", name, head)
+        _git(tree, "checkout", "--quiet", "--force", "--detach", head)
+        below = modules(tree)
+        bare.mkdir(parents=True, exist_ok=True)
+        _git(bare, "init", "--quiet", "--bare", ".")
+        _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+        _git(bare, "fetch", "--quiet", "--depth=1", "--no-tags", str(tree), f"{name}:{name}", mirror=folder)
+    for _, sub_url, sub_commit in below:
+        copy(sub_url, sub_commit, sub_commit, folder, mirror)
 
 
 def modules(tree: Path) -> tuple[tuple[str, str, str], ...]:

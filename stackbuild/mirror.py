@@ -5,10 +5,14 @@ Named by `--mirror DIR` or `$STACKBUILD_MIRROR`. Where one is named, nothing els
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
-from stackbuild.errors import UsageError
+from stackbuild import digest
+from stackbuild.errors import LockError, UsageError
 
 VARIABLE = "STACKBUILD_MIRROR"
 
@@ -28,3 +32,39 @@ def given() -> Path | None:
     if not Path(named).is_dir():
         raise UsageError("the mirror is no folder", where=named, next=f"give --mirror a folder, or unset {VARIABLE}")
     return Path(named)
+
+
+def pack(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) -> None:
+    """Write a step's output as `objects/KEY.tar`, and beside it its digest and its notes."""
+    objects = folder / "objects"
+    objects.mkdir(parents=True, exist_ok=True)
+    archive = objects / f"{key}.tar"
+    words = ["tar", "--create", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--mtime=@1700000000"]
+    subprocess.run([*words, f"--file={archive}", f"--directory={tree}", "."], check=True)
+    card = {"notes": dict(notes), "sha256": digest.of_file(archive)}
+    (objects / f"{key}.json").write_text(digest.canonical(card) + "\n")
+
+
+def unpacked(key: str, out: Path) -> dict[str, str] | None:
+    """Put a step's output from the mirror into the empty folder `out`; its notes, or None where no mirror has it.
+
+    Raises LockError when its bytes are not those that were bundled.
+    """
+    folder = given()
+    card_path = folder / "objects" / f"{key}.json" if folder else None
+    if card_path is None or not card_path.is_file():
+        return None
+    card = json.loads(card_path.read_text())
+    archive = card_path.with_suffix(".tar")
+    found = digest.of_file(archive)
+    if found != card["sha256"]:
+        raise LockError(
+            f"the mirror is damaged: {archive.name} has sha256 {found}, it was bundled with {card['sha256']}",
+            where=str(archive),
+            next="copy the bundle again",
+        )
+    subprocess.run(
+        ["tar", "--extract", f"--file={archive}", f"--directory={out}", "--no-same-owner", "--delay-directory-restore"],
+        check=True,
+    )
+    return dict(card["notes"])

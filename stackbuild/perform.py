@@ -15,11 +15,12 @@ from stackbuild.errors import MachineLacks, Stop, Stopped
 from stackbuild.events import Compiles, Emit, How, Note, StepBroke, StepFinished, StepStarted
 from stackbuild.excerpt import DISK_FULL, OUT_OF_MEMORY, excerpt
 from stackbuild.jobserver import Jobserver
-from stackbuild.plan import Step
+from stackbuild.plan import Command, Step
 from stackbuild.runner import Exec, Mount, Outcome, Room, Runner, Session
 from stackbuild.stopper import Stopper
 from stackbuild.store.records import Record
-from stackbuild.store.store import NO_SPACE, Staging, Store, full
+from stackbuild.store.store import Staging, Store, full
+from stackbuild.unused import unused
 
 LOG_END = 1 << 20
 
@@ -145,17 +146,57 @@ def _on_host(
 def _in_session(
     step: Step, trees: dict[str, str], staging: Staging, log: Path, shop: Workshop
 ) -> tuple[dict[str, str], Compiles]:
-    (staging.build / step.name).mkdir()
+    _begin_tree(step, staging, shop)
     room = room_of(step, trees, staging, shop)
     env = tuple(sorted({**dict(step.env), **_live_env(trees, shop)}.items()))
     with shop.runner.open(room) as session:
         for command in step.commands:
             with log.open("a", encoding="utf-8") as file:
                 file.write(f"$ {' '.join(command.argv)}\n")
-            outcome = session.run(Exec(command.argv, env, f"/build/{step.name}", log), shop.stopper)
-            if outcome.code != 0:
-                _fail(step, command.argv, outcome, (staging, log, session), shop)
+            said_before = log.stat().st_size
+            try:
+                outcome = session.run(Exec(command.argv, env, f"/build/{step.name}", log), shop.stopper)
+            except Stopped:
+                _leave_tree(step, shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging))
+                raise
+            ignored = _ignored(step, command, log, said_before) if outcome.code == 0 else ()
+            if outcome.code != 0 or ignored:
+                _fail(step, command.argv, outcome, (staging, log, session), shop, ignored)
     return {"runner": shop.runner.name}, _compiles(staging)
+
+
+def _begin_tree(step: Step, staging: Staging, shop: Workshop) -> None:
+    """The step's build tree: the one a failed or stopped run of the same key left, once, else an empty one."""
+    tree = staging.build / step.name
+    left = shop.store.root / "failed" / f"{shop.recipe}.{step.name}"
+    mark = left / "key"
+    if mark.is_file() and mark.read_text() == step.key and (left / "build" / step.name).is_dir():
+        mark.unlink()
+        (left / "build" / step.name).rename(tree)
+        shop.emit(Note("info", f"{step.name}: goes on in the build tree its last run left"))
+    else:
+        tree.mkdir()
+
+
+def _leave_tree(step: Step, folder: Path) -> None:
+    """Mark a kept build tree as one that the next run of the same key may go on in."""
+    (folder / "key").write_text(step.key)
+
+
+def _ignored(step: Step, command: Command, log: Path, since: int) -> tuple[str, ...]:
+    """CMake cache entries that the configure phase reports as unused and nobody allowed."""
+    if step.unused_ok is None or command.phase != "configure":
+        return ()
+    with log.open("rb") as file:
+        file.seek(since)
+        return unused(file.read().decode(errors="replace"), step.unused_ok)
+
+
+def end_of(log: Path) -> str:
+    """The last megabyte of a log: what failures are read from, however much was written."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LOG_END))
+        return file.read().decode("utf-8", "replace")
 
 
 def room_of(step: Step, trees: Mapping[str, str], staging: Staging, shop: Workshop) -> Room:
@@ -193,15 +234,25 @@ def _compiles(staging: Staging) -> Compiles:
 
 
 def _fail(
-    step: Step, argv: tuple[str, ...], outcome: Outcome, scene: tuple[Staging, Path, Session], shop: Workshop
+    step: Step,
+    argv: tuple[str, ...],
+    outcome: Outcome,
+    scene: tuple[Staging, Path, Session],
+    shop: Workshop,
+    ignored: tuple[str, ...] = (),
 ) -> None:
     """Tell what went wrong, keep the step's folders, and raise."""
     staging, log, session = scene
-    text = log.read_text(errors="replace")[-1_000_000:]
-    if DISK_FULL.search(text):
+    text = end_of(log)
+    if DISK_FULL.search(text) and not ignored:
+        _leave_tree(step, shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging))
         raise full(shop.store.root)
-    if outcome.out_of_memory or OUT_OF_MEMORY.search(text):
+    exhausted = False
+    if ignored:
+        what = f"the project ignores {', '.join(ignored)}: renamed upstream, or a typing error; `unused_ok:` allows it"
+    elif outcome.out_of_memory or OUT_OF_MEMORY.search(text):
         limit = step.resources.memory >> 20
+        exhausted = True
         what = f"out of memory: it may use {limit} MiB; raise `memory:` of the component, or lower --jobs"
     elif outcome.code == 126 and step.name and shop.runner.name == "docker" and not text:
         raise MachineLacks("the Docker engine could not start the command", where=step.name, next="look at its log")
@@ -210,6 +261,8 @@ def _fail(
     kept = session.keep()
     folder = shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging)
     (folder / "kept").write_text(kept)
+    if exhausted:
+        _leave_tree(step, folder)
     look = f"stackbuild shell --recipe {shlex.quote(shop.called)} {step.name}"
     event = StepBroke(step.name, what, " ".join(argv), excerpt(text), str(log), look)
     shop.emit(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from stackbuild import digest
@@ -12,6 +13,9 @@ from stackbuild.plan import Plan, Resources, Step
 from stackbuild.recipe import Extend, Recipe, Source
 from stackbuild.steps import REGISTRY
 from stackbuild.steps.context import Context
+
+CONFIGURE = "configure"
+"""`--until configure`: no step's name but a phase of all of them."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,34 @@ def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
         for step in _lane_steps(lane, known, recipe, Context(gfx, steps, recipe.rocm or "", deps=dict(inputs.deps))):
             steps[step.name] = step
         known += (lane,)
+    if choice.until == CONFIGURE:
+        return _configure_only(recipe, steps)
     plan = Plan(recipe.name, tuple(steps.values()), _wanted(recipe, steps, choice))
     return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
+
+
+def _configure_only(recipe: Recipe, steps: dict[str, Step]) -> Plan:
+    """`--until configure`: every component's configure phase as a step of its own, none needing another's."""
+    made = []
+    for step in steps.values():
+        last = max((i for i, c in enumerate(step.commands) if c.phase == "configure"), default=-1)
+        if last >= 0:
+            made.append(replace(step, name=f"{CONFIGURE}.{step.name}", commands=step.commands[: last + 1]))
+    plan = Plan(recipe.name, (*steps.values(), *made), tuple(s.name for s in made))
+    return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
+
+
+def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple[str, ...]]:
+    """Of a configure-only plan, the steps that can be done without compiling anything, and why each other one cannot."""
+    wanted, lines = [], []
+    for name in plan.wanted:
+        needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
+        lacking = [n.name for n in needs if n.action == "run" and not built(n)]
+        if lacking:
+            lines.append(f"{name.removeprefix(CONFIGURE + '.')} cannot be configured before {', '.join(lacking)} is built")
+        else:
+            wanted.append(name)
+    return Plan(plan.recipe, plan.closure(tuple(wanted)), tuple(wanted)), tuple(lines)
 
 
 def _lane_steps(lane: Lane, known: tuple[Lane, ...], recipe: Recipe, context: Context) -> tuple[Step, ...]:

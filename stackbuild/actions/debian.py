@@ -16,6 +16,7 @@ from pathlib import Path
 from stackbuild import digest
 from stackbuild.actions.job import Job
 from stackbuild.errors import MachineLacks, StepFailed
+from stackbuild.mirror import unpacked
 from stackbuild.recipe import Debian
 
 POINTS = ("build", "deps", "out", "src", "ccache")
@@ -29,6 +30,8 @@ _OFFLINE = re.compile(
 
 def do(job: Job) -> dict[str, str]:
     """Make the root file system in `job.out`. Notes: `packages`, canonical JSON of name to installed version."""
+    if (notes := unpacked(job.step.key, job.out)) is not None:
+        return notes
     params = job.params
     pins = {name.removeprefix("package "): v for name, v in params.items() if name.startswith("package ")}
     preferences = job.scratch / "pins"

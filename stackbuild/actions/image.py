@@ -7,10 +7,13 @@ import subprocess
 
 from stackbuild.actions.job import Job
 from stackbuild.errors import LockError, MachineLacks
+from stackbuild.mirror import unpacked
 
 
 def do(job: Job) -> dict[str, str]:
     """Make the root file system in `job.out`."""
+    if (notes := unpacked(job.step.key, job.out)) is not None:
+        return notes
     if job.params["digest"] == "unlocked":
         raise LockError(
             f"the lock has no digest of the image {job.params['image']}",

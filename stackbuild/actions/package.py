@@ -16,6 +16,7 @@ from stackbuild.actions.job import Job
 from stackbuild.actions.snapshot import settle
 from stackbuild.errors import LockError, MachineLacks, StepFailed
 from stackbuild.lock import File
+from stackbuild.mirror import unpacked
 from stackbuild.recipe import Source
 from stackbuild.unpack import unpack
 
@@ -26,6 +27,8 @@ _OFFLINE = re.compile(
 
 def do(job: Job) -> dict[str, str]:
     """Fetch under the lock's digest and unpack into `job.out`."""
+    if (notes := unpacked(job.step.key, job.out)) is not None:
+        return notes
     params = job.params
     again = "run `stackbuild lock`; Debian's archive keeps one version of a package"
     if params["sha256"] == "unlocked":

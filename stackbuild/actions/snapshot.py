@@ -51,8 +51,9 @@ def files(local: Local) -> list[str]:
     found = []
     for root, folders, names in os.walk(local.folder):
         inside = Path(root).relative_to(local.folder)
-        folders[:] = sorted(d for d in folders if not _out(inside / d, local.exclude))
-        found += [str(inside / n) for n in names if not _out(inside / n, local.exclude)]
+        links = [d for d in folders if (Path(root) / d).is_symlink()]  # kept as links, never followed
+        folders[:] = sorted(d for d in folders if d not in links and not _out(inside / d, local.exclude))
+        found += [str(inside / n) for n in (*names, *links) if not _out(inside / n, local.exclude)]
     return sorted(found)
 
 
@@ -69,6 +70,10 @@ def content(local: Local) -> str:
         place = local.folder / path
         if place.is_symlink():
             rows.append((path, "link", str(place.readlink())))
+        elif not place.is_file():
+            raise UsageError(
+                f"the source has {path}, which is no file", where=str(local.folder), next="remove it, or list it under `exclude`"
+            )
         else:
             rows.append((path, "x" if os.access(place, os.X_OK) else "-", digest.of_file(place)))
     return digest.of_value(rows)

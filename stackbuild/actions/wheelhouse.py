@@ -11,6 +11,7 @@ import tempfile
 from stackbuild.actions.job import Job
 from stackbuild.errors import MachineLacks, StepFailed
 from stackbuild.lock import Pin
+from stackbuild.mirror import given
 
 _OFFLINE = re.compile(
     r"Temporary failure in name resolution|NewConnectionError|Failed to establish|Network is unreachable|No route to host"
@@ -28,6 +29,9 @@ def do(job: Job) -> dict[str, str]:
     requirements.write_text("".join(lines))
     python = ["--python-version", job.params["python"]]
     words = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes", "--only-binary=:all:", *python]
+    folder = given()
+    if folder is not None and (folder / "wheels").is_dir():
+        words += ["--no-index", "--find-links", str(folder / "wheels")]
     try:
         job.call([*words, "--progress-bar=off", "--dest", str(job.out), "-r", str(requirements)], "python3-pip")
     except StepFailed as failure:

@@ -1,0 +1,102 @@
+"""The verb `fetch`: everything of a recipe that comes from a network, into the store; and bundles for machines without one.
+
+A bundle is a mirror: archives and git repositories under `HOST/PATH` of their URLs, wheels under `wheels/`, and whole
+outputs (root file systems, packages) under `objects/KEY.tar`. What comes out of one is verified as if it came from the
+network: archives by the lock's digests, git by the commit, wheels by pip, objects by the digest beside them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stackbuild import git, locking, mirror
+from stackbuild.build import Order, workshop
+from stackbuild.errors import LockError, StepFailed, UsageError
+from stackbuild.events import Emit, Note
+from stackbuild.fetch import Wanted, fetch, place_in
+from stackbuild.load import Loaded
+from stackbuild.perform import Built, Workshop
+from stackbuild.plan import Plan, Step
+from stackbuild.resolve import resolve
+from stackbuild.schedule import schedule
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was fetched: steps and, of a bundle, files and bytes."""
+
+    recipe: str
+    steps: tuple[str, ...]
+    bundle: str
+    files: int
+    bytes: int
+    seconds: float
+
+
+def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> Fetched:
+    """Fetch every source, wheel and base of a recipe, and write them into `bundle` where one is named.
+
+    Raises LockError where the lock does not answer, StepFailed with everything that failed, MachineLacks.
+    """
+    started = time.monotonic()
+    lock = locking.read(loaded)
+    if bundle is not None and bundle.exists() and any(bundle.iterdir()):
+        raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
+    with workshop(loaded, order, listeners) as shop:
+        inputs = locking.observe(loaded, lock, shop.store)
+        plan = resolve(loaded.recipe, inputs, order.choice)
+        steps = tuple(s for s in plan.steps if s.resources.network)
+        _refuse_unlocked(steps, loaded)
+        wanted = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
+        built, broken = schedule(wanted, shop, replace(order.limits, keep_going=True))
+        if broken:
+            raise StepFailed(
+                "; ".join(f"{b.step}: {b.what}" for b in broken), where=broken[0].log, next=broken[0].look or ""
+            )
+        if bundle is not None:
+            _write(bundle, steps, built, shop)
+    files = tuple(p for p in bundle.rglob("*") if p.is_file()) if bundle else ()
+    size = sum(p.stat().st_size for p in files)
+    seconds = round(time.monotonic() - started, 3)
+    return Fetched(loaded.recipe.name, tuple(s.name for s in steps), str(bundle or ""), len(files), size, seconds)
+
+
+def _refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:
+    unlocked = [s.name for s in steps if any("unlocked" in row for row in s.params)]
+    if unlocked:
+        raise LockError(
+            f"the lock does not answer for {', '.join(unlocked)}",
+            where=str(loaded.lock_path),
+            next=f"run `stackbuild lock --recipe {loaded.recipe.name}` where the network or a mirror is",
+        )
+
+
+def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> None:
+    bundle.mkdir(parents=True, exist_ok=True)
+    for step in steps:
+        shop.stopper.check()
+        shop.emit(Note("info", f"bundling {step.name}"))
+        params = dict(step.params)
+        tree = shop.store.tree(built[step.name].tree)
+        match step.action:
+            case "archive":
+                _take(bundle, params["url"], f"sha256:{params['sha256']}", shop)
+            case "deps":
+                for url in params:
+                    place = place_in(bundle, url)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(place_in(tree, url), place)
+            case "git":
+                git.copy(params["url"], params["ref"], params["commit"], bundle, mirror.given())
+            case "wheelhouse":
+                shutil.copytree(tree, bundle / "wheels", dirs_exist_ok=True)
+            case _:
+                record = shop.store.find(step.key)
+                mirror.pack(bundle, step.key, tree, record.notes if record else {})
+
+
+def _take(bundle: Path, url: str, digest: str, shop: Workshop) -> None:
+    fetch(Wanted(url, digest), place_in(bundle, url), mirror.given(), shop.stopper)

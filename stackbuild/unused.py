@@ -1,0 +1,15 @@
+"""CMake cache entries that a project did not use. An option that was renamed upstream is ignored in silence otherwise, and
+the ROCm wheel turns out to be a CPU build (lilbee#630). Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+_WARNING = re.compile(r"Manually-specified variables were not used by the project:\n((?:[ \t]*\n|[ \t]+\S+[ \t]*\n?)*)")
+
+
+def unused(log: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """The entries that CMake's output names as unused and nobody allowed, sorted."""
+    named = {name for block in _WARNING.findall(log) for name in block.split()}
+    return tuple(sorted(named - set(allowed)))
