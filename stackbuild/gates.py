@@ -43,7 +43,7 @@ def quantity(text: object) -> object:
         return text
     match = _QUANTITY.fullmatch(text)
     if match is None or match[2].lower() not in _UNITS:
-        raise ValueError(f"{text!r} is not a quantity: write a number with %, us, ms, s, MB, MiB, GB, GiB, dB or x")
+        raise ValueError(f"{text!r} is not a quantity; write a number with %, us, ms, s, MB, MiB, GB, GiB, dB or x")
     return float(match[1]) * _UNITS[match[2].lower()]
 
 

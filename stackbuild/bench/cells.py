@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from stackbuild.bench.experiment import Work
@@ -38,9 +39,11 @@ class Cell:
 
     def work(self, file: Path, dtype: str, devices: Sequence[dict[str, str]] = ({},)) -> Work:
         """What the worker is told: the batch split over the devices (their provider options), sizes fixed if whole."""
+        ends = list(accumulate(split(self.sizes["batch"], len(devices)), initial=0))
+        inputs = self._inputs(dtype)
         parts: list[Json] = [
-            {"inputs": self._inputs(batch, dtype), "device": dict(device)}
-            for batch, device in zip(split(self.sizes["batch"], len(devices)), devices, strict=True)
+            {"inputs": inputs, "rows": list(rows), "device": dict(device)}
+            for rows, device in zip(pairwise(ends), devices, strict=True)
         ]
         loop: Json = {"steps": self.net.steps, "feed": dict(self.net.feed)} if self.net.feed else None
         fixed = {"batch"} if self.net.feed else set(self.sizes)  # a cache that grows has no fixed length
@@ -48,8 +51,8 @@ class Cell:
         dims: dict[str, Json] = {name: self.sizes[name] for name in sorted(fixed)}
         return {"name": self.name, "model": str(file), "parts": parts, "loop": loop, "dims": dims}
 
-    def _inputs(self, batch: int, dtype: str) -> dict[str, Json]:
-        shapes = self.net.shapes(self.sizes | {"batch": batch})
+    def _inputs(self, dtype: str) -> dict[str, Json]:
+        shapes = self.net.shapes(self.sizes)
         return {
             name: {"shape": list(shapes[name]), "dtype": i.dtype or dtype, "fill": i.fill, "high": i.high}
             for name, i in self.net.inputs.items()

@@ -39,7 +39,7 @@ def chosen(
         for m in models
         if not m.endswith(".onnx")
     )
-    return frame.model_copy(update={"models": cells}), "+".join(models), users
+    return frame.model_copy(update={"models": cells, "files": ()}), "+".join(models), users
 
 
 def batch_curve(

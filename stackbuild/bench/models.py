@@ -61,7 +61,8 @@ def measure_models(
     for cell in (cell for cases in suite.models for cell in cells(cases)):
         tick(f"model {cell.name}", 0)
         made.append(_task(cell, asked, contenders))
-    made += [_user_task(user, contenders, asked) for user in users]
+    own = [UserModel(Path(f.file), shapes) for f in suite.files for shapes in f.shapes]
+    made += [_user_task(user, contenders, asked) for user in (*own, *users)]
     experiment = replace(experiment, tasks=tuple(task for task, _ in made))
     reference = Reference(
         REFERENCE, here(asked.python), Session(CPU, threads=asked.threads), {t.case.name: work for t, work in made}

@@ -47,6 +47,13 @@ class KernelCases(Model):
     make: tuple[dict[str, Plain | dict[str, Plain]], ...] = ()
 
 
+class FileCases(Model):
+    """A user's own model: a path beside the suite's file, and a shape for each input with open dimensions."""
+
+    file: str
+    shapes: tuple[dict[str, tuple[int, ...]], ...] = Field(default=({},), min_length=1)
+
+
 class Suite(Model):
     """A suite as written."""
 
@@ -55,6 +62,7 @@ class Suite(Model):
     rounds: int = Field(default=20, ge=1, le=1000)
     budget: BudgetText = BudgetText()
     models: tuple[ModelCases, ...] = ()
+    files: tuple[FileCases, ...] = ()
     kernels: tuple[KernelCases, ...] = ()
 
 
@@ -71,7 +79,9 @@ def suite(name: str) -> Suite:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise UsageError(f"no suite {name!r}", next=f"{hint}there are {', '.join(known)}, or give a .yaml file")
-    return read(path, Suite)
+    found = read(path, Suite)
+    beside = tuple(f.model_copy(update={"file": str(path.parent / f.file)}) for f in found.files)
+    return found.model_copy(update={"files": beside})
 
 
 def read(path: Path, shape: type[Read]) -> Read:

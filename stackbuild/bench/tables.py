@@ -57,9 +57,10 @@ def _row(case: Case, sides: list[Side]) -> SpeedRow:
     return SpeedRow(case.model, case.name, case.batch, seconds, speedups)
 
 
-def efficiency(case: Case, devices: int) -> float | None:
-    """Scaling efficiency of the side that splits the batch: time on one device over `devices` times its own."""
-    one, several = case.of("candidate"), case.of(f"{devices} devices")
-    if not (one and several and one.seconds and several.seconds):
+def efficiency(case: Case, side: str) -> float | None:
+    """Scaling efficiency of a side called `N devices`: time on one device over N times its own. None for others."""
+    one, several = case.of("candidate"), case.of(side)
+    count = side.removesuffix(" devices")
+    if not (count.isdigit() and one and several and one.seconds and several.seconds):
         return None
-    return median(one.seconds) / (devices * median(several.seconds))
+    return median(one.seconds) / (int(count) * median(several.seconds))

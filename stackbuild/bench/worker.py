@@ -96,6 +96,12 @@ def make_feeds(part: Job) -> Feeds:
     if "feeds" in part:
         with np.load(part["feeds"]) as kept:
             return dict(kept)
+    begin, end = part.get("rows", (0, None))
+    return {name: value[begin:end] for name, value in drawn(part).items()}
+
+
+def drawn(part: Job) -> Feeds:
+    """The whole batch, of which a device may take only some rows."""
     inputs, rng = part["inputs"], np.random.default_rng(1)
     feeds: Feeds = {}
     for name, spec in inputs.items():
@@ -268,10 +274,13 @@ def device_reader() -> Any:
 
 def outputs(job: Job, case: Job) -> Job:
     """Run once and keep every output in `case["keep"]`, an .npz file, by name."""
-    session = make_session(job["session"], case, {})
-    feeds = make_feeds(case["parts"][0])
-    names = [o.name for o in session.get_outputs()]
-    np.savez(case["keep"], **dict(zip(names, session.run(None, feeds), strict=True)))
+    found = []
+    for part in case["parts"]:
+        session = make_session(job["session"], case, part.get("device", {}))
+        names = [o.name for o in session.get_outputs()]
+        found.append(session.run(None, make_feeds(part)))
+    whole = found[0] if len(found) == 1 else [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
+    np.savez(case["keep"], **dict(zip(names, whole, strict=True)))
     return {"outputs": names}
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from statistics import median
 from typing import TYPE_CHECKING
 
-from stackbuild.bench.tables import speed_table
+from stackbuild.bench.tables import efficiency, speed_table
 from stackbuild.judge.intervals import median_interval
 from stackbuild.results import CONTROL, Benchmarks, Case, Outcome, Series, Verdict
 from stackbuild.show.paper import (
@@ -68,6 +68,8 @@ def draw_benchmarks(measured: Benchmarks) -> None:
         for one in (s for s in case.series if s.side != CONTROL):
             page().print(Text(_row(case, one)))
             _warn_of_share(one, providers[one.side])
+            if (scaled := efficiency(case, one.side)) is not None:
+                page().print(Text(f"    scaling efficiency {scaled:.0%}"))
     _draw_speeds(measured)
     machine = ", ".join(f"{k} {v}" for k, v in measured.machine.stable.items())
     margin().print(Text(f"{measured.timer}; {machine}", "dim"))

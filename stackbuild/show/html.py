@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from stackbuild.bench.tables import SpeedTable, speed_table
+from stackbuild.bench.tables import SpeedTable, efficiency, speed_table
 from stackbuild.judge.intervals import median_interval
 from stackbuild.render import render
 from stackbuild.report import Finding, Severity
@@ -111,6 +111,7 @@ def _column(case: Case, one: Series) -> dict[str, str]:
         "99 % interval, ms": f"{found.low * 1e3:.4g} – {found.high * 1e3:.4g}" if found else "",
         f"{case.unit}s per second": f"{case.items / found.median:.4g}" if found else "",
         "first inference, ms": f"{median(one.first) * 1e3:.4g}" if one.first else "",
+        "scaling efficiency": f"{scaled:.0%}" if (scaled := efficiency(case, one.side)) is not None else "",
         "session creation, ms": f"{median(one.create) * 1e3:.4g}" if one.create else "",
         "host memory, MiB": _mib(one.host_bytes),
         "device memory, MiB": _mib(one.device_bytes),
