@@ -49,6 +49,11 @@ def load(name: str) -> Loaded:
     return Loaded(recipe, name, path.parent, path.with_name(f"{path.stem}.lock.yaml"))
 
 
+def text_of(name: str) -> str:
+    """The text of that recipe, as it was written. Raises as `load`."""
+    return _read(_find(name))
+
+
 def _find(name: str) -> Path:
     known = bundled()
     if name in known:

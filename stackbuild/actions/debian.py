@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from stackbuild.recipe import Debian
 
 POINTS = ("build", "deps", "out", "src", "ccache")
 """Folders every base has, so that sessions can mount onto them."""
+
+_ALONE = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
+"""As root, mmdebstrap mounts /proc, /sys and /dev where everyone sees them; in here they and its processes end with it."""
 
 _INSTALL = re.compile(r"^Inst (\S+) \((\S+) ", re.MULTILINE)
 _OFFLINE = re.compile(
@@ -56,8 +60,12 @@ def do(job: Job) -> dict[str, str]:
 
 
 def _mmdebstrap(job: Job, words: list[str]) -> None:
+    if not shutil.which(words[0]):
+        raise MachineLacks(f"`{words[0]}` is not installed", next=f"apt-get install {words[0]}")
+    root = os.geteuid() == 0
+    scratch = {"TMPDIR": str(job.scratch)} if root else {}  # without root it would lie out of reach of the mapped users
     try:
-        job.call(words, "mmdebstrap", SOURCE_DATE_EPOCH="1700000000")
+        job.call([*(_ALONE if root else ()), *words], "util-linux", SOURCE_DATE_EPOCH="1700000000", **scratch)
     except StepFailed as failure:
         text = job.log.read_text(errors="replace")
         if "No space left on device" in text:

@@ -14,6 +14,10 @@ from stackbuild.plan import Step
 from stackbuild.stopper import Stopper
 
 
+_DIE_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")
+"""A tool that is still at work when we are killed is told to stop, and cleans up behind itself."""
+
+
 @dataclass(frozen=True)
 class Local:
     """Where a local source lies, and which of its files are left out."""
@@ -48,7 +52,7 @@ class Job:
             log.write(f"$ {' '.join(argv)}\n".encode())
             log.flush()
             process = subprocess.Popen(
-                argv,
+                [*_DIE_WITH_US, *argv] if shutil.which(_DIE_WITH_US[0]) else argv,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

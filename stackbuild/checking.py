@@ -1,0 +1,186 @@
+"""The verb `recipe check`: what cannot work, what nobody confirmed and what the lock leaves open, before an hour is spent.
+
+Pure but for the recipe's own text: recipe, lock and compatibility table in, findings out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stackbuild.compatibility import Table, numbers, series
+from stackbuild.components import HipdnnEp, MIGraphX, MIGraphXEp, OnnxRuntime, RocMLIR, Wheel
+from stackbuild.errors import PlanError
+from stackbuild.lock import Lock, unlocked
+from stackbuild.recipe import Recipe
+from stackbuild.report import Finding, Place, Severity
+from stackbuild.steps.onnxruntime import check_rocm_ep
+
+_UNCONFIRMED = re.compile(r"#.*\bunconfirmed\b:?\s*(.*)", re.IGNORECASE)
+_RUNTIME = re.compile(r"libamdhip64\.so\.([0-9]+)")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A recipe with everything it is held against. `lock` is None where there is none, or a stale one."""
+
+    recipe: Recipe
+    lock: Lock | None
+    text: str
+    path: str
+    table: Table
+
+
+def check(given: Checked) -> tuple[Finding, ...]:
+    """All findings, errors first."""
+    checks = (_rocm, _gfx, _pythons, _rocm_ep, _migraphx, _rocmlir, _cmake, _sonames, _lock, _unconfirmed)
+    found = [finding for one in checks for finding in one(given)]
+    return tuple(sorted(found, key=lambda f: list(Severity).index(f.severity)))
+
+
+def _finding(rule: str, severity: Severity, subject: str, found: str, why: str, fix: str, link: str = "") -> Finding:
+    return Finding(f"SB-STACK-{rule}", severity, subject, found, why, fix, link)
+
+
+def _rocm(given: Checked) -> Iterator[Finding]:
+    rocm = given.recipe.rocm
+    if rocm is None or given.table.line(rocm) is not None:
+        return
+    known = [r.version for r in given.table.rocm]
+    close = difflib.get_close_matches(series(rocm), known, n=1) or known[-1:]
+    yield _finding(
+        "ROCM", Severity.ERROR, "rocm", f"ROCm {rocm} is not in the compatibility table",
+        "nothing is known of what belongs to it", f"nearest known: {close[0]}; known are {', '.join(known)}",
+    )  # fmt: skip
+
+
+def _gfx(given: Checked) -> Iterator[Finding]:
+    rocm = given.recipe.rocm
+    targets = given.table.targets(rocm) if rocm else {}
+    for gfx in given.recipe.gfx if targets else ():
+        row = targets.get(gfx.partition(":")[0])
+        if row is None:
+            yield _finding(
+                "GFX", Severity.ERROR, "gfx", f"ROCm {rocm} has no {gfx}",
+                "its libraries have no code object for it: the first kernel launch fails, or crashes the process",
+                f"it has {', '.join(targets)}",
+            )  # fmt: skip
+        elif row.status != "supported":
+            yield _finding(
+                "GFX-UNOFFICIAL", Severity.NOTE, "gfx", f"{gfx} with ROCm {rocm}: {row.status}, not on AMD's list",
+                "binaries for it exist; the vendor does not promise that they work", "test it on that GPU", row.source,
+            )  # fmt: skip
+
+
+def _runtimes(recipe: Recipe) -> Iterator[tuple[str, OnnxRuntime]]:
+    return ((n, c) for n, c in recipe.components.items() if isinstance(c, OnnxRuntime))
+
+
+def _pythons(given: Checked) -> Iterator[Finding]:
+    for name, component in _runtimes(given.recipe):
+        row = given.table.pythons(component.version)
+        for python in given.recipe.python if row and component.python_package else ():
+            if row and python not in row.versions:
+                yield _finding(
+                    "PYTHON", Severity.ERROR, "python", f"ONNX Runtime {component.version} is not built for Python {python}",
+                    f"{name} would compile for an hour and then fail", f"it has {', '.join(row.versions)}", row.source,
+                )  # fmt: skip
+
+
+def _rocm_ep(given: Checked) -> Iterator[Finding]:
+    for name, component in _runtimes(given.recipe):
+        try:
+            check_rocm_ep(name, component, given.recipe.rocm or "")
+        except PlanError as error:
+            yield _finding("ROCM-EP", Severity.ERROR, error.where, error.what, "it ends in an error", error.next)
+
+
+def _migraphx(given: Checked) -> Iterator[Finding]:
+    rocm = given.recipe.rocm or ""
+    for name, component in given.recipe.components.items():
+        row = given.table.latest_migraphx(rocm)
+        if isinstance(component, MIGraphX) and row and component.version != row.version:
+            yield _finding(
+                "MIGRAPHX", Severity.WARNING, f"components.{name}", f"MIGraphX {component.version} with ROCm {rocm}",
+                f"ROCm {rocm} has MIGraphX {row.version}", f"use `ref: {row.ref}`", row.source,
+            )  # fmt: skip
+
+
+def _rocmlir(given: Checked) -> Iterator[Finding]:
+    row = given.table.latest_migraphx(given.recipe.rocm or "")
+    for component in given.recipe.components.values():
+        if not isinstance(component, RocMLIR):
+            continue
+        ref = given.recipe.sources[component.source].ref
+        if row and ref and not row.rocmlir.startswith(ref):
+            yield _finding(
+                "ROCMLIR", Severity.WARNING, f"sources.{component.source}",
+                f"rocMLIR {ref[:12]}, but MIGraphX {row.ref} pins {row.rocmlir[:12]}",
+                "a patch release of ROCm can change rocMLIR without changing MIGraphX's version",
+                f"use `ref: {row.rocmlir}`", row.source,
+            )  # fmt: skip
+
+
+def _cmake(given: Checked) -> Iterator[Finding]:
+    extend = given.recipe.base.extend
+    for name, component in given.recipe.components.items() if extend else ():
+        if not isinstance(component, (OnnxRuntime, MIGraphXEp, HipdnnEp)) or extend is None:
+            continue
+        version = component.version if isinstance(component, OnnxRuntime) else "99"
+        rows = [r for r in given.table.cmake if r.component == component.kind and numbers(r.since) <= numbers(version)]
+        least = max(rows, key=lambda r: numbers(r.least), default=None)
+        if least and numbers(extend.cmake) < numbers(least.least):
+            yield _finding(
+                "CMAKE", Severity.ERROR, f"components.{name}", f"CMake {extend.cmake}, it demands {least.least}",
+                "its configure phase fails", f"set `base.extend.cmake` to {least.least} or newer", least.source,
+            )  # fmt: skip
+
+
+def _sonames(given: Checked) -> Iterator[Finding]:
+    row = given.table.line(given.recipe.rocm) if given.recipe.rocm else None
+    for name, component in given.recipe.components.items():
+        for pattern in component.external if isinstance(component, Wheel) and row else ():
+            said = _RUNTIME.fullmatch(pattern)
+            right = f"libamdhip64.so.{row.soname}" if row else ""
+            if said and not fnmatch.fnmatchcase(right, pattern):
+                yield _finding(
+                    "SONAME", Severity.ERROR, f"components.{name}.external", f"{pattern} with ROCm {given.recipe.rocm}",
+                    f"that ROCm has {right}", f"write {right}", row.source if row else "",
+                )  # fmt: skip
+
+
+def _lock(given: Checked) -> Iterator[Finding]:
+    name = given.recipe.name
+    if given.lock is None:
+        yield _finding(
+            "LOCK", Severity.WARNING, "lock", "there is no fresh lock", "a build stops without one",
+            f"run `stackbuild lock --recipe {name}`",
+        )  # fmt: skip
+        return
+    for line in unlocked(given.recipe, given.lock):
+        subject, _, what = line.partition(": ")
+        yield _finding(
+            "UNLOCKED", Severity.WARNING, subject, what, "the build stops before it starts",
+            f"run `stackbuild lock --recipe {name}` where the network or a mirror is",
+        )  # fmt: skip
+    for source, commit in given.lock.commits.items():
+        if len(commit) < 40:
+            yield _finding(
+                "SHORT-COMMIT", Severity.NOTE, f"sources.{source}", f"the commit is known to {len(commit)} digits: {commit}",
+                "what is fetched must begin with them; that holds off accidents, not an attacker",
+                f"`stackbuild lock --recipe {name}` completes it",
+            )  # fmt: skip
+
+
+def _unconfirmed(given: Checked) -> Iterator[Finding]:
+    for number, line in enumerate(given.text.splitlines(), 1):
+        said = _UNCONFIRMED.search(line)
+        if said and not line.startswith("# Lines marked"):
+            yield Finding(
+                "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{given.path}:{number}", said[1].strip() or line.strip(),
+                "no source that could be read says so", "confirm it, then take the word out of the comment",
+                place=Place(given.path, number),
+            )  # fmt: skip

@@ -1,0 +1,92 @@
+"""`recipe list|show|check|schema|new`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from stackbuild.cli.face import Json, RecipeName, argument, group, leave, option
+
+recipe = group("recipe", "List, show, check and write recipes. Example: stackbuild recipe list")
+
+
+@recipe.command("list")
+def list_(json: Json = False) -> None:
+    """List the recipes that ship with stackbuild. Example: stackbuild recipe list"""
+    from stackbuild.load import bundled, load
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.recipe import draw_list
+
+    recipes = tuple(load(name).recipe for name in bundled())
+    print_json({"recipes": recipes}, "stackbuild.recipes/1") if json else draw_list(recipes)
+
+
+@recipe.command()
+def show(name: Annotated[str, argument(help="A bundled recipe's name or a path.")], json: Json = False) -> None:
+    """Print a recipe as it was written, or as data. Example: stackbuild recipe show rocm-6.4"""
+    from stackbuild.load import load, text_of
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.recipe import draw_text
+
+    loaded = load(name)
+    print_json(loaded.recipe, "stackbuild.recipe/1") if json else draw_text(text_of(name))
+
+
+@recipe.command()
+def check(name: RecipeName, json: Json = False) -> None:
+    """Say what of a recipe cannot work, what nobody confirmed, and what its lock leaves open. Exit 3 on an error.
+
+    Example: stackbuild recipe check --recipe rocm-7.2
+    """
+    from stackbuild import locking
+    from stackbuild.checking import Checked
+    from stackbuild.checking import check as checked
+    from stackbuild.compatibility import table
+    from stackbuild.errors import LockError
+    from stackbuild.load import load, text_of
+    from stackbuild.report import Severity
+    from stackbuild.show.paper import print_json
+    from stackbuild.show.recipe import draw_findings
+
+    loaded = load(name)
+    try:
+        lock = locking.read(loaded)
+    except LockError:
+        lock = None
+    findings = checked(Checked(loaded.recipe, lock, text_of(name), loaded.lock_path.name.replace(".lock", ""), table()))
+    if json:
+        print_json({"recipe": loaded.recipe.name, "findings": findings}, "stackbuild.check/1")
+    else:
+        draw_findings(loaded.recipe.name, findings)
+    if any(f.severity is Severity.ERROR for f in findings):
+        leave(3)
+
+
+@recipe.command()
+def schema() -> None:
+    """Print the JSON schema of recipes, for editors. Example: stackbuild recipe schema > recipe.schema.json"""
+    from stackbuild.recipe import schema as made
+    from stackbuild.show.recipe import draw_schema
+
+    draw_schema(made())
+
+
+@recipe.command()
+def new(
+    rocm: Annotated[str, option("--rocm", help="The ROCm version: 7.1 or 7.1.1.")],
+    out: Annotated[Path | None, option("--out", "-o", help="The new file; stdout where left out.")] = None,
+) -> None:
+    """Write a recipe for a ROCm version from the compatibility table. Example: stackbuild recipe new --rocm 7.1 -o my.yaml"""
+    from stackbuild.errors import UsageError
+    from stackbuild.newrecipe import new_recipe
+    from stackbuild.show.recipe import draw_text
+
+    text = new_recipe(rocm)
+    if out is None:
+        draw_text(text)
+        return
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"cannot write it: {error.strerror}", where=str(out), next="name a new file") from None

@@ -1,0 +1,39 @@
+"""Draws recipes: the list, a text, what a check found."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from stackbuild.digest import Json
+from stackbuild.recipe import Recipe
+from stackbuild.report import Finding, Severity
+from stackbuild.show.paper import Text, margin, page, table
+
+STYLE = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+
+
+def draw_list(recipes: tuple[Recipe, ...]) -> None:
+    rows = table("recipe", "rocm", "gfx", "python", "what it builds")
+    for recipe in recipes:
+        gfx = f"{len(recipe.gfx)} targets" if len(recipe.gfx) > 3 else ", ".join(recipe.gfx)
+        rows.add_row(*map(Text, (recipe.name, recipe.rocm or "-", gfx, ", ".join(recipe.python), recipe.summary)))
+    page().print(rows)
+
+
+def draw_text(text: str) -> None:
+    """A text as it is: it may be piped into a file."""
+    sys.stdout.write(text)
+
+
+def draw_schema(schema: dict[str, Json]) -> None:
+    sys.stdout.write(json.dumps(schema, indent=2) + "\n")
+
+
+def draw_findings(name: str, findings: tuple[Finding, ...]) -> None:
+    for finding in findings:
+        head = Text(f"{finding.severity.value:8}", STYLE[finding.severity])
+        page().print(head, Text(f"{finding.subject}: {finding.found}"))
+        page().print(Text(f"         {finding.why}; {finding.fix}" + (f" [{finding.link}]" if finding.link else ""), "dim"))
+    counts = {s: sum(f.severity is s for f in findings) for s in Severity}
+    margin().print(Text(f"{name}: " + ", ".join(f"{n} {s.value}{'s' * (n != 1)}" for s, n in counts.items())))
