@@ -147,8 +147,8 @@ def scrubbed() -> tuple[str, ...]:
 
 
 def _interpreter(python: Path) -> list[Path]:
-    """The folders an interpreter needs that may lie in a hidden home: its own installation."""
-    prefixes = {Path(sys.base_prefix), python.resolve().parent.parent}
+    """What interpreters need that may lie in a hidden folder: their installations, and the environment with stackbuild's pip."""
+    prefixes = {Path(sys.prefix), Path(sys.base_prefix), python.resolve().parent.parent}
     return sorted(p for p in prefixes if p.is_relative_to(Path.home()) or p.is_relative_to("/opt"))
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
+from stackbuild.errors import MachineLacks
 from stackbuild.verify.cell import Cell, Ended
 
 _SECONDS = 600.0
@@ -26,14 +28,29 @@ def interpreter(version: str) -> Path | None:
 
 
 def make(folder: Path, python: Path, readable: tuple[Path, ...], *, rocm: bool = False) -> tuple[Cell, Ended]:
-    """A new virtual environment in `folder` and the cell around it; how making it ended."""
+    """A new virtual environment in `folder`, with nothing in it, not even pip, and the cell around it; how making it ended."""
     maker = Cell(folder, python, readable, rocm)
-    ended = maker.run([str(python), "-m", "venv", "--symlinks", str(folder / "env")], _SECONDS)
+    ended = maker.run([str(python), "-m", "venv", "--without-pip", "--symlinks", str(folder / "env")], _SECONDS)
     return Cell(folder, folder / "env" / "bin" / "python", readable, rocm), ended
 
 
 def install(cell: Cell, wheelhouse: Path | None, requirements: tuple[str, ...]) -> Ended:
-    """pip install without an index; dependencies come from the wheelhouse alone."""
-    words = [str(cell.python), "-m", "pip", "install", "--no-index", "--no-compile", "--quiet"]
+    """stackbuild's own pip installs into the cell's environment, without an index; dependencies come from the wheelhouse alone.
+
+    Raises MachineLacks where stackbuild has no pip.
+    """
+    if find_spec("pip") is None:
+        raise MachineLacks("the Python that runs stackbuild has no pip", next=f"{sys.executable} -m ensurepip")
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(cell.python),
+        "install",
+        "--no-index",
+        "--no-compile",
+        "--quiet",
+    ]
     words += ["--find-links", str(wheelhouse)] if wheelhouse else []
     return cell.run([*words, *requirements], _SECONDS)

@@ -1,0 +1,160 @@
+"""The ladder on wheels with a compiled library: what is good passes, and each way to break is found on its rung."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from inspect_forge import Parts
+
+from stackbuild.inspect import NOTHING, Expectations
+from stackbuild.report import Rung, Status, Verification
+from stackbuild.verify import Ground, verify
+from stackbuild.verify.rungs import importing as importing_rung
+
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(shutil.which("gcc") is None or shutil.which("bwrap") is None, reason="needs gcc and bubblewrap"),
+]
+C = "int answer(void) { return 42; }\n"
+FLAGS = ("-s", "-Wl,-z,noexecstack", "-Wl,-soname,libforge.so")
+
+
+def wheel(
+    folder: Path, *, c: str = C, flags: tuple[str, ...] = (), init: str = "", metadata: str = "", tag: str = ""
+) -> Path:
+    """A wheel of one package, `forge`, with one library."""
+    source, made = folder / "forge.c", folder / "libforge.so"
+    source.write_text(c)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, *FLAGS, *flags], check=True)
+    parts = Parts(
+        name="forge", version="1.0", tag=tag or "py3-none-linux_x86_64", body="A library.\n",
+        metadata=f"Description-Content-Type: text/plain\n{metadata}", files={"forge/__init__.py": init.encode(), "forge/libforge.so": made.read_bytes()},
+        without=("onnxruntime_ep_forge/__init__.py", "libonnxruntime_ep_forge.so"),
+    )  # fmt: skip
+    return parts.write(folder)
+
+
+def needing(folder: Path, soname: str) -> tuple[str, ...]:
+    """Flags that make a library need one of that name, which is then gone."""
+    stub = folder / "stub.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-xc", "/dev/null", "-o", stub, f"-Wl,-soname,{soname}"], check=True)
+    return ("-Wl,--no-as-needed", str(stub))
+
+
+def climbed(path: Path, expected: Expectations = NOTHING, **ground: object) -> tuple[Verification, dict[str, Rung]]:
+    made = verify((path,), expected, Ground(runtime=(), **ground))  # type: ignore[arg-type]
+    return made, {rung.name: rung for rung in made.rungs}
+
+
+def rules(rung: Rung) -> set[str]:
+    return {finding.rule for finding in rung.findings if finding.severity == "error"}
+
+
+def test_a_good_wheel_climbs_as_far_as_there_is_something_to_climb(tmp_path: Path):
+    made, rungs = climbed(wheel(tmp_path))
+    assert [r.status for r in made.rungs[:3]] == [Status.PASSED] * 3, made.claim
+    assert rungs["load with ROCm"].status is Status.SKIPPED and rungs["operators"].status is Status.SKIPPED
+    assert made.claim.startswith("verified (static rules + install and import + load; not run:")
+
+
+def test_a_dependency_that_is_not_declared(tmp_path: Path):
+    _, rungs = climbed(wheel(tmp_path, init="import importlib\nimportlib.import_module('flatbuffers')\n"))
+    assert rules(rungs["install and import"]) == {"SB-RUN-IMPORT"}
+    assert "flatbuffers" in rungs["install and import"].reason
+    assert all(rungs[n].status is Status.SKIPPED for n in ("load", "operators", "numerics", "GPU at work"))
+
+
+def test_a_dependency_that_no_wheelhouse_has(tmp_path: Path):
+    _, rungs = climbed(wheel(tmp_path, metadata="Requires-Dist: there-is-no-such-thing\n"))
+    assert rules(rungs["install and import"]) == {"SB-RUN-INSTALL"}
+    assert "there-is-no-such-thing" in rungs["install and import"].reason
+
+
+@pytest.mark.parametrize(
+    ("init", "rule", "says"),
+    [
+        ("import os\nos.kill(os.getpid(), 11)\n", "SB-RUN-CRASH", "SIGSEGV (exit code 139)"),
+        ("import os\nos._exit(3)\n", "SB-RUN-IMPORT", "exit code 3"),
+        ("import sys\nsys.exit(0)\n", "SB-RUN-IMPORT", "SystemExit"),
+        ("print('{\"modules\": {}}')\nraise ImportError\n", "SB-RUN-IMPORT", "ImportError"),
+    ],
+)
+def test_ways_to_die_at_import(init: str, rule: str, says: str, tmp_path: Path):
+    _, rungs = climbed(wheel(tmp_path, init=init))
+    assert rules(rungs["install and import"]) == {rule} and says in rungs["install and import"].reason
+
+
+def test_an_import_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(importing_rung, "SECONDS", 2.0)
+    _, rungs = climbed(wheel(tmp_path, init="import time\ntime.sleep(600)\n"))
+    assert (
+        rules(rungs["install and import"]) == {"SB-RUN-CRASH"} and "did not end" in rungs["install and import"].reason
+    )
+
+
+def test_the_cell_has_no_network_no_home_and_no_overrides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "11.0.0")
+    monkeypatch.setenv("SOME_TOKEN", "hunter2")
+    probe = (
+        "import os, pathlib, socket\n"
+        "assert 'HSA_OVERRIDE_GFX_VERSION' not in os.environ and 'SOME_TOKEN' not in os.environ, 'environment'\n"
+        "assert [n for _, n in socket.if_nameindex()] in (['lo'], []), 'network'\n"
+        f"assert not pathlib.Path({str(Path.home())!r}, '.bashrc').exists(), 'home'\n"
+        "try:\n    pathlib.Path('/usr/forge').touch()\nexcept OSError:\n    pass\nelse:\n    assert False, 'writable'\n"
+    )
+    made, rungs = climbed(wheel(tmp_path, init=probe))
+    assert rungs["install and import"].status is Status.PASSED, made.claim
+    notes = [f.found for f in rungs["install and import"].findings if f.rule == "SB-RUN-OVERRIDES"]
+    assert notes and "HSA_OVERRIDE_GFX_VERSION" in notes[0]
+
+
+def test_a_library_that_is_nobodys_to_supply(tmp_path: Path):
+    _, rungs = climbed(wheel(tmp_path, flags=needing(tmp_path, "libsurely_not_here.so.3")))
+    assert rules(rungs["load"]) == {"SB-RUN-LOAD"} and "libsurely_not_here.so.3" in rungs["load"].reason
+
+
+def test_a_library_of_rocm_that_this_machine_has_not(tmp_path: Path):
+    _, rungs = climbed(wheel(tmp_path, flags=needing(tmp_path, "librocnotreal64.so.6")))
+    assert rungs["load"].status is Status.SKIPPED and "librocnotreal64.so.6" in rungs["load"].reason
+    assert "librocnotreal64.so.6" in rungs["load with ROCm"].reason
+
+
+def test_an_undefined_symbol(tmp_path: Path):
+    _, rungs = climbed(wheel(tmp_path, c="int nowhere(void); int f(void) { return nowhere(); }", flags=("-Wl,-z,now",)))
+    assert rules(rungs["load"]) == {"SB-RUN-LOAD"} and "nowhere" in rungs["load"].reason
+
+
+def test_a_constructor_that_kills_the_process(tmp_path: Path):
+    c = "#include <stdlib.h>\n__attribute__((constructor)) static void go(void) { abort(); }\n"
+    _, rungs = climbed(wheel(tmp_path, c=c))
+    assert rules(rungs["load"]) == {"SB-RUN-CRASH"} and "SIGABRT" in rungs["load"].reason
+
+
+def test_a_python_that_is_not_here(tmp_path: Path):
+    made, rungs = climbed(wheel(tmp_path, tag="cp38-cp38-linux_x86_64"))
+    if shutil.which("python3.8") is None:
+        assert rungs["install and import"].reason == "there is no Python 3.8 here" and not made.failed
+
+
+def test_a_broken_wheel_is_not_run(tmp_path: Path):
+    path = wheel(tmp_path)
+    path.write_bytes(path.read_bytes()[:-50])
+    made, rungs = climbed(path)
+    assert made.failed and rungs["install and import"].reason == "the wheel cannot be read"
+
+
+def test_the_command(tmp_path: Path):
+    words = [
+        sys.executable,
+        "-m",
+        "stackbuild",
+        "verify",
+        wheel(tmp_path, c="__attribute__((constructor)) void f(void) { __builtin_trap(); }"),
+    ]
+    ran = subprocess.run([*words, "--json"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 5 and '"stackbuild.verify/1"' in ran.stdout and "SB-RUN-CRASH" in ran.stdout
+    assert "✗ load" in ran.stderr
