@@ -120,9 +120,8 @@ def _make(step: Step, trees: dict[str, str], shop: Workshop) -> Built:
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         notes=notes,
     )
-    shop.store.record(replace(record, key=step.content_key(trees), like=step.key))
-    # the record under the step's own key comes last: with it the step is done
-    shop.store.record(record)
+    shop.store.record_alike(record, step.content_key(trees))
+    shop.store.record(record)  # last: with it the step is done
     shop.store.forget_failed(f"{shop.recipe}.{step.name}")
     return finished(step, tree, "run", seconds, shop, compiles)
 

@@ -25,6 +25,14 @@ def write_whole(path: Path, text: str, scratch: Path) -> None:
     move_whole(staged, path)
 
 
+def write_hint(path: Path, text: str, scratch: Path) -> None:
+    """The same without the flushes, for what may be lost: after a power cut it is there, broken or gone, and only costs time."""
+    staged = scratch / f"{path.name}.{os.getpid()}.{id(text)}"
+    staged.write_text(text, encoding="utf-8", errors="surrogateescape")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged.rename(path)
+
+
 def move_whole(staged: Path, final: Path) -> None:
     """Rename to the final name and flush its folder, so that the name survives a power cut."""
     fresh = not final.parent.exists()

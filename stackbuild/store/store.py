@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -206,8 +206,12 @@ class Store:
     def record(self, record: Record) -> None:
         """Write a record: the last act of a step."""
         files.write_whole(self._path("records", record.key, ".json"), record.text(), self.tmp)
-        latest = self.root / "latest" / f"{record.recipe}.{record.step}.key"
-        files.write_whole(latest, record.key + "\n", self.tmp)
+        files.write_hint(self.root / "latest" / f"{record.recipe}.{record.step}.key", record.key + "\n", self.tmp)
+
+    def record_alike(self, record: Record, content_key: str) -> None:
+        """Let the same inputs, however they were made, find this output too (early cut-off). Losing it costs a rebuild."""
+        alike = replace(record, key=content_key, like=record.key)
+        files.write_hint(self._path("records", content_key, ".json"), alike.text(), self.tmp)
 
     def latest(self, recipe: str) -> tuple[Record, ...]:
         """The last record of each of a recipe's steps."""
