@@ -70,7 +70,8 @@ class Session(Protocol):
 
 
 class Runner(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def open(self, room: Room) -> AbstractContextManager[Session]:
         """Raises MachineLacks where the runner's tool is missing or refuses."""

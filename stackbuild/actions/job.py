@@ -13,9 +13,8 @@ from stackbuild.errors import MachineLacks, StepFailed
 from stackbuild.plan import Step
 from stackbuild.stopper import Stopper
 
-
-_DIE_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")
-"""A tool that is still at work when we are killed is told to stop, and cleans up behind itself."""
+_DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+"""A tool that is still at work when we are killed ends with us; what it left is in our staging folder, which the next run removes."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _count = itertools.count()
+PARENTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"))
+"""Where groups are made: version 2, version 1."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,10 @@ class Group:
     folder: Path | None
     before: int
 
-    def enter(self) -> None:
-        """Move the calling process in; called between fork and exec, so it only opens and writes."""
-        if self.folder is not None:
-            fd = os.open(self.folder / "cgroup.procs", os.O_WRONLY)
-            os.write(fd, b"0")
-            os.close(fd)
+    @property
+    def door(self) -> str:
+        """The file a process writes 0 into to enter; "" where there is no group."""
+        return str(self.folder / "cgroup.procs") if self.folder else ""
 
     def ran_out(self) -> bool:
         """Whether the kernel killed something for memory meanwhile: in the group, or anywhere if there is none."""
@@ -47,11 +47,20 @@ def limited(label: str, memory: int) -> Iterator[Group]:
             _remove(folder)
 
 
+def reap() -> tuple[str, ...]:
+    """Remove the groups of processes that are gone; the names of those removed."""
+    gone = []
+    for parent in PARENTS:
+        for folder in parent.glob("stackbuild.*.*.*"):
+            if not Path("/proc", folder.name.split(".")[-2]).exists():
+                with contextlib.suppress(OSError):  # another process's, or removed by another start
+                    folder.rmdir()
+                    gone.append(f"control group {folder.name}")
+    return tuple(gone)
+
+
 def _make(name: str, memory: int) -> Path | None:
-    for parent, limit in (
-        (Path("/sys/fs/cgroup"), "memory.max"),
-        (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
-    ):
+    for parent, limit in zip(PARENTS, ("memory.max", "memory.limit_in_bytes"), strict=True):
         folder = parent / name
         try:
             if not (parent / "cgroup.procs").exists() or (limit == "memory.max" and not _has_memory(parent)):

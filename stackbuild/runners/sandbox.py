@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from stackbuild.errors import MachineLacks
 from stackbuild.runner import Exec, Outcome, Room, Session
@@ -24,11 +25,15 @@ from stackbuild.stopper import Stopper
 
 LAUNCH = """\
 set -e
-mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3$4" "$5"
-shift 5
+[ "$1" = "$PPID" ]
+[ -z "$2" ] || echo 0 > "$2"
+mount -t overlay overlay -o "lowerdir=$3,upperdir=$4,workdir=$5$6" "$7"
+shift 7
 exec "$@"
 """
-"""Run by sh inside the new mount namespace: lower, upper, work, more options, mount point, then bwrap's command."""
+"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's file, then
+lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has no way
+to write a colon or a comma in them."""
 
 
 @cache
@@ -42,7 +47,7 @@ def _tools() -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A Runner; it keeps nothing between sessions, so there is nothing to reap."""
+    """A Runner; all it can leave behind when killed is an empty control group."""
 
     name: str = "sandbox"
 
@@ -61,7 +66,7 @@ class Sandbox:
         return self.open(room)
 
     def reap(self) -> tuple[str, ...]:
-        return ()
+        return cgroup.reap()
 
 
 @dataclass(frozen=True)
@@ -70,38 +75,49 @@ class _SandboxSession:
 
     def run(self, exec: Exec, stopper: Stopper) -> Outcome:
         started = time.monotonic()
-        with cgroup.limited(self.room.label, self.room.memory) as group, exec.log.open("ab") as log:
+        with cgroup.limited(self.room.label, self.room.memory) as group, exec.log.open("ab") as log, _pipe() as (status, tell):
+            command = self._command(exec.argv, exec.env, exec.cwd, group.door, ("--json-status-fd", str(tell)))
             process = subprocess.Popen(
-                self._command(exec.argv, exec.env, exec.cwd),
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=group.enter,
+                pass_fds=(tell,),
+                cwd=self._here,
                 env={},
             )
             code = stopper.wait(process)
-            return Outcome(code if code >= 0 else 128 - code, time.monotonic() - started, group.ran_out())
+            out_of_memory = group.ran_out()
+            if code > 0 and not out_of_memory and b"exit-code" not in _said(status):
+                raise _closed(exec.log)
+            return Outcome(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
 
     def enter(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
-        return subprocess.run(self._command(argv, env, cwd, terminal=True), check=False).returncode
+        return subprocess.run(self._command(argv, env, cwd), check=False, cwd=self._here).returncode
 
     def keep(self) -> str:
         return ""  # upper and work are kept by the store
 
+    @property
+    def _here(self) -> str:
+        """The folder that the overlay's paths are relative to."""
+        return os.path.commonpath((self.room.base, self.room.work))
+
     def _command(
-        self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str, terminal: bool = False
+        self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str, door: str = "", more: tuple[str, ...] = ()
     ) -> list[str]:
         unshare, bwrap = _tools()
         root = os.geteuid() == 0
         room = self.room
         merged = str(room.work.with_name("root"))
-        overlay = [str(room.base), str(room.upper), str(room.work), "" if root else ",userxattr", merged]
+        layers = [os.path.relpath(layer, self._here) for layer in (room.base, room.upper, room.work)]
+        overlay = [str(os.getpid()), door, *layers, "" if root else ",userxattr", merged]
         user = [] if root else ["--user", "--map-root-user"]
         return [
             *(unshare, "--mount", *user, "--propagation", "private", "--"),
             *("/bin/sh", "-c", LAUNCH, "sh", *overlay),
-            *(bwrap, "--bind", merged, "/", *_inside(room.network, terminal)),
+            *(bwrap, *more, "--bind", merged, "/", *_inside(room.network, terminal=not more)),
             *(word for m in room.mounts for word in ("--bind" if m.writable else "--ro-bind", str(m.source), m.at)),
             *(word for name, value in env for word in ("--setenv", name, value)),
             *("--chdir", cwd, "--", *argv),
@@ -113,3 +129,32 @@ def _inside(network: bool, terminal: bool) -> list[str]:
     words = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "stackbuild", "--die-with-parent"]
     words += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--clearenv", "--cap-drop", "ALL"]
     return words + ([] if network else ["--unshare-net"]) + ([] if terminal else ["--new-session"])
+
+
+@contextlib.contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    """A pipe's reading and writing end."""
+    reader, writer = os.pipe()
+    try:
+        yield reader, writer
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def _said(status: int) -> bytes:
+    """What bwrap wrote of itself: `exit-code` is there only when the sandbox stood and the command was begun."""
+    os.set_blocking(status, False)
+    with contextlib.suppress(BlockingIOError):
+        return os.read(status, 65536)
+    return b""
+
+
+def _closed(log: Path) -> MachineLacks:
+    """The sandbox itself could not be opened; no fault of the step."""
+    lines = log.read_text("utf-8", "replace").splitlines()
+    return MachineLacks(
+        f"the sandbox could not be opened: {lines[-1] if lines else 'it said nothing'}",
+        where=str(log),
+        next="overlay mounts and namespaces are needed (not inside an unprivileged container); or use --runner docker",
+    )
