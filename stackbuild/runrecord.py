@@ -1,7 +1,7 @@
 """A whole run as one value: what the report is drawn from. Read from a run's folder, or made of results alone.
 
 A run's folder has `events.jsonl` (stackbuild.events, each line with `at`, seconds since 1970) and, where those stages
-were reached, `verification.json`, `benchmarks.json` and `verdict.json`. A file that is missing is a stage not reached.
+were reached, `verify.json` with a `verification` and `bench.json` with `benchmarks` and `verdict` in it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def of_results(measured: Benchmarks, verdict: Verdict | None) -> RunRecord:
 
 def read_run(folder: Path) -> RunRecord:
     """The run in a folder. Raises UsageError where there is none; a line cut short by a kill is left out."""
-    from stackbuild.bench.files import read_benchmarks, read_verdict
+    from stackbuild.bench.files import read_run_results
 
     file = folder / "events.jsonl"
     if not file.is_file():
@@ -96,18 +96,19 @@ def read_run(folder: Path) -> RunRecord:
     started = next((e for e in events if e["event"] == "RunStarted"), None)
     if started is None:
         raise UsageError("no run was begun in it", where=str(folder), next="give another run's folder")
-    begun, ended = float(started["at"]), float(events[-1]["at"])
-    benchmarks, verdict, verified = (folder / f"{n}.json" for n in ("benchmarks", "verdict", "verification"))
+    begun, ended = float(events[0]["at"]), float(events[-1]["at"])  # the base is made before the run is announced
+    benched = folder / "bench.json"
+    benchmarks, verdict = read_run_results(benched) if benched.is_file() else (None, None)
     return RunRecord(
         title=f"{started['recipe']}, run {started['run']}",
         started=datetime.fromtimestamp(begun, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         seconds=ended - begun,
-        steps=tuple(_steps(events, begun)),
+        steps=_once(_steps(events, begun)),
         stages=tuple(_stages(events, begun)),
         notes=tuple(str(e["text"]) for e in events if e["event"] == "Note" and e["level"] == "warning"),
-        verifications=_verifications(verified),
-        benchmarks=read_benchmarks(benchmarks) if benchmarks.is_file() else None,
-        verdict=read_verdict(verdict) if verdict.is_file() else None,
+        verifications=_verifications(folder / "verify.json"),
+        benchmarks=benchmarks,
+        verdict=verdict,
         facts={"recipe": str(started["recipe"]), "run": str(started["run"])},
     )
 
@@ -120,6 +121,15 @@ def _events(file: Path) -> Iterator[dict[str, Any]]:
             continue  # the last line of a killed run
         if isinstance(event, dict) and "event" in event and "at" in event:
             yield event
+
+
+def _once(spans: Iterator[Span]) -> tuple[Span, ...]:
+    """Each step once: the base is told as run when it is made, and as cached when the plan with it begins."""
+    found: dict[str, Span] = {}
+    for span in spans:
+        if span.name not in found or span.how != "cached":
+            found[span.name] = span
+    return tuple(found.values())
 
 
 def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
@@ -152,16 +162,13 @@ def _stages(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
 
 
 def _verifications(file: Path) -> tuple[Verification, ...]:
-    """The verification, or several, in the file; its schema line is the inspect command's."""
+    """The verification in the file, or the several."""
     if not file.is_file():
         return ()
     from stackbuild.model import TypeAdapter, ValidationError
 
     try:
-        found = json.loads(file.read_text("utf-8"))
-        if isinstance(found, dict):
-            found.pop("schema", None)
-            found = found.get("items", [found])
-        return TypeAdapter(tuple[Verification, ...]).validate_python(found)
-    except (ValueError, ValidationError) as error:
+        found = json.loads(file.read_text("utf-8"))["verification"]
+        return TypeAdapter(tuple[Verification, ...]).validate_python(found if isinstance(found, list) else [found])
+    except (ValueError, KeyError, ValidationError) as error:
         raise UsageError(f"not a verification: {error}", where=str(file), next="run stackbuild verify again") from None

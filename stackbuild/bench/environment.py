@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from stackbuild import digest
@@ -61,17 +62,22 @@ def with_wheel(wheel: Path, cache: Path, python: Path | None = None) -> Environm
 
 
 def _install(wheel: Path, python: Path, overlay: Path) -> None:
-    """pip install --target into a folder beside, then rename: a killed install leaves no half overlay."""
+    """pip install --target into a folder beside, then rename: a killed install leaves no half overlay.
+
+    It is stackbuild's own pip where there is one, since a clean environment has none.
+    """
+    own = [sys.executable, "-m", "pip", "--python", str(python)]
+    pip = own if find_spec("pip") else [str(python), "-m", "pip"]
     staged = overlay.with_name(f"{overlay.name}.{os.getpid()}")
     flags = ["--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check", "--quiet"]
     ran = subprocess.run(
-        [python, "-m", "pip", "install", *flags, "--target", staged, wheel], capture_output=True, text=True, check=False
+        [*pip, "install", *flags, "--target", staged, wheel], capture_output=True, text=True, check=False
     )
     if ran.returncode:
         last = (ran.stderr.strip() or "pip said nothing").splitlines()[-1]
         raise UsageError(
             f"pip does not install it for {python}: {last}", where=str(wheel),
-            next="give --python an interpreter that the wheel's tags fit and that has pip and numpy",
+            next="give --python an interpreter that the wheel's tags fit",
         )  # fmt: skip
     overlay.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -44,9 +44,25 @@ def read_verdict(path: Path) -> Verdict:
     return _as(Verdict, _read(path, VERDICT_SCHEMA), path)
 
 
+def read_run_results(path: Path) -> tuple[Benchmarks, Verdict]:
+    """What a build's run folder keeps of its measurement: both nouns in one file, of this stackbuild's own schema."""
+    found = _json(path)
+    if not isinstance(found, dict) or not {"benchmarks", "verdict"} <= found.keys():
+        raise UsageError("it has no benchmarks and verdict in it", where=str(path), next="build again")
+    return _as(Benchmarks, found["benchmarks"], path), _as(Verdict, found["verdict"], path)
+
+
 def _read(path: Path, schema: str) -> dict[str, Json]:
+    found = _json(path)
+    has = found.get("schema") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or has != schema:
+        raise UsageError(_other(has, schema), where=str(path), next=_next(has, schema))
+    return {key: value for key, value in found.items() if key != "schema"}
+
+
+def _json(path: Path) -> Json:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found: Json = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise UsageError(
             "there is no such file", where=str(path), next="stackbuild bench … --out FILE writes one"
@@ -57,11 +73,7 @@ def _read(path: Path, schema: str) -> dict[str, Json]:
         raise UsageError(
             f"not JSON: {error}", where=str(path), next="give a file that stackbuild bench wrote"
         ) from None
-    has = found.get("schema") if isinstance(found, dict) else None
-    if has != schema:
-        raise UsageError(_other(has, schema), where=str(path), next=_next(has, schema))
-    del found["schema"]
-    return dict(found)
+    return found
 
 
 def _other(has: object, schema: str) -> str:
@@ -74,7 +86,7 @@ def _next(has: object, schema: str) -> str:
     return "give a file that stackbuild bench wrote"
 
 
-def _as(shape: type[Noun], data: dict[str, Json], path: Path) -> Noun:
+def _as(shape: type[Noun], data: Json, path: Path) -> Noun:
     try:
         return TypeAdapter(shape).validate_python(data)
     except ValidationError as error:

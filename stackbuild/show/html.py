@@ -44,7 +44,7 @@ def html(run: RunRecord) -> str:
         cards=_cards(measured, run) if measured else (),
         curves=curve_plots(measured) if measured else (),
         speeds=_speeds(measured),
-        steps=timeline(run.steps, run.seconds),
+        steps=timeline([*run.steps, *run.stages], run.seconds),
         counts=_counts(run),
         findings=_findings(run),
         facts=_facts(run),
