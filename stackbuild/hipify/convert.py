@@ -64,7 +64,9 @@ def _edits(view: View, plan: Plan, found: directives.Directives) -> tuple[list[E
         *headers.findings,
         *apireport.report(view, plan, present, ruled | _supplied(plan, headers.needs)),
     ]
-    return edits + list(headers.edits), findings, headers.needs
+    added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
+    changed = [e for e in headers.edits if e.start < e.end]
+    return added + edits + changed, findings, headers.needs
 
 
 def _supplied(plan: Plan, needs: tuple[str, ...]) -> frozenset[str]:

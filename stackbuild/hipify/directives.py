@@ -38,9 +38,9 @@ def read(view: View) -> Directives:
     """The includes of a text in order. Those in comments and literals are none."""
     code = view.code
     found = [
-        (m.group(1), start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(code, m.start())) >= 0
+        (m.group(1), start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(view, m.start())) >= 0
     ]
-    guard, head = _guard(code, found)
+    guard, head = _guard(view, found)
     includes: list[Include] = []
     stack: list[Branch] = []
     numbered = 0
@@ -62,25 +62,32 @@ def read(view: View) -> Directives:
     return Directives(tuple(includes), head)
 
 
-def _begins(code: str, at: int) -> int:
+def _begins(view: View, at: int) -> int:
     """Where the line begins on which the `#` at an offset is the first sign, else -1."""
-    start = _line_start(code, at)
-    return start if not code[start:at].strip("\ufeff \t") else -1
+    start = _line_start(view.code, at)
+    return _safe_start(view, at) if not view.code[start:at].strip("\ufeff \t") else -1
 
 
-def _guard(code: str, found: list[tuple[str, int, int]]) -> tuple[int, int]:
+def _safe_start(view: View, at: int) -> int:
+    """The start of the line of an offset, or the offset itself where a comment stands between."""
+    start = _line_start(view.code, at)
+    return at if view.text[start:at].strip("\ufeff \t") else start
+
+
+def _guard(view: View, found: list[tuple[str, int, int]]) -> tuple[int, int]:
     """The number of the `#if` that is the include guard, 0 for none, and the offset after guard or `#pragma once`."""
+    code = view.code
     first = _first_code(code, 0)
     at = [i for i, (_, start, _) in enumerate(found) if _line_start(code, first) <= start <= first]
     if not at:
-        return 0, _line_start(code, first)
+        return 0, _safe_start(view, first)
     word, _, end = found[at[0]]
     after = _line_end(code, end)
     if word == "pragma" and code[end:after].strip() == "once":
         inner_guard, inner = _guard_only(code, found, at[0] + 1)
         return inner_guard, inner or after
     guard, inner = _guard_only(code, found, at[0])
-    return guard, inner or _line_start(code, first)
+    return guard, inner or _safe_start(view, first)
 
 
 def _guard_only(code: str, found: list[tuple[str, int, int]], at: int) -> tuple[int, int]:

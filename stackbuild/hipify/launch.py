@@ -80,8 +80,8 @@ def _kernel(code: str, open_at: int) -> tuple[int, int] | None:
     elif at and code[at - 1] == ")":
         return _bracketed(code, at), end
     start = at
-    while start and (is_name_char(code[start - 1]) or code.endswith("::", 0, start)):
-        start -= 1 if is_name_char(code[start - 1]) else 2
+    while start and (is_name_char(code[start - 1]) or code.endswith(("::", ".", "->"), 0, start)):
+        start -= 2 if code.endswith(("::", "->"), 0, start) else 1
     return (start, end) if start < at else None
 
 

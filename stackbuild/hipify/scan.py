@@ -14,8 +14,8 @@ from functools import cached_property
 _COMMENT_OR_STRING = re.compile(
     r"""//[^\n\\]*(?:\\.[^\n\\]*)*"""
     r"""|/\*.*?(?:\*/|\Z)"""
-    r"""|"(?<=R")([^()\\\s"]{0,16})\(.*?\)\1\""""
-    r"""|"(?:[^"\\\n]+|\\.)*\""""
+    r"""|"(?<=R")([^()\\\s"]{0,16})\(.*?(?:\)\1"|\Z)"""
+    r"""|"[^"\\\n]*(?:\\.[^"\\\n]*)*\""""
     r"""|'(?:(?<![0-9A-Za-z_]')|(?<=[uUL]')|(?<=u8'))(?:[^'\\\n]|\\.)[^'\n]{0,8}'""",
     re.S,
 )
@@ -146,7 +146,7 @@ def template_end(code: str, open_at: int) -> int | None:
             if brackets == 0:
                 return None
         elif brackets == 0 and step == "<":
-            depth += 1
+            depth += is_name_char(code[at - 2])
         elif brackets == 0 and step == ">":
             depth -= 1
             if depth == 0:
@@ -170,6 +170,12 @@ def whole_names(code: str, name: str) -> list[int]:
     return found
 
 
+def _on_directive(code: str, start: int, end: int) -> bool:
+    """Whether the word at `start` ends a preprocessor line that is over before `end`."""
+    line = code.rfind("\n", 0, start) + 1
+    return "\n" in code[start:end] and code[line:start].lstrip().startswith("#")
+
+
 def qualifier(code: str, at: int) -> str:
     """What qualifies the name at `at`: "" for nothing, "::" for the global scope, "ns::", "." or "->"."""
     end = back_space(code, at)
@@ -178,7 +184,11 @@ def qualifier(code: str, at: int) -> str:
         start = before
         while start and is_name_char(code[start - 1]):
             start -= 1
-        if start < before and code[start:before] not in ("return", "case", "throw", "else", "delete", "co_return"):
+        if (
+            start < before
+            and not _on_directive(code, start, end)
+            and code[start:before] not in ("return", "case", "throw", "else", "delete", "co_return")
+        ):
             return code[start:before] + "::"
         return "<>::" if before and code[before - 1] == ">" else "::"
     if code.endswith("->", 0, end):

@@ -67,7 +67,7 @@ PTX = {
     "createpolicy": "drop it: there are no cache policies of that kind",
 }
 _ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__|__volatile)?\s*\(")
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_STRING = re.compile(r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"')
 _CUDA_STD = re.compile(r"\bcuda\s*::\s*(std|atomic|atomic_ref|barrier|pipeline|memcpy_async|thread_scope_\w+)\b")
 _TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]*>\s*(\w+)\s*;")
 _BOUNDS = re.compile(r"\b__launch_bounds__\s*\(")

@@ -35,7 +35,7 @@ SUBSTS = [
 ]
 UNSUPPORTED = ["cudaNoSuchInHip", "cuNothing", "libraryPropertyType"]
 DEVICE = ["umin", "__vsub4", "saturate"]
-HOST = r'''sub transformHostFunctions {
+HOST = r"""sub transformHostFunctions {
     my $k = 0;
     foreach $func (
         "hipMemcpyToSymbol"
@@ -57,7 +57,7 @@ HOST = r'''sub transformHostFunctions {
     }
     return $k;
 }
-'''
+"""
 
 
 def script(new_layout: bool) -> str:
@@ -65,7 +65,9 @@ def script(new_layout: bool) -> str:
     substs = "\n".join(f'    subst("{a}", "{b}", "{g}");' for a, b, g in SUBSTS)
     quoted = {"hip": UNSUPPORTED, "device": DEVICE}
     listed = {k: ",\n".join(f'    "{n}"' for n in v) for k, v in quoted.items()}
-    head = '#!/usr/bin/perl\nmy %deprecated_funcs = (\n    "cudaThreadExit" => "10.0"\n);\n\nmy %removed_funcs = (\n);\n\n'
+    head = (
+        '#!/usr/bin/perl\nmy %deprecated_funcs = (\n    "cudaThreadExit" => "10.0"\n);\n\nmy %removed_funcs = (\n);\n\n'
+    )
     head += 'my %experimental_funcs = (\n    "cudaTrial" => "7.0.0"\n);\n\n@whitelist = (\n      "cudaDevices"\n);\n\n'
     body = "sub experimentalSubstitutions {\n" + '    subst("cudaTrial", "hipTrial", "memory");\n}\n\n'
     body += f"sub simpleSubstitutions {{\n{substs}\n}}\n\n{HOST}\n"
@@ -73,7 +75,9 @@ def script(new_layout: bool) -> str:
         lists = f"@UnsupportedDeviceFunctions = (\n{listed['device']}\n);\n\n@HipOnlyUnsupportedFunctions = (\n{listed['hip']}\n);\n"
         tail = "my $hasDeviceCode = $countKeywords + $ft{'device_function'} + $ft{'device_type'};\nHIP version 7.0.0\n"
         return head + body + lists + tail
-    warn = "sub warn{}Functions {{\n    foreach $func (\n{}\n    )\n    {{\n        my $mt = m/($func)/g;\n    }}\n}}\n\n"
+    warn = (
+        "sub warn{}Functions {{\n    foreach $func (\n{}\n    )\n    {{\n        my $mt = m/($func)/g;\n    }}\n}}\n\n"
+    )
     lists = warn.format("Unsupported", listed["hip"]) + warn.format("UnsupportedDevice", listed["device"])
     return head + body + lists + "my $hasDeviceCode = $countKeywords + $ft{'device_function'};\nHIP version 6.0.0\n"
 
