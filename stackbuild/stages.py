@@ -17,7 +17,8 @@ from stackbuild.events import StageFinished, StageStarted
 from stackbuild.perform import Workshop
 from stackbuild.publish import Receipt, is_published, publish
 from stackbuild.recipe import Recipe
-from stackbuild.store.files import write_whole
+from stackbuild.report import Status, Verification
+from stackbuild.store.files import write_hint
 
 
 JUDGES = ("inspect", "verify", "bench", "judge", "measures.py", "demands.py")
@@ -59,7 +60,8 @@ def _remembered(stage: str, key: str, shop: Workshop, make: Callable[[], dict[st
         result = fresh
     else:
         result = known
-    write_whole(shop.logs.parent / f"{stage}.json", digest.canonical(result), shop.store.tmp)
+    # `stackbuild report` reads it there
+    write_hint(shop.logs.parent / f"{stage}.json", digest.canonical(result), shop.store.tmp)
     seconds = time.monotonic() - started
     shop.emit(StageFinished(stage, str(result["says"]), seconds, remembered=isinstance(known, dict)))
     return result
@@ -74,12 +76,18 @@ def proved(made: Made, shop: Workshop) -> str:
 
         ground = Ground(wheelhouse=made.wheelhouse, python=Path(sys.executable))
         found = verify(made.wheels, expectations_of(made.recipe), ground, lambda _: shop.stopper.check())
-        return {"says": found.claim, "failed": found.failed, "verification": plain(found), "keep": not found.failed}
+        return {"says": _climbed(found), "claim": found.claim, "failed": found.failed, "verification": plain(found), "keep": not found.failed}
 
     result = _remembered("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify), shop, climb)
     if result["failed"]:
-        raise VerificationFailed(str(result["says"]), next=f"stackbuild inspect {made.wheels[0]}")
-    return str(result["says"])
+        raise VerificationFailed(str(result["claim"]), next=f"stackbuild inspect {made.wheels[0]}")
+    return str(result["claim"])
+
+
+def _climbed(found: Verification) -> str:
+    """How far up the ladder, in a line."""
+    count = [sum(rung.status is status for rung in found.rungs) for status in (Status.PASSED, Status.SKIPPED, Status.FAILED)]
+    return "{} rungs passed, {} not run, {} failed".format(*count)
 
 
 def measured(made: Made, shop: Workshop) -> dict[str, Json]:
@@ -113,7 +121,7 @@ def measured(made: Made, shop: Workshop) -> dict[str, Json]:
 
     result = _remembered("bench", made.stands_on("bench", bench, made.recipe.gates, machine), shop, measure)
     if result["closed"]:
-        raise GateClosed(str(result["says"]), next=f"the measurement: {shop.logs.parent / 'bench.json'}")
+        raise GateClosed(str(result["says"]), next=f"stackbuild report {shop.run} shows the measurement")
     return result
 
 
