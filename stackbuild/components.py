@@ -166,6 +166,9 @@ class Wheel(Component):
         "held against the tag. One that matches nothing is an error.",
     )
     license: str = Field("MIT", description="SPDX licence expression.")
+    license_files: tuple[str, ...] = Field(
+        (), description="Licence and notice files in the needed component's `/out`; they travel in the wheel's metadata."
+    )
     abi: Literal["none", "cpython"] = Field(
         "none", description="cpython: it has an extension module, so there is one wheel for each of the recipe's Pythons."
     )

@@ -20,7 +20,6 @@ from stackbuild.recipe import Recipe
 from stackbuild.report import Status, Verification
 from stackbuild.store.files import write_hint
 
-
 JUDGES = ("inspect", "verify", "bench", "judge", "measures.py", "demands.py")
 """The parts of stackbuild whose code decides what a stage finds."""
 

@@ -13,7 +13,7 @@ list(APPEND SBK_DEVICE_SOURCES conv/conv_gemm.hip attention/attention_tiled.hip)
 function(sbk_harden target version_script)
   target_link_options(${target} PRIVATE
     -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--build-id=sha1 -Wl,--strip-all
-    "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${version_script}")
+    "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${version_script}" -Wl,-soname,lib${target}.so)
   set_target_properties(${target} PROPERTIES
     LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${version_script}"
     INSTALL_RPATH "$ORIGIN"

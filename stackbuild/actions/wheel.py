@@ -13,7 +13,6 @@ from typing import Any
 
 from stackbuild.actions.job import Job
 from stackbuild.errors import StepFailed
-from stackbuild.version import __version__
 
 DEFLATE_LEVEL = 6
 
@@ -29,6 +28,7 @@ def do(job: Job) -> dict[str, str]:
     stem = f"{distribution}-{meta['version'].replace('-', '_')}"
     info = f"{stem}.dist-info"
     texts = {f"{info}/METADATA": _metadata(meta), f"{info}/WHEEL": _wheel(tag)}
+    texts |= {f"{info}/licenses/{path}": _text(root / path, job.step.name) for path in meta["license_files"]}
     name = f"{stem}-{tag}.whl"
     moment = time.gmtime(int(meta["time"]))[:6]
     rows: list[str] = []
@@ -41,6 +41,12 @@ def do(job: Job) -> dict[str, str]:
         rows.append(f"{info}/RECORD,,\n")
         _write(archive, f"{info}/RECORD", "".join(rows).encode(), moment, 0o644)
     return {"wheel": name}
+
+
+def _text(path: Path, step: str) -> str:
+    if not path.is_file():
+        raise StepFailed(f"`license_files` names {path.name}, which the component did not install", where=step)
+    return path.read_text("utf-8")
 
 
 def _members(root: Path, packages: list[str], step: str) -> list[str]:
@@ -97,9 +103,10 @@ def _metadata(meta: dict[str, object]) -> str:
         f"License-Expression: {meta['license']}",
         f"Requires-Python: {meta['requires_python']}",
     ]
+    lines += [f"License-File: {path}" for path in meta["license_files"]]
     lines += [f"Requires-Dist: {requirement}" for requirement in meta["requires"]]  # type: ignore[attr-defined]
     return "\n".join([*lines, "Description-Content-Type: text/plain", "", f"{meta['summary']}", ""])
 
 
 def _wheel(tag: str) -> str:
-    return f"Wheel-Version: 1.0\nGenerator: stackbuild {__version__}\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    return f"Wheel-Version: 1.0\nGenerator: stackbuild\nRoot-Is-Purelib: false\nTag: {tag}\n"
