@@ -83,5 +83,9 @@ class Verification:
                 return f"not verified: {rung.name} failed: {rung.reason}"
             if rung.status is Status.PASSED:
                 climbed.append(rung.name)
-        skipped = [f"{r.name}: {r.reason}" for r in self.rungs if r.status is Status.SKIPPED]
+        reasons: dict[str, list[str]] = {}
+        for rung in self.rungs:
+            if rung.status is Status.SKIPPED:
+                reasons.setdefault(rung.reason, []).append(rung.name)
+        skipped = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
         return f"verified ({' + '.join(climbed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
 from stackbuild.errors import MachineLacks
+from stackbuild.inspect.facts import Library
 from stackbuild.verify.cell import Cell, Ended
 
 _SECONDS = 600.0
@@ -25,6 +29,23 @@ def interpreter(version: str) -> Path | None:
     words = [found, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
     said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     return Path(found) if said.returncode == 0 and said.stdout.strip() == version else None
+
+
+def too_old(libraries: Iterable[Library]) -> str:
+    """Why this machine's glibc cannot load the libraries, or ''."""
+    needed = [_version(v) for lib in libraries for _, asked in lib.versions for v in asked if v.startswith("GLIBC_2.")]
+    here = _version(os.confstr("CS_GNU_LIBC_VERSION") or "glibc 2.0")
+    if max(needed, default=(0,)) <= here:
+        return ""
+    return f"the libraries need glibc {_spelt(max(needed))}, this machine has {_spelt(here)}"
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text))
+
+
+def _spelt(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
 
 
 def make(folder: Path, python: Path, readable: tuple[Path, ...], *, rocm: bool = False) -> tuple[Cell, Ended]:

@@ -14,7 +14,7 @@ from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.inspect import NOTHING, Expectations, Facts, inspect, judge, judge_together
 from stackbuild.report import Rung, Status, Verification
 from stackbuild.verify.climb import Climb, rung, skipped
-from stackbuild.verify.environment import install, interpreter, make
+from stackbuild.verify.environment import install, interpreter, make, too_old
 from stackbuild.verify.models import write_models
 from stackbuild.verify.rungs import providers as eps
 from stackbuild.verify.rungs.gpu import Watch, gpu_worked
@@ -87,6 +87,9 @@ def _run(
     python = ground.python or interpreter(subject.python)
     if python is None:
         yield from (skipped(name, f"there is no Python {subject.python} here") for name in LADDER[1:])
+        return
+    if lacking := too_old(subject.libraries):
+        yield from (skipped(name, lacking) for name in LADDER[1:])
         return
     readable = tuple(p.resolve() for p in (*subject.wheels, *filter(None, (ground.wheelhouse,)), folder("kernels")))
     (work / "clean").mkdir()

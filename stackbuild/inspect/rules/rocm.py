@@ -24,15 +24,11 @@ SONAMES: dict[int, dict[str, int]] = {
 }
 #: Libraries of ROCm that must come from the user's ROCm, never from inside a wheel.
 ROCM_LIBRARIES = (
-    "libamd*",
-    "libhip*",
-    "libhsa*",
-    "libroc*",
-    "libMIOpen*",
-    "libmigraphx.so*",
-    "libmigraphx_*",
-    "librccl*",
-)
+    "libamdhip64*", "libamd_comgr*", "libamd_smi*", "libamdocl64*", "libhip[bdfrst]*", "libhsa-*", "librocblas*",
+    "librocfft*", "librocrand*", "librocsolver*", "librocsparse*", "librocalution*", "librocprofiler*", "librocroller*",
+    "librocm-*", "librocm_*", "libroctracer64*", "libroctx64*", "libMIOpen*", "libmigraphx.so*", "libmigraphx_*",
+    "libmigraphx-????????.so*", "librccl*",
+)  # fmt: skip
 _GPU_NAMES = re.compile(r"rocm|migraphx|amdgpu|hip(dnn)?\b")
 
 

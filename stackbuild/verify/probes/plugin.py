@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 
 import onnxruntime as ort
-from probe import Job, main
+from probe import Job, main, said
 from sessions import ep_names, package_library
+
+
+def said_by(package: ModuleType) -> str:
+    """Why there is no device, where the package can say."""
+    try:
+        why: str = package.why_no_device() if hasattr(package, "why_no_device") else ""
+        return why
+    except (AttributeError, OSError) as error:
+        return said(error)
 
 
 def do(job: Job) -> Job:
@@ -18,7 +28,7 @@ def do(job: Job) -> Job:
         ort.register_execution_provider_library(name, package_library(job["module"]))
         devices = [device for device in ort.get_ep_devices() if device.ep_name == name]
         found[name] = [{"vendor": d.ep_vendor, "type": str(d.device.type).rsplit(".", 1)[-1]} for d in devices]
-    why = package.why_no_device() if hasattr(package, "why_no_device") and not any(found.values()) else ""
+    why = "" if any(found.values()) else said_by(package)
     operators = list(getattr(package, "OPERATORS", ()))
     return {"providers": found, "why": why, "operators": operators, "onnxruntime": ort.__version__}
 

@@ -36,10 +36,13 @@ class Loading:
         names = self.ended[path].answer.get("missing", [])
         return [str(name) for name in names] if isinstance(names, list) else []
 
-    def awaits_rocm(self, path: str) -> bool:
-        """Whether all that is missing is the user's ROCm to supply."""
+    def lacks(self, path: str) -> str:
+        """What this machine is without that the library may rightly ask for: ROCm, or a newer system; '' for nothing."""
         names = self.missing(path)
-        return bool(names) and all(self._is_rocm(name) for name in names)
+        if names and all(self._is_rocm(name) for name in names):
+            return ", ".join(names)
+        newer = re.search(r"version `(\w+_[\d.]+)' not found", str(self.ended[path].answer.get("why", "")))
+        return newer[1] if newer else ""
 
     def _is_rocm(self, soname: str) -> bool:
         return soname in self.climb.expected.external or any(fnmatchcase(soname, p) for p in ROCM_LIBRARIES)
@@ -62,7 +65,7 @@ def _site(climb: Climb) -> str:
 def loading(made: Loading) -> Outcome:
     """Everything that this machine can load, loads."""
     found = [finding for path, ended in made.ended.items() for finding in _judge(made, path, ended)]
-    able = [path for path in made.ended if not made.awaits_rocm(path)]
+    able = [path for path in made.ended if not made.lacks(path)]
     if not made.ended:
         return Outcome(skip="there is no library to load")
     if not able:
@@ -72,7 +75,7 @@ def loading(made: Loading) -> Outcome:
 
 def loading_with_rocm(made: Loading) -> Outcome:
     """What needs ROCm loads as well, where ROCm is here."""
-    waiting = [path for path in made.ended if made.awaits_rocm(path)]
+    waiting = [path for path in made.ended if made.lacks(path)]
     if waiting:
         return Outcome(skip=_reason(made))
     wanting = [lib.path for lib in made.climb.subject.libraries if any(made._is_rocm(name) for name in lib.needed)]
@@ -80,14 +83,14 @@ def loading_with_rocm(made: Loading) -> Outcome:
 
 
 def _reason(made: Loading) -> str:
-    names = sorted({name for path in made.ended if made.awaits_rocm(path) for name in made.missing(path)})
+    names = sorted({name for path in made.ended for name in made.lacks(path).split(", ") if name})
     return f"this machine has no {', '.join(names)}"
 
 
 def _judge(made: Loading, path: str, ended: Ended) -> list[Finding]:
     if ended.how:
         return [trouble(LOAD, path, ended)]
-    if ended.answer.get("loaded") or made.awaits_rocm(path):
+    if ended.answer.get("loaded") or made.lacks(path):
         return []
     missing = [name for name in made.missing(path) if not made._is_rocm(name)]
     return [

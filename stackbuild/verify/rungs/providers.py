@@ -81,7 +81,7 @@ class Providers:
 
     def _run(self, name: str, model: Path) -> Ended:
         profile = str(self.climb.cell.folder / f"{model.stem}-{name}")
-        job = self.job(name) | {"model": str(model), "profile": profile, "keep": self.kept(name, model), "runs": 3}
+        job = self.job(name) | {"model": str(model), "profile": profile, "keep": self.kept(name, model), "runs": 2}
         return self.climb.cell.probe("share", job, SECONDS)
 
 

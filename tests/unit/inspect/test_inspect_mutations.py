@@ -338,3 +338,17 @@ def test_defects_are_not_caught_by_chance(tmp_path: Path) -> None:
 def test_forged_targets_are_known() -> None:
     assert set(TARGETS) <= set(MACH) and struct.calcsize("<QQQ") == 24
     assert isinstance(GOOD, Parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "belongs"),
+    [
+        ("libamdhip64.so.7", True), ("libamdhip64-1a2b3c4d.so.6", True), ("librocblas.so.5", True), ("libhipblaslt.so.1", True),
+        ("libMIOpen.so.1", True), ("libmigraphx_c.so.3", True), ("libhsa-runtime64.so.1", True), ("librccl.so.1", True),
+        ("libmigraphx-ep.so", False), ("librockernels_ep_hip.so", False), ("libstackbuild_kernels_hip.so", False),
+        ("libonnxruntime_providers_rocm.so", False),
+    ],
+)  # fmt: skip
+def test_which_libraries_are_rocm_s(name: str, belongs: bool, tmp_path: Path) -> None:
+    data = GOOD.but(files={f"onnxruntime_ep_forge/{name}": library(soname=name)}).bytes()
+    assert ("SB-ROCM-GRAFTED" in [rule for rule, _ in found(data, "", tmp_path)]) is belongs

@@ -12,6 +12,7 @@ from stackbuild.report import Finding, Severity, Status
 from stackbuild.verify.catalogue import LOAD
 from stackbuild.verify.cell import Ended, scrubbed
 from stackbuild.verify.climb import Outcome, rung, trouble
+from stackbuild.verify.environment import too_old
 from stackbuild.verify.rungs.gpu import Watch, gpu_worked
 from stackbuild.verify.static import static_rung, verification
 from stackbuild.verify.subject import Form, subject_of
@@ -115,3 +116,14 @@ def test_overrides_are_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "11.0.0")
     monkeypatch.setenv("ORT_MIGRAPHX_FP16_ENABLE", "1")
     assert {"HSA_OVERRIDE_GFX_VERSION", "ORT_MIGRAPHX_FP16_ENABLE"} <= set(scrubbed())
+
+
+def test_reasons_are_said_once(tmp_path: Path):
+    rungs = [static_rung((), 0.1), *(rung(name, lambda: Outcome(skip="too old")) for name in ("load", "operators"))]
+    assert verification("x", "", rungs).claim == "verified (static rules; not run: load, operators: too old)"
+
+
+def test_a_machine_too_old_for_the_libraries(tmp_path: Path):
+    facts = inspect(forged(tmp_path, "x", versions={"libc.so.6": ["GLIBC_2.2.5", "GLIBC_2.999"]}))
+    assert too_old(facts.libraries).startswith("the libraries need glibc 2.999, this machine has 2.")
+    assert too_old(inspect(forged(tmp_path, "y")).libraries) == ""
