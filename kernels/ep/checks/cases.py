@@ -46,7 +46,7 @@ class Case:
             if n not in fixed
         ]
         weights = [numpy_helper.from_array(x, n) for n, x in given if n in fixed]
-        results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), None) for n, w in zip(outputs, self.wanted)]
+        results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.wanted)]
         graph = helper.make_graph([node], self.op, infos, results, weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
 

@@ -61,12 +61,14 @@ def _run_one(test: TestCase, device: ort.OrtEpDevice) -> Outcome:
     return Outcome(test.name, "passed")
 
 
-def run(device: ort.OrtEpDevice, only: str = "") -> list[Outcome]:
-    """Every node test whose name contains `only`."""
+def run(device: ort.OrtEpDevice, only: str = "", trace: bool = False) -> list[Outcome]:
+    """Every node test whose name contains `only`; `trace` prints each name first, to find one that ends the process."""
     outcomes = []
     for test in load_model_tests(kind="node"):
         if only not in test.name:
             continue
+        if trace:
+            print(test.name, flush=True)
         try:
             outcomes.append(_run_one(test, device))
         except Exception as error:  # noqa: BLE001 - a test that throws is a failed test

@@ -26,11 +26,23 @@ struct ShapeNodes {
 
   void visit(const NodeView& node) {
     if (!reads_shape(node)) {
-      if (arithmetic().count(node.op()) == 0 || !of_shapes(node)) return;
+      if (arithmetic().count(node.op()) == 0 || !small(node) || !of_shapes(node)) return;
       computed.insert(node.id());
     }
     for (const ValueView& output : node.outputs())
       if (output) values.insert(output.name());
+  }
+
+  // Of at most one axis: a shape, an extent, a factor made of one. A table looked up by a shape is data.
+  static bool small(const NodeView& node) {
+    for (const ValueView& output : node.outputs()) {
+      if (!output) continue;
+      const auto dims = output.dims();
+      const Type type = output.type();
+      const bool integer = type == kInt64 || type == kInt32 || type == kBool;
+      if (!dims || dims->size() > (integer ? 1 : 0)) return false;
+    }
+    return true;
   }
 
   bool of_shapes(const NodeView& node) const {

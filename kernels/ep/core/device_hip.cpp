@@ -98,7 +98,8 @@ void copy(void* to, const void* from, size_t bytes, Copy kind, void* stream) {
                                                           : hipMemcpyDeviceToDevice;
   if (stream != nullptr) return ok(hipMemcpyAsync(to, from, bytes, direction, native(stream)), "hipMemcpyAsync");
   ok(hipMemcpy(to, from, bytes, direction), "hipMemcpy");
-  if (kind == Copy::on_device) ok(hipStreamSynchronize(nullptr), "hipStreamSynchronize");
+  // From pageable host memory the call may return before the device has the bytes, and our streams do not wait for this one.
+  ok(hipStreamSynchronize(nullptr), "hipStreamSynchronize");
 }
 
 void* stream_create() {

@@ -204,6 +204,20 @@ class ConstantOfShape : public Kernel {
   char pattern_[16] = {};
 };
 
+// The nodes ONNX Runtime puts between providers. Without kernels of ours it runs the CPU provider's, which copy from host
+// to host and leave a host pointer in our hands.
+template <device::Copy kind>
+class Memcpy : public Kernel {
+ public:
+  explicit Memcpy(const Info&) {}
+  void compute(Context& context) override {
+    const Tensor x = context.input(0);
+    const Tensor y = context.output(0, x.shape);
+    device::copy(y.data, x.data, static_cast<size_t>(x.bytes()), kind, context.stream().native());
+    if (kind == device::Copy::to_host) context.stream().synchronize();  // the reader is a CPU kernel: it waits for nobody
+  }
+};
+
 bool not_training(const NodeView& node) {
   const ValueView training = node.input(2);
   if (!training) return true;
@@ -233,6 +247,8 @@ void add_shape(Entries& e) {
   e.push_back({"Dropout", 12, kNewest, {{"T", floats()}, {"T2", bools()}}, make<Dropout>, {1, 2}, {}, true, false, not_training});
   e.push_back({"Shape", 1, kNewest, {{"T", any_storage()}, {"T1", int64s()}}, make<ShapeOf>, {}, {0}});
   e.push_back({"Size", 1, kNewest, {{"T", any_storage()}, {"T1", int64s()}}, make<SizeOf>, {}, {0}});
+  e.push_back({"MemcpyFromHost", 1, 1, {{"T", any_storage()}}, make<Memcpy<device::Copy::to_device>>, {0}});
+  e.push_back({"MemcpyToHost", 1, 1, {{"T", any_storage()}}, make<Memcpy<device::Copy::to_host>>, {}, {0}});
   e.push_back({"ConstantOfShape", 9, kNewest, {{"T1", int64s()}, {"T2", everything()}}, make<ConstantOfShape>, {0}});
 }
 
