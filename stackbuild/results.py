@@ -81,6 +81,16 @@ class OpTime:
 
 
 @dataclass(frozen=True)
+class KernelCounters:
+    """One GPU kernel of a profiled run: dispatches, seconds on the device, and hardware counters by rocprofv3's names."""
+
+    kernel: str
+    dispatches: int
+    seconds: float
+    counters: dict[str, float]
+
+
+@dataclass(frozen=True)
 class Series:
     """One side's samples of one case. `seconds[i]` is the median of the timed runs of round i, per inference.
 
@@ -97,6 +107,7 @@ class Series:
     accuracy: Accuracy | None = None
     shares: tuple[Share, ...] = ()
     ops: tuple[OpTime, ...] = ()
+    kernels: tuple[KernelCounters, ...] = ()
     problem: str = ""
 
 

@@ -21,13 +21,17 @@ SCRUBBED = ("ORT_", "MIGRAPHX_", "MIOPEN_", "HSA_", "HIP_", "ROCBLAS_", "GPU_", 
 
 @dataclass(frozen=True)
 class Environment:
-    """An interpreter and the folder laid over its packages; `sha256` names the wheel that is in the folder."""
+    """An interpreter and the folder laid over its packages; `sha256` names the wheel that is in the folder.
+
+    `before` is a command that runs the interpreter, such as a profiler.
+    """
 
     python: Path
     overlay: Path | None = None
     artifact: str = ""
     sha256: str = ""
     env: tuple[tuple[str, str], ...] = ()
+    before: tuple[str, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """The whole environment of a worker."""

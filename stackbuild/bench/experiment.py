@@ -112,7 +112,8 @@ def measure(experiment: Experiment, rounds: int, *, begin: int = 0, tick: Tick =
         )
     )
     sides = tuple(c.side for c in experiment.contenders)
-    timer = "wall clock, host copies included" if any(c.copies for c in experiment.contenders) else Benchmarks.timer
+    copied = any(c.copies or c.session.plugin for c in experiment.contenders)
+    timer = "wall clock around a run, copies between host and device included" if copied else Benchmarks.timer
     return Benchmarks(experiment.suite, experiment.kind, taken, machine, sides, cases, timer)
 
 

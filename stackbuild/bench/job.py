@@ -32,7 +32,7 @@ class Budget:
 class Session:
     """How ONNX Runtime is to be opened: provider, its options, custom-op libraries (`package:function` or a path).
 
-    `plugin` is the shared library of a plugin EP; `host_memory` binds inputs on the host although it is not the CPU EP.
+    `plugin` is the shared library of a plugin EP; its inputs and outputs lie on the host.
     """
 
     provider: str
@@ -41,7 +41,6 @@ class Session:
     plugin: str = ""
     config: dict[str, str] = field(default_factory=dict)
     threads: int = 0
-    host_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def run_job(environment: Environment, job: dict[str, Json], timeout: float = 600
         file.write_text(json.dumps(job | {"answer": str(answer)}))
         try:
             ran = subprocess.run(
-                [environment.python, "-s", WORKER, file], env=environment.variables(), cwd=folder, timeout=timeout,
+                [*environment.before, environment.python, "-s", WORKER, file], env=environment.variables(), cwd=folder, timeout=timeout,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
             )  # fmt: skip
         except FileNotFoundError as error:

@@ -7,13 +7,15 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from stackbuild.bench import counters
 from stackbuild.bench.environment import Environment
 from stackbuild.bench.experiment import Contender, Experiment, Tick, Work
 from stackbuild.bench.job import MEASURES, Session, run_each
 from stackbuild.digest import Json, plain
-from stackbuild.results import CONTROL, Accuracy, Benchmarks, OpTime, Series, Share
+from stackbuild.results import CONTROL, Accuracy, Benchmarks, KernelCounters, OpTime, Series, Share
 
 Problems = dict[str, str]
+CPU = "CPUExecutionProvider"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class _Proof:
 
     accuracy: dict[str, Accuracy]
     ops: dict[str, tuple[OpTime, ...]]
+    kernels: dict[str, tuple[KernelCounters, ...]]
     problems: Problems
 
 
@@ -46,7 +49,8 @@ def proved(
         for contender in experiment.contenders:
             if contender.side.label != CONTROL:
                 tick(f"proving {contender.side.label}", 0)
-                proofs[contender.side.label] = _prove(experiment, contender, reference, truth, Path(folder))
+                proof = _prove(experiment, contender, reference, truth, Path(folder))
+                proofs[contender.side.label] = _counted(proof, experiment, contender) if profile else proof
     cases = tuple(
         replace(case, series=tuple(_held(s, case.name, proofs.get(s.side), profile) for s in case.series))
         for case in measured.cases
@@ -79,11 +83,22 @@ def _prove(
     ops = {name: _ops(found.get("ops", [])) for name, found in profiled.cases.items()}
     problems = {name: str(found["problem"]) for name, found in profiled.cases.items() if "problem" in found}
     if reference is None:
-        return _Proof({}, ops, problems)
+        return _Proof({}, ops, {}, problems)
     sound = [work for work in works if work["name"] not in problems]
     kept, wrong = _outputs(contender.environment, contender.session, sound, folder, label)
     accuracy, incomparable = _compared(reference, kept, truth)
-    return _Proof(accuracy, ops, problems | wrong | incomparable)
+    return _Proof(accuracy, ops, {}, problems | wrong | incomparable)
+
+
+def _counted(proof: _Proof, experiment: Experiment, contender: Contender) -> _Proof:
+    """With the GPU kernels' counters of every case that ran, where rocprofv3 is there to take them."""
+    if contender.side.provider == CPU or not counters.installed():
+        return proof
+    label, found = contender.side.label, {}
+    for work in (t.work[label] for t in experiment.tasks if label in t.work and t.case.name not in proof.problems):
+        job: Work = {"do": "profile", "session": plain(contender.session), "cases": [work]}
+        found[str(work["name"])] = counters.collected(contender.environment, job)
+    return replace(proof, kernels=found)
 
 
 def _outputs(
@@ -126,6 +141,7 @@ def _held(series: Series, case: str, proof: _Proof | None, profile: bool) -> Ser
     ops = proof.ops.get(case, ())
     return replace(
         series, accuracy=proof.accuracy.get(case), shares=shares(ops), ops=ops if profile else (),
+        kernels=proof.kernels.get(case, ()),
         problem=series.problem or proof.problems.get(case, ""),
     )  # fmt: skip
 

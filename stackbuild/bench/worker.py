@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import sys
@@ -26,6 +27,7 @@ import onnxruntime as ort
 Job = dict[str, Any]
 Feeds = dict[str, "np.ndarray[Any, Any]"]
 CPU = "CPUExecutionProvider"
+AMD = ("MIGraphXExecutionProvider", "ROCMExecutionProvider")
 HIGH = {"ids": 1000, "flags": 2}
 
 
@@ -120,14 +122,37 @@ def drawn(part: Job) -> Feeds:
     return feeds
 
 
+def device_of(session: Job) -> tuple[Any, ...]:
+    """Where inputs and outputs lie, as ONNX Runtime's Python names it: (type, id) or (type, id, PCI vendor).
+
+    "cuda" stood for AMD's GPUs too until devices got vendors (in onnxruntime 1.31 it means NVIDIA's alone).
+    A plugin EP's memory has no name here: its inputs lie on the host, and the results say so.
+    """
+    if on_host(session):
+        return "cpu", 0
+    number = int(session.get("options", {}).get("device_id", 0))
+    if session["provider"] in AMD and "vendor_id" in inspect.signature(ort.OrtValue.ortvalue_from_numpy).parameters:
+        return "gpu", number, 0x1002
+    return "cuda", number
+
+
+def on_device(job: Job, part: Job) -> Job:
+    """The job with the provider options that name this part's device."""
+    session = job["session"]
+    return {**job, "session": {**session, "options": {**session.get("options", {}), **part.get("device", {})}}}
+
+
+def on_host(session: Job) -> bool:
+    return session["provider"] == CPU or bool(session.get("plugin"))
+
+
 class Run:
     """One session with its bound inputs; calling it is one inference (or one decoding of `loop.steps` tokens)."""
 
     def __init__(self, session: ort.InferenceSession, feeds: Feeds, job: Job, loop: Job | None) -> None:
         self.session, self.feeds, self.loop, self.copies = session, feeds, loop, job.get("copies", False)
-        on_cpu = job["session"]["provider"] == CPU or job["session"].get("host_memory", False)
-        self.device = "cpu" if on_cpu else "cuda"  # ONNX Runtime's Python name for ROCm devices too
-        self.start = {k: ort.OrtValue.ortvalue_from_numpy(v, self.device, 0) for k, v in feeds.items()}
+        self.device = device_of(job["session"])
+        self.start = {k: ort.OrtValue.ortvalue_from_numpy(v, *self.device) for k, v in feeds.items()}
         self.binding = self.bound(self.start)
 
     def bound(self, inputs: dict[str, Any]) -> Any:
@@ -135,7 +160,11 @@ class Run:
         for name, value in inputs.items():
             binding.bind_ortvalue_input(name, value)
         for output in self.session.get_outputs():
-            binding.bind_output(output.name, self.device, 0)
+            if len(self.device) == 3:  # bind_output takes no vendor: what it would make of one is handed in
+                device = ort.OrtDevice.make(*self.device)._get_c_device()
+                binding._iobinding.bind_output(output.name, device)
+            else:
+                binding.bind_output(output.name, *self.device)
         return binding
 
     def __call__(self) -> None:
@@ -179,7 +208,7 @@ def time_case(job: Job, case: Job) -> Job:
         sessions = [make_session(job["session"], case, part.get("device", {})) for part in case["parts"]]
         create = time.perf_counter() - began
         loop = case.get("loop")
-        runs = [Run(s, make_feeds(p), job, loop) for s, p in zip(sessions, case["parts"], strict=True)]
+        runs = [Run(s, make_feeds(p), on_device(job, p), loop) for s, p in zip(sessions, case["parts"], strict=True)]
         run = runs[0] if len(runs) == 1 else Several(runs)
         first = timed(run)
         warm = warmed_up(run, job["budget"])

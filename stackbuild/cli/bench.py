@@ -227,7 +227,7 @@ def _finish(measured: Measured, out: Path, history: Path | None, no_history: boo
     from stackbuild.bench import history as kept
     from stackbuild.bench.files import document, write
     from stackbuild.results import SCHEMA
-    from stackbuild.show.bench import draw_benchmarks, draw_profile
+    from stackbuild.show.bench import draw_benchmarks, draw_kernels, draw_profile
     from stackbuild.show.paper import margin, print_json
 
     write(measured.benchmarks, out)
@@ -238,4 +238,5 @@ def _finish(measured: Measured, out: Path, history: Path | None, no_history: boo
     else:
         draw_benchmarks(measured.benchmarks)
         draw_profile(measured.benchmarks)
+        draw_kernels(measured.benchmarks)
     margin().print(f"results in {out}", markup=False)

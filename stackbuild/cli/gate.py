@@ -15,7 +15,8 @@ def gate(
         Path | None, option("--baseline", "-b", metavar="B", help="The old wheel, or its results.")
     ] = None,
     gates: Annotated[
-        Path | None, option("--gates", metavar="FILE", help="YAML with `gates:`; default: one baseline gate.")
+        Path | None,
+        option("--gates", metavar="FILE", help="YAML with `gates:`; default: output not garbage, not slower."),
     ] = None,
     recipe: Annotated[str, option("--recipe", "-r", metavar="R", help="Take the gates from this recipe.")] = "",
     suite: Annotated[

@@ -130,6 +130,20 @@ def draw_profile(measured: Benchmarks, most: int = 12) -> None:
             page().print(made)
 
 
+def draw_kernels(measured: Benchmarks, most: int = 12) -> None:
+    """GPU kernels by time, with what rocprofv3 counted."""
+    for case in measured.cases:
+        for one in (s for s in case.series if s.kernels):
+            names = sorted({name for kernel in one.kernels for name in kernel.counters})
+            made = table("GPU kernel", "dispatches", "ms", *names, title=f"{case.name}, {one.side}")
+            for kernel in one.kernels[:most]:
+                figures = [f"{kernel.counters[n]:.3g}" if n in kernel.counters else "" for n in names]
+                made.add_row(
+                    *map(Text, [kernel.kernel, str(kernel.dispatches), milliseconds(kernel.seconds), *figures])
+                )
+            page().print(made)
+
+
 def draw_verdict(verdict: Verdict) -> None:
     """One line a gate, the closed ones first."""
     order = [*verdict.closed, *(g for g in verdict.gates if not g.closed)]

@@ -1,0 +1,61 @@
+"""GPU kernels' hardware counters by rocprofv3, where it is installed: occupancy, L2 hits, LDS bank conflicts.
+
+It writes one CSV row per counter and dispatch (rocprofiler-sdk, docs/how-to/using-rocprofv3); where a counter cannot be
+collected it writes no CSV and still exits 0, so the file itself is looked for. No machine here has rocprofv3: the reader
+is tested on the documented rows, the collecting has not been run.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from stackbuild.bench.environment import Environment
+from stackbuild.bench.job import run_job
+from stackbuild.digest import Json
+from stackbuild.results import KernelCounters
+
+PROGRAM = "rocprofv3"
+COUNTERS = ("OccupancyPercent", "L2CacheHit", "LDSBankConflict")
+
+
+def installed() -> bool:
+    return shutil.which(PROGRAM) is not None
+
+
+def collected(environment: Environment, job: dict[str, Json]) -> tuple[KernelCounters, ...]:
+    """The counters of every kernel that the job dispatches, longest first: one process per counter, they share slots."""
+    texts = []
+    with tempfile.TemporaryDirectory(prefix="stackbuild-counters-") as folder:
+        for counter in COUNTERS:
+            out = Path(folder) / counter
+            words = (PROGRAM, "--pmc", counter, "-T", "--output-format", "csv", "-d", str(out), "-o", "c", "--")
+            run_job(replace(environment, before=words), job)
+            texts += [file.read_text(errors="replace") for file in sorted(out.rglob("*counter_collection.csv"))]
+    return parsed(texts)
+
+
+def parsed(texts: Iterable[str]) -> tuple[KernelCounters, ...]:
+    """Sums of CSVs: seconds and dispatches of each kernel, and each counter's mean weighted by time."""
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
+    weighted: dict[tuple[str, str], float] = defaultdict(float)
+    dispatches: dict[tuple[str, str], int] = defaultdict(int)
+    for text in texts:
+        for row in csv.DictReader(io.StringIO(text)):
+            who = (row["Kernel_Name"], row["Counter_Name"])
+            took = (int(row["End_Timestamp"]) - int(row["Start_Timestamp"])) * 1e-9
+            seconds[who] += took
+            weighted[who] += took * float(row["Counter_Value"])
+            dispatches[who] += 1
+    made = []
+    for kernel in {name for name, _ in seconds}:
+        seen = [who for who in seconds if who[0] == kernel]
+        counters = {who[1]: weighted[who] / seconds[who] if seconds[who] else 0.0 for who in sorted(seen)}
+        made.append(KernelCounters(kernel, max(dispatches[w] for w in seen), max(seconds[w] for w in seen), counters))
+    return tuple(sorted(made, key=lambda k: (-k.seconds, k.kernel)))
