@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,29 @@ LABEL = "org.stackbuild.run"
 OWNER = "org.stackbuild.owner"
 PIDS = 8192
 POLL_SECONDS = 0.05
+
+
+RAN_OUT = ("cat", "/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+"""Shows the container's count of kills for memory, control groups version 2 and 1: the engine's own flag is not set for
+commands that were begun by exec."""
+KEEP_DAYS = {"stackbuild-failed": 7, "stackbuild-base": 30}
+"""Images that are removed when older; a base is imported again when it is needed."""
+
+
+@contextlib.contextmanager
+def _answering() -> Iterator[None]:
+    """Within, an engine that stops answering is the machine's fault and not the step's. Raises MachineLacks."""
+    from docker.errors import DockerException
+    from requests.exceptions import RequestException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        yield
+    except (DockerException, RequestException, HTTPError) as error:
+        raise MachineLacks(
+            f"the Docker engine stopped answering: {error}",
+            next="see the engine's own log, start it again and run the same command: finished steps are kept",
+        ) from None
 
 
 def _lacking(error: Exception) -> MachineLacks:
@@ -56,7 +83,9 @@ class Docker:
 
     @contextlib.contextmanager
     def open(self, room: Room) -> Iterator[Session]:
-        with self._container(room, self._image(room)) as session:
+        with _answering():
+            image = self._image(room)
+        with self._container(room, image) as session:
             yield session
 
     @contextlib.contextmanager
@@ -66,12 +95,23 @@ class Docker:
 
     def reap(self) -> tuple[str, ...]:
         """Remove containers whose run is dead: their owner process is gone, or the machine was started again since."""
-        gone = []
+        with _answering():
+            return (*self._reap_containers(), *self._reap_images())
+
+    def _reap_images(self) -> Iterator[str]:
+        now = datetime.now(UTC)
+        for name, days in KEEP_DAYS.items():
+            for image in self.client.images.list(name=name):
+                made = datetime.fromisoformat(str(image.attrs["Created"])[:19] + "+00:00")
+                if (now - made).days >= days:
+                    self.client.images.remove(image.id, force=True)
+                    yield f"image {', '.join(image.tags)}"
+
+    def _reap_containers(self) -> Iterator[str]:
         for container in self.client.containers.list(all=True, filters={"label": LABEL}):
             if container.labels.get(LABEL) != self.label and not _lives(container.labels.get(OWNER, "")):
                 container.remove(force=True)
-                gone.append(f"container {container.name}")
-        return tuple(gone)
+                yield f"container {container.name}"
 
     def _image(self, room: Room) -> str:
         """The image of the room's base, imported on first use; its tag is the base's digest."""
@@ -99,7 +139,17 @@ class Docker:
         from docker.types import Mount as Bind
 
         binds = [Bind(m.at, str(m.source), type="bind", read_only=not m.writable) for m in room.mounts]
-        container = self.client.containers.create(
+        with _answering():
+            container = self._created(room, image, binds)
+        try:
+            with _answering():
+                container.start()
+            yield _DockerSession(self.client, container)
+        finally:
+            _remove(container)
+
+    def _created(self, room: Room, image: str, binds: list[Any]) -> Any:
+        return self.client.containers.create(
             image,
             command=["/bin/sh", "-c", "while :; do sleep 3600; done"],
             init=True,
@@ -116,11 +166,15 @@ class Docker:
             user=f"{os.getuid()}:{os.getgid()}",
             labels={LABEL: room.label, OWNER: _owner()},
         )
-        try:
-            container.start()
-            yield _DockerSession(self.client, container)
-        finally:
-            container.remove(force=True)
+
+
+def _remove(container: Any) -> None:
+    """Remove it where the engine lets us; else the next start does, by its label."""
+    from docker.errors import DockerException
+    from requests.exceptions import RequestException
+
+    with contextlib.suppress(DockerException, RequestException):
+        container.remove(force=True)
 
 
 class _Chunks:
@@ -140,36 +194,58 @@ class _DockerSession:
         self.container = container
 
     def run(self, exec: Exec, stopper: Stopper) -> Outcome:
+        with _answering():
+            return self._run(exec, stopper)
+
+    def _run(self, exec: Exec, stopper: Stopper) -> Outcome:
         started = time.monotonic()
+        failures: list[Exception] = []
         made = self.client.api.exec_create(
             self.container.id, list(exec.argv), environment=dict(exec.env), workdir=exec.cwd, stdin=False
         )
-        reader = threading.Thread(target=self._copy, args=(made["Id"], exec.log), daemon=True)
+        reader = threading.Thread(target=self._copy, args=(made["Id"], exec.log, failures), daemon=True)
         reader.start()
         while reader.is_alive():
             if stopper.signal:
-                self.container.kill()
+                _remove(self.container)
                 reader.join(5)
                 stopper.check()
             reader.join(POLL_SECONDS)
+        if failures:
+            raise failures[0]
         code = self.client.api.exec_inspect(made["Id"])["ExitCode"]
-        self.container.reload()
-        out_of_memory = bool(self.container.attrs["State"].get("OOMKilled"))
-        return Outcome(137 if code is None else code, time.monotonic() - started, out_of_memory)
+        return Outcome(137 if code is None else code, time.monotonic() - started, code != 0 and self._ran_out())
 
-    def _copy(self, exec_id: str, log: Path) -> None:
-        with log.open("ab") as file:
-            for chunk in self.client.api.exec_start(exec_id, stream=True):
-                file.write(chunk)
-                file.flush()
+    def _ran_out(self) -> bool:
+        """Whether the kernel killed something in the container for memory."""
+        self.container.reload()
+        if self.container.attrs["State"].get("OOMKilled") or not self.container.attrs["State"].get("Running"):
+            return bool(self.container.attrs["State"].get("OOMKilled"))
+        made = self.client.api.exec_create(self.container.id, list(RAN_OUT))
+        said = self.client.api.exec_start(made["Id"]).decode("ascii", "replace").split()
+        return any(name == "oom_kill" and count not in ("0", "") for name, count in pairwise(said))
+
+    def _copy(self, exec_id: str, log: Path, failures: list[Exception]) -> None:
+        """Runs in a thread of its own; what goes wrong is told by `run`."""
+        try:
+            with log.open("ab") as file:
+                for chunk in self.client.api.exec_start(exec_id, stream=True):
+                    file.write(chunk)
+                    file.flush()
+        except Exception as error:
+            failures.append(error)
 
     def enter(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
-        words = ["docker", "exec", "-it", "--workdir", cwd]
+        if not shutil.which("docker"):
+            raise MachineLacks("`docker` is not installed", next="apt-get install docker-cli (or docker.io)")
+        terminal = ["--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else []
+        words = ["docker", "exec", "--interactive", *terminal, "--workdir", cwd]
         words += [word for name, value in env for word in ("--env", f"{name}={value}")]
         return subprocess.run([*words, self.container.id, *argv], check=False).returncode
 
     def keep(self) -> str:
-        image = self.container.commit(repository="stackbuild-failed", tag=self.container.short_id)
+        with _answering():
+            image = self.container.commit(repository="stackbuild-failed", tag=self.container.short_id)
         return str(image.tags[0])
 
 

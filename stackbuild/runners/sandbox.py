@@ -34,6 +34,8 @@ exec "$@"
 """Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's file, then
 lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has no way
 to write a colon or a comma in them."""
+BEGIN = 'exec "$@"'
+"""Run by sh inside the sandbox: a command that is not there is exit code 127, and not bwrap's failure."""
 
 
 @cache
@@ -76,7 +78,8 @@ class _SandboxSession:
     def run(self, exec: Exec, stopper: Stopper) -> Outcome:
         started = time.monotonic()
         with cgroup.limited(self.room.label, self.room.memory) as group, exec.log.open("ab") as log, _pipe() as (status, tell):
-            command = self._command(exec.argv, exec.env, exec.cwd, group.door, ("--json-status-fd", str(tell)))
+            argv = ("/bin/sh", "-c", BEGIN, "sh", *exec.argv)
+            command = self._command(argv, exec.env, exec.cwd, group.door, ("--json-status-fd", str(tell)))
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -128,6 +131,8 @@ def _inside(network: bool, terminal: bool) -> list[str]:
     """What every sandbox has: own pids, ipc, names; /dev, /proc, /tmp; no capabilities; the caller's death is its own."""
     words = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "stackbuild", "--die-with-parent"]
     words += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--clearenv", "--cap-drop", "ALL"]
+    if os.geteuid() == 0:  # sysctls are writable for user 0 without any capability, and bwrap covers only what it finds writable
+        words += [word for folder in ("sys", "fs", "acpi", "scsi") for word in ("--ro-bind-try", f"/proc/{folder}", f"/proc/{folder}")]
     return words + ([] if network else ["--unshare-net"]) + ([] if terminal else ["--new-session"])
 
 
