@@ -180,7 +180,7 @@ class Recipe(Model):
     verify: Verify | None = Field(None, description="How wheels are proved; left out: only the static rules.")
     bench: Bench | None = Field(None, description="What is measured; left out: nothing.")
     gates: tuple[Gate, ...] = Field((), description="What must hold before anything is published.")
-    publish: Publish = Field(Publish(), description="Where the wheels go.")
+    publish: Publish = Field(Publish.model_validate({}), description="Where the wheels go.")
 
     @field_validator("gfx")
     @classmethod

@@ -1,33 +1,111 @@
-"""`image`: a root file system from a container image, extended by `Dockerfile.base`."""
+"""`image`: a root file system from a container image, extended by the RUN lines of `Dockerfile.base`."""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
+from pathlib import Path
 
+from stackbuild import oci
 from stackbuild.actions.job import Job
+from stackbuild.data import folder
 from stackbuild.errors import LockError, MachineLacks
-from stackbuild.mirror import unpacked
+from stackbuild.mirror import given, unpacked
+
+
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+"""This machine's certificates: a proxy's own may be among them."""
 
 
 def do(job: Job) -> dict[str, str]:
-    """Make the root file system in `job.out`."""
+    """Make the root file system in `job.out`. Notes: `image`, its digest."""
     if (notes := unpacked(job.step.key, job.out)) is not None:
         return notes
-    if job.params["digest"] == "unlocked":
+    params = job.params
+    if params["digest"] == "unlocked":
         raise LockError(
-            f"the lock has no digest of the image {job.params['image']}",
+            f"the lock has no digest of the image {params['image']}",
             where=job.step.name,
             next="run `stackbuild lock` where the registry can be reached",
         )
-    raise MachineLacks("bases from images are not built yet", where=job.step.name, next="use a `debian:` base")
+    layout = in_mirror(params["image"]) or _copied(job, params["image"], params["digest"])
+    if layout.digest != params["digest"]:
+        raise LockError(
+            f"the image {params['image']} has digest {layout.digest}, the lock has {params['digest']}",
+            where=str(layout.folder),
+            next="its tag was moved, or the mirror has another one: run `stackbuild lock`",
+        )
+    oci.unpack(layout, job.out)
+    _extend(job)
+    return {"image": params["digest"]}
+
+
+def in_mirror(image: str) -> oci.Layout | None:
+    """The image's OCI layout in the mirror, `images/NAME/TAG`."""
+    mirror = given()
+    name, _, tag = image.partition("@")[0].partition(":")
+    place = mirror / "images" / name / (tag or "latest") if mirror else None
+    return oci.Layout(place) if place is not None and (place / "index.json").is_file() else None
+
+
+def _copied(job: Job, image: str, digest: str) -> oci.Layout:
+    """The image from its registry. skopeo's `dir:` form keeps every byte; its `oci:` form would make another digest."""
+    target, layout = job.scratch / "image", job.scratch / "layout"
+    name = image.partition(":")[0]
+    job.call(["skopeo", "copy", "--quiet", "--all", f"docker://{name}@{digest}", f"dir:{target}"], "skopeo")
+    return oci.arranged(target, layout)
+
+
+def _extend(job: Job) -> None:
+    """Run `Dockerfile.base` over the files, as root of a sandbox that has the network."""
+    if os.geteuid() != 0:
+        raise MachineLacks(
+            "extending an image in the sandbox needs root, as its package manager does",
+            where=job.step.name,
+            next="run as root, or take the base from a bundle that was made so: `stackbuild fetch --mirror DIR`",
+        )
+    words = ["bwrap", "--bind", str(job.out), "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    words += ["--unshare-pid", "--unshare-ipc", "--die-with-parent", "--clearenv"]
+    mounted = {path: path for path in ("/etc/resolv.conf", "/etc/hosts") if Path(path).exists()}
+    mounted |= {CERTIFICATES: "/tmp/certificates"} if Path(CERTIFICATES).exists() else {}
+    words += [word for path, at in mounted.items() for word in ("--ro-bind", path, at)]
+    for name, value in _environment(job).items():
+        words += ["--setenv", name, value]
+    points = [job.out / at.lstrip("/") for at in mounted.values() if not (job.out / at.lstrip("/")).exists()]
+    for line in oci.runs(folder("Dockerfile.base").read_text("utf-8")):
+        job.call([*words, "--", "/bin/sh", "-ec", line], "bubblewrap")
+    for point in points:
+        point.unlink(missing_ok=True)
+
+
+def _environment(job: Job) -> dict[str, str]:
+    params = job.params
+    kept = {n: v for n, v in os.environ.items() if n in ("PIP_INDEX_URL", "https_proxy", "http_proxy", "no_proxy")}
+    return {
+        **kept,
+        "PIP_CERT": "/tmp/certificates",
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LC_ALL": "C.UTF-8",
+        "SOURCE_DATE_EPOCH": "1700000000",
+        "PACKAGES": " ".join(json.loads(params["packages"])),
+        "CMAKE": json.loads(params["cmake"]),
+        "NINJA": json.loads(params["ninja"]),
+        "PIP": " ".join(json.loads(params["pip"])),
+    }
 
 
 def ask(name: str) -> str:
-    """The digest of an image now, `sha256:…`; said in the name, or by its registry. Raises MachineLacks, StepFailed."""
+    """The digest of an image now, `sha256:…`: said in the name, by the mirror, or by its registry.
+
+    Raises MachineLacks, StepFailed.
+    """
     image, _, said = name.partition("@")
     if said:
         return said
+    if (layout := in_mirror(image)) is not None:
+        return layout.digest
     if not shutil.which("skopeo"):
         raise MachineLacks("`skopeo` is not installed", where="base.image", next="apt-get install skopeo")
     words = ["skopeo", "inspect", "--no-tags", "--format", "{{.Digest}}", f"docker://{image}"]

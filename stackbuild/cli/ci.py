@@ -1,0 +1,40 @@
+"""`ci render`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from stackbuild.cli.face import group, option
+
+ci = group("ci", "Pipelines for CI providers. Example: stackbuild ci render --provider github --recipe debian-13")
+
+Recipes = Annotated[list[str], option("--recipe", "-r", metavar="R", help="A recipe to build; may be repeated.")]
+Gpus = Annotated[list[str] | None, option("--gpu", help="A gfx target you have a runner for; may be repeated.")]
+
+
+@ci.command()
+def render(
+    provider: Annotated[str, option("--provider", help="github, gitlab or jenkins.")],
+    recipe: Recipes,
+    gpu: Gpus = None,
+    out: Annotated[Path | None, option("--out", "-o", help="The file to write; stdout where left out.")] = None,
+) -> None:
+    """Write a pipeline: build the matrix, prove on your GPUs, publish tags. Pinned actions, least privilege.
+
+    Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 -o .github/workflows/rocm-wheels.yml
+    """
+    from stackbuild.errors import UsageError
+    from stackbuild.load import load
+    from stackbuild.pipeline import pipeline
+    from stackbuild.show.recipe import draw_text
+
+    text = pipeline(provider, tuple(load(name).recipe for name in recipe), tuple(gpu or ()))
+    if out is None:
+        draw_text(text)
+        return
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write it: {error.strerror}", where=str(out), next="name another file") from None

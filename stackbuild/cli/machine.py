@@ -1,0 +1,48 @@
+"""`env` and `doctor`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from stackbuild.cli.face import Json, app, leave, option
+
+
+@app.command()
+def env(
+    gpu: Annotated[str, option("--gpu", help='A product or a gfx target: "RX 7900 XTX", MI300X, gfx1100.')],
+    workload: Annotated[str, option("--workload", help="onnxruntime, migraphx, lc0 or pytorch.")] = "onnxruntime",
+    form: Annotated[str, option("--format", help="shell, dotenv or dockerfile.")] = "shell",
+    json: Json = False,
+) -> None:
+    """Print the environment worth setting for a GPU, each line with its source; warn of what is set and should not be.
+
+    Example: stackbuild env --gpu "RX 7900 XTX" --format dockerfile
+    """
+    import os
+
+    from stackbuild.environment import environment, spelled
+    from stackbuild.show.machine import draw_environment
+    from stackbuild.show.paper import print_json
+
+    found = environment(gpu, workload, os.environ)
+    if json:
+        print_json(found, "stackbuild.environment/1")
+        return
+    draw_environment(spelled(found, form), found.warnings)
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """Check this machine: sandbox, engine, tools, disk, memory, GPU, groups, ROCm. Exit 7 where something must be mended.
+
+    Example: stackbuild doctor
+    """
+    from stackbuild.doctor import Machine, examine
+    from stackbuild.report import Status
+    from stackbuild.show.machine import draw_doctor
+    from stackbuild.show.paper import print_json
+
+    rungs = examine(Machine())
+    print_json({"checks": rungs}, "stackbuild.doctor/1") if json else draw_doctor(rungs)
+    if any(r.status is Status.FAILED for r in rungs):
+        leave(7)

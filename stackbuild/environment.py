@@ -1,0 +1,116 @@
+"""The verb `env`: the environment worth setting for a GPU and a workload, and what to keep one's hands off. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from stackbuild import yamlread
+from stackbuild.errors import UsageError
+from stackbuild.model import Field, Model
+from stackbuild.targets import TARGETS, Target
+
+Workload = Literal["onnxruntime", "migraphx", "lc0", "pytorch"]
+WORKLOADS: tuple[Workload, ...] = ("onnxruntime", "migraphx", "lc0", "pytorch")
+FORMS = ("shell", "dotenv", "dockerfile")
+
+
+class Setting(Model):
+    """A variable worth setting."""
+
+    name: str
+    value: str
+    when: tuple[Workload, ...]
+    gfx: tuple[str, ...] = Field(default=(), description="Patterns of targets; all where empty.")
+    why: str
+    source: str
+
+
+class Warned(Model):
+    """A variable not to set, or not for that reason."""
+
+    name: str
+    why: str
+    source: str
+
+
+class _Table(Model):
+    schema_: Literal[1] = Field(alias="schema")
+    set: tuple[Setting, ...]
+    beware: tuple[Warned, ...]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What `env` found: the GPU, what to set, and what of the given environment to take away."""
+
+    gpu: str
+    gfx: str
+    workload: Workload
+    settings: tuple[Setting, ...]
+    warnings: tuple[Warned, ...]
+
+
+@cache
+def _table() -> _Table:
+    path = Path(__file__).parent / "data_tables" / "environment.yaml"
+    data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+    return _Table.model_validate(data)
+
+
+def target_of(gpu: str) -> Target:
+    """The target of a product's name or a gfx: `RX 7900 XTX`, `Radeon RX 7900 XTX`, `gfx1100`. Raises UsageError."""
+    asked = _plain(gpu)
+    for target in TARGETS.values():
+        if asked in (target.gfx, *(_plain(p) for p in target.products)):
+            return target
+    known = [p for t in TARGETS.values() for p in t.products] + list(TARGETS)
+    close = difflib.get_close_matches(gpu, known, n=3, cutoff=0.5)
+    raise UsageError(
+        f"no GPU {gpu!r} is known",
+        where="--gpu",
+        next=f"did you mean {', '.join(close)}?" if close else "give its gfx target, as rocminfo prints it",
+    )
+
+
+def _plain(name: str) -> str:
+    words = name.lower().replace("-", " ").split()
+    return " ".join(w for w in words if w not in ("amd", "radeon", "instinct", "pro"))
+
+
+def environment(gpu: str, workload: str, given: Mapping[str, str]) -> Environment:
+    """The rows for that GPU and workload, and warnings for what `given` already has. Raises UsageError."""
+    if workload not in WORKLOADS:
+        raise UsageError(f"no workload {workload!r}", where="--workload", next=f"one of: {', '.join(WORKLOADS)}")
+    target = target_of(gpu)
+    table = _table()
+    fits = tuple(
+        s
+        for s in table.set
+        if workload in s.when and (not s.gfx or any(fnmatch.fnmatchcase(target.gfx, p) for p in s.gfx))
+    )
+    warned = tuple(w for w in table.beware if w.name in given)
+    return Environment(gpu, target.gfx, next(w for w in WORKLOADS if w == workload), fits, warned)
+
+
+def all_warnings() -> tuple[Warned, ...]:
+    """Every variable there is a warning of."""
+    return _table().beware
+
+
+def spelled(found: Environment, form: str) -> str:
+    """The settings as lines of a shell, a dotenv file or a Dockerfile, each with its reason above it."""
+    if form not in FORMS:
+        raise UsageError(f"no form {form!r}", where="--format", next=f"one of: {', '.join(FORMS)}")
+    lead = {"shell": "export ", "dotenv": "", "dockerfile": "ENV "}[form]
+    lines = [f"# {found.workload} on {found.gpu} ({found.gfx})"]
+    for setting in found.settings:
+        value = shlex.quote(setting.value) if form == "shell" else setting.value
+        lines += [f"# {setting.why} [{setting.source}]", f"{lead}{setting.name}={value}"]
+    return "\n".join(lines) + "\n"

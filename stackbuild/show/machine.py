@@ -1,0 +1,26 @@
+"""Draws what `env` and `doctor` found."""
+
+from __future__ import annotations
+
+import sys
+
+from stackbuild.environment import Warned
+from stackbuild.report import Rung, Status
+from stackbuild.show.paper import Text, margin, page, table
+
+MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "red"), Status.SKIPPED: ("-", "dim")}
+
+
+def draw_environment(lines: str, warnings: tuple[Warned, ...]) -> None:
+    """The lines on stdout, to be evaluated or kept; the warnings beside them."""
+    sys.stdout.write(lines)
+    for warning in warnings:
+        margin().print(Text(f"warning: {warning.name} is set: {warning.why} [{warning.source}]", "yellow"))
+
+
+def draw_doctor(rungs: tuple[Rung, ...]) -> None:
+    rows = table("", "check", "found")
+    for rung in rungs:
+        mark, style = MARKS[rung.status]
+        rows.add_row(Text(mark, style), Text(rung.name), Text(rung.reason))
+    page().print(rows)

@@ -1,0 +1,1 @@
+int migraphx_answer(void);

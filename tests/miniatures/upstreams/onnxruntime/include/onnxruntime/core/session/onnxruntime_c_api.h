@@ -1,0 +1,1 @@
+#define ORT_API_VERSION 22

@@ -1,0 +1,1 @@
+extern "C" int GetProvider(void) { return 1; }

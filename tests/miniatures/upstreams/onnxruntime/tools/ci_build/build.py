@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The driver in small: the arguments of the real one that stackbuild gives, in three phases."""
+
+import argparse
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+parser = argparse.ArgumentParser()
+for name in ("build_dir", "cmake_generator", "cmake_deps_mirror_dir", "migraphx_home", "rocm_home", "rocm_version"):
+    parser.add_argument(f"--{name}")
+for name in (
+    *("update", "build", "build_wheel", "build_shared_lib", "enable_pybind", "skip_submodule_sync", "skip_tests"),
+    *("allow_running_as_root", "compile_no_warning_as_error", "use_migraphx", "use_rocm"),
+):
+    parser.add_argument(f"--{name}", action="store_true")
+parser.add_argument("--parallel", nargs="?", const="0", default="1", type=int)
+parser.add_argument("--config", nargs="+", default=["Debug"])
+parser.add_argument("--cmake_extra_defines", nargs="+", action="extend", default=[])
+args = parser.parse_args()
+if os.geteuid() == 0 and not args.allow_running_as_root:
+    sys.exit("Running as root is not allowed. If you really want to do that, use '--allow_running_as_root'.")
+if not args.skip_submodule_sync:
+    subprocess.run(["git", "submodule", "update", "--init", "--recursive"], cwd=SOURCE, check=True)
+if args.use_migraphx and not os.path.exists(args.migraphx_home or ""):
+    sys.exit(f"migraphx_home='{args.migraphx_home}' is not valid")
+tree = Path(args.build_dir) / args.config[0]
+tree.mkdir(parents=True, exist_ok=True)
+onoff = {True: "ON", False: "OFF"}
+if args.update:
+    words = ["cmake", str(SOURCE / "cmake"), "--compile-no-warning-as-error", f"-DPython_EXECUTABLE={sys.executable}"]
+    words += [f"-Donnxruntime_USE_MIGRAPHX={onoff[args.use_migraphx]}", f"-Donnxruntime_USE_ROCM={onoff[args.use_rocm]}"]
+    words += [f"-Donnxruntime_ENABLE_PYTHON={onoff[args.enable_pybind]}", f"-DCMAKE_BUILD_TYPE={args.config[0]}"]
+    words += [f"-Donnxruntime_MIGRAPHX_HOME={args.migraphx_home}", f"-Donnxruntime_ROCM_HOME={args.rocm_home}"]
+    words += [f"-Donnxruntime_CMAKE_DEPS_MIRROR_DIR={args.cmake_deps_mirror_dir}"]
+    words += [f"-D{define}" for define in args.cmake_extra_defines] + ["-G", args.cmake_generator]
+    subprocess.run(words, cwd=tree, check=True)
+if args.build:
+    subprocess.run(["cmake", "--build", str(tree), "--config", args.config[0], "--", f"-j{args.parallel}"], check=True)
+if args.build and args.build_wheel:
+    version = (SOURCE / "VERSION_NUMBER").read_text().strip()
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    (tree / "dist").mkdir(exist_ok=True)
+    stem = f"onnxruntime_rocm-{version}" if args.use_rocm else f"onnxruntime_migraphx-{version}"
+    with zipfile.ZipFile(tree / "dist" / f"{stem}-{python}-{python}-linux_x86_64.whl", "w") as wheel:
+        wheel.writestr("onnxruntime/__init__.py", f"__version__ = {version!r}\n")
+        for library in sorted(tree.glob("libonnxruntime*.so*")):
+            wheel.write(library, f"onnxruntime/capi/{library.name}")
+        wheel.writestr(f"{stem}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: onnxruntime\nVersion: {version}\n")

@@ -1,0 +1,1 @@
+extern "C" int protobuf(void) { return 0; }

@@ -1,0 +1,1 @@
+extern "C" int mlirRock(void) { return 42; }
