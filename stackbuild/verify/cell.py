@@ -88,6 +88,11 @@ class Cell:
         ended = self.run([str(self.python), str(scripts / f"{name}.py"), str(asked), str(told)], seconds, env)
         return Ended(ended.code, ended.timed_out, ended.seconds, _read(told), ended.tail)
 
+    @property
+    def site(self) -> Path:
+        """Where the packages of the environment in the cell are."""
+        return next((self.folder / "env" / "lib").glob("python*/site-packages"))
+
     def run(self, argv: list[str], seconds: float, env: tuple[tuple[str, str], ...] = ()) -> Ended:
         """Run a command in the cell; it and all its children are dead when this returns."""
         log = self.folder / "output.txt"

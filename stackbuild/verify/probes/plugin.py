@@ -13,10 +13,9 @@ from sessions import ep_names, package_library
 def said_by(package: ModuleType) -> str:
     """Why there is no device, where the package can say."""
     try:
-        why: str = package.why_no_device() if hasattr(package, "why_no_device") else ""
-        return why
+        return str(package.why_no_device()) if hasattr(package, "why_no_device") else ""
     except (AttributeError, OSError) as error:
-        return said(error)
+        return str(said(error))
 
 
 def do(job: Job) -> Job:

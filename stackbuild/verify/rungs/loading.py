@@ -48,18 +48,13 @@ class Loading:
         return soname in self.climb.expected.external or any(fnmatchcase(soname, p) for p in ROCM_LIBRARIES)
 
     def _probe(self, lib: Library) -> Ended:
-        site = _site(self.climb)
+        site = self.climb.cell.site
         shared = [
             x.path for x in self.climb.subject.libraries if re.search(r"libonnxruntime_providers_shared\.so$", x.path)
         ]
         before = [f"{site}/{path}" for path in shared if lib.path not in shared]
         job: dict[str, Json] = {"path": f"{site}/{lib.path}", "before": [*before], "needed": [*lib.needed]}
         return self.climb.cell.probe("loading", job, SECONDS)
-
-
-def _site(climb: Climb) -> str:
-    """Where the environment's packages are."""
-    return str(next((climb.cell.folder / "env" / "lib").glob("python*/site-packages")))
 
 
 def loading(made: Loading) -> Outcome:

@@ -170,7 +170,10 @@ def numerics(made: Providers) -> Outcome:
     found: list[Finding] = []
     lines = []
     for name, ended in made.operators.items():
-        wrong = {op: said["errors"] for op, said in _ops(ended).items() if _error(said.get("errors")) > OPERATOR_ERROR}
+        # `not … <=`, so that NaN is wrong as well
+        wrong = {
+            op: said["errors"] for op, said in _ops(ended).items() if not _error(said.get("errors")) <= OPERATOR_ERROR
+        }
         found += [NUMERICS.finding(f"{name} {op}", described(e)) for op, e in wrong.items() if isinstance(e, dict)]
         lines.append(f"{name}: {_ran(ended)} against float64")
     for name in made.names if made.models and not made.no_models else ():
