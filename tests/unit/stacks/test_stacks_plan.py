@@ -1,0 +1,173 @@
+"""Decisions taken before anything runs: refusals, the matrix, what the lock leaves open."""
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild import locking
+from stackbuild.checking import Checked, check
+from stackbuild.compatibility import table
+from stackbuild.errors import PlanError, RecipeError, StepFailed, UsageError
+from stackbuild.git import in_mirror, vetted
+from stackbuild.load import bundled, load, parse, text_of
+from stackbuild.lock import Inputs, Lock
+from stackbuild.newrecipe import new_recipe
+from stackbuild.plan import Plan
+from stackbuild.recipe import Recipe
+from stackbuild.report import Severity
+from stackbuild.resolve import CONFIGURE, Choice, resolve, within_reach
+from stackbuild.unused import unused
+
+NOTHING = Lock(schema=1, asked="0" * 64)
+
+
+def plan_of(text: str, choice: Choice = Choice()) -> Plan:
+    recipe = parse(text, "t.yaml")
+    return resolve(recipe, Inputs.of(NOTHING, dict.fromkeys(recipe.sources, "0" * 64)), choice)
+
+
+def changed(name: str, *pairs: tuple[str, str]) -> str:
+    text = text_of(name)
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def test_the_rocm_ep_is_refused_from_onnxruntime_1_23_with_the_reason() -> None:
+    with pytest.raises(PlanError, match="removed in 1.23") as stopped:
+        plan_of(changed("rocm-6.4", ("version: 1.22.0\n", "version: 1.23.0\n")))
+    assert "onnxruntime#26205" in stopped.value.what
+    assert "migraphx" in stopped.value.next
+
+
+def test_the_rocm_ep_is_refused_from_rocm_7_1() -> None:
+    with pytest.raises(PlanError, match="7.0 is the last"):
+        plan_of(changed("rocm-6.4", ("rocm: 6.4.4", "rocm: 7.1.0")))
+
+
+def test_a_local_version_that_does_not_sort_is_refused() -> None:
+    with pytest.raises(RecipeError) as stopped:
+        parse(changed("rocm-7.2", ("1.23.2+rocm.7.2.4", "1.23.2+rocm7.2.4")), "t.yaml")
+    assert "does not sort" in str(stopped.value)
+
+
+def test_python_splits_only_what_depends_on_it() -> None:
+    plan = plan_of(changed("rocm-7.2", ('python: ["3.12"]', 'python: ["3.12", "3.13"]')))
+    names = [s.name for s in plan.steps]
+    assert {"onnxruntime.cp312", "onnxruntime.cp313", "onnxruntime-wheel.cp312", "onnxruntime-wheel.cp313"} <= set(names)
+    assert names.count("rocmlir") == names.count("migraphx") == names.count("kernels") == 1
+    wheel = plan.by_name["onnxruntime-wheel.cp313"]
+    assert wheel.needs[0].step == "onnxruntime.cp313"
+    assert dict(wheel.params)["requires_python"] == '"==3.13.*"'
+
+
+def test_a_key_does_not_change_with_what_else_is_built() -> None:
+    both = plan_of(changed("rocm-7.2", ('python: ["3.12"]', 'python: ["3.12", "3.13"]')))
+    one = plan_of(text_of("rocm-7.2"))
+    assert one.by_name["onnxruntime.cp312"].key == both.by_name["onnxruntime.cp312"].key
+
+
+def test_per_gfx_wheels_have_a_name_and_a_target_each() -> None:
+    plan = plan_of(changed("debian-13", ("\npublish:", "\nmatrix:\n  per_gfx: true\n\npublish:")))
+    wheel = plan.by_name["wheel.gfx90a"]
+    assert dict(wheel.params)["distribution"] == '"stackbuild-kernels-gfx90a"'
+    assert wheel.needs[0].step == "kernels.gfx90a"
+    (configure,) = (c for c in plan.by_name["kernels.gfx90a"].commands if c.phase == "configure")
+    assert "-DGPU_TARGETS=gfx90a" in configure.argv
+
+
+def test_a_variant_changes_its_component_and_what_needs_it() -> None:
+    more = "\nmatrix:\n  variants:\n    plain: {}\n    lto: {onnxruntime: {onnxruntime_ENABLE_LTO: true}}\n\nverify:"
+    plan = plan_of(changed("rocm-7.2", ("\nverify:", more)))
+    assert "migraphx" in plan.by_name
+    assert "onnxruntime_ENABLE_LTO=ON" in plan.by_name["onnxruntime.cp312.lto"].commands[0].argv
+    assert "onnxruntime_ENABLE_LTO=ON" not in plan.by_name["onnxruntime.cp312.plain"].commands[0].argv
+    assert plan.by_name["onnxruntime-wheel.cp312.lto"].needs[0].step == "onnxruntime.cp312.lto"
+
+
+def test_until_configure_plans_every_configure_phase_and_names_what_waits() -> None:
+    plan = plan_of(text_of("rocm-7.2"), Choice(until=CONFIGURE))
+    assert set(plan.wanted) == {f"configure.{n}" for n in ("rocmlir", "migraphx", "onnxruntime.cp312", "kernels")}
+    for name in plan.wanted:
+        assert plan.by_name[name].commands[-1].phase == "configure"
+    reach, waiting = within_reach(plan, lambda step: False)
+    assert set(reach.wanted) == {"configure.rocmlir", "configure.kernels"}
+    assert waiting == (
+        "migraphx cannot be configured before rocmlir is built",
+        "onnxruntime.cp312 cannot be configured before migraphx is built",
+    )
+    assert not [s for s in reach.steps if s.name in ("rocmlir", "migraphx")]
+
+
+def test_unused_cache_entries_are_found_and_those_allowed_are_not() -> None:
+    log = "-- done\nCMake Warning:\n  Manually-specified variables were not used by the project:\n\n    GGML_HIPBLAS\n    OK\n\n\n-- Build\n"
+    assert unused(log, ("OK",)) == ("GGML_HIPBLAS",)
+    assert unused("-- all used\n", ()) == ()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ext::sh -c touch% /tmp/x", "file:///etc", "/etc", "http://host/x", "git://host/x", "-u./x", "--upload-pack=x",
+        "https://host", "https://host/../x", "https://user:secret@host/x", "https://host/x\n", "https://host/$HOME",
+        "https://-oProxyCommand=x/y", "ssh://-oProxyCommand=x/y", "https://host/x y", "https:///x", "HTTPS://host/x",
+    ],
+)  # fmt: skip
+def test_a_git_url_that_is_more_than_an_address_is_refused(url: str) -> None:
+    with pytest.raises(StepFailed, match="is refused"):
+        vetted(url)
+
+
+def test_a_mirror_is_found_by_host_and_path(tmp_path: Path) -> None:
+    (tmp_path / "github.com/a/b.git").mkdir(parents=True)
+    (tmp_path / "github.com/a/b.git/HEAD").touch()
+    assert in_mirror("https://github.com/a/b", tmp_path) == tmp_path / "github.com/a/b.git"
+    assert in_mirror("https://github.com/a/c", tmp_path) is None
+
+
+def findings(name: str, *pairs: tuple[str, str]) -> dict[str, Severity]:
+    text = changed(name, *pairs)
+    return {f.rule: f.severity for f in check(Checked(parse(text, "t.yaml"), NOTHING, text, "t.yaml", table()))}
+
+
+@pytest.mark.parametrize(
+    ("rule", "pairs"),
+    [
+        ("SB-STACK-ROCM", [("rocm: 7.2.4", "rocm: 7.9.0")]),
+        ("SB-STACK-GFX", [("gfx1200, gfx1201]", "gfx1200, gfx1153]")]),
+        ("SB-STACK-PYTHON", [('python: ["3.12"]', 'python: ["3.14"]')]),
+        ("SB-STACK-CMAKE", [("cmake: 3.31.10", "cmake: 3.27.9")]),
+        ("SB-STACK-SONAME", [("libamdhip64.so.7]\n\n  kernels:", "libamdhip64.so.6]\n\n  kernels:")]),
+        ("SB-STACK-ROCM-EP", [("providers: [migraphx]", "providers: [migraphx, rocm]")]),
+    ],
+)
+def test_what_cannot_work_is_an_error(rule: str, pairs: list[tuple[str, str]]) -> None:
+    assert rule not in findings("rocm-7.2")
+    assert findings("rocm-7.2", *pairs)[rule] is Severity.ERROR
+
+
+def test_another_rocmlir_than_migraphx_pins_is_a_warning() -> None:
+    other = ("ref: 6671a1ee31d44e1f2f7743a26a71ffc4ce9169bf", "ref: 0f4a7090de7ed8a6235d943acd2872c925669548")
+    assert findings("rocm-7.2", other)["SB-STACK-ROCMLIR"] is Severity.WARNING
+
+
+@pytest.mark.parametrize("name", sorted(bundled()))
+def test_no_bundled_recipe_has_an_error_and_each_lock_is_fresh(name: str) -> None:
+    loaded = load(name)
+    given = Checked(loaded.recipe, locking.read(loaded), text_of(name), name, table())
+    assert not [f for f in check(given) if f.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize("rocm", ["6.0", "6.1", "6.2", "6.3", "6.4", "7.0", "7.1", "7.2", "6.4.1", "7.2.2"])
+def test_a_new_recipe_is_right_for_every_rocm_of_the_table(rocm: str) -> None:
+    text = new_recipe(rocm)
+    recipe: Recipe = parse(text, "new.yaml")
+    found = check(Checked(recipe, NOTHING, text, "new.yaml", table()))
+    assert not [f for f in found if f.severity is Severity.ERROR or f.rule in ("SB-STACK-ROCMLIR", "SB-STACK-MIGRAPHX")]
+
+
+def test_an_unknown_rocm_is_named_with_what_is_known() -> None:
+    with pytest.raises(UsageError, match="nothing is known") as stopped:
+        new_recipe("8.1")
+    assert "7.2" in stopped.value.next

@@ -1,0 +1,119 @@
+"""Archives that nobody vouches for: a bad one is refused whole, and nothing of it is written."""
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stackbuild import unpack as unpacking
+from stackbuild.errors import StepFailed
+from stackbuild.unpack import unpack
+
+Entry = tuple[str, str, str]
+"""Name, kind (a letter as tarfile has them: f file, d folder, l link, h hard link, c device, p fifo), content or target."""
+KINDS = {"l": tarfile.SYMTYPE, "h": tarfile.LNKTYPE, "d": tarfile.DIRTYPE, "c": tarfile.CHRTYPE, "p": tarfile.FIFOTYPE}
+
+
+def tar_of(path: Path, entries: list[Entry]) -> Path:
+    with tarfile.open(path, "w:gz") as tar:
+        for name, kind, content in entries:
+            info = tarfile.TarInfo(name)
+            if kind == "f":
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content.encode()))
+            else:
+                info.type, info.linkname = KINDS[kind], content
+                tar.addfile(info)
+    return path
+
+
+def zip_of(path: Path, entries: list[Entry]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, kind, content in entries:
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (0o120777 if kind == "l" else 0o100644) << 16
+            archive.writestr(info, content)
+    return path
+
+
+HOSTILE: dict[str, list[Entry]] = {
+    "parent": [("a/../../out", "f", "x")],
+    "absolute": [("/etc/out", "f", "x")],
+    "link to parent": [("top/l", "l", "../../out")],
+    "absolute link": [("top/l", "l", "/etc/passwd")],
+    "through a link": [("top/l", "l", "d"), ("top/l/f", "f", "x")],
+    "link chain": [("a", "l", "b"), ("b", "l", "../x")],
+    "backslash": [("a\\..\\b", "f", "x")],
+    "control character": [("a\nb", "f", "x")],
+    "git hook": [("top/.git/hooks/post-checkout", "f", "#!/bin/sh")],
+    "git hook, case": [("top/.GIT/config", "f", "x")],
+    "long part": [("a" * 300, "f", "x")],
+    "file as folder": [("top/a", "f", "x"), ("top/a/b", "f", "y")],
+    "empty link": [("top/l", "l", "")],
+}
+TAR_ONLY: dict[str, list[Entry]] = {
+    "device": [("null", "c", "")],
+    "fifo": [("p", "p", "")],
+    "hard link": [("a", "f", "x"), ("b", "h", "/etc/passwd")],
+}
+
+
+@pytest.mark.parametrize("make", [tar_of, zip_of])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_writes_nothing(name: str, make: Callable[..., Path], tmp_path: Path) -> None:
+    refused(make(tmp_path / "archive", HOSTILE[name]), tmp_path)
+
+
+@pytest.mark.parametrize("name", TAR_ONLY)
+def test_what_only_tar_can_hold_is_refused_too(name: str, tmp_path: Path) -> None:
+    refused(tar_of(tmp_path / "archive", TAR_ONLY[name]), tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_twice_is_refused(tmp_path: Path) -> None:
+    refused(zip_of(tmp_path / "archive", [("a", "f", "x"), ("a", "f", "y")]), tmp_path)
+
+
+def test_a_bomb_is_refused_by_its_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "MOST_BYTES", 10)
+    refused(tar_of(tmp_path / "archive", [("a", "f", "x" * 11)]), tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", b"\x1f\x8b\x08broken"])
+def test_what_is_no_archive_is_said_to_be_damaged(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "archive").write_bytes(content)
+    refused(tmp_path / "archive", tmp_path)
+
+
+def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
+    path = tar_of(tmp_path / "archive", [("a", "f", "x" * 5000), ("b", "f", "y" * 5000)])
+    path.write_bytes(path.read_bytes()[:60])
+    refused(path, tmp_path)
+
+
+def refused(archive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(StepFailed):
+        unpack(archive, out)
+    assert not list(out.iterdir())
+
+
+@pytest.mark.parametrize("make", [tar_of, zip_of])
+def test_a_good_archive_loses_its_one_top_folder_and_keeps_links(make: Callable[..., Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    unpack(make(tmp_path / "a", [("p-1/d/f", "f", "text"), ("p-1/l", "l", "d/f"), ("p-1/d/up", "l", "../l")]), out)
+    assert (out / "d" / "f").read_text() == "text"
+    assert (out / "l").read_text() == "text"
+    assert (out / "d" / "up").resolve() == (out / "d" / "f").resolve()
+
+
+def test_two_top_folders_both_stay(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    unpack(tar_of(tmp_path / "a", [("x/f", "f", "1"), ("y/f", "f", "2")]), out)
+    assert sorted(p.name for p in out.iterdir()) == ["x", "y"]

@@ -1,0 +1,76 @@
+"""The lists that upstream projects keep of what their builds download."""
+
+import pytest
+
+from stackbuild.errors import StepFailed
+from stackbuild.upstream import deps_txt, fetchcontent, requirements_txt
+
+
+def test_deps_txt_rows_keep_name_url_and_sha1_and_comments_go() -> None:
+    text = "#Name;Url;SHA1\n# note\nabseil_cpp;https://github.com/a/b.zip;36EE53eb1466fb6e593fc5c286680de31f8a494a\n\n"
+    (row,) = deps_txt(text)
+    assert (row.name, row.url, row.digest) == (
+        "abseil_cpp",
+        "https://github.com/a/b.zip",
+        "sha1:36ee53eb1466fb6e593fc5c286680de31f8a494a",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a;https://x/y.zip\n", "line 1 is not name;url;sha1"),
+        ("# c\na;https://x/y.zip;123\n", "line 2 is not name;url;sha1"),
+        (f"a;http://x/y.zip;{'0' * 40}\n", "is no https address"),
+        (f"a;file:///etc/passwd;{'0' * 40}\n", "is no https address"),
+    ],
+)
+def test_a_row_that_is_none_is_named_with_its_line(text: str, said: str) -> None:
+    with pytest.raises(StepFailed, match=said):
+        deps_txt(text)
+
+
+def test_requirements_of_every_form_in_migraphx() -> None:
+    text = """
+    # comment
+    google/protobuf@v3.19.0 -DCMAKE_POSITION_INDEPENDENT_CODE=On -X subdir -Dprotobuf_BUILD_TESTS=Off
+    pybind/pybind11@3e9dfa2866941655c56877882565e7577de6fc7b --build
+    sqlite3@3.43.2 -DCMAKE_POSITION_INDEPENDENT_CODE=On
+    org/project@1.0 -H sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa --cmake subdir
+    """
+    protobuf, pybind, sqlite, project = requirements_txt(text)
+    assert protobuf.url == "https://github.com/google/protobuf/archive/v3.19.0.tar.gz"
+    assert protobuf.options == ("-DCMAKE_POSITION_INDEPENDENT_CODE=On", "-Dprotobuf_BUILD_TESTS=Off")
+    assert protobuf.subfolder == "cmake"
+    assert pybind.url.endswith("/archive/3e9dfa2866941655c56877882565e7577de6fc7b.tar.gz")
+    assert sqlite.url.startswith("https://cget.invalid/")
+    assert project.digest == "sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("protobuf", "names no version"),
+        ("a/b@v1 --run-this", "is not understood"),
+        ("a/b@v1;rm", "is no tag or commit"),
+        ("a/b@v1 -H md5:00", "is no sha256"),
+        ("a/b@$(id)", "is no tag or commit"),
+    ],
+)
+def test_a_requirement_that_is_none_is_refused(line: str, said: str) -> None:
+    with pytest.raises(StepFailed, match=said):
+        requirements_txt(line)
+
+
+def test_fetchcontent_reads_declarations_and_not_comments() -> None:
+    text = """
+    FetchContent_Declare(
+            fmt
+            URL https://github.com/fmtlib/fmt/releases/download/12.1.0/fmt-12.1.0.zip
+            DOWNLOAD_NO_PROGRESS TRUE)
+    # FetchContent_Declare(gone URL https://x/gone.zip)
+    FetchContent_Declare(json URL https://x/json.tar.xz URL_HASH SHA256=%s)
+    """ % ("b" * 64)
+    fmt, json = fetchcontent(text)
+    assert (fmt.name, fmt.digest) == ("fmt", "")
+    assert json.digest == "sha256:" + "b" * 64
