@@ -141,6 +141,8 @@ def _fetch(target: Path, url: str, ref: str, commit: str, mirror: Path | None) -
             _git(target, "fetch", "--quiet", "--depth=1", "--no-tags", "origin", spec, mirror=mirror)
         except StepFailed as failure:
             problem = failure.what
+            if "fsck error" in problem:
+                raise StepFailed(f"{url}: what the server sent is refused: {problem}") from None
         else:
             return
     raise LockError(
@@ -238,7 +240,7 @@ def _git(folder: Path, *words: str, mirror: Path | None = None) -> str:
     try:
         said = runner.execute(command, kill_after_timeout=SECONDS)
     except git.GitCommandError as error:
-        text = str(error.stderr).strip()
+        text = str(error.stderr).strip().removeprefix("stderr: ").strip("'")
         if _OFFLINE.search(text):
             raise MachineLacks(
                 f"a git server cannot be reached: {text[-200:]}",

@@ -12,7 +12,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
 from miniatures import make_image, make_mirror  # noqa: E402
 
-PACKAGES = "ccache,clang,cmake,file,git,make,ninja-build,patch,perl,python3-dev,python3-pip,python3-setuptools,python3-wheel"
+PACKAGES = (
+    "ccache,clang,cmake,file,git,make,ninja-build,patch,perl,python3-dev,python3-pip,python3-setuptools,python3-wheel"
+)
 RECIPES = Path(__file__).parents[3] / "recipes"
 PINNED = "88b9b7c78a1cde67c4ad5050eeeeeb47db2e4b4e"
 
@@ -45,7 +47,15 @@ def root_file_system(folder: Path) -> Path:
         return Path(named)
     root = folder / "root"
     mode = "root" if os.geteuid() == 0 else "unshare"
-    words = ["mmdebstrap", "--quiet", "--variant=minbase", f"--mode={mode}", f"--include={PACKAGES}", "trixie", str(root)]
+    words = [
+        "mmdebstrap",
+        "--quiet",
+        "--variant=minbase",
+        f"--mode={mode}",
+        f"--include={PACKAGES}",
+        "trixie",
+        str(root),
+    ]
     subprocess.run(words, check=True, capture_output=True)
     return root
 

@@ -1,0 +1,341 @@
+"""Downloads from a server that fails in every way it can; git from repositories that moved; mirrors with a flipped bit."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from stackbuild import fetch as fetching
+from stackbuild import git, oci
+from stackbuild.errors import LockError, MachineLacks, StepFailed, Stopped
+from stackbuild.fetch import Wanted, fetch
+from stackbuild.stopper import Stopper
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
+from miniatures import make_image, repository  # noqa: E402
+
+BODY = bytes(range(256)) * 400
+DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
+
+
+@dataclass
+class Server:
+    """A server that answers by a script: one fault a request, then the whole file. Requests are kept."""
+
+    faults: list[str] = field(default_factory=list)
+    ranges: list[str] = field(default_factory=list)
+    etag: str = '"one"'
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/file.bin"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(fetching, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(fetching, "TIMEOUT_SECONDS", 0.5)
+    made = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            made.ranges.append(self.headers.get("Range", ""))
+            answer(self, made, made.faults.pop(0) if made.faults else "")
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    httpd.daemon_threads = True
+    made.port = httpd.server_address[1]
+    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    httpd.shutdown()
+    httpd.server_close()
+    thread.join()
+
+
+def answer(handler: BaseHTTPRequestHandler, server: Server, fault: str) -> None:
+    if fault.isdigit():
+        handler.send_error(int(fault))
+        return
+    if fault == "loop":
+        handler.send_response(302)
+        handler.send_header("Location", server.url)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return
+    if fault == "stall":
+        threading.Event().wait(1.2)
+        handler.close_connection = True
+        return
+    start = 0
+    asked = handler.headers.get("Range", "")
+    if asked and handler.headers.get("If-Range") == server.etag:
+        start = int(asked.removeprefix("bytes=").rstrip("-"))
+    part = BODY[start:]
+    handler.send_response(206 if start else 200)
+    handler.send_header("ETag", server.etag)
+    if start:
+        handler.send_header("Content-Range", f"bytes {start}-{len(BODY) - 1}/{len(BODY)}")
+    handler.send_header("Content-Length", str(len(part)))
+    handler.end_headers()
+    if fault.startswith("cut:"):
+        handler.wfile.write(part[: int(fault[4:])])
+        handler.wfile.flush()
+        handler.close_connection = True
+        handler.connection.close()
+        return
+    handler.wfile.write(part if fault != "other" else bytes(len(part)))
+
+
+def get(server: Server, tmp_path: Path) -> Path:
+    target = tmp_path / "got" / "file.bin"
+    fetch(Wanted(server.url, DIGEST), target, None, Stopper())
+    return target
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("cut", [1, 2, 3, 100, 4096, 16384, 16385, 50_000, 100_000, len(BODY) - 1])
+def test_a_cut_connection_is_resumed_where_it_ended(cut: int, server: Server, tmp_path: Path) -> None:
+    server.faults = [f"cut:{cut}"]
+    assert get(server, tmp_path).read_bytes() == BODY
+    assert len(server.ranges) == 2
+    assert server.ranges[1] in (f"bytes={cut}-", "")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_file_that_changed_between_two_tries_is_fetched_anew(server: Server, tmp_path: Path) -> None:
+    server.faults = ["cut:500"]
+    original = server.etag
+
+    def move_on() -> None:
+        server.etag = '"two"'
+
+    timer = threading.Timer(0.005, move_on)
+    timer.start()
+    assert get(server, tmp_path).read_bytes() == BODY
+    timer.join()
+    assert original == '"one"'
+
+
+@pytest.mark.parametrize("fault", ["500", "429", "503", "stall"])
+def test_a_passing_fault_is_tried_again(fault: str, server: Server, tmp_path: Path) -> None:
+    server.faults = [fault, fault]
+    assert get(server, tmp_path).read_bytes() == BODY
+    assert len(server.ranges) == 3
+
+
+@pytest.mark.parametrize(("fault", "tries"), [("404", 1), ("410", 1), ("500", 3), ("loop", 0), ("stall", 3)])
+def test_a_lasting_fault_ends_after_three_tries_and_leaves_no_file(
+    fault: str, tries: int, server: Server, tmp_path: Path
+) -> None:
+    server.faults = [fault] * 60
+    with pytest.raises(MachineLacks, match=r"cannot be fetched"):
+        get(server, tmp_path)
+    assert not (tmp_path / "got" / "file.bin").exists()
+    assert not tries or len(server.ranges) == tries
+
+
+def test_other_bytes_are_refused_with_both_digests_and_kept_beside(server: Server, tmp_path: Path) -> None:
+    server.faults = ["other"]
+    with pytest.raises(LockError, match=DIGEST.removeprefix("sha256:")) as stopped:
+        get(server, tmp_path)
+    assert hashlib.sha256(bytes(len(BODY))).hexdigest() in stopped.value.what
+    assert not (tmp_path / "got" / "file.bin").exists()
+    assert Path(stopped.value.where).read_bytes() == bytes(len(BODY))
+
+
+def test_no_server_at_all_is_said_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "PAUSE_SECONDS", 0.01)
+    with pytest.raises(MachineLacks, match="refused"):
+        fetch(Wanted("http://127.0.0.1:9/x", ""), tmp_path / "x", None, Stopper())
+
+
+def test_a_stopped_run_stops_between_tries(server: Server, tmp_path: Path) -> None:
+    server.faults = ["500"] * 3
+    stopper = Stopper()
+    stopper.signal = 2
+    with pytest.raises(Stopped):
+        fetch(Wanted(server.url, DIGEST), tmp_path / "x", None, stopper)
+
+
+def upstream(tmp_path: Path, name: str = "tool") -> tuple[Path, str]:
+    tree = tmp_path / name
+    (tree / "folder").mkdir(parents=True)
+    (tree / "folder" / "file").write_text("text")
+    (tree / "link").symlink_to("folder/file")
+    bare = tmp_path / "mirror" / "github.com" / "org" / f"{name}.git"
+    return bare, repository(tree, bare, ("v1",))
+
+
+URL = "https://github.com/org/tool"
+
+
+def take(tmp_path: Path, ref: str, commit: str, **more: bool) -> Path:
+    target = tmp_path / "out"
+    target.mkdir()
+    git.checkout(URL, ref, commit, target, submodules=more.get("submodules", False), mirror=tmp_path / "mirror")
+    return target
+
+
+@pytest.mark.parametrize("digits", [7, 12, 40])
+def test_the_locked_commit_is_checked_out_without_its_repository(digits: int, tmp_path: Path) -> None:
+    _, commit = upstream(tmp_path)
+    out = take(tmp_path, "v1", commit[:digits])
+    assert sorted(p.name for p in out.iterdir()) == ["folder", "link"]
+    assert (out / "link").read_text() == "text"
+
+
+def test_a_ref_that_is_an_abbreviated_commit_is_found(tmp_path: Path) -> None:
+    _, commit = upstream(tmp_path)
+    assert git.ask(URL, commit[:8], tmp_path / "mirror") == commit
+    assert (take(tmp_path, commit[:8], commit[:8]) / "folder").is_dir()
+
+
+def test_a_moved_tag_is_refused_and_names_both_commits(tmp_path: Path) -> None:
+    upstream(tmp_path)
+    with pytest.raises(LockError, match="moved") as stopped:
+        take(tmp_path, "v1", "0123456789ab")
+    assert "0123456789ab" in str(stopped.value)
+
+
+def test_a_deleted_commit_is_said_to_be_gone(tmp_path: Path) -> None:
+    upstream(tmp_path)
+    with pytest.raises(LockError, match=r"cannot be fetched|the lock has"):
+        take(tmp_path, "gone", "1" * 40)
+
+
+def test_a_tag_that_is_not_there_is_named(tmp_path: Path) -> None:
+    upstream(tmp_path)
+    with pytest.raises(StepFailed, match="no tag or branch 'v9'"):
+        git.ask(URL, "v9", tmp_path / "mirror")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '[submodule "a"]\n\tpath = a\n\turl = ext::sh -c touch% canary',
+        '[submodule "a"]\n\tpath = a\n\turl = --upload-pack=touch canary',
+        '[submodule "a"]\n\tpath = a\n\turl = file:///etc',
+        '[submodule "a"]\n\tpath = ../a\n\turl = https://github.com/org/sub',
+        '[submodule "../../x"]\n\tpath = a\n\turl = https://github.com/org/sub',
+        '[submodule "a"]\n\tpath = .git/hooks\n\turl = https://github.com/org/sub',
+        '[submodule "a"]\n\tpath = "a\\r"\n\turl = https://github.com/org/sub\r',
+        "not a git config at all [",
+    ],
+)
+def test_a_hostile_submodule_is_refused_and_nothing_runs(entry: str, tmp_path: Path) -> None:
+    tree = tmp_path / "tool"
+    tree.mkdir()
+    (tree / ".gitmodules").write_text(entry + "\n")
+    commit = repository(tree, tmp_path / "mirror/github.com/org/tool.git", ("v1",))
+    with pytest.raises(StepFailed, match=r"refused|cannot be read|no submodule"):
+        take(tmp_path, "v1", commit, submodules=True)
+    assert not list(tmp_path.rglob("canary"))
+
+
+def test_a_submodule_comes_at_the_commit_of_its_parent(tmp_path: Path) -> None:
+    _, sub = upstream(tmp_path, "sub")
+    tree = tmp_path / "tool"
+    tree.mkdir()
+    environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null"}
+    subprocess.run(["git", "init", "-q", "."], cwd=tree, check=True, env=environment)
+    (tree / ".gitmodules").write_text('[submodule "s"]\n\tpath = libs/s\n\turl = https://github.com/org/sub\n')
+    words = ["git", "update-index", "--add", "--cacheinfo", f"160000,{sub},libs/s"]
+    subprocess.run(words, cwd=tree, check=True, env=environment)
+    (tree / "libs" / "s").mkdir(parents=True)
+    subprocess.run(["git", "add", ".gitmodules"], cwd=tree, check=True, env=environment)
+    person = ["-c", "user.name=t", "-c", "user.email=t@t"]
+    subprocess.run(["git", *person, "commit", "-q", "-m", "x"], cwd=tree, check=True, env=environment)
+    subprocess.run(["git", "tag", "v1"], cwd=tree, check=True, env=environment)
+    bare = tmp_path / "mirror/github.com/org/tool.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(tree), str(bare)], check=True, env=environment)
+    commit = git.ask(URL, "v1", tmp_path / "mirror")
+    out = take(tmp_path, "v1", commit, submodules=True)
+    assert (out / "libs" / "s" / "folder" / "file").read_text() == "text"
+
+
+def test_git_reads_neither_hooks_nor_configuration_of_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, commit = upstream(tmp_path)
+    home = tmp_path / "home"
+    hooks = home / "hooks"
+    hooks.mkdir(parents=True)
+    (hooks / "post-checkout").write_text(f"#!/bin/sh\ntouch {tmp_path}/canary\n")
+    (hooks / "post-checkout").chmod(0o755)
+    (home / ".gitconfig").write_text(f"[core]\n\thooksPath = {hooks}\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.hooksPath")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(hooks))
+    take(tmp_path, "v1", commit)
+    assert not (tmp_path / "canary").exists()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_bundle_of_git_can_be_taken_from_again(tmp_path: Path) -> None:
+    _, commit = upstream(tmp_path)
+    git.copy(URL, "v1", commit, tmp_path / "bundle", tmp_path / "mirror")
+    target = tmp_path / "again"
+    target.mkdir()
+    assert git.checkout(URL, "v1", commit, target, submodules=False, mirror=tmp_path / "bundle") == commit
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> oci.Layout:
+    if not shutil.which("bwrap") or not shutil.which("cc"):
+        pytest.skip("needs bubblewrap and a C compiler")
+    root = tmp_path / "root"
+    for name in ("etc", "bin", "usr/bin"):
+        (root / name).mkdir(parents=True)
+    (root / "etc" / "taken-away").touch()
+    (root / "etc" / "kept").write_text("kept")
+    make_image(root, tmp_path / "mirror", "some/image:1")
+    return oci.Layout(tmp_path / "mirror/images/some/image/1")
+
+
+@pytest.mark.sandbox
+def test_an_image_is_unpacked_layer_over_layer(layout: oci.Layout, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    oci.unpack(layout, out)
+    assert (out / "etc" / "kept").read_text() == "kept"
+    assert not (out / "etc" / "taken-away").exists()
+    assert (out / "opt/rocm/llvm/bin/clang").readlink() == Path("/usr/bin/clang")
+
+
+def test_a_flipped_bit_in_a_layer_is_found(layout: oci.Layout, tmp_path: Path) -> None:
+    blob = max((layout.folder / "blobs/sha256").iterdir(), key=lambda p: p.stat().st_size)
+    content = bytearray(blob.read_bytes())
+    content[len(content) // 2] ^= 1
+    blob.write_bytes(bytes(content))
+    with pytest.raises(LockError, match="damaged"):
+        layout.layers()
+
+
+@pytest.mark.sandbox
+def test_a_layer_cannot_write_through_a_link_to_the_machine(layout: oci.Layout, tmp_path: Path) -> None:
+    out, outside = tmp_path / "out", tmp_path / "outside"
+    out.mkdir()
+    outside.mkdir()
+    (out / "opt").symlink_to(outside)
+    with pytest.raises(StepFailed, match="cannot be unpacked"):
+        oci.unpack(layout, out)
+    assert not list(outside.rglob("*"))
