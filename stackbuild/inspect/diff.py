@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stackbuild.inspect.facts import Facts
 from stackbuild.inspect.rules.rule import About
-from stackbuild.inspect.summary import by_target, natural
+from stackbuild.inspect.summary import natural
 from stackbuild.report import Finding, Severity
 
 
@@ -60,7 +60,7 @@ def _sizes(old: Facts, new: Facts) -> Iterable[Change]:
 
 
 def _targets(old: Facts, new: Facts) -> Iterable[Change]:
-    before, after = ({t.target: t for t in by_target(facts)} for facts in (old, new))
+    before, after = ({t.target: t for t in facts.targets} for facts in (old, new))
     for target in sorted(before.keys() | after.keys(), key=natural):
         was, now = before.get(target), after.get(target)
         yield from _change(
@@ -125,8 +125,8 @@ def _change(topic: str, subject: str, before: str, after: str) -> Iterable[Chang
 
 
 def _losses(old: Facts, new: Facts) -> Iterable[Finding]:
-    after = {t.target: t.working for t in by_target(new)}
-    for target in by_target(old):
+    after = {t.target: t.working for t in new.targets}
+    for target in old.targets:
         if target.target not in after:
             yield LOST.finding(target.target, f"no code object in {new.subject}; {target.working:,} kernels before")
         elif after[target.target] < target.working * (1 - _KERNEL_LOSS):

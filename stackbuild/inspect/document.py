@@ -7,7 +7,6 @@ from dataclasses import fields
 
 from stackbuild.digest import Json, plain
 from stackbuild.inspect.facts import Bundle, CodeObject, DeviceCode, Facts
-from stackbuild.inspect.summary import by_target
 from stackbuild.report import Finding
 
 
@@ -15,7 +14,6 @@ def document(facts: Facts, findings: Iterable[Finding], *, kernels: bool) -> dic
     """One file's facts and findings. Without `kernels` the kernels of each code object are only counted."""
     body: dict[str, Json] = {f.name: plain(getattr(facts, f.name)) for f in fields(facts) if f.name != "device"}
     body["device"] = [_device(device, kernels) for device in facts.device]
-    body["targets"] = plain(by_target(facts))
     body["findings"] = plain(tuple(findings))
     return body
 

@@ -101,6 +101,34 @@ class DeviceCode:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetSummary:
+    """The GPU code for one target ID. `size` is bytes of code objects as they would lie in memory, uncompressed.
+
+    `empty` kernels have no vector register; `spilling` ones spill some, `worst` the most. `waves` are the wavefront widths.
+    """
+
+    target: str
+    objects: int
+    kernels: int
+    empty: int
+    size: int
+    versions: tuple[int, ...]
+    waves: tuple[int, ...]
+    max_vgprs: int
+    max_sgprs: int
+    max_agprs: int
+    max_lds: int
+    max_scratch: int
+    spilling: int
+    worst: Kernel | None
+
+    @property
+    def working(self) -> int:
+        """Kernels that are not empty."""
+        return self.kernels - self.empty
+
+
+@dataclass(frozen=True, slots=True)
 class Library:
     """One host ELF: what the dynamic loader will look at.
 
@@ -242,6 +270,7 @@ class Facts:
     members: tuple[Member, ...]
     libraries: tuple[Library, ...]
     device: tuple[DeviceCode, ...]
+    targets: tuple[TargetSummary, ...]
     policy: Policy | None
     providers: tuple[Provider, ...]
     extras: tuple[Extra, ...]

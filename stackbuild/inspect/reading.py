@@ -18,6 +18,7 @@ from stackbuild.inspect.limits import MEMBERS, TEXT
 from stackbuild.inspect.readers import archive, imports, log, policy, providers, wheel
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 from stackbuild.inspect.readers.source import Entry, FileRange, LooseFile, open_file
+from stackbuild.inspect.summary import by_target
 
 _NEXT = "name a wheel, an unpacked folder, a shared library, a code object or a build log"
 
@@ -165,7 +166,7 @@ def _facts(
     libraries = tuple(pile.libraries)
     return Facts(
         path=_spelt(path), kind=kind, size=size, sha256=sha256, wheel=said, members=tuple(pile.members), libraries=libraries,
-        device=tuple(pile.device), policy=policy.satisfied(libraries, tags), providers=providers.providers(libraries),
+        device=tuple(pile.device), targets=by_target(pile.device), policy=policy.satisfied(libraries, tags), providers=providers.providers(libraries),
         extras=tuple(pile.extras), texts=tuple(pile.texts), imports=_imports(said, pile), problems=tuple(pile.problems),
         packaging=tuple(packaging),
     )  # fmt: skip

@@ -1,45 +1,17 @@
-"""Sums over facts: what a person asks of GPU code, per target."""
+"""Sums over code objects: what a person asks of GPU code, per target."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from stackbuild.inspect.facts import CodeObject, Facts, Kernel
-
-
-@dataclass(frozen=True)
-class TargetSummary:
-    """The GPU code for one target ID. `size` is bytes of code objects as they would lie in memory, uncompressed.
-
-    `empty` kernels have no vector register; `spilling` ones spill some, `worst` the most. `waves` are the wavefront widths.
-    """
-
-    target: str
-    objects: int
-    kernels: int
-    empty: int
-    size: int
-    versions: tuple[int, ...]
-    waves: tuple[int, ...]
-    max_vgprs: int
-    max_sgprs: int
-    max_agprs: int
-    max_lds: int
-    max_scratch: int
-    spilling: int
-    worst: Kernel | None
-
-    @property
-    def working(self) -> int:
-        """Kernels that are not empty."""
-        return self.kernels - self.empty
+from stackbuild.inspect.facts import CodeObject, DeviceCode, TargetSummary
 
 
-def by_target(facts: Facts) -> tuple[TargetSummary, ...]:
+def by_target(devices: Iterable[DeviceCode]) -> tuple[TargetSummary, ...]:
     """One summary per target ID, in natural order (gfx90a before gfx1030)."""
     grouped: dict[str, list[CodeObject]] = defaultdict(list)
-    for device in facts.device:
+    for device in devices:
         for code in device.objects:
             grouped[code.target].append(code)
     return tuple(_summary(target, grouped[target]) for target in sorted(grouped, key=natural))

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from stackbuild.excerpt import clean
 from stackbuild.inspect.diff import Difference
-from stackbuild.inspect.facts import Facts, Library
-from stackbuild.inspect.summary import TargetSummary, by_target
+from stackbuild.inspect.facts import Facts, Library, TargetSummary
 from stackbuild.report import Finding, Severity
 from stackbuild.show.paper import Table, Text, page, table
 
@@ -31,9 +30,9 @@ def draw_facts(facts: Facts) -> None:
     out.print(Text(_tidy(facts.subject), style="bold"))
     for name, value in _lines(facts):
         out.print(_pair(name, value))
-    if targets := by_target(facts):
+    if facts.targets:
         out.print()
-        _wide(_targets(targets))
+        _wide(_targets(facts.targets))
     if facts.libraries:
         out.print()
         _wide(_libraries(facts.libraries))

@@ -8,7 +8,6 @@ from stackbuild.inspect.expectations import Expectations
 from stackbuild.inspect.facts import Facts
 from stackbuild.inspect.readers.mach import normal, processor
 from stackbuild.inspect.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
-from stackbuild.inspect.summary import by_target
 
 _FATBIN_LIMIT = 3 << 29  # 1.5 GiB
 _WORTH = 64 << 20
@@ -53,7 +52,7 @@ def bundle_hash(facts: Facts, expected: Expectations) -> Iterator[Found]:
 )  # fmt: skip
 def empty(facts: Facts, expected: Expectations) -> Iterator[Found]:
     """Kernels for a target, none of which uses a vector register."""
-    for target in by_target(facts):
+    for target in facts.targets:
         if target.kernels and target.empty == target.kernels:
             yield target.target, f"{counted(target.kernels, 'kernel')}, all of them empty"
 
@@ -66,7 +65,7 @@ def empty(facts: Facts, expected: Expectations) -> Iterator[Found]:
 )  # fmt: skip
 def uneven(facts: Facts, expected: Expectations) -> Iterator[Found]:
     """Fewer than half the non-empty kernels of the best covered target."""
-    targets = by_target(facts)
+    targets = facts.targets
     most = max((t.working for t in targets), default=0)
     for target in targets:
         if target.working * 2 < most and target.kernels > target.empty:
@@ -80,7 +79,7 @@ def uneven(facts: Facts, expected: Expectations) -> Iterator[Found]:
 )  # fmt: skip
 def spills(facts: Facts, expected: Expectations) -> Iterator[Found]:
     """Per target, how many kernels spill vector registers and which is worst."""
-    for target in by_target(facts):
+    for target in facts.targets:
         if target.spilling and target.worst is not None:
             worst = target.worst
             yield (

@@ -13,7 +13,6 @@ from stackbuild.inspect.readers.mach import normal
 from stackbuild.inspect.readers.providers import bridge_stem
 from stackbuild.inspect.readers.wheel import required_names, same_version
 from stackbuild.inspect.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
-from stackbuild.inspect.summary import by_target
 
 #: ROCm major → soname number of each library (facts: ROCm 10 keeps the sonames of 7; Debian 13 ships HIP 5.7).
 SONAMES: dict[int, dict[str, int]] = {
@@ -142,7 +141,7 @@ def recipe_gfx(facts: Facts, expected: Expectations) -> Iterator[Found]:
     """The set of target IDs of all code objects is not equal to the recipe's."""
     if not expected.gfx:
         return
-    have = {normal(t.target) for t in by_target(facts)}
+    have = {normal(t.target) for t in facts.targets}
     want = {normal(t) for t in expected.gfx}
     if missing := sorted(want - have):
         yield facts.subject, f"no code object for {some(missing, 8)}"
@@ -160,7 +159,7 @@ def recipe_kernels(facts: Facts, expected: Expectations) -> Iterator[Found]:
     """Fewer non-empty kernels for a target than the recipe's floor."""
     if not expected.kernels_floor:
         return
-    have = {normal(t.target): t.working for t in by_target(facts)}
+    have = {normal(t.target): t.working for t in facts.targets}
     for target in expected.gfx or sorted(have):
         if have.get(normal(target), 0) < expected.kernels_floor:
             yield (

@@ -12,7 +12,6 @@ import pytest
 
 from stackbuild.inspect import Expectations, Facts, inspect, judge
 from stackbuild.inspect.diff import difference
-from stackbuild.inspect.summary import by_target
 from stackbuild.report import Severity
 
 pytestmark = [pytest.mark.network, pytest.mark.timeout(900)]
@@ -85,7 +84,7 @@ def test_facts_of_the_fat_binary(facts: dict[str, Facts]):
     assert (device.size, len(device.bundles), len(device.objects)) == (490_150_944, 95, 760)
     assert {(b.compression, len(b.entries)) for b in device.bundles} == {("none", 9)}
     assert {(o.version, o.metadata) for o in device.objects} == {(6, (1, 2))}
-    targets = {t.target: t for t in by_target(facts[ROCM])}
+    targets = {t.target: t for t in facts[ROCM].targets}
     assert sorted(targets) == ["gfx1030", "gfx1100", "gfx1101", "gfx1200", "gfx1201", "gfx908", "gfx90a", "gfx942"]
     assert {t.kernels for t in targets.values()} == {10_211}
     assert {name: t.empty for name, t in targets.items()} == dict.fromkeys(targets, 3_670) | {"gfx908": 3_646}

@@ -22,7 +22,7 @@ from stackbuild.inspect.readers.codeobject import code_object as read_code_objec
 from stackbuild.inspect.readers.pull import Broken, read_all
 from stackbuild.inspect.readers.wheel import wheel as read_wheel
 
-ROUNDS = int(os.environ.get("STACKBUILD_FUZZ_ROUNDS", "40"))
+ROUNDS = int(os.environ.get("STACKBUILD_FUZZ_ROUNDS", "12"))
 quick = settings(max_examples=ROUNDS, deadline=None, suppress_health_check=list(HealthCheck))
 ONE = bundle({t: code_object(t, [kernel(f"k{n}") for n in range(3)]) for t in TARGETS})
 

@@ -13,7 +13,6 @@ from stackbuild.data import folder
 from stackbuild.inspect import inspect, judge
 from stackbuild.inspect.diff import difference
 from stackbuild.inspect.document import document
-from stackbuild.inspect.summary import by_target
 from stackbuild.report import Finding, Place, Rung, Severity, Status, Verification
 from stackbuild.show.junit import junit
 from stackbuild.show.rules import text_of_all
@@ -94,7 +93,7 @@ def test_a_gain_is_no_finding(tmp_path: Path):
 
 
 def test_summaries(tmp_path: Path):
-    first, second = by_target(inspect(GOOD.write(tmp_path)))
+    first, second = inspect(GOOD.write(tmp_path)).targets
     assert (first.target, first.kernels, first.working, first.objects, first.waves) == ("gfx90a", 5, 5, 2, (64,))
     assert second.target == "gfx1100"
 
