@@ -119,16 +119,15 @@ GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void
   return g;
 }
 
-// The block's stages (no more than there are steps), or the waves' buffers at the end where those are larger. Waves are
-// at least 32 wide on every target, so a block of Threads has at most Threads / 32 of them, each with 16 rows of its
-// columns; wider waves are fewer and have more columns, which comes to the same.
+// The block's stages (no more than there are steps), or the waves' buffers at the end where those are larger. The host
+// does not know how wide a wave is on the device, so it takes the larger need.
 template <class Shape>
 int shared_bytes(const GemmConv& g) {
   const int steps = static_cast<int>(ceil_div(g.k_vectors, Shape::kVectorsPerRow));
   const int stages = (steps < Shape::kStages ? steps : Shape::kStages) * Shape::kStage;
-  const int waves = Shape::kThreads / 32;
-  const int buffers = waves * (Shape::kN / (waves / 2) + 16) * 20 * static_cast<int>(sizeof(float));
-  return stages > buffers ? stages : buffers;
+  const int narrow = Shape::out_bytes(32), wide = Shape::out_bytes(64);
+  const int out = narrow > wide ? narrow : wide;
+  return stages > out ? stages : out;
 }
 
 template <class Shape>
@@ -158,20 +157,22 @@ double cost(const GemmConv& g, int64_t groups, int64_t units, const Candidate& c
   return static_cast<double>(ceil_div(blocks, units) * c.m * c.n) / c.rate;
 }
 
-constexpr Candidate kCandidates[] = {{128, 128, 1.0}, {128, 64, 0.9}, {64, 64, 0.75}, {64, 32, 0.5}};
+#if SBK_NVIDIA
+constexpr int kSlabs = 4, kStages = 3;
+#else
+constexpr int kSlabs = 2, kStages = 2;
+#endif
 
 template <class T>
 Status launch_gemm(const GemmConv& g, int64_t groups, hipStream_t stream) {
+  constexpr Candidate kLarge{128, 64, 1.0}, kMiddle{64, 64, 0.9}, kSmall{64, 32, 0.6};
   int64_t units = 0;
   SBK_TRY(multiprocessors(&units));
-  int best = 0;
-  for (int i = 1; i < 4; ++i) {
-    if (cost(g, groups, units, kCandidates[i]) < cost(g, groups, units, kCandidates[best])) best = i;
-  }
-  if (best == 0) return enqueue<GemmShape<T, 128, 128, 256>>(g, groups, stream);
-  if (best == 1) return enqueue<GemmShape<T, 128, 64, 128>>(g, groups, stream);
-  if (best == 2) return enqueue<GemmShape<T, 64, 64, 128>>(g, groups, stream);
-  return enqueue<GemmShape<T, 64, 32, 128>>(g, groups, stream);
+  const double large = cost(g, groups, units, kLarge), middle = cost(g, groups, units, kMiddle),
+               small = cost(g, groups, units, kSmall);
+  if (large <= middle && large <= small) return enqueue<GemmShape<T, 128, 64, 256, 4, kSlabs, kStages>>(g, groups, stream);
+  if (middle <= small) return enqueue<GemmShape<T, 64, 64, 128, 2, kSlabs, kStages>>(g, groups, stream);
+  return enqueue<GemmShape<T, 64, 32, 128, 2, kSlabs, kStages>>(g, groups, stream);
 }
 
 template <class T>
@@ -183,7 +184,7 @@ Status run(const ConvParams& p, const Launch& launch) {
   const GemmConv g = describe<T>(p, z, x, w);
   const auto stream = static_cast<hipStream_t>(launch.stream);
   if constexpr (sizeof(T) == 2) {
-    if (z.vector < kVectorBytes) return enqueue<GemmShape<T, 128, 64, 128, kVectorBytes / 2>>(g, p.groups, stream);
+    if (z.vector < kVectorBytes) return enqueue<GemmShape<T, 128, 64, 256, 4, 2, kStages, kVectorBytes / 2>>(g, p.groups, stream);
   }
   return launch_gemm<T>(g, p.groups, stream);
 }
@@ -196,8 +197,8 @@ GemmNeeds gemm_needs(const ConvParams& p) {
   if (p.spatial > 2 || p.in_channels == 0) return needs;
   const Sizes z = sizes_of(p);
   if (p.groups > 1 && (z.k < 16 || z.c < 8)) return needs;
-  const int64_t limit = INT32_MAX / 2;
-  if (z.rows >= limit || p.batch * z.h * z.w >= limit || z.r * z.s * z.padded >= limit || p.groups > 65535 ||
+  const int64_t limit = INT32_MAX / 2;  // places in the input are 32 bits, those of padding pixels included
+  if (z.rows >= limit || p.batch * z.h * z.w * z.padded * p.groups >= limit || z.r * z.s * z.padded >= limit || p.groups > 65535 ||
       z.padded * p.groups >= limit || z.r > kMaxTaps || z.s > kMaxTaps) {
     return needs;
   }

@@ -34,18 +34,13 @@ struct GemmConv {
   ActivationParams activation;
 };
 
-// A block's tile of BM pixels by BN output channels. VB: bytes copied at a time, so C is a multiple of VB bytes.
-template <class T, int BM, int BN, int Threads, int VB = kVectorBytes>
+// A block's tile of BM pixels by BN output channels. WM: waves over the pixels, where waves are 32 wide (the rest go
+// over the channels). Slabs of K per stage, and stages in flight. VB: bytes copied at a time, so C is a multiple of it.
+template <class T, int BM, int BN, int Threads, int WM, int Slabs, int Stages, int VB = kVectorBytes>
 struct GemmShape {
   using Type = T;
-  static constexpr int kM = BM, kN = BN, kThreads = Threads, kVector = VB;
+  static constexpr int kM = BM, kN = BN, kThreads = Threads, kVector = VB, kSlabs = Slabs, kStages = Stages;
   static constexpr int kLanes = VB / static_cast<int>(sizeof(T));
-#if SBK_NVIDIA
-  static constexpr int kStages = 4;
-#else
-  static constexpr int kStages = 2;
-#endif
-  static constexpr int kSlabs = 2;  // of K per stage
   static constexpr int kVectorsPerRow = kSlabs * kSlabBytes / VB;
   // One vector of padding per row puts the rows that are read together into different banks.
   static constexpr int kRowBytes = kSlabs * kSlabBytes + kVectorBytes;
@@ -53,6 +48,15 @@ struct GemmShape {
   static constexpr int kStage = (BM + BN) * kRowBytes;
   static constexpr int kRowStep = Threads / kVectorsPerRow;
   static_assert(BM % kRowStep == 0 && BN % kRowStep == 0);
+
+  // Waves over the tile's rows, for waves of a given width.
+  static constexpr int waves_m(int wave) { return wave == 32 ? WM : (WM > 1 ? WM / 2 : 1); }
+  // Bytes that the waves' rows pass through on their way out.
+  static constexpr int out_bytes(int wave) {
+    const int waves = Threads / wave, columns = BN / (waves / waves_m(wave));
+    const int last = 16 * (columns + 4), first = columns * (16 + 4);
+    return waves * (last > first ? last : first) * 4;
+  }
 };
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
@@ -67,15 +71,16 @@ struct Slot {
   __device__ int vector(int step) const { return step * Shape::kVectorsPerRow + column; }
 };
 
-// One block's loads of the input. Which taps of a pixel fall inside the image is worked out once, as bits.
+// One block's loads of the input. Which taps of a pixel fall inside the image is worked out once, as bits: of the taps
+// where they are 32 or fewer, else of the lines and columns of taps.
 template <class Shape>
 class InputRows {
  public:
   using T = typename Shape::Type;
   static constexpr int kRows = Shape::kM / Shape::kRowStep;
 
-  __device__ InputRows(const GemmConv& g, int first_row, int group) : g_(g) {
-    x_ = static_cast<const T*>(g.x) + static_cast<int64_t>(group) * g.C;
+  __device__ InputRows(const GemmConv& g, int first_row, int group) : g_(g), few_(g.R * g.S <= 32) {
+    x_ = static_cast<const T*>(g.x) + group * g.C;
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const int row = first_row + slot_.row + i * Shape::kRowStep;
@@ -84,9 +89,10 @@ class InputRows {
       const uint32_t oh = g.line.divide(pixel);
       const uint32_t ow = pixel - oh * g.line.divisor();
       const int h = static_cast<int>(oh) * g.stride[0] - g.pad[0], w = static_cast<int>(ow) * g.stride[1] - g.pad[1];
-      lines_[i] = row < g.rows ? inside(h, g.dilation[0], g.R, g.H) : 0;
+      const uint32_t lines = row < g.rows ? inside(h, g.dilation[0], g.R, g.H) : 0;
       columns_[i] = inside(w, g.dilation[1], g.S, g.W);
-      at_[i] = (static_cast<int>(n) * g.H + h) * g.W + w;
+      lines_[i] = few_ ? taps(lines, columns_[i]) : lines;
+      at_[i] = ((static_cast<int>(n) * g.H + h) * g.W + w) * g.x_channels;
     }
   }
 
@@ -96,15 +102,14 @@ class InputRows {
     const int c = static_cast<int>(vector - tap * g_.tap.divisor()) * Shape::kLanes;
     const uint32_t r = g_.tap_line.divide(tap);
     const uint32_t s = tap - r * g_.tap_line.divisor();
-    const int dh = static_cast<int>(r) * g_.dilation[0], dw = static_cast<int>(s) * g_.dilation[1];
-    const int offset = dh * g_.W + dw;
-    const T* x = x_ + c;
+    const int lines = static_cast<int>(r) * g_.dilation[0] * g_.W + static_cast<int>(s) * g_.dilation[1];
+    const int offset = lines * g_.x_channels + c;
     const bool inside_k = vector < g_.k_vectors;
     char* to = slot_.in(stage);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const bool valid = inside_k && ((lines_[i] >> r) & (columns_[i] >> s) & 1u);
-      copies.begin(i, to + i * Shape::kRowStep * Shape::kRowBytes, valid ? x + static_cast<int64_t>(at_[i] + offset) * g_.x_channels : x_, valid);
+      const uint32_t bits = few_ ? lines_[i] >> tap : (lines_[i] >> r) & (columns_[i] >> s);
+      copies.begin(i, to + i * Shape::kRowStep * Shape::kRowBytes, x_ + (at_[i] + offset), inside_k && (bits & 1u));
     }
   }
 
@@ -117,10 +122,17 @@ class InputRows {
     return bits;
   }
 
+  __device__ uint32_t taps(uint32_t lines, uint32_t columns) const {
+    uint32_t bits = 0;
+    for (int r = 0; r < g_.R; ++r) bits |= (lines >> r & 1u) ? columns << (r * g_.S) : 0u;
+    return bits;
+  }
+
   const GemmConv& g_;
+  const bool few_;
   Slot<Shape> slot_;
   const T* x_;
-  int at_[kRows];  // the pixel of tap (0, 0), which may lie outside
+  int at_[kRows];  // of tap (0, 0), which may lie outside; the launcher takes inputs below 2^31 values
   uint32_t lines_[kRows], columns_[kRows];
 };
 
@@ -145,8 +157,7 @@ class FilterRows {
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const bool valid = vector < g_.k_vectors && first_ + i * Shape::kRowStep < g_.K;
-      copies.begin(i, to + i * Shape::kRowStep * Shape::kRowBytes,
-                   valid ? from + i * step_values_ : static_cast<const T*>(g_.w), valid);
+      copies.begin(i, to + i * Shape::kRowStep * Shape::kRowBytes, from + i * step_values_, valid);
     }
   }
 
@@ -164,7 +175,7 @@ class WaveTile {
  public:
   using T = typename Shape::Type;
   static constexpr int kWaves = Shape::kThreads / kWaveSize;
-  static constexpr int kWavesM = kWaves > 1 ? 2 : 1;
+  static constexpr int kWavesM = Shape::waves_m(kWaveSize);
   static constexpr int kWavesN = kWaves / kWavesM;
   static constexpr int kM = Shape::kM / kWavesM, kN = Shape::kN / kWavesN;
   static constexpr int kTilesM = kM / 16, kTilesN = kN / 16;
@@ -186,7 +197,7 @@ class WaveTile {
   __device__ void multiply(const char* stage) {
     const T* a = reinterpret_cast<const T*>(stage) + first_row() * Shape::kLd;
     const T* b = reinterpret_cast<const T*>(stage + Shape::kM * Shape::kRowBytes) + first_column() * Shape::kLd;
-    multiply_tiles<T, kTilesM, kTilesN, Shape::kSlabs, SBK_NVIDIA != 0>(sums_, a, Shape::kLd, b, Shape::kLd);
+    multiply_tiles<T, kTilesM, kTilesN, Shape::kSlabs>(sums_, a, Shape::kLd, b, Shape::kLd);
   }
 
   // Puts 16 rows into `buffer`: [16][kLdLast], or the other way round [kN][kLdFirst].
@@ -208,24 +219,31 @@ class WaveTile {
   Accumulator sums_[kTilesM][kTilesN];
 };
 
-// Writes N sums that are neighbours in y, with bias, residual and activation. `bias_step` is 1 where they are channels.
-template <class T, int N>
-__device__ inline void write(const GemmConv& g, int64_t at, const float* sums, int channel, int bias_step) {
-  const auto* bias = static_cast<const T*>(g.bias);
-  Vec<T, N> out, residual;
-  if (g.residual != nullptr) residual = *reinterpret_cast<const Vec<T, N>*>(static_cast<const T*>(g.residual) + at);
+// Writes N sums that are neighbours in y, with bias, residual and activation unless Plain. `bias_step` is 1 where they
+// are channels.
+template <class T, int N, bool Plain>
+__device__ inline void write(const GemmConv& g, int64_t at, const float* from, int channel, int bias_step) {
+  float sums[N];
 #pragma unroll
-  for (int j = 0; j < N; ++j) {
-    float sum = sums[j];
-    if (bias != nullptr) sum += to_float(bias[channel + j * bias_step]);
-    if (g.residual != nullptr) sum += to_float(residual.v[j]);
-    out.v[j] = from_float<T>(activate(g.activation, sum));
+  for (int j = 0; j < N; ++j) sums[j] = from[j];
+  if (!Plain && g.bias != nullptr) {
+    const auto* bias = static_cast<const T*>(g.bias) + channel;
+#pragma unroll
+    for (int j = 0; j < N; ++j) sums[j] += to_float(bias[j * bias_step]);
   }
+  if (!Plain && g.residual != nullptr) {
+    const auto more = *reinterpret_cast<const Vec<T, N>*>(static_cast<const T*>(g.residual) + at);
+#pragma unroll
+    for (int j = 0; j < N; ++j) sums[j] += to_float(more.v[j]);
+  }
+  Vec<T, N> out;
+#pragma unroll
+  for (int j = 0; j < N; ++j) out.v[j] = from_float<T>(Plain ? sums[j] : activate(g.activation, sums[j]));
   *reinterpret_cast<Vec<T, N>*>(static_cast<T*>(g.y) + at) = out;
 }
 
 // channels_last: N neighbours are channels of one pixel.
-template <class Shape, int N>
+template <class Shape, int N, bool Plain>
 __device__ inline void store_last(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
   using Tile = WaveTile<Shape>;
   constexpr int kPerRow = Tile::kN / N;
@@ -234,13 +252,13 @@ __device__ inline void store_last(const GemmConv& g, const float* buffer, int ro
     const int row = i / kPerRow, column = i % kPerRow * N;
     if (row0 + row >= g.rows || column0 + column >= g.K) continue;
     const int channel = group * g.K + column0 + column;
-    write<typename Shape::Type, N>(g, static_cast<int64_t>(row0 + row) * g.y_channels + channel,
-                                   buffer + row * Tile::kLdLast + column, channel, 1);
+    write<typename Shape::Type, N, Plain>(g, static_cast<int64_t>(row0 + row) * g.y_channels + channel,
+                                          buffer + row * Tile::kLdLast + column, channel, 1);
   }
 }
 
 // channels_first: N neighbours are pixels of one channel.
-template <class Shape, int N>
+template <class Shape, int N, bool Plain>
 __device__ inline void store_first(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
   using Tile = WaveTile<Shape>;
   constexpr int kPerColumn = 16 / N;
@@ -252,31 +270,39 @@ __device__ inline void store_first(const GemmConv& g, const float* buffer, int r
     const uint32_t n = g.image.divide(row0 + row);
     const uint32_t pixel = row0 + row - n * g.image.divisor();
     const int64_t at = (static_cast<int64_t>(n) * g.y_channels + channel) * g.image.divisor() + pixel;
-    write<typename Shape::Type, N>(g, at, buffer + column * Tile::kLdFirst + row, channel, 0);
+    write<typename Shape::Type, N, Plain>(g, at, buffer + column * Tile::kLdFirst + row, channel, 0);
   }
 }
 
 // Each wave sends its own rows out, 16 at a time, without waiting for the others.
+template <class Shape, bool Last, int N, bool Plain>
+__device__ inline void store_as(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
+                                int group) {
+  float* buffer = shared + wave_id() * WaveTile<Shape>::kBuffer;
+#pragma unroll
+  for (int m = 0; m < WaveTile<Shape>::kTilesM; ++m) {
+    const int row = row0 + tile.first_row() + m * 16, column = column0 + tile.first_column();
+    wave_barrier();
+    tile.put(m, buffer, Last);
+    wave_barrier();
+    if constexpr (Last) store_last<Shape, N, Plain>(g, buffer, row, column, group);
+    else store_first<Shape, N, Plain>(g, buffer, row, column, group);
+  }
+}
+
 template <class Shape>
 __device__ inline void store(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
                              int group) {
   constexpr int N = lanes_of<typename Shape::Type>();
-  float* buffer = shared + wave_id() * WaveTile<Shape>::kBuffer;
-  const bool whole = g.channels_last ? g.K % N == 0 : g.image.divisor() % N == 0;
-  const int column = column0 + tile.first_column();
-#pragma unroll
-  for (int m = 0; m < WaveTile<Shape>::kTilesM; ++m) {
-    const int row = row0 + tile.first_row() + m * 16;
-    wave_barrier();
-    tile.put(m, buffer, g.channels_last);
-    wave_barrier();
-    if (g.channels_last) {
-      if (whole) store_last<Shape, N>(g, buffer, row, column, group);
-      else store_last<Shape, 1>(g, buffer, row, column, group);
-    } else {
-      if (whole) store_first<Shape, N>(g, buffer, row, column, group);
-      else store_first<Shape, 1>(g, buffer, row, column, group);
-    }
+  const bool plain = g.bias == nullptr && g.residual == nullptr && g.activation.kind == Activation::none;
+  if (g.channels_last) {
+    if (g.K % N != 0) store_as<Shape, true, 1, false>(g, tile, shared, row0, column0, group);
+    else if (plain) store_as<Shape, true, N, true>(g, tile, shared, row0, column0, group);
+    else store_as<Shape, true, N, false>(g, tile, shared, row0, column0, group);
+  } else {
+    if (g.image.divisor() % N != 0) store_as<Shape, false, 1, false>(g, tile, shared, row0, column0, group);
+    else if (plain) store_as<Shape, false, N, true>(g, tile, shared, row0, column0, group);
+    else store_as<Shape, false, N, false>(g, tile, shared, row0, column0, group);
   }
 }
 
@@ -313,8 +339,10 @@ __device__ void gemm_block(const GemmConv& g, char* shared) {
   for (int step = 0; step < steps; ++step) {
     Copies<1>::template wait<Shape::kStages - 2>();
     __syncthreads();
-    begin(step + Shape::kStages - 1);
+    // cp.async is issued among the products; AMD's loads go first, to be under way during them.
+    if (!SBK_NVIDIA) begin(step + Shape::kStages - 1);
     tile.multiply(stage(step));
+    if (SBK_NVIDIA) begin(step + Shape::kStages - 1);
     finish(step + Shape::kStages - 1);
   }
   Copies<1>::template wait<0>();
