@@ -28,8 +28,7 @@ def draw_facts(facts: Facts) -> None:
     """One page of facts."""
     out = page()
     out.print(Text(_tidy(facts.subject), style="bold"))
-    for name, value in _lines(facts):
-        out.print(_pair(name, value))
+    _pairs(_lines(facts))
     if facts.targets:
         out.print()
         _wide(_targets(facts.targets))
@@ -39,8 +38,18 @@ def draw_facts(facts: Facts) -> None:
     out.print()
 
 
-def _pair(name: str, value: str) -> Text:
-    return Text.assemble((f"  {name:<10} ", "dim"), _tidy(value))
+def _pairs(rows: Iterable[tuple[str, str]]) -> None:
+    """Names and values; on a terminal the value's lines stay under each other, in a pipe each is one line."""
+    if not page().is_terminal:
+        for name, value in rows:
+            page().print(Text.assemble((f"  {name:<10} ", "dim"), _tidy(value)))
+        return
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=12, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(Text(f"  {name}", "dim"), Text(_tidy(value)))
+    page().print(grid)
 
 
 def _lines(facts: Facts) -> Iterable[tuple[str, str]]:
@@ -123,7 +132,10 @@ def _libraries(libraries: Sequence[Library]) -> Table:
 
 def _wide(made: Table) -> None:
     """A table as wide as it needs to be where there is no terminal to fold it for."""
-    page().print(made, width=None if page().is_terminal else 200)
+    out = page()
+    if not out.is_terminal:
+        out.width = 1_000
+    out.print(made)
 
 
 def _tidy(text: str) -> str:
@@ -137,6 +149,9 @@ def draw_findings(findings: Sequence[Finding]) -> None:
     out.print(_count(findings))
     for rule in dict.fromkeys(finding.rule for finding in findings):
         _draw_rule([finding for finding in findings if finding.rule == rule])
+    if len({finding.rule for finding in findings}) > 3:  # the first line has left the screen by now
+        out.print()
+        out.print(_count(findings))
 
 
 def _count(findings: Sequence[Finding]) -> Text:
@@ -154,15 +169,21 @@ def _draw_rule(same: Sequence[Finding]) -> None:
     out, first = page(), same[0]
     out.print()
     out.print(Text.assemble((f"{first.severity:<8}", _STYLES[first.severity]), (first.rule, "bold")))
+    _found(same)
+    rows = [("fix", first.fix)] if first.severity is Severity.NOTE else [("why", first.why), ("fix", first.fix)]
+    _pairs([*rows, ("more", first.link)] if first.link and first.severity is not Severity.NOTE else rows)
+
+
+def _found(same: Sequence[Finding]) -> None:
+    """The subjects of one rule, the first few."""
+    grid = Table.grid(padding=(0, 0))
+    grid.add_column(width=2)
+    grid.add_column(overflow="fold")
     for finding in same[:_SUBJECTS]:
-        out.print(Text.assemble("  ", (_tidy(_name(finding.subject)), "bold"), f": {_tidy(finding.found)}"))
+        grid.add_row("", Text.assemble((_tidy(_name(finding.subject)), "bold"), f": {_tidy(finding.found)}"))
     if len(same) > _SUBJECTS:
-        out.print(Text(f"  and {len(same) - _SUBJECTS} more", style="dim"))
-    if first.severity is not Severity.NOTE:
-        out.print(_pair("why", first.why))
-    out.print(_pair("fix", first.fix))
-    if first.link and first.severity is not Severity.NOTE:
-        out.print(_pair("more", first.link))
+        grid.add_row("", Text(f"and {len(same) - _SUBJECTS} more", style="dim"))
+    _wide(grid)
 
 
 def _name(path: str) -> str:
