@@ -54,9 +54,12 @@ def archives(folder: Path) -> None:
                 archive.writestr(zipfile.ZipInfo(inside, (2023, 11, 14, 0, 0, 0)), file.read_bytes())
     target = folder / GITHUB / "google/protobuf/archive/v3.19.0.tar.gz"
     target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-        with tarfile.open(fileobj=packed, mode="w") as archive:
-            archive.add(UPSTREAMS / "protobuf", "protobuf-3.19.0", filter=_plain)
+    with (
+        target.open("wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
+        archive.add(UPSTREAMS / "protobuf", "protobuf-3.19.0", filter=_plain)
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:

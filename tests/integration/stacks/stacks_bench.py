@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
-from miniatures import make_image, make_mirror  # noqa: E402
+from miniatures import make_image, make_mirror
 
 PACKAGES = (
-    "ccache,clang,cmake,file,git,make,ninja-build,patch,perl,python3-dev,python3-pip,python3-setuptools,python3-wheel"
+    "ccache,clang,cmake,file,git,make,ninja-build,patch,perl,python3-dev,python3-pip"
 )
 RECIPES = Path(__file__).parents[3] / "recipes"
 PINNED = "88b9b7c78a1cde67c4ad5050eeeeeb47db2e4b4e"

@@ -22,7 +22,7 @@ from stackbuild.fetch import Wanted, fetch
 from stackbuild.stopper import Stopper
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
-from miniatures import make_image, repository  # noqa: E402
+from miniatures import make_image, repository
 
 BODY = bytes(range(256)) * 400
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()

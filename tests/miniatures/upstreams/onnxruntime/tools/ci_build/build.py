@@ -25,7 +25,7 @@ if os.geteuid() == 0 and not args.allow_running_as_root:
     sys.exit("Running as root is not allowed. If you really want to do that, use '--allow_running_as_root'.")
 if not args.skip_submodule_sync:
     subprocess.run(["git", "submodule", "update", "--init", "--recursive"], cwd=SOURCE, check=True)
-if args.use_migraphx and not os.path.exists(args.migraphx_home or ""):
+if args.use_migraphx and not Path(args.migraphx_home or "").exists():
     sys.exit(f"migraphx_home='{args.migraphx_home}' is not valid")
 tree = Path(args.build_dir) / args.config[0]
 tree.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,124 @@
+"""`env`, `doctor` and `ci render` as values."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from stackbuild import gpu, yamlread
+from stackbuild.environment import FORMS, WORKLOADS, environment, spelled, target_of
+from stackbuild.errors import UsageError
+from stackbuild.load import load
+from stackbuild.pipeline import ACTIONS, pipeline
+
+
+@pytest.mark.parametrize(
+    ("gpu_name", "gfx"),
+    [
+        ("RX 7900 XTX", "gfx1100"),
+        ("AMD Radeon RX 7900 XTX", "gfx1100"),
+        ("radeon rx-7900-xtx", "gfx1100"),
+        ("Instinct MI300X", "gfx942"),
+        ("gfx90a", "gfx90a"),
+        ("Radeon 8060S", "gfx1151"),
+    ],
+)
+def test_a_gpu_is_known_by_any_of_its_names(gpu_name: str, gfx: str) -> None:
+    assert target_of(gpu_name).gfx == gfx
+
+
+def test_an_unknown_gpu_gets_a_suggestion() -> None:
+    with pytest.raises(UsageError) as stopped:
+        target_of("RX 7900 XTXX")
+    assert "RX 7900 XTX" in stopped.value.next
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_every_line_that_is_set_has_its_source_above_it(workload: str, form: str) -> None:
+    lines = spelled(environment("MI50", workload, {}), form).splitlines()
+    for above, line in pairwise(lines):
+        if not line.startswith("#"):
+            assert above.startswith("# ") and above.endswith("]")
+
+
+def test_settings_copied_from_guides_are_warned_of() -> None:
+    given = {"HSA_ENABLE_SDMA": "0", "PYTORCH_ROCM_DEVICE": "0", "HSA_OVERRIDE_GFX_VERSION": "11.0.0", "PATH": "/bin"}
+    warned = {w.name for w in environment("RX 7800 XT", "onnxruntime", given).warnings}
+    assert warned == {"HSA_ENABLE_SDMA", "PYTORCH_ROCM_DEVICE", "HSA_OVERRIDE_GFX_VERSION"}
+
+
+def test_nothing_that_is_warned_of_is_ever_set() -> None:
+    from stackbuild.environment import all_warnings
+
+    barred = {w.name for w in all_warnings()}
+    for workload in WORKLOADS:
+        for name in ("MI50", "MI300X", "RX 6800", "RX 9070"):
+            assert not barred & {s.name for s in environment(name, workload, {}).settings}
+
+
+@pytest.mark.parametrize(
+    ("version", "gfx"), [(90006, "gfx906"), (90010, "gfx90a"), (90402, "gfx942"), (100300, "gfx1030"), (110501, "gfx1151")]
+)
+def test_the_kernels_number_of_a_target_is_read(version: int, gfx: str) -> None:
+    assert gpu.gfx_of(version) == gfx
+
+
+def test_gpus_are_read_from_a_topology(tmp_path: Path) -> None:
+    for node, version in (("0", 0), ("1", 110000)):
+        (tmp_path / node / "mem_banks" / "0").mkdir(parents=True)
+        (tmp_path / node / "properties").write_text(f"gfx_target_version {version}\ndrm_render_minor 128\nname x\n")
+        (tmp_path / node / "mem_banks" / "0" / "properties").write_text("size_in_bytes 25753026560\n")
+    (found,) = gpu.gpus(tmp_path)
+    assert (found.gfx, found.memory, found.render) == ("gfx1100", 25753026560, 128)
+    assert gpu.gpus(tmp_path / "nowhere") == ()
+
+
+def test_rocms_version_is_read_from_its_own_file(tmp_path: Path) -> None:
+    assert gpu.rocm_version(tmp_path) == ""
+    (tmp_path / ".info").mkdir()
+    (tmp_path / ".info" / "version").write_text("6.4.4\n")
+    assert gpu.rocm_version(tmp_path) == "6.4.4"
+
+
+RECIPES = ("debian-13", "rocm-7.2")
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab"])
+def test_a_pipeline_is_yaml_with_a_job_for_each_gpu(provider: str) -> None:
+    text = pipeline(provider, tuple(load(r).recipe for r in RECIPES), ("gfx1100",))
+    data, _ = yamlread.compose(text, provider)
+    assert isinstance(data, dict)
+    jobs = data["jobs"] if provider == "github" else data
+    assert isinstance(jobs, dict)
+    assert {"build", "prove-debian-13-gfx1100", "prove-rocm-7-2-gfx1100", "publish"} <= set(jobs)
+
+
+def test_githubs_token_only_reads_and_every_action_is_a_commit() -> None:
+    text = pipeline("github", tuple(load(r).recipe for r in RECIPES), ("gfx1100",))
+    data, _ = yamlread.compose(text, "github")
+    assert isinstance(data, dict) and data["permissions"] == {"contents": "read"}
+    used = {line.split("uses: ")[1] for line in text.splitlines() if "uses: " in line}
+    assert used == set(ACTIONS.values())
+    assert all(len(a.split("@")[1].split(" ")[0]) == 40 for a in used)
+    assert "secrets." not in json.dumps(data)
+
+
+def test_a_fork_does_not_reach_the_machines_with_gpus() -> None:
+    data, _ = yamlread.compose(pipeline("github", (load("debian-13").recipe,), ("gfx90a",)), "github")
+    assert isinstance(data, dict) and isinstance(data["jobs"], dict)
+    job = data["jobs"]["prove-debian-13-gfx90a"]
+    assert isinstance(job, dict) and job["if"] == "github.event_name != 'pull_request'"
+
+
+def test_a_jenkinsfile_balances_its_braces() -> None:
+    text = pipeline("jenkins", tuple(load(r).recipe for r in RECIPES), ("gfx90a",))
+    assert text.count("{") == text.count("}") > 20
+
+
+@pytest.mark.parametrize(("provider", "gfx"), [("travis", "gfx90a"), ("github", "gfx906")])
+def test_a_wrong_provider_or_gpu_is_named(provider: str, gfx: str) -> None:
+    with pytest.raises(UsageError) as stopped:
+        pipeline(provider, (load("debian-13").recipe,), (gfx,))
+    assert stopped.value.next
