@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stackbuild.errors import MachineLacks
 
 
 def main() -> None:
@@ -19,7 +23,7 @@ def main() -> None:
 def run() -> int:
     """Run the command line; every Stop becomes a message on stderr and its exit code."""
     from stackbuild.cli import app, load_commands
-    from stackbuild.errors import MachineLacks, Stop
+    from stackbuild.errors import Stop
 
     load_commands()
     try:
@@ -31,18 +35,26 @@ def run() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except OSError as error:
-        what = f"{error.strerror or error}"
-        print(f"stackbuild: {MachineLacks(what, where=str(error.filename or ''), next=_hint(error))}", file=sys.stderr)
-        return MachineLacks.exit_code
+        print(f"stackbuild: {_lacking(error)}", file=sys.stderr)
+        return 7
     except Exception:
         print(f"stackbuild: {_defect()}", file=sys.stderr)
         return 1
     return 0
 
 
-def _hint(error: OSError) -> str:
-    hints = {28: "make room on the disk and run the same command again", 13: "check the permissions", 30: "it is read-only"}
-    return hints.get(error.errno or 0, "check the path and its permissions")
+def _lacking(error: OSError) -> MachineLacks:
+    """What the machine does not give, in words."""
+    from pathlib import Path
+
+    from stackbuild.errors import MachineLacks
+    from stackbuild.store.store import NO_SPACE, default_root, full
+
+    if error.errno in NO_SPACE:
+        return full(Path(error.filename) if error.filename else default_root())
+    hints = {13: "check the permissions", 30: "it is read-only"}
+    next = hints.get(error.errno or 0, "check the path and its permissions")
+    return MachineLacks(f"{error.strerror or error}", where=str(error.filename or ""), next=next)
 
 
 def _defect() -> str:

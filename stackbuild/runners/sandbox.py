@@ -9,6 +9,7 @@ were only ever visible in there.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import subprocess
@@ -156,8 +157,10 @@ def _said(status: int) -> bytes:
 
 
 def _closed(log: Path) -> MachineLacks:
-    """The sandbox itself could not be opened; no fault of the step."""
+    """The sandbox itself could not be opened; no fault of the step. Raises OSError where the disk is full."""
     lines = log.read_text("utf-8", "replace").splitlines()
+    if any(os.strerror(errno.ENOSPC) in line for line in lines[-2:]):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(log))
     return MachineLacks(
         f"the sandbox could not be opened: {lines[-1] if lines else 'it said nothing'}",
         where=str(log),
