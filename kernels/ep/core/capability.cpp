@@ -76,6 +76,12 @@ bool has_kernel(const NodeView& node, OrtEpGraphSupportInfo* info) {
 
 }  // namespace
 
+bool has_indexed_pool(const OrtGraph* graph) {
+  for (const NodeView& node : nodes_of(graph))
+    if (node.op() == "MaxPool" && node.output(1)) return true;
+  return false;
+}
+
 void claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse) {
   const std::vector<NodeView> nodes = nodes_of(graph);
   ShapeNodes shapes;

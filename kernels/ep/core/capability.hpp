@@ -5,6 +5,9 @@
 
 namespace rk {
 
+// Whether some MaxPool also gives the indices of its maxima: those are counted in NCHW order whatever the layout.
+bool has_indexed_pool(const OrtGraph* graph);
+
 // Claims every node that has a kernel, except arithmetic on shapes, which is left to the CPU: such a node's every
 // input comes from Shape or Size (through other such nodes) or is a constant, so its data is already on the host, and
 // on the device each use would cost a copy and a wait. `fuse` also claims groups of nodes that run as one step.

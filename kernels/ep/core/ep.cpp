@@ -1,6 +1,7 @@
 #include "core/ep.hpp"
 
 #include <cstring>
+#include <set>
 
 #include "core/allocator.hpp"
 #include "core/capability.hpp"
@@ -33,6 +34,12 @@ bool flag(const std::string& value, bool otherwise, const char* name) {
   fail(std::string("provider option ") + name + " is 0 or 1, not " + value);
 }
 
+// The operators with kernels in the domain of ONNX Runtime's layout transformation.
+bool converts_to_channels_last(const char* domain, const char* op) {
+  static const std::set<std::string> ops = {"Conv", "BatchNormalization", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
+  return *domain == '\0' && ops.count(op) != 0;
+}
+
 int graph_id(const OrtRunOptions* options) {
   const char* value = api().ort->GetRunConfigEntry(options, "gpu_graph_id");
   return value == nullptr ? 0 : std::atoi(value);
@@ -45,6 +52,7 @@ Options Options::read(const OrtSessionOptions* options, const std::string& provi
   for (char c : provider) prefix += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   Options result;
   result.graph_capture = flag(entry(options, prefix + ".enable_hip_graph"), false, "enable_hip_graph");
+  result.channels_last = flag(entry(options, prefix + ".channels_last"), true, "channels_last");
   result.fusion = flag(entry(options, prefix + ".fuse"), true, "fuse");
   return result;
 }
@@ -65,6 +73,18 @@ Ep::Ep(Factory& factory, const Offer& offer, const Options& options, const OrtLo
   GetKernelRegistry = [](OrtEp* base, const OrtKernelRegistry** out) noexcept {
     return guarded([&] { *out = self(base)->factory_.registry(); });
   };
+  if (options_.channels_last) {
+    GetPreferredDataLayout = [](OrtEp*, OrtEpDataLayout* layout) noexcept -> OrtStatus* {
+      *layout = OrtEpDataLayout_NHWC;
+      return nullptr;
+    };
+    ShouldConvertDataLayoutForOp = [](OrtEp* base, const char* domain, const char* op, OrtEpDataLayout, int* convert) noexcept
+        -> OrtStatus* {
+      const bool stays = self(base)->indexed_pool_ && std::strcmp(op, "MaxPool") == 0;
+      *convert = !stays && converts_to_channels_last(domain, op) ? 1 : 0;
+      return nullptr;
+    };
+  }
   CreateAllocator = create_allocator;
   CreateSyncStreamForDevice = create_stream;
   IsConcurrentRunSupported = [](OrtEp* base, bool* yes) noexcept -> OrtStatus* {
@@ -81,7 +101,10 @@ Ep::~Ep() {
 }
 
 OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
-  return guarded([&] { claim_nodes(graph, info, self(base)->options_.fusion); });
+  return guarded([&] {
+    self(base)->indexed_pool_ |= has_indexed_pool(graph);
+    claim_nodes(graph, info, self(base)->options_.fusion);
+  });
 }
 
 OrtStatus* Ep::compile(OrtEp*, const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** out,

@@ -14,6 +14,7 @@ namespace rk {
 // What a session may ask of the provider, through provider options (session option entries "ep.<name>.<option>").
 struct Options {
   bool graph_capture = false;  // enable_hip_graph: record a run once, replay it afterwards (ONNX Runtime 1.26 or newer)
+  bool channels_last = true;   // channels_last: let ONNX Runtime give convolutions and pools NHWC data
   bool fusion = true;          // fuse: run Conv+activation, MatMul+bias+Gelu, attention, … as one step each
 
   static Options read(const OrtSessionOptions* options, const std::string& provider);
@@ -58,6 +59,7 @@ class Ep : public OrtEp {
   std::shared_ptr<Stream> stream_;  // the session's one stream while graphs are enabled; else null
   std::map<int, Recording> recordings_;
   int capturing_ = -1;
+  bool indexed_pool_ = false;  // some MaxPool of the model must stay in NCHW: all do
 };
 
 }  // namespace rk

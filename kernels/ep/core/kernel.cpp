@@ -71,6 +71,12 @@ std::string Info::text(const char* name, const std::string& otherwise) const {
   return value;
 }
 
+bool Info::is_constant(size_t input) const {
+  int constant = 0;
+  const OrtValue* value = nullptr;
+  return found(api().ort->KernelInfoGetConstantInput_tensor(info_, input, &constant, &value)) && constant != 0;
+}
+
 int Info::since_version() const {
   int version = 0;
   check(api().ort->KernelInfo_GetOperatorSinceVersion(info_, &version));

@@ -23,6 +23,7 @@ class Info {
   std::optional<int64_t> integer(const char* name) const;
   std::optional<std::vector<int64_t>> integers(const char* name) const;
   std::string text(const char* name, const std::string& otherwise) const;
+  bool is_constant(size_t input) const;
   int since_version() const;
   size_t inputs() const;
   size_t outputs() const;

@@ -1,25 +1,78 @@
 // Conv, BatchNormalization, LeakyRelu, GroupNormalization.
 #include "ops/bundled.hpp"
 
+#include <tuple>
+
+#include "core/copy.hpp"
 #include "core/graph.hpp"
 #include "core/types.hpp"
 
 namespace rk {
 
-void run_conv(Context& context, const WindowAttributes& attributes, const ConvCall& call) {
-  const Shape& x = call.x.shape;
+Shape channels_first(const Shape& shape, sbk::Layout layout) {
+  if (layout == sbk::Layout::channels_first || shape.rank() < 2) return shape;
+  Shape result{shape[0], shape[shape.rank() - 1]};
+  for (int i = 1; i + 1 < shape.rank(); ++i) result.push(shape[i]);
+  return result;
+}
+
+Shape in_layout(const Shape& shape, sbk::Layout layout) {
+  if (layout == sbk::Layout::channels_first || shape.rank() < 2) return shape;
+  Shape result{shape[0]};
+  for (int i = 2; i < shape.rank(); ++i) result.push(shape[i]);
+  result.push(shape[1]);
+  return result;
+}
+
+std::pair<const void*, sbk::FilterLayout> Filter::get(Stream& stream, const Tensor& w, bool constant) {
+  const bool pointwise = w.shape.product(2, w.shape.rank()) == 1;  // both orders are the same
+  if (!constant || pointwise) return {w.data, sbk::FilterLayout::channels_first};
+  const std::lock_guard<std::mutex> hold(lock_);
+  if (packed_ != nullptr) return {packed_, sbk::FilterLayout::channels_last};
+  void* packed = device::allocate(static_cast<size_t>(w.bytes()));
+  if (packed == nullptr) return {w.data, sbk::FilterLayout::channels_first};
+  StridedCopy copy;
+  copy.shape = in_layout(w.shape, sbk::Layout::channels_last);
+  copy.from = w.data;
+  copy.to = packed;
+  const Strides dense = dense_strides(w.shape);
+  copy.from_strides[0] = dense[0];
+  for (int i = 2; i < w.shape.rank(); ++i) copy.from_strides[i - 1] = dense[i];
+  copy.from_strides[w.shape.rank() - 1] = dense[1];
+  copy.to_strides = dense_strides(copy.shape);
+  copy.element_bytes = bytes_of(w.type);
+  strided_copy(stream, copy);
+  stream.synchronize();  // another stream may use it next
+  packed_ = packed;
+  return {packed_, sbk::FilterLayout::channels_last};
+}
+
+namespace {
+
+Window window_of(const WindowAttributes& attributes, const ConvCall& call) {
+  const Shape x = channels_first(call.x.shape, call.layout);
   const Shape& w = call.w.shape;
   require(w.rank() == x.rank() && x.rank() >= 3, "Conv's weights do not have the input's rank");
   require(x[1] == w[1] * call.groups && w[0] % call.groups == 0, "Conv's channels do not match its weights and groups");
-  std::vector<int64_t> extents(w.begin() + 2, w.end());
-  const Window window = attributes.on(x, extents);
-  const int spatial = x.rank() - 2;
-  const Shape out = window.output_shape(x[0], w[0], spatial);
-  require(!call.residual || call.residual.shape == out, "Conv's residual does not have the output's shape");
-  const Tensor y = context.output(0, out);
+  return attributes.on(x, std::vector<int64_t>(w.begin() + 2, w.end()));
+}
+
+}  // namespace
+
+Shape conv_shape(const WindowAttributes& attributes, const ConvCall& call) {
+  const Window window = window_of(attributes, call);
+  return in_layout(window.output_shape(call.x.shape[0], call.w.shape[0], call.x.shape.rank() - 2), call.layout);
+}
+
+void run_conv(Context& context, const WindowAttributes& attributes, const ConvCall& call, Filter& filter, const Tensor& y) {
   if (y.size() == 0) return;
+  const Window window = window_of(attributes, call);
+  const Shape x = channels_first(call.x.shape, call.layout);
+  const Shape& w = call.w.shape;
+  const int spatial = x.rank() - 2;
   sbk::ConvParams p;
   p.dtype = data_type(call.x.type);
+  p.layout = call.layout;
   p.spatial = spatial;
   p.batch = x[0];
   p.in_channels = x[1];
@@ -36,7 +89,7 @@ void run_conv(Context& context, const WindowAttributes& attributes, const ConvCa
   }
   p.activation = call.activation;
   p.x = call.x.data;
-  p.w = call.w.data;
+  std::tie(p.w, p.filter_layout) = filter.get(context.stream(), call.w, call.constant_filter);
   p.bias = call.bias.data;
   p.residual = call.residual.data;
   p.y = y.data;
@@ -45,18 +98,30 @@ void run_conv(Context& context, const WindowAttributes& attributes, const ConvCa
 
 namespace {
 
+template <sbk::Layout layout>
 class Conv : public Kernel {
  public:
-  explicit Conv(const Info& info) : attributes_(WindowAttributes::read(info)), groups_(info.integer("group", 1)) {}
+  explicit Conv(const Info& info)
+      : attributes_(WindowAttributes::read(info)), groups_(info.integer("group", 1)), constant_(info.is_constant(1)) {}
   void compute(Context& context) override {
-    run_conv(context, attributes_, {context.input(0), context.input(1), context.input(2), {}, groups_, {}});
+    ConvCall call;
+    call.x = context.input(0);
+    call.w = context.input(1);
+    call.bias = context.input(2);
+    call.groups = groups_;
+    call.layout = layout;
+    call.constant_filter = constant_;
+    run_conv(context, attributes_, call, filter_, context.output(0, conv_shape(attributes_, call)));
   }
 
  private:
   WindowAttributes attributes_;
   int64_t groups_;
+  bool constant_;
+  Filter filter_;
 };
 
+template <sbk::Layout layout>
 class BatchNorm : public Kernel {
  public:
   explicit BatchNorm(const Info& info) : epsilon_(info.real("epsilon", 1e-5f)) {}
@@ -68,9 +133,11 @@ class BatchNorm : public Kernel {
     p.dtype = data_type(x.type);
     p.scale_dtype = data_type(scale.type);
     p.stats_dtype = data_type(mean.type);
-    p.batch = x.shape[0];
-    p.channels = x.shape.rank() > 1 ? x.shape[1] : 1;
-    p.spatial = x.shape.product(2, x.shape.rank());
+    const Shape extents = channels_first(x.shape, layout);
+    p.layout = layout;
+    p.batch = extents[0];
+    p.channels = extents.rank() > 1 ? extents[1] : 1;
+    p.spatial = extents.product(2, extents.rank());
     p.epsilon = epsilon_;
     p.x = x.data;
     p.scale = scale.data;
@@ -149,13 +216,25 @@ bool spatial_up_to_three(const NodeView& node) {
 
 }  // namespace
 
+namespace {
+
+template <sbk::Layout layout>
+void add_conv_and_norm(Entries& e, const char* domain) {
+  const std::vector<TypeRule> t = {{"T", floats()}};
+  using Norm = BatchNorm<layout>;
+  e.push_back({"Conv", 1, kNewest, t, make<Conv<layout>>, {}, {}, false, false, spatial_up_to_three, domain});
+  e.push_back({"BatchNormalization", 7, 13, t, make<Norm>, {}, {}, false, false, inference, domain});
+  e.push_back({"BatchNormalization", 14, 14, {{"T", floats()}, {"U", floats()}}, make<Norm>, {}, {}, false, false, inference, domain});
+  e.push_back({"BatchNormalization", 15, kNewest, {{"T", floats()}, {"T1", floats()}, {"T2", floats()}}, make<Norm>, {}, {}, false,
+               false, inference, domain});
+}
+
+}  // namespace
+
 void add_bundled(Entries& e) {
   const std::vector<TypeRule> t = {{"T", floats()}};
-  e.push_back({"Conv", 1, kNewest, t, make<Conv>, {}, {}, false, false, spatial_up_to_three});
-  e.push_back({"BatchNormalization", 9, 13, t, make<BatchNorm>, {}, {}, false, false, inference});
-  e.push_back({"BatchNormalization", 14, 14, {{"T", floats()}, {"U", floats()}}, make<BatchNorm>, {}, {}, false, false, inference});
-  e.push_back({"BatchNormalization", 15, kNewest, {{"T", floats()}, {"T1", floats()}, {"T2", floats()}}, make<BatchNorm>, {},
-               {}, false, false, inference});
+  add_conv_and_norm<sbk::Layout::channels_first>(e, "");
+  add_conv_and_norm<sbk::Layout::channels_last>(e, kChannelsLast);
   e.push_back({"LeakyRelu", 6, kNewest, t, make<LeakyRelu>, {}, {}, false, true});
   e.push_back({"GroupNormalization", 18, kNewest, t, make<GroupNorm<false>>});
   e.push_back({"InstanceNormalization", 6, kNewest, t, make<GroupNorm<true>>});

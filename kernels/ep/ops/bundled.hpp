@@ -1,6 +1,9 @@
 // How the provider calls the operators of the folders beside it (kernels/conv, kernels/attention, …).
 #pragma once
 
+#include <mutex>
+#include <utility>
+
 #include "attention/attention.hpp"
 #include "batch_norm/batch_norm.hpp"
 #include "conv/conv.hpp"
@@ -28,13 +31,35 @@ inline sbk::DataType data_type(Type type) {
   return type == kHalf ? sbk::DataType::float16 : sbk::DataType::float32;
 }
 
-// y = activation(conv(x, w) + bias + residual); false tensors are left out. Allocates output 0.
+// The domain of ONNX Runtime's layout transformation: the same operators with the channels of x and y last.
+constexpr const char* kChannelsLast = "com.ms.internal.nhwc";
+
+// Extents as [batch, channels, spatial…] whatever the layout, and back.
+Shape channels_first(const Shape& shape, sbk::Layout layout);
+Shape in_layout(const Shape& channels_first, sbk::Layout layout);
+
+// A constant filter in the order the kernels read fastest (channels last), made when it is first needed.
+class Filter {
+ public:
+  ~Filter() { device::release(packed_); }
+  // The filter to read and its order. `w` is the node's input; it is copied once, if `constant`.
+  std::pair<const void*, sbk::FilterLayout> get(Stream& stream, const Tensor& w, bool constant);
+
+ private:
+  std::mutex lock_;
+  void* packed_ = nullptr;
+};
+
+// y = activation(conv(x, w) + bias + residual); false tensors are left out. A residual has y's shape.
 struct ConvCall {
   Tensor x, w, bias, residual;
   int64_t groups = 1;
   sbk::ActivationParams activation;
+  sbk::Layout layout = sbk::Layout::channels_first;
+  bool constant_filter = false;
 };
-void run_conv(Context& context, const WindowAttributes& attributes, const ConvCall& call);
+Shape conv_shape(const WindowAttributes& attributes, const ConvCall& call);  // of y, in its layout
+void run_conv(Context& context, const WindowAttributes& attributes, const ConvCall& call, Filter& filter, const Tensor& y);
 
 // Where one of q, k, v and y lies: extents and strides in elements of [batch, heads, sequence, size].
 struct Heads {

@@ -46,6 +46,60 @@ void bias_typed(Stream& stream, void* y, const void* bias, int64_t rows, int64_t
   bias_rows<T, 1, curve>(stream, static_cast<T*>(y), static_cast<const T*>(bias), rows, n);
 }
 
+template <class T>
+struct Activate {
+  T* y;
+  sbk::ActivationParams a;
+  RK_HD void operator()(int64_t i) const {
+    float x = load(y[i]);
+    if (a.kind == sbk::Activation::clip) x = x < a.alpha ? a.alpha : (x > a.beta ? a.beta : x);
+    else if (x < 0.0f) x = a.kind == sbk::Activation::relu ? 0.0f : a.alpha * x;
+    y[i] = static_cast<T>(x);
+  }
+};
+
+// The row is read once, a pack of N values a thread, and kept in registers.
+template <class T, int N>
+struct AddNormPacks {
+  const Pack<T, N>* x;
+  const Pack<T, N>* bias;
+  const Pack<T, N>* residual;
+  const Pack<T, N>* scale;
+  const Pack<T, N>* shift;
+  Pack<T, N>* y;
+  int packs;
+  float epsilon;
+
+  RK_D static void add(float (&sum)[N], const Pack<T, N>& pack) {
+    for (int k = 0; k < N; ++k) sum[k] += load(pack.v[k]);
+  }
+  RK_D void operator()(int64_t row, const Team& team) const {
+    const bool active = team.rank < packs;
+    const int64_t at = row * packs + team.rank;
+    float kept[N] = {};
+    if (active) {
+      add(kept, x[at]);
+      if (bias != nullptr) add(kept, bias[team.rank]);
+      if (residual != nullptr) add(kept, residual[at]);
+    }
+    float sum = 0;
+    for (int k = 0; k < N; ++k) sum += kept[k];
+    const float n = static_cast<float>(packs) * N;
+    const float mean = team.sum(sum) / n;
+    float squares = 0;
+    for (int k = 0; k < N; ++k) squares += active ? (kept[k] - mean) * (kept[k] - mean) : 0.0f;
+    const float inverse = 1.0f / sqrtf(team.sum(squares) / n + epsilon);
+    if (!active) return;
+    Pack<T, N> out;
+    const Pack<T, N> factor = scale[team.rank];
+    Pack<T, N> offset{};
+    if (shift != nullptr) offset = shift[team.rank];
+    for (int k = 0; k < N; ++k)
+      out.v[k] = static_cast<T>((kept[k] - mean) * inverse * load(factor.v[k]) + (shift != nullptr ? load(offset.v[k]) : 0.0f));
+    y[at] = out;
+  }
+};
+
 // The row is read once and kept in registers, `Kept` values a thread.
 template <class T, int Kept>
 struct AddNormRow {
@@ -110,6 +164,20 @@ void norm_rows(Stream& stream, const AddNorm& w) {
                                static_cast<const T*>(w.shift), static_cast<T*>(w.y), w.n, w.epsilon});
 }
 
+template <class T>
+bool norm_packs(Stream& stream, const AddNorm& w) {
+  constexpr int N = 16 / sizeof(T);
+  using P = const Pack<T, N>*;
+  if (device::kIsCpu || w.n % N != 0 || w.n / N > 1024) return false;
+  for (const void* pointer : {w.x, w.bias, w.residual, w.scale, w.shift, const_cast<const void*>(w.y)})
+    if (!aligned16(pointer)) return false;
+  const int packs = static_cast<int>(w.n / N);
+  for_rows(stream, w.rows, int64_t{4} * packs,  // a thread for each pack
+           AddNormPacks<T, N>{static_cast<P>(w.x), static_cast<P>(w.bias), static_cast<P>(w.residual), static_cast<P>(w.scale),
+                              static_cast<P>(w.shift), static_cast<Pack<T, N>*>(w.y), packs, w.epsilon});
+  return true;
+}
+
 constexpr int kKept = 4;                 // for_rows gives a row at least n / 4 threads …
 constexpr int64_t kKeptWidth = 4 * 1024;  // … up to 1024
 
@@ -125,10 +193,19 @@ void bias_curve(Stream& stream, Type type, void* y, const void* bias, int64_t ro
   });
 }
 
+void activate(Stream& stream, const Tensor& y, const sbk::ActivationParams& activation) {
+  if (activation.kind == sbk::Activation::none) return;
+  with_float(y.type, [&](auto zero) {
+    using T = decltype(zero);
+    for_each(stream, y.size(), Activate<T>{y.as<T>(), activation});
+  });
+}
+
 void add_norm(Stream& stream, const AddNorm& work) {
   if (work.rows <= 0 || work.n <= 0) return;
   with_float(work.type, [&](auto zero) {
     using T = decltype(zero);
+    if (norm_packs<T>(stream, work)) return;
     if (!device::kIsCpu && work.n <= kKeptWidth) norm_rows<T, kKept>(stream, work);
     else norm_rows<T, 0>(stream, work);
   });

@@ -1,6 +1,10 @@
 // Conv with the residual Add and the activation after it, as one step.
+#include <utility>
+
 #include "core/fusion.hpp"
+#include "core/strides.hpp"
 #include "ops/bundled.hpp"
+#include "ops/fused.hpp"
 
 namespace rk {
 namespace {
@@ -23,11 +27,28 @@ class ConvStep : public Kernel {
   int64_t groups = 1;
   size_t x = kAbsent, w = kAbsent, bias = kAbsent, residual = kAbsent;
   sbk::ActivationParams activation;
+  sbk::Layout layout = sbk::Layout::channels_first;
+  bool constant_filter = false;
 
   void compute(Context& context) override {
     const auto at = [&](size_t slot) { return slot == kAbsent ? Tensor{} : context.input(slot); };
-    run_conv(context, attributes, {at(x), at(w), at(bias), at(residual), groups, activation});
+    ConvCall call{at(x), at(w), at(bias), at(residual), groups, activation, layout, constant_filter};
+    const Shape shape = conv_shape(attributes, call);
+    if (!call.residual || call.residual.shape == shape)
+      return run_conv(context, attributes, call, filter_, context.output(0, shape));
+    // What is added broadcasts: nothing known before the run said that it would not.
+    const Tensor added = std::exchange(call.residual, Tensor{});
+    call.activation = {};
+    Tensor alone{nullptr, shape, call.x.type};
+    alone.data = context.scratch(static_cast<size_t>(alone.bytes()));
+    run_conv(context, attributes, call, filter_, alone);
+    const Tensor y = context.output(0, broadcast(shape, added.shape));
+    broadcast_add(context.stream(), alone, added, y);
+    activate(context.stream(), y, activation);
   }
+
+ private:
+  Filter filter_;
 };
 
 }  // namespace
@@ -63,6 +84,8 @@ std::optional<Match> match_conv(const NodeView& conv, const Scope& scope) {
     if (conv.input(2)) step->bias = slots.of(conv.input(2));
     if (residual) step->residual = slots.of(residual);
     step->activation = activation;
+    step->layout = conv.domain() == kChannelsLast ? sbk::Layout::channels_last : sbk::Layout::channels_first;
+    step->constant_filter = conv.input(1).is_constant();
     return step;
   };
   return match;

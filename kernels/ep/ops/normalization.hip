@@ -2,6 +2,7 @@
 #include "core/kernel.hpp"
 #include "core/launch.hpp"
 #include "core/types.hpp"
+#include "ops/fused.hpp"
 
 namespace rk {
 namespace {
@@ -112,6 +113,18 @@ class LayerNorm : public Kernel {
     require(scale.size() == length, "LayerNormalization's scale must cover the normalized axes, unbroadcast");
     require(!bias || bias.size() == length, "LayerNormalization's bias must cover the normalized axes, unbroadcast");
     if (x.size() == 0) return;
+    if (Centred && !mean && !inverse) {
+      AddNorm work;
+      work.type = x.type;
+      work.x = x.data;
+      work.scale = scale.data;
+      work.shift = bias.data;
+      work.y = y.data;
+      work.rows = x.size() / length;
+      work.n = length;
+      work.epsilon = epsilon_;
+      return add_norm(context.stream(), work);
+    }
     with_float(x.type, [&](auto zero) {
       using T = decltype(zero);
       for_rows(context.stream(), x.size() / length, length,

@@ -4,6 +4,7 @@
 #include "core/launch.hpp"
 #include "core/types.hpp"
 #include "core/window.hpp"
+#include "ops/bundled.hpp"
 
 namespace rk {
 namespace {
@@ -54,7 +55,82 @@ struct PoolElement {
   }
 };
 
-template <bool Average>
+// Channels last: N packs of channels of one window a thread, so that neighbouring threads read neighbouring memory.
+template <class T, int N, bool Average>
+struct PoolChannels {
+  const Pack<T, N>* x;
+  Pack<T, N>* y;
+  bool count_padding;
+  int packs;  // of one pixel
+  int in[3], out[3], kernel[3], stride[3], dilation[3], begin[3], end[3];
+  Divisor by_packs, by_out[3];
+
+  static RK_HD int64_t cells(int start, int kernel, int dilation, int low, int high) {
+    int64_t count = 0;
+    for (int i = 0; i < kernel; ++i) count += start + i * dilation >= low && start + i * dilation < high ? 1 : 0;
+    return count;
+  }
+  RK_D void operator()(int64_t index) const {
+    auto rest = static_cast<uint32_t>(index);
+    const uint32_t pixel = by_packs.divide(rest);
+    const int pack = static_cast<int>(rest - pixel * by_packs.value());
+    rest = pixel;
+    int start[3];
+    for (int i = 2; i >= 0; --i) {
+      const uint32_t next = by_out[i].divide(rest);
+      start[i] = static_cast<int>(rest - next * by_out[i].value()) * stride[i] - begin[i];
+      rest = next;
+    }
+    float result[N];
+    for (int k = 0; k < N; ++k) result[k] = Average ? 0.0f : -INFINITY;
+    int64_t used = 1;
+    for (int i = 0; i < 3; ++i)
+      used *= count_padding ? cells(start[i], kernel[i], dilation[i], -begin[i], in[i] + end[i])
+                            : cells(start[i], kernel[i], dilation[i], 0, in[i]);
+    for (int a = start[0]; a < start[0] + kernel[0] * dilation[0]; a += dilation[0]) {
+      if (a < 0 || a >= in[0]) continue;
+      for (int b = start[1]; b < start[1] + kernel[1] * dilation[1]; b += dilation[1]) {
+        if (b < 0 || b >= in[1]) continue;
+        for (int c = start[2]; c < start[2] + kernel[2] * dilation[2]; c += dilation[2]) {
+          if (c < 0 || c >= in[2]) continue;
+          const int64_t at = ((static_cast<int64_t>(rest) * in[0] + a) * in[1] + b) * in[2] + c;
+          const Pack<T, N> v = x[at * packs + pack];
+          for (int k = 0; k < N; ++k) {
+            const float value = load(v.v[k]);
+            if (Average) result[k] += value;
+            else if (value > result[k] || value != value) result[k] = value;
+          }
+        }
+      }
+    }
+    Pack<T, N> out_pack;
+    for (int k = 0; k < N; ++k) out_pack.v[k] = static_cast<T>(Average ? result[k] / static_cast<float>(used) : result[k]);
+    y[index] = out_pack;
+  }
+};
+
+template <class T, int N, bool Average>
+void pool_channels(Stream& stream, const T* x, T* y, const Window& w, int64_t batch, int64_t channels, bool count_padding) {
+  PoolChannels<T, N, Average> work{};
+  work.x = reinterpret_cast<const Pack<T, N>*>(x);
+  work.y = reinterpret_cast<Pack<T, N>*>(y);
+  work.count_padding = count_padding;
+  work.packs = static_cast<int>(channels / N);
+  work.by_packs = Divisor(channels / N);
+  for (int i = 0; i < 3; ++i) {
+    work.in[i] = static_cast<int>(w.in[i]);
+    work.out[i] = static_cast<int>(w.out[i]);
+    work.kernel[i] = static_cast<int>(w.kernel[i]);
+    work.stride[i] = static_cast<int>(w.stride[i]);
+    work.dilation[i] = static_cast<int>(w.dilation[i]);
+    work.begin[i] = static_cast<int>(w.pad_begin[i]);
+    work.end[i] = static_cast<int>(w.pad_end[i]);
+    work.by_out[i] = Divisor(w.out[i]);
+  }
+  for_each(stream, batch * w.out[0] * w.out[1] * w.out[2] * (channels / N), work);
+}
+
+template <bool Average, sbk::Layout layout>
 class Pool : public Kernel {
  public:
   explicit Pool(const Info& info)
@@ -63,22 +139,55 @@ class Pool : public Kernel {
 
   void compute(Context& context) override {
     const Tensor x = context.input(0);
-    const Window window = attributes_.on(x.shape, attributes_.kernel, ceil_);
-    const Shape out = window.output_shape(x.shape[0], x.shape[1], x.shape.rank() - 2);
+    const Shape extents = channels_first(x.shape, layout);
+    const Window window = attributes_.on(extents, attributes_.kernel, ceil_);
+    const Shape out = in_layout(window.output_shape(extents[0], extents[1], extents.rank() - 2), layout);
     const Tensor y = context.output(0, out);
     const Tensor indices = Average ? Tensor{} : context.output(1, out);
+    if (y.size() == 0) return;
     with_float(x.type, [&](auto zero) {
       using T = decltype(zero);
+      if constexpr (layout == sbk::Layout::channels_last) return last<T>(context.stream(), x, y, window, extents);
       for_each(context.stream(), y.size(),
                PoolElement<T, Average>{x.as<T>(), y.as<T>(), indices.as<int64_t>(), count_padding_, column_major_, window});
     });
   }
 
  private:
+  template <class T>
+  void last(Stream& stream, const Tensor& x, const Tensor& y, const Window& window, const Shape& extents) const {
+    constexpr int N = 16 / sizeof(T);
+    require(x.size() < INT32_MAX && y.size() < INT32_MAX, "a pool of 2^31 elements or more");
+    if (extents[1] % N == 0 && aligned16(x.data) && aligned16(y.data))
+      return pool_channels<T, N, Average>(stream, x.as<T>(), y.as<T>(), window, extents[0], extents[1], count_padding_);
+    pool_channels<T, 1, Average>(stream, x.as<T>(), y.as<T>(), window, extents[0], extents[1], count_padding_);
+  }
+
   WindowAttributes attributes_;
   bool ceil_;
   bool count_padding_;
   bool column_major_;
+};
+
+// The window is the whole picture.
+template <bool Average>
+class GlobalPoolChannels : public Kernel {
+ public:
+  explicit GlobalPoolChannels(const Info&) {}
+  void compute(Context& context) override {
+    const Tensor x = context.input(0);
+    const Shape extents = channels_first(x.shape, sbk::Layout::channels_last);
+    WindowAttributes whole;
+    const Window window = whole.on(extents, std::vector<int64_t>(extents.begin() + 2, extents.end()));
+    const Tensor y = context.output(0, in_layout(window.output_shape(extents[0], extents[1], extents.rank() - 2),
+                                                 sbk::Layout::channels_last));
+    if (y.size() == 0) return;
+    require(x.size() < INT32_MAX, "a pool of 2^31 elements or more");
+    with_float(x.type, [&](auto zero) {
+      using T = decltype(zero);
+      pool_channels<T, 1, Average>(context.stream(), x.as<T>(), y.as<T>(), window, extents[0], extents[1], false);
+    });
+  }
 };
 
 bool spatial_up_to_three(const NodeView& node) {
@@ -89,10 +198,16 @@ bool spatial_up_to_three(const NodeView& node) {
 }  // namespace
 
 void add_pool(Entries& e) {
-  e.push_back({"MaxPool", 1, 7, {{"T", floats()}}, make<Pool<false>>, {}, {}, false, false, spatial_up_to_three});
-  e.push_back({"MaxPool", 8, kNewest, {{"T", floats()}, {"I", int64s()}}, make<Pool<false>>, {}, {}, false, false,
-               spatial_up_to_three});
-  e.push_back({"AveragePool", 1, kNewest, {{"T", floats()}}, make<Pool<true>>, {}, {}, false, false, spatial_up_to_three});
+  constexpr auto first = sbk::Layout::channels_first, last = sbk::Layout::channels_last;
+  const std::vector<TypeRule> t = {{"T", floats()}}, indexed = {{"T", floats()}, {"I", int64s()}};
+  e.push_back({"MaxPool", 1, 7, t, make<Pool<false, first>>, {}, {}, false, false, spatial_up_to_three});
+  e.push_back({"MaxPool", 8, kNewest, indexed, make<Pool<false, first>>, {}, {}, false, false, spatial_up_to_three});
+  e.push_back({"AveragePool", 1, kNewest, t, make<Pool<true, first>>, {}, {}, false, false, spatial_up_to_three});
+  e.push_back({"MaxPool", 1, 7, t, make<Pool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
+  e.push_back({"MaxPool", 8, kNewest, indexed, make<Pool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
+  e.push_back({"AveragePool", 1, kNewest, t, make<Pool<true, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
+  e.push_back({"GlobalAveragePool", 1, kNewest, t, make<GlobalPoolChannels<true>>, {}, {}, false, false, nullptr, kChannelsLast});
+  e.push_back({"GlobalMaxPool", 1, kNewest, t, make<GlobalPoolChannels<false>>, {}, {}, false, false, nullptr, kChannelsLast});
 }
 
 }  // namespace rk

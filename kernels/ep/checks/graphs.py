@@ -1,0 +1,171 @@
+"""Small graphs that fusion and layout conversion change: each against ONNX Runtime's own CPU provider, fused and plain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper, numpy_helper
+
+from session import compute_nodes_elsewhere, open_session, relative_error
+
+Array = np.ndarray
+TOLERANCE = 2e-5
+
+
+@dataclass
+class Sketch:
+    """A graph being written. Extents of inputs are symbolic unless given in `known`."""
+
+    opset: int = 17
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    inputs: dict[str, Array] = field(default_factory=dict)
+    weights: dict[str, Array] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
+
+    def given(self, name: str, *shape: int) -> str:
+        """A graph input of normal values."""
+        self.inputs[name] = self.rng.standard_normal(shape).astype(np.float32)
+        return name
+
+    def weight(self, *shape: int, scale: float = 0.3) -> str:
+        """A constant of normal values."""
+        return self.constant((self.rng.standard_normal(shape) * scale).astype(np.float32))
+
+    def constant(self, value: Array) -> str:
+        """A constant."""
+        name = f"w{len(self.weights)}"
+        self.weights[name] = np.asarray(value)
+        return name
+
+    def op(self, kind: str, *inputs: str, **attributes: object) -> str:
+        """A node of one output."""
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def model(self) -> onnx.ModelProto:
+        """The graph; every output's rank is left to shape inference."""
+        infos = [
+            helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [f"{n}_{i}" for i in range(v.ndim)]) for n, v in self.inputs.items()
+        ]
+        results = [onnx.ValueInfoProto(name=n) for n in self.outputs]
+        graph = helper.make_graph(self.nodes, "sketch", infos, results, [numpy_helper.from_array(v, n) for n, v in self.weights.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=9)
+        return onnx.shape_inference.infer_shapes(model)
+
+
+def _linear(s: Sketch, x: str, inside: int, outside: int, swap: bool = False) -> str:
+    product, bias = s.op("MatMul", x, s.weight(inside, outside)), s.weight(outside)
+    return s.op("Add", bias, product) if swap else s.op("Add", product, bias)
+
+
+def _gelu(s: Sketch, x: str, half_first: bool) -> str:
+    erf = s.op("Erf", s.op("Div", x, s.constant(np.float32(math.sqrt(2)))))
+    plus = s.op("Add", erf, s.constant(np.float32(1)))
+    half = s.constant(np.float32(0.5))
+    return s.op("Mul", s.op("Mul", x, half), plus) if half_first else s.op("Mul", s.op("Mul", x, plus), half)
+
+
+def _heads(s: Sketch, x: str, heads: int, size: int, perm: list[int]) -> str:
+    return s.op("Transpose", s.op("Reshape", x, s.constant(np.array([0, -1, heads, size]))), perm=perm)
+
+
+def _attention(s: Sketch, x: str, memory: str, mask: str | None, divide: bool) -> str:
+    q = _heads(s, _linear(s, x, 24, 24), 3, 8, [0, 2, 1, 3])
+    k = _heads(s, _linear(s, memory, 24, 24), 3, 8, [0, 2, 3, 1])
+    v = _heads(s, _linear(s, memory, 24, 24), 3, 8, [0, 2, 1, 3])
+    factor = s.constant(np.float32(math.sqrt(8) if divide else 1 / math.sqrt(8)))
+    scores = s.op("Div" if divide else "Mul", s.op("MatMul", q, k), factor)
+    if mask is not None:
+        scores = s.op("Add", scores, mask)
+    y = s.op("Transpose", s.op("MatMul", s.op("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
+    return s.op("Reshape", y, s.constant(np.array([0, -1, 24])))
+
+
+def _norm(s: Sketch, x: str, width: int) -> str:
+    return s.op("LayerNormalization", x, s.weight(width), s.weight(width), axis=-1)
+
+
+def _sketches() -> Iterator[tuple[str, Callable[[Sketch], str]]]:
+    for half_first in (False, True):
+        yield f"linear, gelu, half first {half_first}", lambda s, h=half_first: _gelu(s, _linear(s, s.given("x", 2, 5, 12), 12, 20, h), h)
+    yield "linear, relu", lambda s: s.op("Relu", _linear(s, s.given("x", 3, 7), 7, 9))
+    yield "linear, residual, norm", lambda s: _norm(s, s.op("Add", _linear(s, s.given("x", 2, 5, 12), 12, 16), s.given("r", 2, 5, 16)), 16)
+    yield "linear, residual that broadcasts, norm", lambda s: _norm(
+        s, s.op("Add", s.given("r", 1, 5, 16), _linear(s, s.given("x", 2, 5, 12), 12, 16)), 16
+    )
+    yield "residual that broadcasts, norm", lambda s: _norm(s, s.op("Add", s.given("r", 1, 5, 16), s.given("x", 2, 5, 16)), 16)
+    for divide in (False, True):
+        yield f"self attention, divide {divide}", lambda s, d=divide: _attention(s, s.given("x", 2, 6, 24), "x", None, d)
+    for shape in ((2, 1, 1, 6), (1, 1, 6, 6), (2, 3, 6, 6), (6, 6), (6,), (2, 1, 6, 1)):
+        yield f"self attention, mask {shape}", lambda s, m=shape: _attention(s, s.given("x", 2, 6, 24), "x", s.given("m", *m), True)
+    yield "cross attention", lambda s: _attention(s, s.given("x", 2, 6, 24), s.given("y", 2, 9, 24), s.given("m", 2, 1, 1, 9), True)
+    yield "conv, residual, relu", lambda s: s.op("Relu", s.op("Add", _conv(s, s.given("x", 2, 8, 9, 9), 8, 16), s.given("r", 2, 16, 9, 9)))
+    yield "conv, residual that broadcasts, relu", lambda s: s.op(
+        "Relu", s.op("Add", _conv(s, s.given("x", 2, 8, 9, 9), 8, 16), s.given("r", 1, 16, 1, 1))
+    )
+    yield "conv, leaky relu, conv, clip", lambda s: s.op(
+        "Clip", _conv(s, s.op("LeakyRelu", _conv(s, s.given("x", 2, 8, 9, 9), 8, 16), alpha=0.2), 16, 5), s.constant(np.float32(-1)),
+        s.constant(np.float32(1)),
+    )  # fmt: skip
+    yield "conv, relu, batch normalization, pools", _pooled
+    yield "conv, concat with max pool", _inception
+    yield "1-D conv, relu", lambda s: s.op("Relu", s.op("Conv", s.given("x", 2, 4, 11), s.weight(6, 4, 3), s.weight(6), pads=[1, 1]))
+
+
+def _conv(s: Sketch, x: str, inside: int, outside: int) -> str:
+    return s.op("Conv", x, s.weight(outside, inside, 3, 3), s.weight(outside), pads=[1] * 4)
+
+
+def _pooled(s: Sketch) -> str:
+    x = s.op("Relu", _conv(s, s.given("x", 2, 8, 9, 9), 8, 16))
+    variance = s.constant(np.abs(s.rng.standard_normal(16)).astype(np.float32) + np.float32(0.1))
+    x = s.op("BatchNormalization", x, s.weight(16), s.weight(16), s.weight(16), variance)
+    x = s.op("AveragePool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 0, 1, 1])
+    return s.op("GlobalMaxPool", s.op("MaxPool", x, kernel_shape=[2, 2], pads=[0, 1, 0, 1], ceil_mode=1))
+
+
+def _inception(s: Sketch) -> str:
+    x = s.given("x", 2, 8, 9, 9)
+    return s.op("Concat", _conv(s, x, 8, 12), s.op("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4), axis=1)
+
+
+def _indexed_pool() -> tuple[str, onnx.ModelProto, dict[str, Array]]:
+    s = Sketch()
+    s.nodes.append(helper.make_node("MaxPool", [_conv(s, s.given("x", 2, 8, 9, 9), 8, 16)], ["p", "i"], kernel_shape=[2, 2]))
+    s.outputs = ["p", "i"]
+    return "conv, max pool with indices", s.model(), s.inputs
+
+
+def graphs() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Array]]]:
+    """Name, model and inputs of each graph."""
+    for name, write in _sketches():
+        s = Sketch()
+        s.outputs = [write(s)]
+        yield name, s.model(), s.inputs
+    yield _indexed_pool()
+
+
+def run(device: ort.OrtEpDevice) -> list[tuple[str, float, str]]:
+    """(graph and options, worst relative error, what is wrong or "") for each graph, with every option on and off."""
+    results = []
+    for name, model, feeds in graphs():
+        settings = ort.SessionOptions()
+        settings.log_severity_level = 3
+        wanted = ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"]).run(None, feeds)
+        for options in ({}, {"fuse": "0"}, {"channels_last": "0"}, {"fuse": "0", "channels_last": "0"}):
+            try:
+                session = open_session(model, device, options=options)
+                elsewhere = compute_nodes_elsewhere(session, device.ep_name)
+                error = max(relative_error(np.asarray(a), np.asarray(b)) for a, b in zip(session.run(None, feeds), wanted))
+                wrong = f"on the CPU: {dict(elsewhere)}" if elsewhere else ("" if error <= TOLERANCE else "beyond tolerance")
+            except Exception as failure:  # noqa: BLE001 - a graph that throws is a failed graph
+                error, wrong = float("inf"), str(failure)[:200]
+            results.append((f"{name} {options or 'as it comes'}", error, wrong))
+    return results
