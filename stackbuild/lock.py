@@ -111,6 +111,11 @@ def is_elsewhere(dep: Dep, component: Downloading) -> bool:
     return isinstance(component, MIGraphX) and dep.name in (*component.from_base, ROCMLIR)
 
 
+def patches_of(source: str) -> str:
+    """The name that a source's patches have among the local trees."""
+    return f"{source}.patches"
+
+
 @dataclass(frozen=True)
 class Inputs:
     """What a plan stands on: packages really installed, commits, wheel pins, digests of local trees and archives."""

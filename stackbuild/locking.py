@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from stackbuild import digest, downloads, git, mirror, yamlread
 from stackbuild.actions import debian, image, package, snapshot, wheelhouse
@@ -14,7 +15,7 @@ from stackbuild.actions.job import Local
 from stackbuild.data import folder
 from stackbuild.errors import LockError
 from stackbuild.load import Loaded
-from stackbuild.lock import Inputs, Lock, asked
+from stackbuild.lock import Inputs, Lock, asked, patches_of
 from stackbuild.model import ValidationError
 from stackbuild.resolve import base_step
 from stackbuild.store import files
@@ -89,7 +90,15 @@ def local_sources(loaded: Loaded) -> dict[str, Local]:
             found[name] = Local(folder(source.bundled), source.exclude)
         elif source.path is not None:
             found[name] = Local((loaded.folder / source.path).resolve(), source.exclude)
+        if source.patches is not None:
+            found[patches_of(name)] = Local(patch_folder(loaded, source.patches))
     return found
+
+
+def patch_folder(loaded: Loaded, name: str) -> Path:
+    """Where a series of patches lies: beside the recipe, else with stackbuild."""
+    beside = loaded.folder / "patches" / name
+    return beside if beside.is_dir() else folder("patches") / name
 
 
 def observe(loaded: Loaded, lock: Lock, store: Store) -> Inputs:

@@ -103,6 +103,11 @@ class Source(Model):
     pypi: str | None = Field(
         None, pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$", description="A source distribution of the package index."
     )
+    patches: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
+        description="A folder of patches, `COMPONENT/VERSION`, below `patches/` beside the recipe or of stackbuild.",
+    )
     exclude: tuple[str, ...] = Field((), description="Glob patterns of files left out of `bundled` and `path` sources.")
 
     @model_validator(mode="after")
@@ -114,6 +119,8 @@ class Source(Model):
             raise ValueError("`git` and `ref` go together")
         if (self.debian is not None) != (self.suite is not None):
             raise ValueError("`debian` and `suite` go together")
+        if self.patches is not None and self.git is None and self.archive is None:
+            raise ValueError("`patches` belong to `git` and `archive`; edit a source of your own")
         if (self.archive is not None) != (self.sha256 is not None):
             raise ValueError("`archive` and `sha256` go together")
         return self

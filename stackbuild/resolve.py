@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from stackbuild import digest
 from stackbuild.errors import UsageError
-from stackbuild.lock import Inputs
+from stackbuild.lock import Inputs, patches_of
 from stackbuild.matrix import Lane, at, lanes, needed
 from stackbuild.plan import Plan, Resources, Step
 from stackbuild.recipe import Extend, Recipe, Source
@@ -147,10 +147,12 @@ def _source(name: str, source: Source, commits: dict[str, str], trees: dict[str,
     if source.git is not None:
         commit = commits.get(name, "unlocked")
         params = {"commit": commit, "ref": source.ref or "", "submodules": str(source.submodules), "url": source.git}
-        return Step(name=step, action="git", params=tuple(params.items()), resources=network)
+        params |= {"patches": trees.get(patches_of(name), "unlocked")} if source.patches else {}
+        return Step(name=step, action="git", params=tuple(sorted(params.items())), resources=network)
     if source.archive is not None:
         params = {"sha256": source.sha256 or "", "url": source.archive}
-        return Step(name=step, action="archive", params=tuple(params.items()), resources=network)
+        params |= {"patches": trees.get(patches_of(name), "unlocked")} if source.patches else {}
+        return Step(name=step, action="archive", params=tuple(sorted(params.items())), resources=network)
     return Step(name=step, action="snapshot", params=(("tree", trees[name]),))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stackbuild.actions.job import Job
+from stackbuild.actions.patching import patched
 from stackbuild.actions.snapshot import settle
 from stackbuild.errors import LockError
 from stackbuild.fetch import Wanted, fetch
@@ -23,5 +24,6 @@ def do(job: Job) -> dict[str, str]:
     archive = job.scratch / url.rpartition("/")[2]
     found = fetch(Wanted(url, digest), archive, given(), job.stopper)
     unpack(archive, job.out)
+    patched(job)
     settle(job.out)
     return {"sha256": found}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stackbuild import git
 from stackbuild.actions.job import Job
+from stackbuild.actions.patching import patched
 from stackbuild.actions.snapshot import settle
 from stackbuild.errors import LockError
 from stackbuild.mirror import given
@@ -27,5 +28,6 @@ def do(job: Job) -> dict[str, str]:
         submodules=params["submodules"] == "True",
         mirror=given(),
     )
+    patched(job)
     settle(job.out)
     return {"commit": commit}

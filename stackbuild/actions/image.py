@@ -14,7 +14,6 @@ from stackbuild.data import folder
 from stackbuild.errors import LockError, MachineLacks
 from stackbuild.mirror import given, unpacked
 
-
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 """This machine's certificates: a proxy's own may be among them."""
 

@@ -94,7 +94,7 @@ def _write(archive: zipfile.ZipFile, name: str, data: bytes, moment: tuple[int, 
     archive.writestr(info, data, compresslevel=DEFLATE_LEVEL)
 
 
-def _metadata(meta: dict[str, object]) -> str:
+def _metadata(meta: dict[str, Any]) -> str:
     lines = [
         "Metadata-Version: 2.4",
         f"Name: {meta['distribution']}",
@@ -104,7 +104,7 @@ def _metadata(meta: dict[str, object]) -> str:
         f"Requires-Python: {meta['requires_python']}",
     ]
     lines += [f"License-File: {path}" for path in meta["license_files"]]
-    lines += [f"Requires-Dist: {requirement}" for requirement in meta["requires"]]  # type: ignore[attr-defined]
+    lines += [f"Requires-Dist: {requirement}" for requirement in meta["requires"]]
     return "\n".join([*lines, "Description-Content-Type: text/plain", "", f"{meta['summary']}", ""])
 
 
