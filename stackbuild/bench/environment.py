@@ -47,7 +47,12 @@ def scrubbed() -> tuple[str, ...]:
 
 def here(python: Path | None = None) -> Environment:
     """The interpreter as it is: this one's own, or another's."""
-    return Environment(python or Path(sys.executable))
+    return Environment(_interpreter(python))
+
+
+def _interpreter(python: Path | None) -> Path:
+    """Absolute, for workers run elsewhere; not resolved: a virtual environment's interpreter is a link."""
+    return python.absolute() if python else Path(sys.executable)
 
 
 def with_wheel(wheel: Path, cache: Path, python: Path | None = None) -> Environment:
@@ -57,9 +62,9 @@ def with_wheel(wheel: Path, cache: Path, python: Path | None = None) -> Environm
     """
     if not wheel.is_file():
         raise UsageError("there is no such wheel", where=str(wheel), next="give the path of a .whl file")
-    interpreter = python or Path(sys.executable)
+    interpreter = _interpreter(python)
     sha256 = digest.of_file(wheel)
-    overlay = cache / "overlays" / digest.of_text(f"{sha256} {interpreter}")[:24]
+    overlay = cache.absolute() / "overlays" / digest.of_text(f"{sha256} {interpreter}")[:24]
     if not overlay.is_dir():
         _install(wheel, interpreter, overlay)
     return Environment(interpreter, overlay, wheel.name, sha256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,7 +14,6 @@ from pathlib import Path
 from statistics import median
 
 from stackbuild import digest
-from stackbuild.bench.environment import default_cache
 from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.results import CONTROL, Benchmarks, Case, Series
 
@@ -52,8 +52,8 @@ COLUMNS = tuple(Figure.__dataclass_fields__)
 
 
 def default_file() -> Path:
-    """history.sqlite beside the cache of models."""
-    return default_cache().parent / "history.sqlite"
+    """~/.local/share/stackbuild/history.sqlite, or where XDG_DATA_HOME says: a history is no cache."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "stackbuild" / "history.sqlite"
 
 
 def append(file: Path, measured: Benchmarks) -> int:

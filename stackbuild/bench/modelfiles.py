@@ -36,7 +36,7 @@ def written(net: Net, dtype: str, cache: Path) -> ModelFile:
         graph.save(path)
         return ""
 
-    return _kept(cache / "models" / f"{net.name}-v{net.version}-opset{OPSET}-{dtype}.onnx", write)
+    return _kept(cache.absolute() / "models" / f"{net.name}-v{net.version}-opset{OPSET}-{dtype}.onnx", write)
 
 
 def model_file(net: Net, dtype: str, optimised: bool, environment: Environment, cache: Path) -> ModelFile:
@@ -68,8 +68,14 @@ def _changed(made: ModelFile, do: str, extra: dict[str, Json], environment: Envi
         answer = run_job(environment, {"do": do, "cases": [case]}, timeout=1800)
         found = answer.cases.get("model", {})
         if problem := answer.problem or found.get("problem"):
-            raise UsageError(f"ONNX Runtime could not {do} {made.path.name}: {problem}", next="leave this form out")
-        return json.dumps(found.get("fused", {}))
+            lacks = (
+                "its Python lacks a package: pip install 'stackbuild[bench]'" if "ImportError" in str(problem) else ""
+            )
+            raise UsageError(
+                f"ONNX Runtime could not {do} {made.path.name}: {problem}", next=lacks or "leave this form out"
+            )
+        fused = found.get("fused")
+        return ", ".join(f"{op} {count}" for op, count in fused.items()) if isinstance(fused, dict) else ""
 
     return _kept(made.path.with_name(f"{made.path.stem}-{do}d-{by}.onnx"), change)
 
@@ -89,10 +95,13 @@ def _kept(path: Path, make: Callable[[Path], str]) -> ModelFile:
     if not (path.is_file() and facts.is_file()):
         path.parent.mkdir(parents=True, exist_ok=True)
         staged = path.with_name(f".{os.getpid()}-{path.name}")
-        fused = make(staged)
-        opset, _ = described(staged)
-        found = {"sha256": digest.of_file(staged), "opset": opset, "fused": fused}
-        staged.rename(path)
+        try:
+            fused = make(staged)
+            opset, _ = described(staged)
+            found = {"sha256": digest.of_file(staged), "opset": opset, "fused": fused}
+            staged.rename(path)
+        finally:
+            staged.unlink(missing_ok=True)
         facts.write_text(json.dumps(found))
     known = json.loads(facts.read_text())
     return ModelFile(path, known["sha256"], known["opset"], known["fused"])

@@ -57,17 +57,18 @@ def measure_models(
     contenders = tuple(_contenders(asked))
     empty = Experiment(name, "models", contenders, (), Budget(**suite.budget.model_dump()), apart=True, seed=asked.seed)
     experiment = checked(empty)
-    made = []
+    made, notes = [], list[str]()
     for cell in (cell for cases in suite.models for cell in cells(cases)):
         tick(f"model {cell.name}", 0)
-        made.append(_task(cell, asked, contenders))
+        made.append(_task(cell, asked, contenders, notes))
     own = [UserModel(Path(f.file), shapes) for f in suite.files for shapes in f.shapes]
     made += [_user_task(user, contenders, asked) for user in (*own, *users)]
     experiment = replace(experiment, tasks=tuple(task for task, _ in made))
     reference = Reference(
         REFERENCE, here(asked.python), Session(CPU, threads=asked.threads), {t.case.name: work for t, work in made}
     )
-    return run(experiment, asked.rounds or suite.rounds, gates, reference, profile=asked.profile, tick=tick)
+    found = run(experiment, asked.rounds or suite.rounds, gates, reference, profile=asked.profile, tick=tick)
+    return replace(found, benchmarks=replace(found.benchmarks, notes=(*found.benchmarks.notes, *notes)))
 
 
 def _contenders(asked: ModelBench) -> list[Contender]:
@@ -89,15 +90,18 @@ def _contenders(asked: ModelBench) -> list[Contender]:
 def _contender(
     label: str, environment: Environment, asked: ModelBench, provider: str, options: dict[str, str], plugin: str
 ) -> Contender:
-    session = Session(provider, options, plugin=plugin, threads=asked.threads)
+    library = str(Path(plugin).absolute()) if plugin else ""
+    session = Session(provider, options, plugin=library, threads=asked.threads)
     side = Side(label, provider, environment.artifact, environment.sha256, options)
     return Contender(side, environment, session, asked.copies)
 
 
-def _task(cell: Cell, asked: ModelBench, contenders: tuple[Contender, ...]) -> tuple[Task, Work]:
-    """One case, and how the reference is told of it: float32, unoptimised, the same seeds."""
+def _task(cell: Cell, asked: ModelBench, contenders: tuple[Contender, ...], notes: list[str]) -> tuple[Task, Work]:
+    """One case, and how the reference is told of it: float32, unoptimised, the same seeds. May add to the notes."""
     environment = here(asked.python)
     file = model_file(cell.net, cell.dtype, cell.optimised, environment, asked.cache)
+    if file.fused:
+        notes.append(f"{cell.name}: the optimiser fused {file.fused}")
     element = "float16" if cell.dtype == "float16" else "float32"  # int8 is the weights' type only
     whole = cell.work(file.path, element)
     by_side = {c.side.label: whole for c in contenders}
