@@ -97,6 +97,7 @@ class BaselineGate(_Paired):
 
     kind: Literal["baseline"]
     versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
+    wheel: str = Field(default="", description="The baseline artifact: a wheel's path from where stackbuild runs.")
     delta: float | None = Field(
         default=None, gt=0, lt=1, description="Slower by less is no failure. Default 3% kernels, 5% models."
     )

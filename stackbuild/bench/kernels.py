@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild import digest
@@ -15,7 +15,7 @@ from stackbuild.bench.environment import Environment, default_cache, here, with_
 from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, checked, silent, with_control
 from stackbuild.bench.job import Budget, Session
 from stackbuild.bench.proof import Reference
-from stackbuild.bench.running import Measured, run
+from stackbuild.bench.running import Measured, baseline_of, run
 from stackbuild.bench.suites import Suite
 from stackbuild.bench.suites import suite as named_suite
 from stackbuild.data import folder
@@ -81,6 +81,7 @@ def measure_kernels(asked: KernelBench, suite: Suite, name: str, gates: Sequence
     """The same, with every choice open and the verdict beside the results."""
     if suite.kind != "kernels":
         raise UsageError(f"the suite {name} is of {suite.kind}", next="stackbuild bench models --suite " + name)
+    asked = replace(asked, baseline=baseline_of(asked.baseline, gates))
     with ExitStack() as stack:
         out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stackbuild-kernels-")))
         rows = _cases(suite, out, asked.python)

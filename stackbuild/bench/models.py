@@ -13,7 +13,7 @@ from stackbuild.bench.job import Budget, Session
 from stackbuild.bench.modelfiles import model_file, written
 from stackbuild.bench.proof import Reference
 from stackbuild.bench.providers import provider_name
-from stackbuild.bench.running import Measured, run
+from stackbuild.bench.running import Measured, baseline_of, run
 from stackbuild.bench.suites import Suite
 from stackbuild.bench.userfile import UserModel, user_case
 from stackbuild.errors import UsageError
@@ -54,6 +54,7 @@ def measure_models(
     """
     if suite.kind != "models":
         raise UsageError(f"the suite {name} is of {suite.kind}", next=f"stackbuild bench kernels --suite {name}")
+    asked = replace(asked, baseline=baseline_of(asked.baseline, gates))
     contenders = tuple(_contenders(asked))
     empty = Experiment(name, "models", contenders, (), Budget(**suite.budget.model_dump()), apart=True, seed=asked.seed)
     experiment = checked(empty)

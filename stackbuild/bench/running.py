@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from stackbuild.bench.experiment import Experiment, Tick, measure, silent
 from stackbuild.bench.proof import Reference, proved
-from stackbuild.gates import Gate
+from stackbuild.gates import BaselineGate, Gate
 from stackbuild.judge import judge, pairs_wanted
 from stackbuild.results import Benchmarks, Verdict, joined
 
@@ -19,6 +20,12 @@ class Measured:
 
     benchmarks: Benchmarks
     verdict: Verdict
+
+
+def baseline_of(given: Path | None, gates: Sequence[Gate]) -> Path | None:
+    """The baseline wheel: as given, else as the first baseline gate that names one does."""
+    named = (Path(gate.wheel) for gate in gates if isinstance(gate, BaselineGate) and gate.wheel)
+    return given or next(named, None)
 
 
 def run(

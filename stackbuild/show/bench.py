@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from statistics import median
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
 from stackbuild.bench.tables import efficiency, speed_table
+from stackbuild.errors import Stopped
 from stackbuild.judge.intervals import median_interval
 from stackbuild.results import CONTROL, Benchmarks, Case, Outcome, Series, Verdict
 from stackbuild.show.paper import (
@@ -36,7 +39,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 @contextmanager
 def progress() -> Iterator[Tick]:
-    """A bar with the time left on a terminal; nothing in a pipe."""
+    """A bar with the time left on a terminal; nothing in a pipe. SIGTERM within ends the worker and raises Stopped."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -53,7 +56,15 @@ def progress() -> Iterator[Tick]:
             done = bar.tasks[0].completed
             bar.update(task, description=shown.replace("[", "\\["), total=done + left if left else None)
 
-        yield tick
+        before = signal.signal(signal.SIGTERM, _stop)
+        try:
+            yield tick
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    raise Stopped(number, next="run the same command again; models that were made are kept")
 
 
 _HEAD = f"  {'side':13}{'ms':>9}{'99 % interval':>20}{'per s':>9}{'first ms':>10}{'create':>9}{'MiB':>7}{'SNR dB':>8}"
