@@ -45,7 +45,7 @@ def jobs(
         return [_single(sources[0], out, is_folder)]
     found = [job for source in sources for job in _below(source, out, several=len(sources) > 1)]
     picked = [job for job in found if _wanted(job.name, include, exclude)]
-    _refuse_collisions(picked)
+    refuse_collisions(picked)
     return sorted(picked, key=lambda job: job.name)
 
 
@@ -85,7 +85,8 @@ def _wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
     return not any(glob(g).fullmatch(name) for g in exclude)
 
 
-def _refuse_collisions(found: list[Job]) -> None:
+def refuse_collisions(found: list[Job]) -> None:
+    """Raises UsageError where two sources would become one output."""
     taken: dict[Path, Job] = {}
     for job in found:
         other = taken.setdefault(job.output, job)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from stackbuild.hipify.directives import Directives, Include, place_for_include
 from stackbuild.hipify.edits import Edit
 from stackbuild.hipify.prepare import Plan
-from stackbuild.hipify.rules import Rule, glob
+from stackbuild.hipify.rules import Rule, glob, renamed
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -43,7 +43,7 @@ def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str],
             have.append((include.path, include))
             continue
         candidates, by, group = target
-        path = _choose(view, plan, candidates)
+        path = _choose(view, plan, candidates, by)
         if path is None:
             findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
@@ -68,7 +68,8 @@ def _target(plan: Plan, rules: list[Rule], path: str) -> tuple[tuple[str, ...], 
     if plan.may_rule_header(path) and (by_rule := _ruled(rules, path)):
         return (*by_rule, "include")
     if (subst := plan.headers.get(path)) is None:
-        return None
+        changed, by = renamed(path, plan.rules.get("path", ()))
+        return ((changed,), by, "") if by else None
     moved = _ruled(rules, subst.hip) if plan.may_rule_header(subst.hip) else None
     return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)
 
@@ -84,12 +85,12 @@ def _ruled(rules: list[Rule], path: str) -> tuple[tuple[str, ...], str] | None:
     return None
 
 
-def _choose(view: View, plan: Plan, candidates: tuple[str, ...]) -> str | None:
+def _choose(view: View, plan: Plan, candidates: tuple[str, ...], by: str) -> str | None:
     """The first candidate that exists for the target, also in a folder of its own name. None where none does."""
     headers = plan.target.headers
     if candidates[0].startswith(SUPPORT):
         return _beside(view, candidates[0].removeprefix(SUPPORT))
-    if headers is None or candidates[0] == "":
+    if headers is None or candidates[0] == "" or by in plan.path_rules:
         return candidates[0]
     for path in candidates:
         if path in headers:

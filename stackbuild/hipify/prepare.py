@@ -47,6 +47,15 @@ class Plan:
         return path in self.ruled_headers or path.startswith(self.ruled_stems)
 
     @cached_property
+    def theirs(self) -> frozenset[str]:
+        """The names that are CUDA's: converted, kept or lacking by the tables."""
+        return frozenset(self.names) | self.kept | self.gates.keys()
+
+    @cached_property
+    def path_rules(self) -> frozenset[str]:
+        return frozenset(r.id for r in self.rules.get("path", ()))
+
+    @cached_property
     def ruled_headers(self) -> frozenset[str]:
         return frozenset(m for r in self.rules.get("header", ()) for m in r.match)
 

@@ -23,7 +23,10 @@ def by_tables(view: View, plan: Plan, present: frozenset[str]) -> Iterator[Edit]
 
 
 def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
-    """The edits of identifier, pattern and namespace rules. Each comes before the tables: put them first."""
+    """The edits of identifier, pattern and namespace rules. Each comes before the tables: put them first.
+
+    Patterns leave names alone that the tables know: those are CUDA's and not the project's.
+    """
     for rule in plan.of_kind("identifier", view.name):
         for name in rule.match:
             if name in view.words and rule.to:
@@ -31,7 +34,7 @@ def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
                     yield Edit(at, at + len(name), rule.to[0], rule.id)
     for rule in plan.of_kind("pattern", view.name):
         for pattern in rule.match:
-            for name in sorted(w for w in view.words if compiled(pattern).fullmatch(w)):
+            for name in sorted(w for w in view.words if w not in plan.theirs and compiled(pattern).fullmatch(w)):
                 to = compiled(pattern).sub(rule.to[0] if rule.to else "", name, count=1)
                 for at in whole_names(view.code, name):
                     yield Edit(at, at + len(name), to, rule.id)

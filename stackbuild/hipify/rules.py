@@ -6,6 +6,7 @@ A rule has one *kind*, which names what it matches, and says what it becomes:
     literal     text in code, never mid-identifier header     the file of an #include; `to: ""` drops it
     call        a function, to change arguments    namespace  `cub::` and `using namespace cub`
     fix         a mechanical fix of this package   shim       a support header, for the names it is needed for
+    path        part of a file's path, by regular expression: in quoted includes and in the output's own path
 
 See docs/hipify.md for each field.
 """
@@ -13,6 +14,7 @@ See docs/hipify.md for each field.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,7 +23,7 @@ from stackbuild.errors import Mistake, RecipeError
 from stackbuild.yamlread import Path as YamlPath
 from stackbuild.yamlread import Places, compose
 
-KINDS = ("identifier", "pattern", "literal", "header", "call", "namespace", "fix", "shim")
+KINDS = ("identifier", "pattern", "literal", "header", "path", "call", "namespace", "fix", "shim")
 FIELDS = {"id", "why", "link", "to", "files", "except", "rocm", "optional", "wrap", "insert", "drop", "count", "when"}
 FIXES = ("sync-masks",)
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)$")
@@ -117,6 +119,16 @@ def in_range(rocm: str, bounds: str) -> bool:
     return True
 
 
+def renamed(path: str, rules: Iterable[Rule]) -> tuple[str, str]:
+    """A path under path rules, and the id of the last rule that changed it ("" for none)."""
+    by = ""
+    for rule in rules:
+        for pattern in rule.match:
+            changed = re.sub(pattern, rule.to[0] if rule.to else "", path)
+            path, by = changed, rule.id if changed != path else by
+    return path, by
+
+
 _GLOBS: dict[str, re.Pattern[str]] = {}
 
 
@@ -149,12 +161,16 @@ class _Reader:
     def blame(self, path: YamlPath, what: str, next: str) -> None:
         self.mistakes.append(Mistake(self.places.of_value(path), what, next))
 
+    def blame_key(self, path: YamlPath, known: list[str]) -> None:
+        what = f"unknown key {path[-1]!r}"
+        self.mistakes.append(Mistake(self.places.of_key(path), what, f"known are {', '.join(known)}"))
+
     def rules(self, data: Json) -> tuple[Rule, ...]:
         if not isinstance(data, dict):
             self.blame((), "a rule set is a mapping", "begin with `schema: 1`, `name:` and `rules:`")
             return ()
         for key in data.keys() - {"schema", "name", "about", "rules"}:
-            self.blame((key,), f"unknown key {key!r}", "known are schema, name, about, rules")
+            self.blame_key((key,), ["schema", "name", "about", "rules"])
         if data.get("schema") != 1:
             self.blame(("schema",), f"schema is {data.get('schema')!r}", "this stackbuild reads `schema: 1`")
         if not isinstance(data.get("name"), str):
@@ -177,7 +193,7 @@ class _Reader:
             return None
         kind = kinds[0]
         for key in item.keys() - FIELDS - {kind}:
-            self.blame((*path, key), f"unknown field {key!r}", f"known are {', '.join(sorted(FIELDS))}")
+            self.blame_key((*path, key), sorted(FIELDS))
         rule = Rule(
             id=self.text(item, path, "id", required=True),
             kind=kind,
@@ -201,7 +217,7 @@ class _Reader:
 
     def check(self, rule: Rule, path: YamlPath) -> None:
         """What a rule of each kind must have, and that its patterns and ranges can be read."""
-        if rule.kind in ("identifier", "pattern", "literal", "header", "namespace") and rule.to is None:
+        if rule.kind in ("identifier", "pattern", "literal", "header", "path", "namespace") and rule.to is None:
             self.blame(path, f"a {rule.kind} rule says what it becomes", "add `to:`")
         if rule.kind == "call" and not (rule.to or rule.wrap or rule.insert or rule.drop):
             self.blame(path, "a call rule changes something", "add `to:`, `wrap:`, `insert:` or `drop:`")
@@ -215,7 +231,7 @@ class _Reader:
             for name in rule.match:
                 if not re.fullmatch(r"[A-Za-z_]\w*", name):
                     self.blame((*path, rule.kind), f"{name!r} is not an identifier", "use `literal:` or `pattern:`")
-        if rule.kind == "pattern":
+        if rule.kind in ("pattern", "path"):
             self.check_patterns(rule, path)
         for _, text in rule.wrap:
             if text.count("{}") != 1:
@@ -229,7 +245,7 @@ class _Reader:
                     re.sub(pattern, rule.to[0], "")
                     _check_template(compiled, rule.to[0])
             except (re.error, IndexError) as error:
-                self.blame((*path, "pattern"), f"{pattern!r}: {error}", "mend the regular expression or its `to:`")
+                self.blame((*path, rule.kind), f"{pattern!r}: {error}", "mend the regular expression or its `to:`")
 
     def text(self, item: dict[str, Json], path: YamlPath, key: str, required: bool = False) -> str:
         value = item.get(key, "")

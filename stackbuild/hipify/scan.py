@@ -23,6 +23,7 @@ FILL = "\x01"
 # How far a call's arguments and a template's may go: what is longer is not one, and a broken file stays quick.
 REACH = 1 << 16
 TEMPLATE_REACH = 1 << 12
+DEPTH = 64
 _NOT_NEWLINE = re.compile(r"[^\n]")
 NAME = re.compile(r"[A-Za-z_]\w*")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
@@ -92,6 +93,8 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
         at = found.end()
         if char in _OPEN:
             stack.append(_OPEN[char])
+            if len(stack) > DEPTH:
+                return None
         elif char == ";" and "}" not in stack:
             return None
         elif char in ")]}":
@@ -170,29 +173,30 @@ def whole_names(code: str, name: str) -> list[int]:
     return found
 
 
-def _on_directive(code: str, start: int, end: int) -> bool:
-    """Whether the word at `start` ends a preprocessor line that is over before `end`."""
-    line = code.rfind("\n", 0, start) + 1
-    return "\n" in code[start:end] and code[line:start].lstrip().startswith("#")
+_NO_NAMESPACE = frozenset(("return", "case", "throw", "else", "delete", "co_return", "co_yield", "co_await"))
 
 
 def qualifier(code: str, at: int) -> str:
     """What qualifies the name at `at`: "" for nothing, "::" for the global scope, "ns::", "." or "->"."""
     end = back_space(code, at)
-    if code.endswith("::", 0, end):
-        before = back_space(code, end - 2)
-        start = before
-        while start and is_name_char(code[start - 1]):
-            start -= 1
-        if (
-            start < before
-            and not _on_directive(code, start, end)
-            and code[start:before] not in ("return", "case", "throw", "else", "delete", "co_return")
-        ):
-            return code[start:before] + "::"
-        return "<>::" if before and code[before - 1] == ">" else "::"
     if code.endswith("->", 0, end):
         return "->"
     if code.endswith(".", 0, end) and not code.endswith("...", 0, end):
         return "."
-    return ""
+    if not code.endswith("::", 0, end):
+        return ""
+    before = back_space(code, end - 2)
+    if before == 0 or _ends_directive(code, before, end):
+        return "::"
+    start = before
+    while start and is_name_char(code[start - 1]):
+        start -= 1
+    if start < before:
+        return "::" if code[start:before] in _NO_NAMESPACE else code[start:before] + "::"
+    return "<>::" if code[before - 1] == ">" else "::"
+
+
+def _ends_directive(code: str, before: int, end: int) -> bool:
+    """Whether what ends at `before` is a preprocessor line that is over before `end`."""
+    line = code.rfind("\n", 0, before) + 1
+    return "\n" in code[before:end] and code[line:before].lstrip().startswith("#")

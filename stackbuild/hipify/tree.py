@@ -16,7 +16,8 @@ from stackbuild.digest import of_value
 from stackbuild.errors import UsageError
 from stackbuild.hipify import rulecheck, state
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import MAX_BYTES, STATE, Job, jobs
+from stackbuild.hipify.files import MAX_BYTES, STATE, Job, jobs, refuse_collisions
+from stackbuild.hipify.rules import renamed
 from stackbuild.hipify.state import Kept, State
 from stackbuild.hipify.values import Converted, FileReport, Report
 from stackbuild.report import Finding, Severity
@@ -64,7 +65,7 @@ def hipify_tree(
     or outputs that cannot be read or written, and for a binary file that was named by itself.
     """
     began = time.monotonic()
-    found = jobs(sources, out, include, exclude, is_folder)
+    found = _renamed(jobs(sources, out, include, exclude, is_folder), out, engine)
     folder = out if not (len(found) == 1 and found[0].output == out) else out.parent
     key = run_key(engine)
     last = state.load(folder)
@@ -92,6 +93,16 @@ def hipify_tree(
         faults,
         seconds,
     )
+
+
+def _renamed(found: list[Job], out: Path, engine: Engine) -> list[Job]:
+    """The jobs with their outputs where path rules put them. Raises UsageError where two meet."""
+    rules = [r for r in engine.rules.rules if r.kind == "path" and r.is_for_rocm(engine.target.rocm)]
+    if not rules or (len(found) == 1 and found[0].output == out):
+        return found
+    moved = [replace(job, output=out / renamed(job.output.relative_to(out).as_posix(), rules)[0]) for job in found]
+    refuse_collisions(moved)
+    return moved
 
 
 def run_key(engine: Engine) -> str:

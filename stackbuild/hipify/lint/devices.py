@@ -69,7 +69,7 @@ PTX = {
 _ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__|__volatile)?\s*\(")
 _STRING = re.compile(r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"')
 _CUDA_STD = re.compile(r"\bcuda\s*::\s*(std|atomic|atomic_ref|barrier|pipeline|memcpy_async|thread_scope_\w+)\b")
-_TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]*>\s*(\w+)\s*;")
+_TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*;")
 _BOUNDS = re.compile(r"\b__launch_bounds__\s*\(")
 _CAPTURE = frozenset(
     ("cudaStreamBeginCapture", "cudaGraphInstantiate", "cudaGraphLaunch", "cudaGraphExecUpdate", "cudaGraphAddNode")
@@ -97,7 +97,7 @@ def _template(text: str, start: int, end: int) -> str:
     """The literals of an asm statement before its operands."""
     pieces = []
     at = start
-    for found in _STRING.finditer(text, start, end if end > 0 else min(len(text), start + 4000)):
+    for found in _STRING.finditer(text, start, end if start < end < start + 4000 else min(len(text), start + 400)):
         if ":" in text[at : found.start()]:
             break
         pieces.append(found.group(1))

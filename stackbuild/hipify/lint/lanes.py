@@ -24,7 +24,7 @@ _BALLOT = re.compile(r"\b(__ballot_sync|__ballot|__activemask|__match_any_sync)\
 _NARROW = re.compile(r"\b((?:unsigned(?:\s+int)?|int|uint32_t|uint|int32_t|u32))\s+(?:const\s+)?\w+\s*=\s*(?:~\s*)?\Z")
 _COUNT = re.compile(r"\b(__popc|__ffs|__clz|__brev)\s*\(\s*(?:~\s*)?\Z")
 _TILE = re.compile(r"\b(thread_block_tile|tiled_partition)\s*<\s*(32|\w*(?:WARP|[wW]arp)\w*)\s*[,>]")
-_FULL = re.compile(r"0[xX][fF]{8,16}[uUlL]*|[~\-]?[01][uUlL]*|0[xX][fF]+[uUlL]*\s*$")
+_FULL = re.compile(r"0[xX][fF]{8,16}[uUlL]*|[~\-]?[01][uUlL]*")
 _LITERAL = re.compile(r"0[xX][0-9a-fA-F]{1,8}[uU]?|\d+[uU]?")
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests_hipify import hip, small_tables
 
@@ -112,6 +112,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(max_examples=40)
 @given(
     st.lists(PIECES, max_size=14).map("".join), st.sampled_from(["a.cu", "x/y/b.h"]), st.sampled_from(["keep", "ggl"])
 )
@@ -121,6 +122,7 @@ def test_converting_again_changes_nothing(text: str, name: str, launch: str) -> 
     assert hip(once.text, name, target=target).text == once.text
 
 
+@settings(max_examples=40)
 @given(st.lists(PIECES, max_size=14).map("".join))
 def test_the_edits_are_the_text_and_the_line_map_fits(text: str) -> None:
     made = hip(text)

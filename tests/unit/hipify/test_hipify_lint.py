@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import pytest
+from tests_hipify import hip
+
+from stackbuild.hipify.lint import arithmetic
+from stackbuild.hipify.lint.ladders import reach
+from stackbuild.hipify.values import Target
+from stackbuild.report import Severity
+
+
+def found(text: str, target: Target | None = None) -> list[tuple[str, int]]:
+    made = hip(text, target=target)
+    return [(f.rule, f.place.line) for f in made.findings if f.rule.startswith("LINT") and f.place]
+
+
+def ladder(head: str, call: str = "__shfl_xor_sync(m, v, o)") -> str:
+    return f"__device__ float r(float v) {{\n  for ({head}) {{\n    v += {call};\n  }}\n  return v;\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "expected"),
+    [
+        ("int o = 16; o >= 16; o >>= 1", "__shfl_xor_sync(m, v, o)", "LINT-LADDER-INCOMPLETE"),  # lc0 pull request 2375
+        ("int o = 16; o >= 1; o >>= 1", "__shfl_xor_sync(m, v, o)", "LINT-LADDER-32"),
+        ("int o = 16; o > 0; o /= 2", "__shfl_down_sync(m, v, o)", "LINT-LADDER-32"),
+        ("int o = 16; o > 1; o /= 2", "__shfl_down(v, o)", "LINT-LADDER-INCOMPLETE"),
+        ("int o = 16; o; o >>= 1", "__shfl_down(v, o)", "LINT-LADDER-32"),
+        ("int o = 16; o > 0; o = o / 2", "__shfl_xor(v, o)", "LINT-LADDER-32"),
+        ("int o = 16; o > 0; o /= 4", "__shfl_xor(v, o)", "LINT-LADDER-INCOMPLETE"),
+        ("int o = 1; o < 32; o *= 2", "__shfl_up_sync(m, v, o)", "LINT-LADDER-32"),
+        ("int o = 1; o < 32; o <<= 1", "__shfl_up_sync(m, v, o)", "LINT-LADDER-32"),
+        ("int o = 1; o <= 16; o *= 2", "__shfl_up_sync(m, v, o)", "LINT-LADDER-32"),
+        ("unsigned int o = 32 / 2; o > 0; o >>= 1", "__shfl_xor_sync(m, v, o)", "LINT-LADDER-32"),
+        ("int o = 32; o > 0; o >>= 1", "__shfl_xor_sync(m, v, o)", "LINT-LADDER-64"),
+        ("int o = WARP_SIZE / 2; o >= WARP_SIZE / 2; o >>= 1", "__shfl_xor_sync(m, v, o)", "LINT-LADDER-INCOMPLETE"),
+        ("int o = WARP_SIZE / 2; o > 0; o >>= 1", "__shfl_xor_sync(m, v, o)", None),
+        ("int o = warpSize >> 1; o > 0; o >>= 1", "__shfl_xor_sync(m, v, o)", None),
+        ("int o = 1; o < warpSize; o *= 2", "__shfl_up_sync(m, v, o)", None),
+        ("int o = 8; o > 0; o >>= 1", "__shfl_xor_sync(m, v, o)", None),
+        ("int o = 16; o > 0; o >>= 1", "__shfl_xor_sync(m, v, o, 32)", None),
+        ("int o = 16; o > 0; o >>= 1", "f(o)", None),
+        ("int o = n * k / 2; o >= k; o >>= 1", "__shfl_xor_sync(m, v, o)", None),
+        ("int o = 16; o > 0; o >>= 1", "max(v, WARP_SHFL_XOR(v, o))", "LINT-LADDER-32"),
+        ("int o = 16; o > 0; --o", "__shfl_xor_sync(m, v, o)", None),
+        ("int o = 16; o > 0; o *= 2", "__shfl_xor_sync(m, v, o)", None),
+    ],
+)  # fmt: skip
+def test_ladders_are_evaluated(head: str, call: str, expected: str | None) -> None:
+    ladders = [entry for entry in found(ladder(head, call)) if "LADDER" in entry[0]]
+    assert ladders == ([(expected, 2)] if expected else [])
+
+
+def test_a_ladder_of_32_matters_only_where_a_wavefront_has_64_lanes() -> None:
+    text = ladder("int o = 16; o > 0; o >>= 1")
+    assert found(text, Target(wavefronts=(32,))) == []
+    assert found(text, Target(wavefronts=(64,))) == [("LINT-LADDER-32", 2)]
+
+
+def test_an_incomplete_ladder_is_an_error_for_any_wavefront() -> None:
+    made = hip(ladder("int o = 16; o >= 16; o >>= 1"), target=Target(wavefronts=(32,)))
+    (finding,) = made.findings
+    assert finding.severity is Severity.ERROR and "steps 16 does not reach every lane of a group of 32" in finding.found
+
+
+@pytest.mark.parametrize(
+    ("offsets", "lanes"), [((16, 8, 4, 2, 1), 32), ((16,), 2), ((16, 8, 4, 2), 16), ((1, 2, 4), 8), ((4, 4), 3)]
+)
+def test_reach(offsets: tuple[int, ...], lanes: int) -> None:
+    assert reach(offsets) == lanes
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("32 / 2", 16), ("(W + 1) * 2", 66), ("1 << 4", 16), ("-7 / 2", -3), ("0x20u >> 1", 16), ("7 % 4 - 1", 2),
+        ("W / 0", None), ("a +", None), ("f(x)", None), ("1 << 99", None), ("", None), ("W W", None),
+    ],
+)  # fmt: skip
+def test_arithmetic(text: str, value: int | None) -> None:
+    assert arithmetic.value(text, {"W": 32}) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#define WARP_SIZE 32\n", ["LINT-WARP-SIZE-LITERAL"]),
+        ("constexpr int kWarpSize = 32;\n", ["LINT-WARP-SIZE-LITERAL"]),
+        ("enum { WARP_THREADS = 32 };\n", ["LINT-WARP-SIZE-LITERAL"]),
+        ("#define WARP_SIZE 64\n", []),
+        ("int warps = 32;\n", []),
+        ("constexpr int N = warpSize;\n", ["LINT-WARP-SIZE-CONSTANT"]),
+        ("__shared__ int s[warpSize];\n", ["LINT-WARP-SIZE-CONSTANT"]),
+        ("int n = warpSize;\n", []),
+        ("int lane = threadIdx.x % 32;\n", ["LINT-LANE-ARITHMETIC"]),
+        ("int w = tid >> 5;\n", ["LINT-LANE-ARITHMETIC"]),
+        ("int x = size % 32;\n", []),
+        ("int x = tid >> 50;\n", []),
+        ("unsigned b = __ballot_sync(~0ull, p);\n", ["LINT-BALLOT-32"]),
+        ("int n = __popc(__ballot_sync(~0ull, p));\n", ["LINT-BALLOT-32"]),
+        ("unsigned long long b = __ballot_sync(~0ull, p); int n = __popcll(b);\n", []),
+        ("v = __shfl_sync(0xffff, v, 0);\n", ["LINT-PARTIAL-MASK"]),
+        ("v = __shfl_sync(0xffffffff, v, 0);\n", []),
+        ("auto t = cg::tiled_partition<32>(b);\n", ["LINT-TILE-32"]),
+        ("auto t = cg::tiled_partition<16>(b);\n", []),
+        ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(x));\n', ["LINT-PTX"]),
+        ('asm("v_add_f32 %0, %1, %2" : "=v"(x));\n', []),
+        ('// asm("mov.u32")\nconst char* s = "asm(\\"mov\\")";\n', []),
+        ("texture<float, 1> tex;\n", ["LINT-TEXTURE-REFERENCE"]),
+        ("#include <mma.h>\nusing namespace nvcuda;\nwmma::fragment<int> f;\n", ["LINT-WMMA", "LINT-WMMA"]),
+        ("#include <cuda/std/atomic>\n", ["LINT-CUDA-STD"]),
+        ("cuda::std::array<int, 2> a;\n", ["LINT-CUDA-STD"]),
+        ("at::cuda::stream s;\n", []),
+        ("__global__ void __launch_bounds__(256, 2) k();\n", ["LINT-LAUNCH-BOUNDS"]),
+        ("__global__ void __launch_bounds__(256) k();\n", []),
+        ("#if __CUDA_ARCH__ >= 800\n#endif\n", ["LINT-CUDA-ARCH"]),
+        ("#if defined(__HIP_DEVICE_COMPILE__) || __CUDA_ARCH__ >= 800\n#endif\n", []),
+        ("__pipeline_memcpy_async(a, b, 16);\n", ["LINT-ASYNC-COPY"]),
+    ],
+)  # fmt: skip
+def test_lint(text: str, expected: list[str]) -> None:
+    assert [rule for rule, _ in found(text)] == expected
+
+
+def test_inline_ptx_comes_with_what_to_use_instead() -> None:
+    made = hip('asm volatile("mov.u32 %0, %%laneid;" : "=r"(x));\n')
+    (finding,) = [f for f in made.findings if f.rule == "LINT-PTX"]
+    assert finding.fix == "use __lane_id()" and finding.severity is Severity.ERROR
+
+
+def test_lint_can_be_left_out() -> None:
+    assert hip("#define WARP_SIZE 32\n", target=Target(lint=False)).findings == ()

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from tests_hipify import DEVICE, UNSUPPORTED, hip
+
+from stackbuild.hipify.values import Target
+from stackbuild.report import Severity
+
+
+def told(text: str, target: Target | None = None) -> list[tuple[str, int, int]]:
+    return [(f.rule, f.place.line, f.place.column) for f in hip(text, "a.cpp", target=target).findings if f.place]
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_every_name_that_hip_lacks_is_reported(name: str) -> None:
+    assert told(f"\n  {name}(x);") == [("HIPIFY-UNSUPPORTED", 2, 3)]
+
+
+@pytest.mark.parametrize("name", DEVICE)
+def test_device_functions_are_reported_where_they_are_called(name: str) -> None:
+    assert [rule for rule, _, _ in told(f"x = {name} (a, b);")] == ["HIPIFY-UNSUPPORTED-DEVICE"]
+    assert told(f"int {name} = 1; y::{name}(a); // {name}(a)") == []
+
+
+def test_lines_are_those_of_the_original() -> None:
+    text = "#include <device_launch_parameters.h>\n__global__ void k();\n\ncuNothing();\n"
+    assert ("HIPIFY-UNSUPPORTED", 4, 1) in told(text)
+
+
+def test_names_that_a_support_header_defines_are_mere_notes() -> None:
+    (finding,) = [f for f in hip("__global__ void k() { __vsub4(a, b); }").findings if "vsub4" in f.found]
+    assert finding.severity is Severity.NOTE and "support header" in finding.fix
+
+
+def test_version_gates() -> None:
+    (finding,) = hip("cudaGraphAddNode(x);", "a.cpp", target=Target(rocm="6.1", lint=False)).findings
+    assert finding.found == "cudaGraphAddNode becomes hipGraphAddNode, which needs ROCm 6.2.0; the target is 6.1"
+    assert told("cudaGraphAddNode(x);", Target(rocm="6.2", lint=False)) == []
+    assert told("cudaGraphAddNode(x);", Target(lint=False)) == []
+    assert told("cudaFree(x);", Target(rocm="6.3")) == [("HIPIFY-GONE-FROM-ROCM", 1, 1)]
+    assert told("cudaFree(x);", Target(rocm="6.2")) == []
+
+
+def test_experimental_names_are_converted_only_on_request() -> None:
+    made = hip("cudaTrial();", "a.cpp")
+    assert made.text == "cudaTrial();" and made.findings[0].rule == "HIPIFY-EXPERIMENTAL"
+    made = hip("cudaTrial();", "a.cpp", target=Target(experimental=True))
+    assert made.text == "hipTrial();" and made.findings == ()
+
+
+def test_unknown_names_of_cudas_spelling_are_reported_but_for_the_whitelist() -> None:
+    assert told("cudaBrandNew(x); cudaDevices d; cudalite(); p->cudaThing();") == [("HIPIFY-UNKNOWN", 1, 1)]
+    assert told("cublasBrandNew(x); cublasHandle h;") == [("HIPIFY-UNKNOWN", 1, 1)]
+
+
+def test_deprecated_names_are_notes() -> None:
+    (finding,) = hip("cudaThreadExit();", "a.cpp").findings
+    assert finding.severity is Severity.NOTE and "deprecated since CUDA 10.0" in finding.found
+
+
+def test_findings_are_in_order_and_each_once() -> None:
+    text = "cuNothing(); cudaNoSuchInHip();\ncuNothing();\n"
+    assert told(text) == [("HIPIFY-UNSUPPORTED", 1, 1), ("HIPIFY-UNSUPPORTED", 1, 14), ("HIPIFY-UNSUPPORTED", 2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("__shfl_xor_sync(0xffffffff, v, 1)", "__shfl_xor_sync(0xffffffffffffffffULL, v, 1)"),
+        ("__shfl_sync(0xFFFFFFFFu, v, 1)", "__shfl_sync(0xffffffffffffffffULL, v, 1)"),
+        ("__any_sync(~0, p)", "__any_sync(0xffffffffffffffffULL, p)"),
+        ("__all_sync(-1, p)", "__all_sync(0xffffffffffffffffULL, p)"),
+        ("__shfl_sync(m, v, 1)", "__shfl_sync((unsigned long long)(m), v, 1)"),
+        ("__shfl_sync(__activemask(), v, 1)", "__shfl_sync(__activemask(), v, 1)"),
+        ("__shfl_sync(0xffffffffffffffffULL, v, 1)", "__shfl_sync(0xffffffffffffffffULL, v, 1)"),
+        ("__shfl_sync((unsigned long long)(m), v, 1)", "__shfl_sync((unsigned long long)(m), v, 1)"),
+        ("#define FULL_MASK 0xffffffff\n__shfl_sync(FULL_MASK, v, 1)", "#define FULL_MASK 0xffffffffffffffffULL\n__shfl_sync(FULL_MASK, v, 1)"),
+        ("#define SHFL(v) \\\n  __shfl_sync(0xffffffff, v, 0)\n", "#define SHFL(v) \\\n  __shfl_sync(0xffffffffffffffffULL, v, 0)\n"),
+        ("#define SIZE_MAX_32 0xffffffff\n", "#define SIZE_MAX_32 0xffffffff\n"),
+        ("T __shfl_sync(unsigned mask, T v, int l);", "T __shfl_sync(unsigned mask, T v, int l);"),
+        ("__syncwarp();", "__syncwarp();"),
+        ("my::__shfl_sync(0xffffffff, v, 1)", "my::__shfl_sync(0xffffffff, v, 1)"),
+    ],
+)  # fmt: skip
+def test_lane_masks_become_64_bits_wide(cuda: str, expected: str) -> None:
+    text = hip(cuda, "k.h").text
+    assert text.replace('#include "stackbuild_hip_compat.h"\n', "") == expected

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests_hipify import hip
+
+from stackbuild.errors import RecipeError, UsageError
+from stackbuild.hipify import bundled, rulecheck
+from stackbuild.hipify.rules import Rules, glob, in_range, joined, read
+from stackbuild.hipify.values import FileReport, Target
+
+
+def rules(*lines: str) -> Rules:
+    body = "\n".join(f"  - {line}" for line in lines)
+    return read(f"schema: 1\nname: mine\nrules:\n{body}\n", "mine.yaml")
+
+
+def converted(text: str, *lines: str, name: str = "a.cpp") -> str:
+    return hip(text, name, joined([rules(*lines), bundled.load([])])).text
+
+
+@pytest.mark.parametrize(
+    ("rule", "cuda", "expected"),
+    [
+        ("{id: r, why: w, identifier: CudaStream, to: RocmStream}", "CudaStream s; MyCudaStream t; n::CudaStream u;", "RocmStream s; MyCudaStream t; n::CudaStream u;"),
+        ("{id: r, why: w, identifier: cudaFree, to: gpu_free}", "cudaFree(p);", "gpu_free(p);"),
+        (r"{id: r, why: w, pattern: 'Cuda(\w+)', to: 'Rocm\1'}", "CudaKernel k; xCudaKernel; n::CudaT t;", "RocmKernel k; xCudaKernel; n::RocmT t;"),
+        ("{id: r, why: w, literal: 'providers/cuda/', to: 'providers/rocm/'}", '#include "core/providers/cuda/x.h"\n// providers/cuda/\n', '#include "core/providers/rocm/x.h"\n// providers/cuda/\n'),
+        ("{id: r, why: w, namespace: cuda, to: rocm}", "namespace x = cuda; cuda::f(); y::cuda::g(); using namespace cuda; int cuda;", "namespace x = rocm; rocm::f(); y::cuda::g(); using namespace rocm; int cuda;"),
+        ("{id: r, why: w, header: mine.h, to: hip/mine.h}", '#include "mine.h"\n#include <a/mine.h>\n', '#include "hip/mine.h"\n#include <a/mine.h>\n'),
+        ("{id: r, why: w, header: gone.h, to: ''}", "#include <gone.h>\nint x;\n", "int x;\n"),
+        ("{id: r, why: w, call: cudaMemcpy, to: copy, insert: {0: ctx, 9: last}}", "cudaMemcpy(a, f(b, c));", "copy(ctx, a, f(b, c), last);"),
+        ("{id: r, why: w, call: cudaFree, insert: {0: ctx}}", "cudaFree();", "hipFree(ctx);"),
+        ("{id: r, why: w, call: cudaMemcpy, drop: [1]}", "cudaMemcpy(a, x<1, 2>(), c);", "hipMemcpy(a, c);"),
+        ("{id: r, why: w, call: cudaMemcpy, drop: [0]}", "cudaMemcpy(a, b);", "hipMemcpy(b);"),
+        ("{id: r, why: w, call: cudaMemcpy, count: 2, to: two}", "cudaMemcpy(a, b); cudaMemcpy(a, b, c);", "two(a, b); hipMemcpy(a, b, c);"),
+        ("{id: r, why: w, call: cudaMemcpy, wrap: {1: '&({})'}}", "cudaMemcpy(cudaFree(x), cudaSuccess);", "hipMemcpy(hipFree(x), &(hipSuccess));"),
+    ],
+)  # fmt: skip
+def test_each_kind(rule: str, cuda: str, expected: str) -> None:
+    assert converted(cuda, rule) == expected
+
+
+def test_rules_are_scoped_by_path_and_rocm_version() -> None:
+    scoped = "{id: r, why: w, identifier: A, to: B, files: ['src/**/*.cu'], except: ['**/old/*'], rocm: '>=6.0,<7'}"
+    some = joined([rules(scoped), bundled.load([])])
+    assert hip("A", "src/x/a.cu", some, Target(rocm="6.4")).text == "B"
+    for name, rocm in (("src/a.h", "6.4"), ("src/old/a.cu", "6.4"), ("src/a.cu", "7.0"), ("src/a.cu", "5.7")):
+        assert hip("A", name, some, Target(rocm=rocm)).text == "A"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("**/*.cu", "a.cu", True), ("**/*.cu", "x/y/a.cu", True), ("*.cu", "x/a.cu", False), ("a/**", "a/b/c", True),
+        ("*.{cu,cuh}", "k.cuh", True), ("?.cu", "ab.cu", False), ("a+b/*.cu", "a+b/k.cu", True),
+    ],
+)  # fmt: skip
+def test_globs(pattern: str, path: str, matches: bool) -> None:
+    assert bool(glob(pattern).fullmatch(path)) is matches
+
+
+@pytest.mark.parametrize(
+    ("rocm", "bounds", "inside"),
+    [
+        ("6.4", ">=6.0", True),
+        ("6.4.0", "==6.4", True),
+        ("10.1", ">=6.0,<7", False),
+        ("", "<7", False),
+        ("", ">=6", True),
+    ],
+)
+def test_version_ranges(rocm: str, bounds: str, inside: bool) -> None:
+    assert in_range(rocm, bounds) is inside
+
+
+def test_a_literal_inside_a_longer_identifier_is_an_error_and_changes_nothing() -> None:
+    some = joined([rules("{id: r, why: w, literal: cuda, to: rocm}"), bundled.load([])])
+    made = hip("int cuda_x = 1; int cuda;", "a.cpp", some)
+    assert made.text == "int cuda_x = 1; int rocm;"
+    (finding,) = [f for f in made.findings if f.rule == "HIPIFY-RULE-INSIDE-NAME"]
+    assert finding.severity == "error" and "mine.yaml:4:5" in finding.fix
+
+
+def test_a_rule_that_matches_nothing_is_an_error_unless_optional_or_for_another_version() -> None:
+    some = rules(
+        "{id: used, why: w, identifier: A, to: B}",
+        "{id: unused, why: because, identifier: C, to: D}",
+        "{id: maybe, why: w, identifier: E, to: F, optional: true}",
+        "{id: later, why: w, identifier: G, to: H, rocm: '>=7'}",
+    )
+    found = rulecheck.unmatched(some, "6.4", [FileReport("a", "b", "converted", rules={"used": 3})])
+    assert [f.subject for f in found] == ["unused"]
+    assert "because" in found[0].why and "mine.yaml:5:5" in found[0].fix
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("a: 1", "m.yaml:1:1: unknown key 'a'"),
+        ("schema: 2\nname: n\nrules: [{}]", "m.yaml:1:9: schema is 2"),
+        ("schema: 1\nname: n\nrules: []", "m.yaml:3:8: the set has no rules"),
+        ("schema: 1\nname: n\nrules: [3]", "m.yaml:3:9: a rule is a mapping"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w}]", "m.yaml:3:9: a rule has one kind, this has 0"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a, header: b}]", "m.yaml:3:9: a rule has one kind, this has 2"),
+        ("schema: 1\nname: n\nrules: [{id: i, identifier: a, to: b}]", "m.yaml:3:9: why is not a text"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a}]", "m.yaml:3:9: a identifier rule says what it becomes"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a-b, to: c}]", "m.yaml:3:37: 'a-b' is not an identifier"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, pattern: '(', to: c}]", "m.yaml:3:34: '('"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, pattern: 'a', to: '\\2'}]", "m.yaml:3:34: 'a'"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a, to: b, rocm: six}]", "m.yaml:3:53: 'six' is not a version range"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a, to: b, fils: c}]", "m.yaml:3:47: unknown key 'fils'"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, fix: magic}]", "m.yaml:3:30: unknown fix 'magic'"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, call: f, wrap: {0: 'x'}}]", "m.yaml:3:40: 'x' has not one {}"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, call: f}]", "m.yaml:3:9: a call rule changes something"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, shim: f.h}]", "m.yaml:3:9: a shim rule says for which names it is needed"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_rules_are_told_at_their_place(text: str, mistake: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        read(text, "m.yaml")
+    assert any(f"{m.place}: {m.what}".startswith(mistake) for m in caught.value.mistakes), caught.value
+
+
+def test_two_rules_of_one_id_are_refused() -> None:
+    one = rules("{id: r, why: w, identifier: A, to: B}")
+    with pytest.raises(RecipeError, match=r"rule id 'r' is also at mine\.yaml:4:5"):
+        joined([one, one])
+
+
+def test_bundled_sets_are_read_and_base_is_always_last() -> None:
+    assert {"base", "generic", "lc0", "onnxruntime"} <= set(bundled.names())
+    for name in bundled.names():
+        loaded = bundled.load([name])
+        assert loaded.sets[-1] == "base" and all(rule.why for rule in loaded.rules)
+    assert bundled.load(["generic"]).shims.keys() >= {"stackbuild_hip_compat.h"}
+
+
+def test_an_unknown_set_names_the_bundled_ones() -> None:
+    with pytest.raises(UsageError, match="no rule set is called 'generik'") as caught:
+        bundled.load(["generik"])
+    assert "generic" in caught.value.next
+
+
+def test_a_missing_support_header_is_a_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("schema: 1\nname: s\nrules: [{id: i, why: w, shim: gone.h, when: [x]}]\n")
+    with pytest.raises(RecipeError, match=r"no support header 'gone\.h'"):
+        bundled.load([str(path)])
