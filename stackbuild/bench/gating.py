@@ -14,7 +14,7 @@ from stackbuild.bench.experiment import Tick
 from stackbuild.bench.files import read_benchmarks
 from stackbuild.bench.kernels import KernelBench, measure_kernels
 from stackbuild.bench.models import CPU, ModelBench, measure_models
-from stackbuild.bench.running import Measured
+from stackbuild.bench.running import Measured, baseline_of
 from stackbuild.bench.suites import read, suite
 from stackbuild.errors import UsageError
 from stackbuild.gates import AccuracyGate, BaselineGate, Gate, Gates
@@ -77,13 +77,12 @@ def _stored(asked: Asked, gates: Sequence[Gate]) -> Measured:
 
 
 def _measured(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
-    if asked.baseline is None and any(isinstance(gate, BaselineGate) for gate in gates):
-        raise UsageError("there is no baseline to compare with", next="give --baseline OLD.whl")
+    baseline = baseline_of(asked.baseline, gates)
+    if baseline is None and any(isinstance(gate, BaselineGate) for gate in gates):
+        raise UsageError("there is no baseline to compare with", next="give --baseline OLD.whl, or name it in the gate")
     package = _package(asked.candidate)
-    if asked.baseline and _package(asked.baseline) != package:
-        raise UsageError(
-            f"the candidate has {package}, the baseline {_package(asked.baseline)}", next="give two of a kind"
-        )
+    if baseline and baseline.is_file() and _package(baseline) != package:
+        raise UsageError(f"the candidate has {package}, the baseline {_package(baseline)}", next="give two of a kind")
     if package == "stackbuild_kernels":
         name = asked.suite or "kernels-quick"
         kernels = KernelBench(
