@@ -101,6 +101,9 @@ def conv(case: Case, last: bool) -> Job:
     arrays["w"] = _last(w) if last else w
     if bias is not None:
         arrays["bias"] = bias
+    residual = case.inputs.get("residual")
+    if residual is not None:
+        arrays["residual"] = _last(residual) if last else residual
     return Job(params, arrays, shape, back)
 
 

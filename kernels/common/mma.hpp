@@ -148,19 +148,27 @@ __device__ inline void multiply_add(Accumulator& c, const Ready<__half>& a, cons
   mma_step(c.v + 4, a.w, b.w + 2, static_cast<const __half*>(nullptr));
 }
 
-// The matrix unit truncates as it adds, and over a long K that shows. So each slab's product starts from zero and is
-// added in float32, rounded to nearest (Ootomo & Yokota 2022).
-__device__ inline void multiply_add(Accumulator& c, const Ready<float>& a, const Ready<float>& b) {
+// The matrix unit truncates as it adds, and over a long K that shows. So the product of every few slabs starts from
+// zero and is added in float32, rounded to nearest (Ootomo & Yokota 2022).
+template <int Slabs>
+__device__ inline void multiply_add(Accumulator& c, const Ready<float>* a, const Ready<float>* b, int b_step) {
   constexpr const float* tag = nullptr;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    mma_step(sum, a.low, b.high + 2 * half, tag);
-    mma_step(sum, a.high, b.low + 2 * half, tag);
-    mma_step(sum, a.high, b.high + 2 * half, tag);
+#pragma unroll
+    for (int s = 0; s < Slabs; ++s) {
+      mma_step(sum, a[s].low, b[s * b_step].high + 2 * half, tag);
+      mma_step(sum, a[s].high, b[s * b_step].low + 2 * half, tag);
+      mma_step(sum, a[s].high, b[s * b_step].high + 2 * half, tag);
+    }
 #pragma unroll
     for (int i = 0; i < 4; ++i) c.v[4 * half + i] += sum[i];
   }
+}
+
+__device__ inline void multiply_add(Accumulator& c, const Ready<float>& a, const Ready<float>& b) {
+  multiply_add<1>(c, &a, &b, 0);
 }
 
 // The right operand from 16 columns of rows [k][n]: K runs down the rows. For float32 the slab's rows are taken in the
@@ -315,31 +323,63 @@ template <class T>
 constexpr bool kHasMatrixUnit = false;
 #endif
 
-// sums += a bᵀ for one wave: `a` has 16 * M rows and `b` 16 * N rows of Slabs slabs of K, in shared memory. With Ahead,
-// a slab's operands are fetched while the one before is multiplied, for 4 * (M + N) more registers.
-template <class T, int M, int N, int Slabs, bool Ahead = false>
+#if SBK_NVIDIA
+// The float32 form on NVIDIA, two slabs to a sum.
+template <int M, int N, int Slabs>
+__device__ inline void multiply_split(Accumulator (&sums)[M][N], const float* a, int lda, const float* b, int ldb) {
+  constexpr int kPair = 2;
+  static_assert(Slabs % kPair == 0);
+#pragma unroll
+  for (int slab = 0; slab < Slabs; slab += kPair) {
+    Ready<float> columns[kPair][N];
+#pragma unroll
+    for (int s = 0; s < kPair; ++s) {
+#pragma unroll
+      for (int n = 0; n < N; ++n) {
+        Operand<float> o;
+        load_columns(o, b + n * 16 * ldb + (slab + s) * slab_of<float>(), ldb);
+        columns[s][n].set(o);
+      }
+    }
+#pragma unroll
+    for (int m = 0; m < M; ++m) {
+      Ready<float> rows[kPair];
+#pragma unroll
+      for (int s = 0; s < kPair; ++s) {
+        Operand<float> o;
+        load_rows(o, a + m * 16 * lda + (slab + s) * slab_of<float>(), lda);
+        rows[s].set(o);
+      }
+#pragma unroll
+      for (int n = 0; n < N; ++n) multiply_add<kPair>(sums[m][n], rows, &columns[0][n], N);
+    }
+  }
+}
+#endif
+
+// sums += a bᵀ for one wave: `a` has 16 * M rows and `b` 16 * N rows of Slabs slabs of K, in shared memory. Paired:
+// float32 on NVIDIA adds up two slabs at a time, for half the additions and a third more registers.
+template <class T, int M, int N, int Slabs, bool Paired = false>
 __device__ inline void multiply_tiles(Accumulator (&sums)[M][N], const T* a, int lda, const T* b, int ldb) {
+#if SBK_NVIDIA
+  if constexpr (sizeof(T) == 4 && Paired) return multiply_split<M, N, Slabs>(sums, a, lda, b, ldb);
+#endif
   if constexpr (kHasMatrixUnit<T>) {
-    constexpr int kHeld = Ahead ? 2 : 1;
-    Operand<T> left[kHeld][M], right[kHeld][N];
-    const auto fetch = [&](int slab) {
-#pragma unroll
-      for (int n = 0; n < N; ++n) load_columns(right[slab % kHeld][n], b + n * 16 * ldb + slab * slab_of<T>(), ldb);
-#pragma unroll
-      for (int m = 0; m < M; ++m) load_rows(left[slab % kHeld][m], a + m * 16 * lda + slab * slab_of<T>(), lda);
-    };
-    if (Ahead) fetch(0);
 #pragma unroll
     for (int slab = 0; slab < Slabs; ++slab) {
-      if (!Ahead) fetch(slab);
-      else if (slab + 1 < Slabs) fetch(slab + 1);
       Ready<T> columns[N];
 #pragma unroll
-      for (int n = 0; n < N; ++n) columns[n].set(right[slab % kHeld][n]);
+      for (int n = 0; n < N; ++n) {
+        Operand<T> o;
+        load_columns(o, b + n * 16 * ldb + slab * slab_of<T>(), ldb);
+        columns[n].set(o);
+      }
 #pragma unroll
       for (int m = 0; m < M; ++m) {
+        Operand<T> o;
+        load_rows(o, a + m * 16 * lda + slab * slab_of<T>(), lda);
         Ready<T> rows;
-        rows.set(left[slab % kHeld][m]);
+        rows.set(o);
 #pragma unroll
         for (int n = 0; n < N; ++n) multiply_add(sums[m][n], rows, columns[n]);
       }

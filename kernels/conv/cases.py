@@ -49,6 +49,22 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, .
                 opset=11)
 
 
+def fused(case: Case, rng: np.random.Generator, activation: str, residual: bool) -> Case:
+    """The same with a residual added and an activation applied; ONNX has no such operator."""
+    more = normal(rng, case.expected.shape, case.dtype.type) if residual else None
+    total = case.expected + (0 if more is None else more.astype(np.float64))
+    alpha = float(np.float32(0.2))
+    results = {"none": total, "relu": np.maximum(total, 0), "leaky_relu": np.where(total < 0, alpha * total, total),
+               "silu": total / (1 + np.exp(-total))}
+    attributes: dict[str, Attribute] = {**case.attributes, "activation": activation, "activation_alpha": 0.2}
+    name = f"{case.name} {activation}" + (" residual" if residual else "")
+    return Case("Conv", name, {**case.inputs, "residual": more}, attributes, results[activation], opset=0)
+
+
+FUSED = [((2, 16, 9, 9), (32, 16, 1, 1), {}), ((2, 24, 10, 13), (40, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
+         ((1, 6, 7, 7), (6, 1, 3, 3), {"group": 6})]
+
+
 def any_shape(rng: np.random.Generator, dtype: type) -> Case:
     """A random 2-D convolution with at least one output value."""
     group = int(rng.choice([1, 1, 2, 3]))
@@ -67,6 +83,9 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         yield make(rng, shape, filters, attributes, dtype)
     for _ in range(30):
         yield any_shape(rng, dtype)
+    for shape, filters, attributes in FUSED:
+        for activation, residual in (("none", True), ("relu", True), ("leaky_relu", False), ("silu", True)):
+            yield fused(make(rng, shape, filters, attributes, dtype), rng, activation, residual)
 
 
 # Big enough to fill a device with the largest tiles; too slow for the CPU implementation's turn.

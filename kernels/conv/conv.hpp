@@ -10,8 +10,8 @@ namespace sbk {
 // Order of the weights' axes: O, I/groups, spatial… (ONNX) or O, spatial…, I/groups (channels last).
 enum class FilterLayout : int32_t { channels_first = 0, channels_last = 1 };
 
-// `automatic` takes the cached choice for the shape, or the rule of thumb where none was measured.
-enum class ConvAlgorithm : int32_t { automatic = 0, direct = 1, implicit_gemm = 2, winograd_2x2 = 3, winograd_4x4 = 4 };
+// `automatic` takes the implicit GEMM where it can (conv_gemm.hip says when), else the direct form.
+enum class ConvAlgorithm : int32_t { automatic = 0, direct = 1, implicit_gemm = 2 };
 
 constexpr int kConvMaxSpatial = 3;
 

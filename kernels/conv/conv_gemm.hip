@@ -157,6 +157,18 @@ double cost(const GemmConv& g, int64_t groups, int64_t units, const Candidate& c
   return static_cast<double>(ceil_div(blocks, units) * c.m * c.n) / c.rate;
 }
 
+// Index of the cheapest of `candidates`.
+template <int N>
+Status choose(const GemmConv& g, int64_t groups, const Candidate (&candidates)[N], int* best) {
+  int64_t units = 0;
+  SBK_TRY(multiprocessors(&units));
+  *best = 0;
+  for (int i = 1; i < N; ++i) {
+    if (cost(g, groups, units, candidates[i]) < cost(g, groups, units, candidates[*best])) *best = i;
+  }
+  return {};
+}
+
 #if SBK_NVIDIA
 constexpr int kSlabs = 4, kStages = 3;
 #else
@@ -165,15 +177,29 @@ constexpr int kSlabs = 2, kStages = 2;
 
 template <class T>
 Status launch_gemm(const GemmConv& g, int64_t groups, hipStream_t stream) {
-  constexpr Candidate kLarge{128, 64, 1.0}, kMiddle{64, 64, 0.9}, kSmall{64, 32, 0.6};
-  int64_t units = 0;
-  SBK_TRY(multiprocessors(&units));
-  const double large = cost(g, groups, units, kLarge), middle = cost(g, groups, units, kMiddle),
-               small = cost(g, groups, units, kSmall);
-  if (large <= middle && large <= small) return enqueue<GemmShape<T, 128, 64, 256, 4, kSlabs, kStages>>(g, groups, stream);
-  if (middle <= small) return enqueue<GemmShape<T, 64, 64, 128, 2, kSlabs, kStages>>(g, groups, stream);
-  return enqueue<GemmShape<T, 64, 32, 128, 2, kSlabs, kStages>>(g, groups, stream);
+  constexpr Candidate kTiles[] = {{64, 32, 0.6}, {64, 64, 0.85}, {128, 64, 1.0}, {128, 128, 1.3}};
+  int best = 0;
+  SBK_TRY(choose(g, groups, kTiles, &best));
+  if (best == 0) return enqueue<GemmShape<T, 64, 32, 128, 2, kSlabs, kStages>>(g, groups, stream);
+  if (best == 1) return enqueue<GemmShape<T, 64, 64, 128, 2, kSlabs, kStages>>(g, groups, stream);
+  if (best == 2) return enqueue<GemmShape<T, 128, 64, 256, 4, kSlabs, kStages>>(g, groups, stream);
+  return enqueue<GemmShape<T, 128, 128, 256, 2, kSlabs, kStages>>(g, groups, stream);
 }
+
+#if SBK_NVIDIA
+// float32 there is three tf32 products: splitting operands costs registers, and larger tiles leave too few waves. Where
+// K is long, adding the sums of two slabs at a time wins; where it is short, the waves that those registers cost.
+template <>
+Status launch_gemm<float>(const GemmConv& g, int64_t groups, hipStream_t stream) {
+  constexpr Candidate kTiles[] = {{64, 32, 0.6}, {64, 64, 1.0}};
+  constexpr int kLong = 16;  // vectors: two stages
+  int best = 0;
+  SBK_TRY(choose(g, groups, kTiles, &best));
+  if (best == 0) return enqueue<GemmShape<float, 64, 32, 128, 2, kSlabs, kStages>>(g, groups, stream);
+  if (g.k_vectors <= kLong) return enqueue<GemmShape<float, 64, 64, 128, 2, kSlabs, kStages>>(g, groups, stream);
+  return enqueue<GemmShape<float, 64, 64, 128, 2, kSlabs, kStages, kVectorBytes, true>>(g, groups, stream);
+}
+#endif
 
 template <class T>
 Status run(const ConvParams& p, const Launch& launch) {
@@ -198,8 +224,8 @@ GemmNeeds gemm_needs(const ConvParams& p) {
   const Sizes z = sizes_of(p);
   if (p.groups > 1 && (z.k < 16 || z.c < 8)) return needs;
   const int64_t limit = INT32_MAX / 2;  // places in the input are 32 bits, those of padding pixels included
-  if (z.rows >= limit || p.batch * z.h * z.w * z.padded * p.groups >= limit || z.r * z.s * z.padded >= limit || p.groups > 65535 ||
-      z.padded * p.groups >= limit || z.r > kMaxTaps || z.s > kMaxTaps) {
+  if (z.rows >= limit || p.batch * z.h * z.w * z.padded * p.groups >= limit || z.r * z.s * z.padded >= limit ||
+      p.groups > 65535 || z.r > kMaxTaps || z.s > kMaxTaps) {
     return needs;
   }
   const size_t element = size_of(p.dtype);

@@ -36,9 +36,12 @@ struct GemmConv {
 
 // A block's tile of BM pixels by BN output channels. WM: waves over the pixels, where waves are 32 wide (the rest go
 // over the channels). Slabs of K per stage, and stages in flight. VB: bytes copied at a time, so C is a multiple of it.
-template <class T, int BM, int BN, int Threads, int WM, int Slabs, int Stages, int VB = kVectorBytes>
+// Paired: see multiply_tiles.
+template <class T, int BM, int BN, int Threads, int WM, int Slabs, int Stages, int VB = kVectorBytes,
+          bool Paired = false>
 struct GemmShape {
   using Type = T;
+  static constexpr bool kPaired = Paired;
   static constexpr int kM = BM, kN = BN, kThreads = Threads, kVector = VB, kSlabs = Slabs, kStages = Stages;
   static constexpr int kLanes = VB / static_cast<int>(sizeof(T));
   static constexpr int kVectorsPerRow = kSlabs * kSlabBytes / VB;
@@ -197,7 +200,7 @@ class WaveTile {
   __device__ void multiply(const char* stage) {
     const T* a = reinterpret_cast<const T*>(stage) + first_row() * Shape::kLd;
     const T* b = reinterpret_cast<const T*>(stage + Shape::kM * Shape::kRowBytes) + first_column() * Shape::kLd;
-    multiply_tiles<T, kTilesM, kTilesN, Shape::kSlabs>(sums_, a, Shape::kLd, b, Shape::kLd);
+    multiply_tiles<T, kTilesM, kTilesN, Shape::kSlabs, Shape::kPaired>(sums_, a, Shape::kLd, b, Shape::kLd);
   }
 
   // Puts 16 rows into `buffer`: [16][kLdLast], or the other way round [kN][kLdFirst].
