@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.tags import parse_tag
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
@@ -10,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 from stackbuild.errors import UsageError
 
 __all__ = [
-    "InvalidRequirement", "InvalidVersion", "InvalidWheelFilename", "Requirement", "Version", "canonicalize_name", "distribution_of",
+    "InvalidRequirement", "InvalidVersion", "InvalidWheelFilename", "Requirement", "Version", "by_python", "canonicalize_name", "distribution_of",
     "parse_tag", "parse_wheel_filename",
 ]  # fmt: skip
 
@@ -22,3 +24,13 @@ def distribution_of(file_name: str) -> tuple[str, str]:
     except InvalidWheelFilename as error:
         raise UsageError(f"not a wheel's file name: {error}", where=file_name, next="give the path of a .whl file") from None
     return str(project), str(version)
+
+
+def by_python(wheels: tuple[Path, ...]) -> dict[str, tuple[Path, ...]]:
+    """Wheels by their Python tag, such as `py3` or `cp312`: only those of one tag can be in one environment."""
+    found: dict[str, tuple[Path, ...]] = {}
+    for wheel in wheels:
+        _, _, _, tags = parse_wheel_filename(wheel.name)
+        tag = min(tag.interpreter for tag in tags)
+        found[tag] = (*found.get(tag, ()), wheel)
+    return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stackbuild.build import Order, Outputs, build, wheels, workshop
 from stackbuild.errors import MachineLacks
-from stackbuild.events import Emit, Note
+from stackbuild.events import Emit
 from stackbuild.load import Loaded
 from stackbuild.look import this_python
 from stackbuild.perform import Workshop
@@ -18,10 +18,14 @@ from stackbuild.stages import Made, measured, proved, published
 
 @dataclass(frozen=True)
 class Released:
-    """What a whole build came to. `receipt` is None where `--until` ended it before there was a wheel."""
+    """What a whole build came to. `fresh`: something was built, proved, measured or published that was not before.
+
+    `receipt` is None where `--until` ended it before there was a wheel.
+    """
 
     recipe: str
-    steps_run: int
+    run: str
+    fresh: bool
     wheels: tuple[str, ...]
     claim: str
     receipt: Receipt | None
@@ -33,25 +37,17 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
     started = time.monotonic()
     with workshop(loaded, order, listeners) as shop:
         outputs = build(loaded, order, shop)
-        if _damaged(outputs, shop):
-            outputs = build(loaded, order, shop)
         made = _made(loaded, outputs, shop)
-        claim, receipt = "", None
+        fresh, claim, receipt = outputs.ran > 0, "", None
         if made.wheels:
-            claim = proved(made, shop)
-            measured(made, shop)
+            proof = proved(made, shop)
+            measurement = measured(made, shop)
             receipt = published(made, shop)
+            claim = str(proof.body["claim"])
+            fresh |= not proof.remembered or (measurement is not None and not measurement.remembered)
+            fresh |= any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in made.wheels)
-    return Released(loaded.recipe.name, outputs.ran, names, claim, receipt, time.monotonic() - started)
-
-
-def _damaged(outputs: Outputs, shop: Workshop) -> bool:
-    """Whether an output that is about to be used does not verify; it is in quarantine then, and another build makes it."""
-    reasons = {b.step: shop.store.check(b.tree) for b in outputs.built}
-    for step, reason in reasons.items():
-        if reason:
-            shop.emit(Note("warning", f"{step}: its stored output is damaged ({reason}); making it again"))
-    return any(reasons.values())
+    return Released(loaded.recipe.name, shop.run, fresh, names, claim, receipt, time.monotonic() - started)
 
 
 def _made(loaded: Loaded, outputs: Outputs, shop: Workshop) -> Made:

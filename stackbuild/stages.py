@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stackbuild import digest
 from stackbuild.clean import clean_python
@@ -16,9 +17,13 @@ from stackbuild.errors import GateClosed, VerificationFailed
 from stackbuild.events import StageFinished, StageStarted
 from stackbuild.perform import Workshop
 from stackbuild.publish import Receipt, is_published, publish
+from stackbuild.pythontags import by_python
 from stackbuild.recipe import Recipe
-from stackbuild.report import Status, Verification
+from stackbuild.report import Rung, Status
 from stackbuild.store.files import write_hint
+
+if TYPE_CHECKING:
+    from stackbuild.bench.running import Measured
 
 JUDGES = ("inspect", "verify", "bench", "judge", "measures.py", "demands.py")
 """The parts of stackbuild whose code decides what a stage finds."""
@@ -47,50 +52,67 @@ class Made:
         return digest.of_value([stage, _code(), files, self.wheelhouse_digest, *map(plain, more)])
 
 
-def _remembered(stage: str, key: str, shop: Workshop, make: Callable[[], dict[str, Json]]) -> dict[str, Json]:
-    """The stage's result: as remembered under the key, or made now. `says` in it is the line people see."""
+@dataclass(frozen=True)
+class Result:
+    """What a stage came to: the line people see, whether it stands, its JSON, and whether it was known before."""
+
+    says: str
+    stands: bool
+    body: dict[str, Json]
+    remembered: bool
+
+
+def _stage(name: str, key: str, shop: Workshop, make: Callable[[], dict[str, Json]]) -> Result:
+    """The stage's result: as remembered under the key, or made now. Only what stands is remembered.
+
+    `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
+    """
     started = time.monotonic()
-    known = shop.store.recall(key)
-    if not isinstance(known, dict):
-        shop.emit(StageStarted(stage))
-        fresh = make()
-        if fresh.get("keep", True):
-            shop.store.remember(key, fresh)
-        result = fresh
-    else:
-        result = known
-    # `stackbuild report` reads it there
-    write_hint(shop.logs.parent / f"{stage}.json", digest.canonical(result), shop.store.tmp)
-    seconds = time.monotonic() - started
-    shop.emit(StageFinished(stage, str(result["says"]), seconds, remembered=isinstance(known, dict)))
-    return result
+    body = shop.store.recall(key)
+    remembered = isinstance(body, dict)
+    if not isinstance(body, dict):
+        shop.emit(StageStarted(name))
+        body = make()
+        if body["stands"]:
+            shop.store.remember(key, body)
+    write_hint(shop.logs.parent / f"{name}.json", digest.canonical(body), shop.store.tmp)
+    shop.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered=remembered))
+    return Result(str(body["says"]), bool(body["stands"]), body, remembered)
 
 
-def proved(made: Made, shop: Workshop) -> str:
-    """Climb the ladder of verification; what may be claimed. Raises VerificationFailed."""
+def proved(made: Made, shop: Workshop) -> Result:
+    """Climb the ladder of verification; `body["claim"]` is what may be said. Raises VerificationFailed."""
 
     def climb() -> dict[str, Json]:
         from stackbuild.demands import expectations_of
         from stackbuild.verify import Ground, verify
 
-        ground = Ground(wheelhouse=made.wheelhouse, python=Path(sys.executable))
-        found = verify(made.wheels, expectations_of(made.recipe), ground, lambda _: shop.stopper.check())
-        return {"says": _climbed(found), "claim": found.claim, "failed": found.failed, "verification": plain(found), "keep": not found.failed}
+        found = []
+        for tag, wheels in sorted(by_python(made.wheels).items()):
+            python = Path(sys.executable) if tag in ("py3", f"cp{sys.version_info.major}{sys.version_info.minor}") else None
+            ground = Ground(wheelhouse=made.wheelhouse, python=python)
+            found.append(verify(wheels, expectations_of(made.recipe), ground, lambda _: shop.stopper.check()))
+        return {
+            "says": _climbed(tuple(rung for one in found for rung in one.rungs)),
+            "stands": not any(one.failed for one in found),
+            "claim": "; ".join(one.claim for one in found),
+            "verification": [plain(one) for one in found],
+        }
 
-    result = _remembered("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify), shop, climb)
-    if result["failed"]:
-        raise VerificationFailed(str(result["claim"]), next=f"stackbuild inspect {made.wheels[0]}")
-    return str(result["claim"])
+    result = _stage("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify), shop, climb)
+    if not result.stands:
+        raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {made.wheels[0]}")
+    return result
 
 
-def _climbed(found: Verification) -> str:
+def _climbed(rungs: tuple[Rung, ...]) -> str:
     """How far up the ladder, in a line."""
-    count = [sum(rung.status is status for rung in found.rungs) for status in (Status.PASSED, Status.SKIPPED, Status.FAILED)]
+    count = [sum(rung.status is status for rung in rungs) for status in (Status.PASSED, Status.SKIPPED, Status.FAILED)]
     return "{} rungs passed, {} not run, {} failed".format(*count)
 
 
-def measured(made: Made, shop: Workshop) -> dict[str, Json]:
-    """Run the recipe's suite on the wheel, paired with ONNX Runtime's own operators, and judge it by the recipe's gates.
+def measured(made: Made, shop: Workshop) -> Result | None:
+    """Run the recipe's suite on the wheel and judge it by the recipe's gates; None where the recipe has no suite.
 
     Raises GateClosed with the one line that says which gate and by how much.
     """
@@ -98,30 +120,38 @@ def measured(made: Made, shop: Workshop) -> dict[str, Json]:
 
     bench = made.recipe.bench
     if bench is None:
-        return {}
-    machine = fingerprint().stable
+        return None
 
     def measure() -> dict[str, Json]:
-        from stackbuild.bench.kernels import KernelBench, measure_kernels
-        from stackbuild.bench.suites import suite
-
-        python = clean_python(made.wheelhouse, made.wheelhouse_digest, shop.store)
-        asked = KernelBench(made.wheels[0], python=python, cache=shop.store.root / "bench")
-        found = measure_kernels(asked, suite(bench.suite), bench.suite, made.recipe.gates, lambda *_: shop.stopper.check())
+        found = _measure(bench.suite, made, shop)
         closed = [gate.says for gate in found.verdict.closed]
         says = f"{len(found.benchmarks.cases)} cases, gates {found.verdict.outcome}" + (f": {closed[0]}" if closed else "")
-        return {
-            "says": says,
-            "closed": list(closed),
-            "benchmarks": plain(found.benchmarks),
-            "verdict": plain(found.verdict),
-            "keep": not closed,
-        }
+        return {"says": says, "stands": not closed, "benchmarks": plain(found.benchmarks), "verdict": plain(found.verdict)}
 
-    result = _remembered("bench", made.stands_on("bench", bench, made.recipe.gates, machine), shop, measure)
-    if result["closed"]:
-        raise GateClosed(str(result["says"]), next=f"stackbuild report {shop.run} shows the measurement")
+    key = made.stands_on("bench", bench, made.recipe.gates, fingerprint().stable)
+    result = _stage("bench", key, shop, measure)
+    if not result.stands:
+        raise GateClosed(result.says, next=f"stackbuild report {shop.run} shows the measurement")
     return result
+
+
+def _measure(name: str, made: Made, shop: Workshop) -> Measured:
+    """A suite of kernels beside ONNX Runtime's own operators, or of models on the recipe's first provider."""
+    from stackbuild.bench.kernels import KernelBench, measure_kernels
+    from stackbuild.bench.models import ModelBench, measure_models
+    from stackbuild.bench.suites import suite
+
+    python, cache = clean_python(made.wheelhouse, made.wheelhouse_digest, shop.store), shop.store.root / "bench"
+    read, gates = suite(name), made.recipe.gates
+
+    def tick(*_: object) -> None:
+        shop.stopper.check()
+
+    if read.kind == "kernels":
+        return measure_kernels(KernelBench(made.wheels[0], python=python, cache=cache), read, name, gates, tick)
+    provider = next(iter(made.recipe.verify.providers if made.recipe.verify else ()), "CPUExecutionProvider")
+    asked = ModelBench(provider=provider, wheel=made.wheels[0], python=python, cache=cache)
+    return measure_models(asked, read, name, gates, tick)
 
 
 def published(made: Made, shop: Workshop) -> Receipt:

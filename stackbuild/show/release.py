@@ -20,10 +20,11 @@ def draw_release(released: Released) -> None:
     if released.claim:
         margin().print(Text(released.claim))
     took = clock(released.seconds)
-    if released.steps_run == 0 and not (released.receipt and any(w.fresh for w in released.receipt.wheels)):
-        margin().print(Text(f"nothing to do: {released.recipe} is built, proved and published ({took})", "bold"))
-    else:
+    if released.fresh:
         margin().print(Text(f"{released.recipe} done in {took}", "bold"))
+        margin().print(Text(f"report: stackbuild report {released.run}", "dim"))
+    else:
+        margin().print(Text(f"nothing to do: {released.recipe} is built, proved and published ({took})", "bold"))
     if released.receipt is not None:
         _how_to_install(released.receipt)
 
