@@ -1,0 +1,72 @@
+"""Writes docs/live-view.svg: the live view of a real run, replayed from its events up to a moment in the longest step.
+
+    .venv/bin/python ci/live_view.py RUN-FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from stackbuild import events
+from stackbuild.events import Compiles
+from stackbuild.show.build import LiveView, lines_of
+
+SHARE = 0.6
+"""How far into the longest step the picture is taken."""
+WIDTH = 104
+
+
+def read(folder: Path) -> list[tuple[float, events.Event]]:
+    """The run's events with their times."""
+    found = []
+    for line in (folder / "events.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        at, kind = row.pop("at"), getattr(events, row.pop("event"))
+        row = {k: tuple(v) if isinstance(v, list) else Compiles(**v) if k == "compiles" else v for k, v in row.items()}
+        found.append((at, kind(**row)))
+    return found
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    rows = read(folder)
+    ends = {e.step: at for at, e in rows if isinstance(e, events.StepFinished) and e.how == "run"}
+    longest = max(ends, key=lambda s: next(e.seconds for _, e in rows if isinstance(e, events.StepFinished) and e.step == s))
+    started = next(at for at, e in rows if isinstance(e, events.StepStarted) and e.step == longest)
+    moment = started + SHARE * (ends[longest] - started)
+    console = Console(record=True, width=WIDTH, force_terminal=True, file=open("/dev/null", "w"))
+    view = LiveView(console=console)
+    console.print("[bold]$[/bold] stackbuild build --recipe debian-13")
+    shift = time.monotonic() - moment
+    for at, event in rows:
+        if at > moment:
+            break
+        match event:
+            case events.RunStarted(todo=todo):
+                view.total += len(todo)
+            case events.StepStarted(step=name):
+                view.running[name] = (at + shift, event)
+            case events.StepFinished(step=name):
+                if view.running.pop(name, None):
+                    view.done += 1
+        for line in lines_of(event):
+            console.print(line)
+    log = Path(str(next(e.log for _, e in rows if isinstance(e, events.StepStarted) and e.step == longest)))
+    shown = log.read_text().splitlines()
+    part = folder / "part.log"
+    part.write_text("\n".join(shown[: max(4, int(SHARE * len(shown)))]))
+    since, event = view.running[longest]
+    view.running[longest] = (since, events.StepStarted(event.step, event.key, str(part), event.expected))
+    view.started = rows[0][0] + shift
+    console.print(view.draw())
+    part.unlink()
+    console.save_svg(str(Path(__file__).resolve().parent.parent / "docs/live-view.svg"), title="stackbuild")
+
+
+if __name__ == "__main__":
+    main()
