@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stackbuild import actions, locking
 from stackbuild.errors import LockError, PlanError, StepFailed
+from stackbuild.estimates import guesses
 from stackbuild.events import Emit, Note, RunFinished, RunStarted, StepBroke
 from stackbuild.jobserver import Jobserver
 from stackbuild.load import Loaded
@@ -81,7 +82,7 @@ def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterato
             logs=diary.logs,
             locals=locking.local_sources(loaded),
             actions=actions.REGISTRY,
-            expected=expected(store, loaded.recipe.name),
+            expected={**guesses(loaded.recipe, order.limits.jobs), **expected(store, loaded.recipe.name)},
         )
 
 

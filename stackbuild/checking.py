@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from stackbuild.compatibility import Table, numbers, series
 from stackbuild.components import HipdnnEp, MIGraphX, MIGraphXEp, OnnxRuntime, RocMLIR, Wheel
 from stackbuild.errors import PlanError
+from stackbuild.estimates import table as estimates
 from stackbuild.lock import Lock, unlocked
 from stackbuild.recipe import Recipe
 from stackbuild.report import Finding, Place, Severity
+from stackbuild.steps.context import size
 from stackbuild.steps.onnxruntime import check_rocm_ep
 
 _UNCONFIRMED = re.compile(r"#.*\bunconfirmed\b:?\s*(.*)", re.IGNORECASE)
@@ -36,7 +38,7 @@ class Checked:
 
 def check(given: Checked) -> tuple[Finding, ...]:
     """All findings, errors first."""
-    checks = (_rocm, _gfx, _pythons, _rocm_ep, _migraphx, _rocmlir, _cmake, _sonames, _lock, _unconfirmed)
+    checks = (_rocm, _gfx, _pythons, _rocm_ep, _migraphx, _rocmlir, _cmake, _sonames, _memory, _lock, _unconfirmed)
     found = [finding for one in checks for finding in one(given)]
     return tuple(sorted(found, key=lambda f: list(Severity).index(f.severity)))
 
@@ -150,6 +152,16 @@ def _sonames(given: Checked) -> Iterator[Finding]:
                     "SONAME", Severity.ERROR, f"components.{name}.external", f"{pattern} with ROCm {given.recipe.rocm}",
                     f"that ROCm has {right}", f"write {right}", row.source if row else "",
                 )  # fmt: skip
+
+
+def _memory(given: Checked) -> Iterator[Finding]:
+    for name, component in given.recipe.components.items():
+        guess = estimates().get(component.kind)
+        if guess and size(component.memory) < size(guess.memory) // 2:
+            yield _finding(
+                "MEMORY", Severity.WARNING, f"components.{name}.memory", f"{component.memory}, about {guess.memory} is expected",
+                "the step is killed when it wants more", f"write `memory: {guess.memory}`", guess.source,
+            )  # fmt: skip
 
 
 def _lock(given: Checked) -> Iterator[Finding]:

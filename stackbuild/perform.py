@@ -183,12 +183,12 @@ def _leave_tree(step: Step, folder: Path) -> None:
 
 
 def _ignored(step: Step, command: Command, log: Path, since: int) -> tuple[str, ...]:
-    """CMake cache entries that the configure phase reports as unused and nobody allowed."""
-    if step.unused_ok is None or command.phase != "configure":
+    """CMake cache entries that the step gave and the configure phase reports as unused."""
+    if not step.must_use or command.phase != "configure":
         return ()
     with log.open("rb") as file:
         file.seek(since)
-        return unused(file.read().decode(errors="replace"), step.unused_ok)
+        return unused(file.read().decode(errors="replace"), step.must_use)
 
 
 def end_of(log: Path) -> str:

@@ -61,8 +61,8 @@ class Step:
     base: str = ""
     """Name of the step that makes the root file system; "" where no session is opened."""
     resources: Resources = Resources()
-    unused_ok: tuple[str, ...] | None = None
-    """CMake cache entries that the configure phase may report as unused; None: not looked at. A check, so in no key."""
+    must_use: tuple[str, ...] = ()
+    """CMake cache entries that the configure phase must not report as unused. A check, so in no key."""
 
     @cached_property
     def fields(self) -> tuple[tuple[str, str], ...]:

@@ -50,7 +50,8 @@ def requirements_txt(text: str) -> tuple[Dep, ...]:
 
 
 def _requirement(words: list[str], where: str) -> Dep:
-    name, at, ref = words[0].partition("@")
+    alias, comma, rest_of = words[0].partition(",")
+    name, at, ref = (rest_of if comma else words[0]).partition("@")
     options, digest, subdir = [], "", False
     rest = iter(words[1:])
     for word in rest:
@@ -59,7 +60,9 @@ def _requirement(words: list[str], where: str) -> Dep:
         elif word in ("-H", "--hash"):
             digest = next(rest, "")
         elif word in ("-X", "--cmake"):
-            subdir = next(rest, "") == "subdir" or subdir
+            how = next(rest, "")
+            subdir = how == "subdir" or subdir
+            options += [] if how == "subdir" else [f"-X {how}"]
         elif word not in ("--build", "-b", "-t", "--test"):
             raise StepFailed(f"{word!r} is not understood in a requirement", where=where)
     if not at and not name.startswith("https://"):
@@ -67,7 +70,7 @@ def _requirement(words: list[str], where: str) -> Dep:
     if digest and not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
         raise StepFailed(f"{digest!r} is no sha256:… digest", where=where)
     url = _url(name, ref, where)
-    project = PurePosixPath(name).name
+    project = alias.rpartition("/")[2] if comma else PurePosixPath(name).name
     return Dep(
         name=project,
         url=url,

@@ -49,7 +49,7 @@ def session_step(
     source: str | None,
     env: dict[str, str],
     more: tuple[Need, ...] = (),
-    unused_ok: tuple[str, ...] = (),
+    must_use: tuple[str, ...] = (),
 ) -> Step:
     """A step that opens a session on the base: its source at `/src/NAME`, its needs at `/deps/NAME`."""
     needs = [context.need("base")]
@@ -65,7 +65,7 @@ def session_step(
         env=tuple(sorted({**_fixed_env(), **env, **component.env}.items())),
         base="base",
         resources=Resources(memory=size(component.memory)),
-        unused_ok=unused_ok,
+        must_use=must_use,
     )
 
 

@@ -13,7 +13,7 @@ from stackbuild.errors import PlanError
 from stackbuild.plan import Command, Step
 from stackbuild.steps.cmake import spell
 from stackbuild.steps.context import Context, session_step
-from stackbuild.steps.rocm import NEVER_ASKED, common, deps_step
+from stackbuild.steps.rocm import common, demanded, deps_step
 
 LINUX_DEPS = (
     *("abseil_cpp", "date", "dlpack", "eigen", "flatbuffers", "json", "microsoft_gsl", "mp11", "onnx", "protobuf"),
@@ -24,16 +24,6 @@ onnxruntime_external_deps.cmake); a version that lacks one of them does not need
 
 ROCM_DEPS = ("composable_kernel",)
 LAST_ROCM_EP = (1, 22)
-UNUSED = (
-    *("onnxruntime_MIGRAPHX_HOME", "onnxruntime_ROCM_HOME", "onnxruntime_ROCM_VERSION", "onnxruntime_NVCC_THREADS"),
-    *(
-        "onnxruntime_ENABLE_ROCM_PROFILING",
-        "PYTHON_EXECUTABLE",
-        "ONNXRUNTIME_VERSION",
-        "onnxruntime_ENABLE_NVTX_PROFILE",
-    ),
-)
-"""Cache entries that `build.py` itself sets and its CMake leaves unused in some versions (onnxruntime#11719)."""
 
 
 def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ...]:
@@ -49,7 +39,7 @@ def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ..
         component.source,
         {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1", "PYTHONPATH": "", "ORT_BUILD_WITH_CACHE": "0"},
         (known.need(deps.name, f"/src/{component.source}-deps"),),
-        (*NEVER_ASKED, *UNUSED, *component.unused_ok),
+        demanded(_entries(component, known), component.unused_ok),
     )
     return (deps, build)
 

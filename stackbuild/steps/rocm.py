@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stackbuild.components import Component, Rocm, Scalar
+from stackbuild.errors import PlanError
 from stackbuild.plan import Command, Need, Resources, Step
 from stackbuild.steps.cmake import LAUNCHERS, cmake_commands, spell
 from stackbuild.steps.context import Context, session_step
 
 NEVER_ASKED = ("CMAKE_HIP_COMPILER", *LAUNCHERS)
 """Cache entries that every component is given and some languages never ask for."""
+
+
+def demanded(entries: Mapping[str, Scalar], allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """The entries that a project must use: those given, but for languages it may not have and those allowed unused."""
+    return tuple(sorted(set(entries) - {*NEVER_ASKED, *allowed}))
 
 
 def compilers(component: Rocm) -> dict[str, Scalar]:
@@ -58,8 +64,10 @@ def cmake_step(
     """The one step of a CMake component: the recipe's options win, and no cache entry may go unused unannounced."""
     entries = {**common(component, context), **options, **component.options}
     commands = cmake_commands(name, f"/src/{component.source}", entries, component.generator)
-    allowed = (*NEVER_ASKED, *unused_ok, *component.unused_ok)
-    return session_step(name, component, context, (*commands, *after), component.source, dict(env or {}), more, allowed)
+    must_use = demanded(entries, (*unused_ok, *component.unused_ok))
+    return session_step(
+        name, component, context, (*commands, *after), component.source, dict(env or {}), more, must_use
+    )
 
 
 def deps_step(source: str, context: Context, wanted: tuple[str, ...] | None = None) -> Step:
@@ -90,6 +98,12 @@ def built_dep(source: str, component: Rocm, context: Context, index: int) -> tup
         params=(("sha256", dep.digest.removeprefix("sha256:") or "unlocked"), ("url", dep.url)),
         resources=Resources(network=True),
     )
+    if other := [o for o in dep.options if not o.startswith("-D")]:
+        raise PlanError(
+            f"{dep.name} is built by cget's own recipe ({other[0]}), which stackbuild does not have",
+            where=f"sources.{source}",
+            next=f"install it in the base and list {dep.name} in `from_base`",
+        )
     given = dict(option.removeprefix("-D").split("=", 1) for option in dep.options)
     entries = {
         **compilers(component),

@@ -12,11 +12,14 @@ from stackbuild.steps.rocm import cmake_step, compilers
 
 
 def steps(name: str, component: RocMLIR, context: Context) -> tuple[Step, ...]:
-    """One step. LLVM's revision is kept out of the library, so that equal sources give equal bytes."""
+    """One step. LLVM's revision is kept out of the library, so that equal sources give equal bytes, and
+    so are the base's compression libraries: whoever links a static library needs its dependencies too."""
     options = {
         **compilers(component),
         "BUILD_FAT_LIBROCKCOMPILER": True,
         "LLVM_APPEND_VC_REV": False,
+        "LLVM_ENABLE_ZLIB": False,
+        "LLVM_ENABLE_ZSTD": False,
         "LLVM_INCLUDE_TESTS": False,
     }
     return (cmake_step(name, component, context, options),)

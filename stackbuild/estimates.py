@@ -1,0 +1,45 @@
+"""What a step may take where this machine has never built it: guesses from `data_tables/estimates.yaml`, marked as such."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from stackbuild import yamlread
+from stackbuild.matrix import lanes
+from stackbuild.model import Field, Model
+from stackbuild.recipe import Recipe
+
+
+class Estimate(Model):
+    """A guess for one kind of component: hours of one core, memory, and what the guess stands on."""
+
+    kind: str
+    cpu_hours: float = Field(gt=0)
+    memory: str
+    source: str
+
+
+class _Table(Model):
+    schema_: Literal[1] = Field(alias="schema")
+    steps: tuple[Estimate, ...]
+
+
+@cache
+def table() -> dict[str, Estimate]:
+    """The guesses by kind."""
+    path = Path(__file__).parent / "data_tables" / "estimates.yaml"
+    data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+    return {row.kind: row for row in _Table.model_validate(data).steps}
+
+
+def guesses(recipe: Recipe, cores: int) -> dict[str, float]:
+    """Seconds that each component's last step may take on so many cores, by the step's name."""
+    known = table()
+    made = {}
+    for lane in lanes(recipe, recipe.python, recipe.gfx):
+        row = known.get(recipe.components[lane.component].kind)
+        if row is not None:
+            made[lane.step] = row.cpu_hours * 3600 / cores
+    return made

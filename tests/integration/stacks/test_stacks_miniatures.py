@@ -1,0 +1,102 @@
+"""The bundled recipe of ROCm 6.4, end to end, from miniature upstreams and a container image in a mirror.
+
+What differs from the real thing is said in tests/miniatures/README.md; of the recipe, the one commit that a miniature cannot
+have. Needs the archives of Debian and of Python packages, for the base; minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from stacks_bench import Yard, prepared
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(3000)]
+
+
+@pytest.fixture(scope="module")
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Yard:
+    folder = tmp_path_factory.mktemp("yard")
+    mirror, commits = prepared(folder)
+    made = Yard(folder, folder / "store", mirror, commits)
+    recipe = made.recipe("rocm-6.4")
+    done = made.run("lock", "--recipe", str(recipe))
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def built(yard: Yard, *more: str) -> str:
+    done = yard.run("build", "--recipe", str(yard.folder / "rocm-6.4.yaml"), "--until", "onnxruntime-wheel", *more)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def wheel_of(yard: Yard) -> Path:
+    (found,) = (yard.store / "trees").glob("*/*/onnxruntime_rocm-*.whl")
+    return found
+
+
+def test_the_lock_is_complete_from_the_mirror(yard: Yard) -> None:
+    text = (yard.folder / "rocm-6.4.lock.yaml").read_text()
+    for commit in yard.commits.values():
+        assert commit in text
+    assert 'image: "sha256:' in text
+    rows = [json.loads(line.strip()[2:]) for line in text.splitlines() if line.strip().startswith("- {")]
+    assert {r["name"] for r in rows} >= {"protobuf", "abseil_cpp", "safeint", "dawn"}
+    assert next(r for r in rows if r["name"] == "protobuf")["digest"].startswith("sha256:")
+
+
+def test_the_stack_is_built_and_packed(yard: Yard) -> None:
+    built(yard)
+    wheel = wheel_of(yard)
+    assert wheel.name.startswith("onnxruntime_rocm-1.22.0+rocm.6.4.4-cp312-cp312-")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        record = next(n for n in names if n.endswith("/RECORD"))
+        rows = archive.read(record).decode().splitlines()
+    assert "onnxruntime/capi/libonnxruntime_providers_migraphx.so" in names
+    assert "onnxruntime/capi/libonnxruntime_providers_rocm.so" in names
+    assert all("sha256=" in row for row in rows if not row.startswith(record))
+
+
+def test_a_second_build_does_nothing(yard: Yard) -> None:
+    assert "0 steps" in built(yard) or "nothing" in built(yard)
+
+
+def test_an_option_that_the_project_does_not_know_fails_its_configure_phase(yard: Yard) -> None:
+    recipe = yard.folder / "renamed.yaml"
+    text = (yard.folder / "rocm-6.4.yaml").read_text()
+    recipe.write_text(text.replace("MIGRAPHX_USE_COMPOSABLEKERNEL: false", "MIGRAPHX_USE_COMPOSABLEKERNEL: false\n      MIGRAPHX_USE_CK: false"))
+    shutil.copy(yard.folder / "rocm-6.4.lock.yaml", yard.folder / "renamed.lock.yaml")
+    done = yard.run("build", "--recipe", str(recipe), "--until", "migraphx")
+    assert done.returncode == 4
+    assert "MIGRAPHX_USE_CK" in done.stderr
+
+
+def test_configure_alone_reports_every_failure(yard: Yard) -> None:
+    recipe = yard.folder / "broken.yaml"
+    text = (yard.folder / "rocm-6.4.yaml").read_text()
+    text = text.replace("    source: rocmlir\n    memory: 12G", "    source: rocmlir\n    options: {LLVM_INCLUDE_TESTS: true}\n    memory: 12G")
+    text = text.replace("onnxruntime_USE_COMPOSABLE_KERNEL: false", "onnxruntime_BUILD_UNIT_TESTS: true")
+    recipe.write_text(text)
+    shutil.copy(yard.folder / "rocm-6.4.lock.yaml", yard.folder / "broken.lock.yaml")
+    done = yard.run("build", "--recipe", str(recipe), "--until", "configure")
+    assert done.returncode == 4
+    assert "configure.rocmlir" in done.stderr
+    assert "migraphx cannot be configured before rocmlir is built" in done.stderr
+
+
+def test_a_flipped_bit_in_the_mirror_is_named(yard: Yard) -> None:
+    mirror = yard.folder / "damaged"
+    shutil.copytree(yard.mirror, mirror)
+    archive = mirror / "github.com/google/protobuf/archive/v3.19.0.tar.gz"
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 1
+    archive.write_bytes(bytes(content))
+    other = Yard(yard.folder, yard.folder / "other-store", mirror, yard.commits)
+    done = other.run("fetch", "--recipe", str(yard.folder / "rocm-6.4.yaml"))
+    assert done.returncode != 0
+    assert "v3.19.0.tar.gz has sha256" in done.stderr
