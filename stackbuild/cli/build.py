@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.face import Json, RecipeName, app, argument, leave, option
@@ -10,7 +11,11 @@ if TYPE_CHECKING:
     from stackbuild.resolve import Choice
 
 Gfx = Annotated[list[str] | None, option("--gfx", help="Only these GPU targets of the recipe; may be repeated.")]
-Until = Annotated[str, option("--until", metavar="STEP", help="Stop once this step is built.")]
+Until = Annotated[
+    str, option("--until", metavar="STEP", help="Stop once this step is built; `configure` stops after every configure phase.")
+]
+Pythons = Annotated[list[str] | None, option("--python", help="Build for these Pythons of the recipe only; may be repeated.")]
+Mirror = Annotated[Path | None, option("--mirror", metavar="DIR", help="Take every source from this folder, none from a network.")]
 RunnerName = Annotated[str, option("--runner", help="auto, sandbox, docker or fake.")]
 Jobs = Annotated[int, option("--jobs", "-j", min=0, max=1024, help="Jobs at once over all steps; 0 means one a core.")]
 
@@ -20,6 +25,8 @@ def build(
     recipe: RecipeName,
     until: Until = "",
     gfx: Gfx = None,
+    python: Pythons = None,
+    mirror: Mirror = None,
     runner: RunnerName = "auto",
     jobs: Jobs = 0,
     keep_going: Annotated[bool, option("--keep-going", "-k", help="Go on past failures where nothing depends on them.")] = False,
@@ -32,6 +39,7 @@ def build(
 
     Example: stackbuild build --recipe debian-13
     """
+    from stackbuild import mirror as mirrors
     from stackbuild.build import Order
     from stackbuild.dryrun import dry
     from stackbuild.load import load
@@ -39,8 +47,9 @@ def build(
     from stackbuild.show.build import stream, view
     from stackbuild.show.release import draw_dry_run, draw_release
 
+    mirrors.use(mirror)
     loaded = load(recipe)
-    order = Order(_choice(gfx, until), runner, jobs, keep_going, locked, fail_on_rebuild)
+    order = Order(_choice(gfx, until, python), runner, jobs, keep_going, locked, fail_on_rebuild)
     if dry_run or runner == "fake":
         draw_dry_run(dry(loaded, order), json)
         return
@@ -57,6 +66,7 @@ def plan(
     recipe: RecipeName,
     until: Until = "",
     gfx: Gfx = None,
+    python: Pythons = None,
     detailed_exitcode: Annotated[bool, option("--detailed-exitcode", help="Exit 0: nothing to do; 10: steps to run.")] = False,
     json: Json = False,
 ) -> None:
@@ -70,7 +80,7 @@ def plan(
     from stackbuild.show.paper import print_json
     from stackbuild.show.plan import draw_plan
 
-    with plan_as_is(load(recipe), _choice(gfx, until)) as (made, store):
+    with plan_as_is(load(recipe), _choice(gfx, until, python)) as (made, store):
         rows = reasons(made, store)
     print_json({"recipe": made.recipe, "steps": rows}, "stackbuild.plan/1") if json else draw_plan(rows)
     if detailed_exitcode and any(row.state == "run" for row in rows):
@@ -102,6 +112,7 @@ def explain(
 @app.command()
 def lock(
     recipe: RecipeName,
+    mirror: Mirror = None,
     check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
 ) -> None:
     """Ask Debian's archive, git servers and the package index what a recipe's names mean now; write it beside the recipe.
@@ -109,9 +120,11 @@ def lock(
     Example: stackbuild lock --recipe debian-13
     """
     from stackbuild import locking
+    from stackbuild import mirror as mirrors
     from stackbuild.load import load
     from stackbuild.show.paper import margin
 
+    mirrors.use(mirror)
     loaded = load(recipe)
     if check:
         locking.read(loaded)
@@ -123,8 +136,8 @@ def lock(
     margin().print(f"wrote {loaded.lock_path}: {len(made.packages)} packages", markup=False)
 
 
-def _choice(gfx: list[str] | None, until: str) -> Choice:
+def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
     from stackbuild.look import this_python
     from stackbuild.resolve import Choice
 
-    return Choice(gfx=tuple(gfx or ()), python=(this_python(),), until=until)
+    return Choice(tuple(gfx or ()), (this_python(),), until, tuple(python or ()))
