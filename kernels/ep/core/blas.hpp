@@ -37,6 +37,9 @@ class Blas {
   Blas& operator=(const Blas&) = delete;
 
   void gemm(const Gemm& gemm);
+  // The same with the batch's matrices anywhere: `a`, `b`, `c` are arrays of gemm.batch pointers in device memory, and
+  // the pointers and strides in `gemm` are not used.
+  void gemm(const Gemm& gemm, const void* const* a, const void* const* b, void* const* c);
 
  private:
   struct State;

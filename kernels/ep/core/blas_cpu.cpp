@@ -39,4 +39,15 @@ void Blas::gemm(const Gemm& g) {
   else all<float>(g);
 }
 
+void Blas::gemm(const Gemm& g, const void* const* a, const void* const* b, void* const* c) {
+  for (int64_t i = 0; i < g.batch; ++i) {
+    Gemm one = g;
+    one.batch = 1;
+    one.a = a[i];
+    one.b = b[i];
+    one.c = c[i];
+    gemm(one);
+  }
+}
+
 }  // namespace rk

@@ -24,6 +24,8 @@ struct Library {
   int (*set_workspace)(Handle, void*, size_t) = nullptr;
   int (*gemm)(Handle, int, int, int, int, int, const void*, const void*, int, int, long long, const void*, int, int,
               long long, const void*, void*, int, int, long long, int, int, int) = nullptr;
+  int (*gemm_pointers)(Handle, int, int, int, int, int, const void*, const void* const*, int, int, const void* const*, int,
+                       int, const void*, void* const*, int, int, int, int, int) = nullptr;
 
   Library() {
     void* opened = nullptr;
@@ -35,6 +37,7 @@ struct Library {
     find(opened, "cublasSetStream_v2", set_stream);
     find(opened, "cublasSetWorkspace_v2", set_workspace);
     find(opened, "cublasGemmStridedBatchedEx", gemm);
+    find(opened, "cublasGemmBatchedEx", gemm_pointers);
   }
 
   template <class F>
@@ -83,6 +86,16 @@ void Blas::gemm(const Gemm& g) {
                     static_cast<int>(g.lda), g.stride_a, &g.beta, g.c, type, static_cast<int>(g.ldc), g.stride_c,
                     static_cast<int>(g.batch), kCompute32, kDefaultAlgorithm),
      "cublasGemmStridedBatchedEx");
+}
+
+void Blas::gemm(const Gemm& g, const void* const* a, const void* const* b, void* const* c) {
+  const int type = g.type == kHalf ? kReal16 : kReal32;
+  ok(library().gemm_pointers(state_->handle, g.transpose_b ? kTranspose : kNoTranspose,
+                             g.transpose_a ? kTranspose : kNoTranspose, static_cast<int>(g.n), static_cast<int>(g.m),
+                             static_cast<int>(g.k), &g.alpha, b, type, static_cast<int>(g.ldb), a, type,
+                             static_cast<int>(g.lda), &g.beta, c, type, static_cast<int>(g.ldc),
+                             static_cast<int>(g.batch), kCompute32, kDefaultAlgorithm),
+     "cublasGemmBatchedEx");
 }
 
 }  // namespace rk

@@ -18,6 +18,7 @@ struct Library {
   decltype(&hipblasDestroy) destroy = nullptr;
   decltype(&hipblasSetStream) set_stream = nullptr;
   decltype(&hipblasGemmStridedBatchedEx) gemm = nullptr;
+  decltype(&hipblasGemmBatchedEx) gemm_pointers = nullptr;
 
   Library() {
     constexpr const char* soname = "libhipblas.so." RK_NAME(hipblasVersionMajor);
@@ -27,6 +28,7 @@ struct Library {
     find(opened, RK_NAME(hipblasDestroy), destroy);
     find(opened, RK_NAME(hipblasSetStream), set_stream);
     find(opened, RK_NAME(hipblasGemmStridedBatchedEx), gemm);
+    find(opened, RK_NAME(hipblasGemmBatchedEx), gemm_pointers);
   }
 
   template <class F>
@@ -71,6 +73,17 @@ void Blas::gemm(const Gemm& g) {
                     static_cast<int>(g.lda), g.stride_a, &g.beta, g.c, type, static_cast<int>(g.ldc), g.stride_c,
                     static_cast<int>(g.batch), HIPBLAS_COMPUTE_32F, HIPBLAS_GEMM_DEFAULT),
      "hipblasGemmStridedBatchedEx");
+}
+
+void Blas::gemm(const Gemm& g, const void* const* a, const void* const* b, void* const* c) {
+  const hipDataType type = g.type == kHalf ? HIP_R_16F : HIP_R_32F;
+  ok(library().gemm_pointers(state_->handle, g.transpose_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
+                             g.transpose_a ? HIPBLAS_OP_T : HIPBLAS_OP_N, static_cast<int>(g.n), static_cast<int>(g.m),
+                             static_cast<int>(g.k), &g.alpha, const_cast<const void**>(b), type,
+                             static_cast<int>(g.ldb), const_cast<const void**>(a), type, static_cast<int>(g.lda), &g.beta,
+                             const_cast<void**>(c), type, static_cast<int>(g.ldc), static_cast<int>(g.batch),
+                             HIPBLAS_COMPUTE_32F, HIPBLAS_GEMM_DEFAULT),
+     "hipblasGemmBatchedEx");
 }
 
 }  // namespace rk

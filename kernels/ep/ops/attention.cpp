@@ -2,6 +2,7 @@
 #include "core/copy.hpp"
 #include "core/graph.hpp"
 #include "core/types.hpp"
+#include "ops/attention_blas.hpp"
 #include "ops/bundled.hpp"
 
 namespace rk {
@@ -37,6 +38,7 @@ void run_attention(Context& context, sbk::AttentionParams p, const Heads& q, con
   p.q_strides = q.strides;
   p.k_strides = k.strides;
   p.v_strides = v.strides;
+  if (fits_blas(p)) return attention_blas(context, p);
   check(backend::attention(p, context.launch(workspace_bytes(p))));
 }
 

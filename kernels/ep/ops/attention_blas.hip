@@ -1,0 +1,116 @@
+#include "ops/attention_blas.hpp"
+
+#include "core/blas.hpp"
+#include "core/launch.hpp"
+
+namespace rk {
+namespace {
+
+constexpr int64_t kMostScoreBytes = int64_t{1} << 28;
+constexpr int64_t kLeastKeys = 64;  // below, one launch of the fused kernel beats four
+constexpr int kVector = 8;          // float16 values in 16 bytes
+
+// Where the matrices of each batch entry and head lie.
+struct Pointers {
+  const half_t** q;
+  const half_t** k;
+  const half_t** v;
+  half_t** scores;
+  half_t** y;
+  half_t* score_data;
+  sbk::AttentionParams p;
+
+  RK_HD void operator()(int64_t i) const {
+    const int64_t b = i / p.query_heads, h = i % p.query_heads, g = h * p.key_heads / p.query_heads;
+    q[i] = static_cast<const half_t*>(p.q) + b * p.q_strides.batch + h * p.q_strides.head;
+    k[i] = static_cast<const half_t*>(p.k) + b * p.k_strides.batch + g * p.k_strides.head;
+    v[i] = static_cast<const half_t*>(p.v) + b * p.v_strides.batch + g * p.v_strides.head;
+    y[i] = static_cast<half_t*>(p.y) + b * p.y_strides.batch + h * p.y_strides.head;
+    scores[i] = score_data + i * p.query_length * p.key_length;
+  }
+};
+
+// One row of scores, in place: softmax(score + mask). A row that no key may answer becomes zeros.
+struct ScoreRow {
+  half_t* scores;
+  sbk::AttentionParams p;
+
+  RK_D float masked(const half_t* row, int64_t mask_row, int64_t i) const {
+    const float score = load(row[i]);
+    if (p.mask_kind == sbk::MaskKind::boolean)
+      return static_cast<const bool*>(p.mask)[mask_row + i] ? score : -INFINITY;
+    if (p.mask_kind == sbk::MaskKind::additive) return score + load(static_cast<const half_t*>(p.mask)[mask_row + i]);
+    return score;
+  }
+  RK_D void operator()(int64_t row, const Team& team) const {
+    const int64_t head = row / p.query_length, query = row % p.query_length;
+    const int64_t mask_row = head / p.query_heads * p.mask_batch_stride + head % p.query_heads * p.mask_head_stride +
+                             query * p.mask_query_stride;
+    half_t* data = scores + row * p.key_length;
+    float most = -INFINITY;
+    for (int64_t i = team.rank; i < p.key_length; i += team.size) most = fmaxf(most, masked(data, mask_row, i));
+    most = team.max(most);
+    if (most == -INFINITY) {
+      for (int64_t i = team.rank; i < p.key_length; i += team.size) data[i] = static_cast<half_t>(0.0f);
+      return;
+    }
+    float sum = 0;
+    for (int64_t i = team.rank; i < p.key_length; i += team.size) sum += expf(masked(data, mask_row, i) - most);
+    const float inverse = 1.0f / team.sum(sum);
+    for (int64_t i = team.rank; i < p.key_length; i += team.size)
+      data[i] = static_cast<half_t>(expf(masked(data, mask_row, i) - most) * inverse);
+  }
+};
+
+bool whole_vectors(const sbk::AttentionStrides& s, const void* data) {
+  return s.batch % kVector == 0 && s.head % kVector == 0 && s.sequence % kVector == 0 && aligned16(data);
+}
+
+}  // namespace
+
+bool fits_blas(const sbk::AttentionParams& p) {
+  if (p.dtype != sbk::DataType::float16 || p.causal || p.softcap != 0.0f || p.key_lengths != nullptr) return false;
+  if (p.mask_kind == sbk::MaskKind::int32 || p.key_length < kLeastKeys || p.query_length < kLeastKeys) return false;
+  if (p.head_size % kVector != 0 || p.value_size % kVector != 0 || p.key_length % kVector != 0) return false;
+  if (!whole_vectors(p.q_strides, p.q) || !whole_vectors(p.k_strides, p.k) || !whole_vectors(p.v_strides, p.v) ||
+      !whole_vectors(p.y_strides, p.y))
+    return false;
+  return p.batch * p.query_heads * p.query_length * p.key_length * 2 <= kMostScoreBytes;
+}
+
+void attention_blas(Context& context, const sbk::AttentionParams& p) {
+  const int64_t count = p.batch * p.query_heads;
+  const auto pointers = [&] { return context.scratch(static_cast<size_t>(count) * sizeof(void*)); };
+  Pointers work{};
+  work.q = static_cast<const half_t**>(pointers());
+  work.k = static_cast<const half_t**>(pointers());
+  work.v = static_cast<const half_t**>(pointers());
+  work.scores = static_cast<half_t**>(pointers());
+  work.y = static_cast<half_t**>(pointers());
+  work.score_data = static_cast<half_t*>(context.scratch(static_cast<size_t>(count * p.query_length * p.key_length * 2)));
+  work.p = p;
+  Stream& stream = context.stream();
+  for_each(stream, count, work);
+  Gemm gemm;
+  gemm.type = kHalf;
+  gemm.batch = count;
+  gemm.m = p.query_length;
+  gemm.n = gemm.ldc = p.key_length;
+  gemm.k = p.head_size;
+  gemm.transpose_b = true;
+  gemm.lda = p.q_strides.sequence;
+  gemm.ldb = p.k_strides.sequence;
+  gemm.alpha = p.scale == 0.0f ? 1.0f / sqrtf(static_cast<float>(p.head_size)) : p.scale;
+  const auto constant = [](auto** array) { return reinterpret_cast<const void* const*>(array); };
+  stream.blas().gemm(gemm, constant(work.q), constant(work.k), reinterpret_cast<void* const*>(work.scores));
+  for_rows(stream, count * p.query_length, p.key_length, ScoreRow{work.score_data, p});
+  gemm.n = p.value_size;
+  gemm.k = gemm.lda = p.key_length;
+  gemm.transpose_b = false;
+  gemm.ldb = p.v_strides.sequence;
+  gemm.ldc = p.y_strides.sequence;
+  gemm.alpha = 1.0f;
+  stream.blas().gemm(gemm, constant(work.scores), constant(work.v), reinterpret_cast<void* const*>(work.y));
+}
+
+}  // namespace rk
