@@ -34,6 +34,7 @@ class Bench:
     root: Path
     store: Path
     env: dict[str, str] = field(default_factory=dict)
+    pid: int = 0
 
     @property
     def recipe(self) -> Path:
@@ -49,16 +50,27 @@ class Bench:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "STACKBUILD_STORE": str(self.store), **self.env}
 
-    def run(self, *words: str, check: int | None = 0, timeout: float = 120, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str, check: int | None = 0, timeout: float = 120, before: tuple[str, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
         """`stackbuild WORDS` in the folder; fails the test unless it ends with the exit code `check` (None: any)."""
         done = subprocess.run(
-            [*before, *self.command(*words)], cwd=self.root, env=self.environment(), capture_output=True, text=True, timeout=timeout
+            [*before, *self.command(*words)],
+            cwd=self.root,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
         )
-        assert check is None or done.returncode == check, f"exit {done.returncode}, not {check}:\n{done.stdout}\n{done.stderr}"
+        assert check is None or done.returncode == check, (
+            f"exit {done.returncode}, not {check}:\n{done.stdout}\n{done.stderr}"
+        )
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-    def build(self, *words: str, check: int | None = 0, timeout: float = 120, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def build(
+        self, *words: str, check: int | None = 0, timeout: float = 120, before: tuple[str, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
         return self.run("build", "--recipe", str(self.recipe), *words, check=check, timeout=timeout, before=before)
 
     def events(self, done: subprocess.CompletedProcess[str], kind: str = "") -> list[dict[str, object]]:
