@@ -29,6 +29,10 @@ JOB_MEMORY = 3 << 29
 """Bytes that one compile of this stack may need: 1.5 GiB; ONNX Runtime's largest files do (onnxruntime#25596)."""
 
 
+WORTH_SAYING = 1.0
+"""Hours of one core from which on a guess is worth a line."""
+
+
 @dataclass(frozen=True)
 class Order:
     """What was asked for on the command line."""
@@ -82,7 +86,7 @@ def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterato
             logs=diary.logs,
             locals=locking.local_sources(loaded),
             actions=actions.REGISTRY,
-            expected={**guesses(loaded.recipe, order.limits.jobs), **expected(store, loaded.recipe.name)},
+            expected=expected(store, loaded.recipe.name),
         )
 
 
@@ -96,12 +100,22 @@ def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
     _refuse_unlocked(plan, loaded, shop)
     _doubt(plan, shop)
     _announce(plan, order, shop)
+    _guess(plan, loaded, shop)
     built, broken = schedule(plan, shop, order.limits)
     cached = sum(b.how == "cached" for b in built.values())
     shop.emit(RunFinished(shop.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
     if broken:
         raise _failure(broken)
     return Outputs(plan, tuple(built[name] for name in plan.wanted), len(built) - cached)
+
+
+def _guess(plan: Plan, loaded: Loaded, shop: Workshop) -> None:
+    """Say what steps that this machine never built may take: hours of one core, from a table of guesses."""
+    known = guesses(loaded.recipe)
+    new = {s.name: known[s.name] for s in missing(plan, shop.store) if s.name in known and s.name not in shop.expected}
+    if sum(new.values()) >= WORTH_SAYING:
+        each = ", ".join(f"{name} {hours:g}" for name, hours in new.items())
+        shop.emit(Note("info", f"never built here; a guess, in hours of one core: {each}"))
 
 
 def _in_reach(plan: Plan, order: Order, shop: Workshop) -> Plan:

@@ -34,12 +34,8 @@ def table() -> dict[str, Estimate]:
     return {row.kind: row for row in _Table.model_validate(data).steps}
 
 
-def guesses(recipe: Recipe, cores: int) -> dict[str, float]:
-    """Seconds that each component's last step may take on so many cores, by the step's name."""
+def guesses(recipe: Recipe) -> dict[str, float]:
+    """Hours of one core that each component's last step may take, by the step's name."""
     known = table()
-    made = {}
-    for lane in lanes(recipe, recipe.python, recipe.gfx):
-        row = known.get(recipe.components[lane.component].kind)
-        if row is not None:
-            made[lane.step] = row.cpu_hours * 3600 / cores
-    return made
+    kinds = {lane.step: recipe.components[lane.component].kind for lane in lanes(recipe, recipe.python, recipe.gfx)}
+    return {step: known[kind].cpu_hours for step, kind in kinds.items() if kind in known}

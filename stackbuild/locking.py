@@ -5,6 +5,7 @@ And the Inputs of a plan: the lock with what the base really got, and the conten
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,10 +14,11 @@ from stackbuild import digest, downloads, git, mirror, yamlread
 from stackbuild.actions import debian, image, package, snapshot, wheelhouse
 from stackbuild.actions.job import Local
 from stackbuild.data import folder
-from stackbuild.errors import LockError
+from stackbuild.errors import LockError, MachineLacks
 from stackbuild.load import Loaded
 from stackbuild.lock import Inputs, Lock, asked, patches_of
 from stackbuild.model import ValidationError
+from stackbuild.recipe import Recipe
 from stackbuild.resolve import base_step
 from stackbuild.store import files
 from stackbuild.store.store import Store
@@ -27,20 +29,42 @@ HEADER = """\
 
 
 def make(loaded: Loaded) -> Lock:
-    """Ask Debian's archive, git servers and the package index. Raises StepFailed, MachineLacks."""
+    """Ask Debian's archive, git servers, registries and the package index.
+
+    A git server or registry that cannot be reached leaves its question open (`lock.unlocked` names it): the rest is worth
+    having. Raises StepFailed, LockError, MachineLacks.
+    """
     recipe = loaded.recipe
     runtime = recipe.verify.runtime if recipe.verify else ()
-    commits = {n: git.ask(s.git, s.ref or "", mirror.given()) for n, s in recipe.sources.items() if s.git}
+    commits = _commits(recipe)
     return Lock(
         schema=1,
         asked=asked(recipe),
         packages=debian.ask(recipe.base.debian) if recipe.base.debian else {},
-        image=image.ask(recipe.base.image) if recipe.base.image else "",
+        image=_image(recipe),
         commits=commits,
         files={n: package.ask(s) for n, s in recipe.sources.items() if s.debian or s.pypi},
         deps=downloads.ask(recipe, commits),
         wheelhouse={python: wheelhouse.ask(runtime, python) for python in recipe.python} if runtime else {},
     )
+
+
+def _commits(recipe: Recipe) -> dict[str, str]:
+    found = {}
+    for name, source in recipe.sources.items():
+        if source.git is not None:
+            with contextlib.suppress(MachineLacks):
+                found[name] = git.ask(source.git, source.ref or "", mirror.given())
+    return found
+
+
+def _image(recipe: Recipe) -> str:
+    if recipe.base.image is None:
+        return ""
+    try:
+        return image.ask(recipe.base.image)
+    except MachineLacks:
+        return ""
 
 
 def write(lock: Lock, loaded: Loaded) -> None:

@@ -122,6 +122,7 @@ def lock(
     from stackbuild import locking
     from stackbuild import mirror as mirrors
     from stackbuild.load import load
+    from stackbuild.lock import unlocked
     from stackbuild.show.paper import margin
 
     mirrors.use(mirror)
@@ -134,6 +135,9 @@ def lock(
         made = locking.make(loaded)
     locking.write(made, loaded)
     margin().print(f"wrote {loaded.lock_path}: {len(made.packages)} packages", markup=False)
+    if open_ := unlocked(loaded.recipe, made):
+        margin().print("\n".join(("still open:", *open_)), markup=False)
+        leave(3)
 
 
 def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
