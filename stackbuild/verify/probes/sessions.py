@@ -67,17 +67,16 @@ def assigned(made: ort.InferenceSession) -> dict[str, int]:
     return counts
 
 
-def feeds(made: ort.InferenceSession, seed: int = 0) -> dict[str, np.ndarray]:
-    """Seeded values for every input; symbolic dimensions become 1."""
-    rng = np.random.default_rng(seed)
+def feeds(made: ort.InferenceSession, sizes: dict[str, int], highs: dict[str, int]) -> dict[str, np.ndarray]:
+    """Seeded values for every input: `sizes` of symbolic dimensions, `highs` of integers (-1: all ones)."""
+    rng = np.random.default_rng(0)
     values = {}
     for each in made.get_inputs():
-        shape = tuple(d if isinstance(d, int) else 1 for d in each.shape)
+        shape = tuple(d if isinstance(d, int) else sizes[d] for d in each.shape)
         kind = each.type.removeprefix("tensor(").rstrip(")")
         if kind in ("int64", "int32"):
-            values[each.name] = rng.integers(0, 2, shape).astype(kind)
+            high = highs.get(each.name, 2)
+            values[each.name] = np.ones(shape, kind) if high < 0 else rng.integers(0, high, shape).astype(kind)
         else:
-            values[each.name] = rng.standard_normal(shape).astype(
-                {"float": "float32", "float16": "float16"}.get(kind, "float32")
-            )
+            values[each.name] = rng.standard_normal(shape).astype({"float16": "float16"}.get(kind, "float32"))
     return values

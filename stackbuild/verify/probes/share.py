@@ -12,8 +12,11 @@ from sessions import RECORD, assigned, feeds, options, session
 
 
 def do(job: Job) -> Job:
-    made = session(job["model"], job, options(RECORD, profile=job["profile"]))
-    values = feeds(made)
+    wanted = options(RECORD, profile=job["profile"])
+    for dimension, size in job["sizes"].items():  # some providers compile fixed shapes only
+        wanted.add_free_dimension_override_by_name(dimension, size)
+    made = session(job["model"], job, wanted)
+    values = feeds(made, job["sizes"], job["highs"])
     for _ in range(job.get("runs", 1)):
         outputs = made.run(None, values)
     nodes, seconds = profiled(Path(made.end_profiling()))

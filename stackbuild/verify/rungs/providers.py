@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from stackbuild.digest import Json
 from stackbuild.report import Finding
 from stackbuild.verify.catalogue import NUMERICS, OPERATOR, SHARE
 from stackbuild.verify.cell import Ended
 from stackbuild.verify.climb import Climb, Outcome, trouble
+from stackbuild.verify.models import Model
 from stackbuild.verify.rungs.operators import described
 from stackbuild.verify.subject import Form
 
@@ -33,7 +33,7 @@ class Providers:
     """The providers of a subject and what their sessions came to, each asked once. `waits` says why none can be opened."""
 
     climb: Climb
-    models: tuple[Path, ...]
+    models: tuple[Model, ...]
     no_models: str
     waits: str
 
@@ -65,7 +65,7 @@ class Providers:
         return {name: self.climb.cell.probe("epops", self.job(name) | {"ops": []}, SECONDS) for name in self.names}
 
     @cached_property
-    def runs(self) -> dict[tuple[str, Path], Ended]:
+    def runs(self) -> dict[tuple[str, Model], Ended]:
         """Each model on each provider, and on the CPU alone for reference, in processes of their own."""
         wanted = dict.fromkeys((*self.names, CPU))
         return {(name, model): self._run(name, model) for model in self.models for name in wanted}
@@ -76,12 +76,15 @@ class Providers:
             "plugin": self.climb.subject.package if self.plugin is not None and name != CPU else "",
         }
 
-    def kept(self, name: str, model: Path) -> str:
-        return str(self.climb.cell.folder / f"{model.stem}-{name}.npz")
+    def kept(self, name: str, model: Model) -> str:
+        return str(self.climb.cell.folder / f"{model.name}-{name}.npz")
 
-    def _run(self, name: str, model: Path) -> Ended:
-        profile = str(self.climb.cell.folder / f"{model.stem}-{name}")
-        job = self.job(name) | {"model": str(model), "profile": profile, "keep": self.kept(name, model), "runs": 2}
+    def _run(self, name: str, model: Model) -> Ended:
+        profile = str(self.climb.cell.folder / f"{model.name}-{name}")
+        job = self.job(name) | {
+            "model": str(model.path), "sizes": dict(model.sizes), "highs": dict(model.highs), "profile": profile,
+            "keep": self.kept(name, model), "runs": 2,
+        }  # fmt: skip
         return self.climb.cell.probe("share", job, SECONDS)
 
 
@@ -135,16 +138,16 @@ def share(made: Providers) -> Outcome:
     lines = []
     for (name, model), ended in made.runs.items():
         if ended.how:
-            found.append(trouble(SHARE, f"{name} {model.stem}", ended))
+            found.append(trouble(SHARE, f"{name} {model.name}", ended))
         elif name in made.names:
             nodes, seconds = (
                 _share(ended, "assigned", name) or _share(ended, "nodes", name),
                 _share(ended, "seconds", name),
             )
-            lines.append(f"{model.stem} on {name}: {nodes:.0%} of nodes, {seconds:.0%} of time")
+            lines.append(f"{model.name} on {name}: {nodes:.0%} of nodes, {seconds:.0%} of time")
             if nodes < FLOOR:
                 found.append(
-                    SHARE.finding(f"{name} {model.stem}", f"{nodes:.0%} of nodes; at least {FLOOR:.0%} are asked for")
+                    SHARE.finding(f"{name} {model.name}", f"{nodes:.0%} of nodes; at least {FLOOR:.0%} are asked for")
                 )
     return Outcome(tuple(found), says="; ".join(lines))
 
@@ -188,15 +191,15 @@ def _error(errors: Json) -> float:
     return float(str(errors["rel_rms"])) if isinstance(errors, dict) else 0.0
 
 
-def _model(made: Providers, name: str, model: Path) -> tuple[list[Finding], str]:
+def _model(made: Providers, name: str, model: Model) -> tuple[list[Finding], str]:
     if any(made.runs[who, model].how for who in (name, CPU)):
         return [], ""  # said by the rung before
     ended = made.climb.cell.probe("compare", {"ours": made.kept(name, model), "theirs": made.kept(CPU, model)}, SECONDS)
     if ended.how:
-        return [trouble(NUMERICS, f"{name} {model.stem}", ended)], ""
+        return [trouble(NUMERICS, f"{name} {model.name}", ended)], ""
     outputs = ended.answer["outputs"]
     rows = [each for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
     wrong = [each for each in rows if not _error(each) <= MODEL_ERROR]
-    found = [NUMERICS.finding(f"{name} {model.stem}", described(each)) for each in wrong[:1]]
+    found = [NUMERICS.finding(f"{name} {model.name}", described(each)) for each in wrong[:1]]
     worst = max(rows, key=_error, default={})
-    return found, f"{model.stem} on {name} against the CPU: {described(worst)}" if worst else ""
+    return found, f"{model.name} on {name} against the CPU: {described(worst)}" if worst else ""

@@ -12,6 +12,7 @@ from stackbuild.inspect import NOTHING
 from stackbuild.inspect.facts import Library
 from stackbuild.verify.cell import Ended
 from stackbuild.verify.climb import Climb, Outcome
+from stackbuild.verify.models import Model
 from stackbuild.verify.rungs import operators as ops
 from stackbuild.verify.rungs import providers as eps
 from stackbuild.verify.rungs.loading import Loading, loading, loading_with_rocm
@@ -20,7 +21,7 @@ from stackbuild.verify.subject import Form, Subject
 EP = "MIGraphXExecutionProvider"
 GOOD = {"max_abs": 1e-7, "max_rel": 1e-6, "rms": 1e-8, "rel_rms": 1e-7, "cosine": 1.0, "snr_db": 140.0}
 BAD = GOOD | {"rel_rms": 0.5, "snr_db": 6.0}
-MODEL = Path("resnet50.onnx")
+MODEL = Model(Path("resnet50-v1.onnx"), (("batch", 1),), ())
 
 
 def library(path: str, *needed: str) -> Library:
