@@ -18,6 +18,16 @@ KEEP = 96 * MIB
 MEMBERS = 100_000
 #: Sum of the uncompressed sizes of one archive: some ten times the largest ROCm wheel in the field.
 ARCHIVE = 64 << 30
+#: The same for a small archive: this much for free, then this ratio (10 is met with GPU code; deflate can do 1000).
+ARCHIVE_FREE = 2 << 30
+ARCHIVE_RATIO = 100
+#: Times a member is inflated again from a restart point, and stretches kept of what that gave.
+AGAIN = 1_000
+STRETCHES = 4
+#: Requirements of a wheel, tags that one `Tag:` line may stand for, and findings of one rule on one file.
+REQUIREMENTS = 2_000
+TAGS = 1_000
+FINDINGS = 100
 #: Bytes of METADATA, WHEEL, RECORD and Python sources that are parsed as text.
 TEXT = 32 * MIB
 
@@ -26,6 +36,9 @@ SECTIONS = 4_096
 SYMBOLS = 2_000_000
 DYNAMIC_TAGS = 4_096
 VERSION_NEEDS = 4_096
+#: Bytes and single reads that describing one library may take.
+DESCRIBED = 128 * MIB
+READS = 2_000_000
 #: A string or symbol table that is read whole.
 TABLE = 64 * MIB
 
@@ -35,8 +48,8 @@ ENTRY_ID = 1_024
 BUNDLES = 100_000
 #: What a compressed bundle may inflate to: this much for free, then this ratio (8 to 10 is met; padding can raise it).
 INFLATED = 2 << 30
-INFLATED_FREE = 64 * MIB
-RATIO = 256
+INFLATED_FREE = 16 * MIB
+RATIO = 64
 #: Compressed payload is asked for in pieces of this size.
 PIECE = 256 << 10
 #: Largest zstd window: compressors are told 128 MiB at most.

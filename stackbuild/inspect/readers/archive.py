@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from stackbuild.inspect.facts import Problem, Trouble
-from stackbuild.inspect.limits import ARCHIVE, MEMBERS, TABLE
+from stackbuild.inspect.limits import ARCHIVE, ARCHIVE_FREE, ARCHIVE_RATIO, MEMBERS, TABLE
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 from stackbuild.inspect.readers.source import Deflated, Entry, FileRange, Source
 
@@ -50,8 +50,9 @@ def _directory(fd: int, name: str) -> list[zipfile.ZipInfo]:
     if len(infos) > MEMBERS:
         raise TooMuch(f"{len(infos)} members; at most {MEMBERS} are read")
     total = sum(info.file_size for info in infos)
-    if total > ARCHIVE:
-        raise TooMuch(f"{total} bytes uncompressed; at most {ARCHIVE} are read")
+    ceiling = min(ARCHIVE, max(ARCHIVE_FREE, ARCHIVE_RATIO * os.fstat(fd).st_size))
+    if total > ceiling:
+        raise TooMuch(f"{total} bytes uncompressed; at most {ceiling} are believed of this archive")
     return infos
 
 

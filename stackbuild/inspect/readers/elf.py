@@ -20,7 +20,7 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import Section
 
 from stackbuild.inspect.facts import Library
-from stackbuild.inspect.limits import DYNAMIC_TAGS, PROGRAM_HEADERS, SECTIONS, TABLE, VERSION_NEEDS
+from stackbuild.inspect.limits import DESCRIBED, DYNAMIC_TAGS, PROGRAM_HEADERS, READS, SECTIONS, TABLE, VERSION_NEEDS
 from stackbuild.inspect.readers.pull import Broken, TooMuch
 from stackbuild.inspect.readers.source import Source
 
@@ -42,6 +42,7 @@ class _File(io.RawIOBase):
     def __init__(self, source: Source) -> None:
         self._source = source
         self._at = 0
+        self._bytes, self._reads = DESCRIBED, READS
 
     def seek(self, offset: int, whence: int = 0) -> int:
         self._at = offset + (0, self._at, self._source.size)[whence]
@@ -54,6 +55,9 @@ class _File(io.RawIOBase):
         if size > TABLE:
             raise TooMuch(f"a table of {size} bytes; at most {TABLE} are read")
         data = self._source.read(self._at, min(TABLE, self._source.size) if size < 0 else size)
+        self._bytes, self._reads = self._bytes - len(data), self._reads - 1
+        if self._bytes < 0 or self._reads < 0:  # a name without an end, thousands of times
+            raise TooMuch("its tables refer to more bytes than a library's description takes")
         self._at += len(data)
         return data
 

@@ -11,6 +11,7 @@ import os
 import sys
 import zlib
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,8 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Any, Protocol
 
-from stackbuild.inspect.limits import CHECKPOINT, CHUNK
-from stackbuild.inspect.readers.pull import Broken
+from stackbuild.inspect.limits import AGAIN, CHECKPOINT, CHUNK, STRETCHES
+from stackbuild.inspect.readers.pull import Broken, TooMuch
 
 
 class Source(Protocol):
@@ -97,7 +98,8 @@ class Deflated:
         self._points: list[tuple[int, int, Any]] = []  # (inflated offset, packed offset, inflater before it)
         self._kept: dict[int, bytes] = {}
         self._starts: list[int] = []
-        self._last: tuple[int, bytes] = (0, b"")
+        self._stretches: OrderedDict[int, bytes] = OrderedDict()
+        self._left = AGAIN
 
     def chunks(self) -> Iterator[bytes]:
         """Exactly `size` bytes. Raises Broken when the stream is damaged, or longer or shorter than the archive says."""
@@ -142,13 +144,16 @@ class Deflated:
             start = self._starts[nearest]
             if offset < start + len(self._kept[start]):
                 return start, self._kept[start]
-        start, chunk = self._last
-        if not start <= offset < start + len(chunk):
-            self._last = self._again(offset)
-        return self._last
+        for start, chunk in self._stretches.items():
+            if start <= offset < start + len(chunk):
+                return start, chunk
+        return self._again(offset)
 
     def _again(self, offset: int) -> tuple[int, bytes]:
         """Inflate from the restart point before `offset` up to the next one, and give that stretch."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooMuch(f"its parts are so scattered that it would have to be inflated more than {AGAIN} times")
         index = bisect_right([made for made, _, _ in self._points], offset) - 1
         made, at, machine = self._points[index]
         stop = self._points[index + 1][0] if index + 1 < len(self._points) else self.size
@@ -159,7 +164,10 @@ class Deflated:
                 out += chunk
             if machine.eof or made + len(out) >= stop:
                 break
-        return made, bytes(out)
+        self._stretches[made] = bytes(out)
+        if len(self._stretches) > STRETCHES:
+            self._stretches.popitem(last=False)
+        return made, self._stretches[made]
 
     def _pieces(self, at: int) -> Iterator[tuple[int, bytes]]:
         """The packed bytes from `at`, small enough that a restart point can stand between any two."""

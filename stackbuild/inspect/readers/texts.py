@@ -40,14 +40,12 @@ class TextScan:
 
     def push(self, chunk: bytes | memoryview) -> None:
         window = self._tail + bytes(chunk)
-        fresh = len(self._tail)
-        for kind, literals, pattern in _PATTERNS:
-            if any(literal in window for literal in literals):
-                self._search(kind, pattern, window, fresh)
+        self._search(window, len(self._tail), last=False)
         self._tail = window[-_OVERLAP:]
 
     def gap(self) -> None:
         """The next chunk does not follow the last one."""
+        self._search(self._tail, len(self._tail), last=True)
         self._tail = b""
 
     def search(self, source: Source, spans: list[tuple[int, int]]) -> None:
@@ -58,6 +56,8 @@ class TextScan:
                 self.push(source.read(at, min(CHUNK, start + size - at)))
 
     def hits(self, path: str) -> tuple[TextHit, ...]:
+        """What was found in all that was pushed."""
+        self.gap()
         return tuple(
             TextHit(
                 path, kind, sum(found.values()), tuple(_sample(kind, text) for text, _ in found.most_common(_SAMPLES))
@@ -65,10 +65,15 @@ class TextScan:
             for kind, found in sorted(self._found.items())
         )
 
-    def _search(self, kind: str, pattern: re.Pattern[bytes], window: bytes, fresh: int) -> None:
-        for match in pattern.finditer(window):
-            if match.end() > fresh:  # one that ended in the overlap was counted before
-                self._found.setdefault(kind, Counter())[match.group()] += 1
+    def _search(self, window: bytes, fresh: int, *, last: bool) -> None:
+        """Count the matches that end at `fresh` or after it. One that reaches the window's end waits for what follows."""
+        for kind, literals, pattern in _PATTERNS:
+            if not any(literal in window for literal in literals):
+                continue
+            for match in pattern.finditer(window):
+                waits = match.end() == len(window) and match.start() > len(window) - _OVERLAP
+                if match.end() >= fresh and (last or not waits):
+                    self._found.setdefault(kind, Counter())[match.group()] += 1
 
 
 def _sample(kind: str, text: bytes) -> str:

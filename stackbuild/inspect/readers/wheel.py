@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from email.message import Message
 from email.parser import BytesParser
 from email.policy import compat32
+from math import prod
 
 from stackbuild.inspect.facts import Problem, RecordRow, Trouble, Wheel
+from stackbuild.inspect.limits import REQUIREMENTS, TAGS
 from stackbuild.pythontags import (
     InvalidRequirement,
     InvalidVersion,
@@ -42,7 +44,7 @@ def wheel(filename: str, paths: list[str], texts: Texts) -> tuple[Wheel, list[Pr
         filename=filename, name=name or _name(metadata), version=version or _get(metadata, "Version"),
         filename_tags=filename_tags, wheel_tags=_tags([str(each) for each in tags.get_all("Tag") or []]), metadata_name=_get(metadata, "Name"),
         metadata_version=_get(metadata, "Version"), requires_python=_get(metadata, "Requires-Python"),
-        requires=tuple(map(str, metadata.get_all("Requires-Dist") or [])),
+        requires=tuple(map(str, (metadata.get_all("Requires-Dist") or [])[:REQUIREMENTS])),
         licence_files=_licences(metadata, folder, paths), description_type=_get(metadata, "Description-Content-Type"),
         has_description=bool(_body(metadata).strip() or metadata.get("Description")), record=record,
         has_record=f"{folder}/RECORD" in texts, top_level=_top_level(paths, folder),
@@ -117,9 +119,14 @@ def _body(message: Message) -> str:
 
 def _tags(written: list[str]) -> tuple[str, ...]:
     made: set[str] = set()
-    for text in written:
+    for text in written[:TAGS]:
+        stands_for = prod(part.count(".") + 1 for part in text.split("-"))  # a.b-c.d-e stands for four tags
         try:
-            made |= {str(tag) for tag in parse_tag(text.strip())} if text.count("-") == 2 else {text.strip()}
+            made |= (
+                {str(tag) for tag in parse_tag(text.strip())}
+                if text.count("-") == 2 and stands_for <= TAGS
+                else {text.strip()}
+            )
         except ValueError:
             made.add(text.strip())
     return tuple(sorted(made))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from stackbuild.inspect.expectations import Expectations
 from stackbuild.inspect.facts import Facts
+from stackbuild.inspect.limits import FINDINGS
 from stackbuild.report import Finding, Severity
 
 #: What a check yields: (subject, what was found there).
@@ -40,7 +41,11 @@ class Rule(About):
     check: Check
 
     def judge(self, facts: Facts, expected: Expectations) -> list[Finding]:
-        return [self.finding(subject, found) for subject, found in self.check(facts, expected)]
+        every = list(self.check(facts, expected))
+        made = [self.finding(subject[:300], found[:2_000]) for subject, found in every[:FINDINGS]]
+        return made + (
+            [self.finding(facts.subject, f"and {len(every) - FINDINGS:,} more") for _ in every[FINDINGS : FINDINGS + 1]]
+        )
 
 
 @dataclass(frozen=True)
