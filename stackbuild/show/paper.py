@@ -8,9 +8,10 @@ Text that came from logs, wheels or recipes goes through `Text` or `escape`, nev
 from __future__ import annotations
 
 import json
+import os
 import sys
 from functools import cache
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -27,16 +28,25 @@ __all__ = [
 ]  # fmt: skip
 
 
+WIDE = 240
+"""Columns of a table in a pipe."""
+
+
 @cache
 def page() -> Console:
-    """The console on stdout."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    """The console on stdout. In a pipe lines are as long as they need to be: `grep` and `less -S` want them whole."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=_width(sys.stdout))
 
 
 @cache
 def margin() -> Console:
     """The console on stderr."""
-    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty(), width=_width(sys.stderr))
+
+
+def _width(stream: TextIO) -> int | None:
+    """None, which is the terminal's own width, or $COLUMNS; wide where neither is there."""
+    return None if stream.isatty() or "COLUMNS" in os.environ else WIDE
 
 
 def table(*columns: str, title: str | None = None) -> Table:
