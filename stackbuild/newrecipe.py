@@ -16,8 +16,16 @@ def new_recipe(rocm: str) -> str:
     row = known.latest_migraphx(rocm)
     line = known.line(rocm)
     runtimes = [r for r in known.onnxruntime if r.rocm == series(rocm) and r.distribution]
-    if row is None or line is None or not runtimes:
-        offered = sorted({r.rocm for r in known.migraphx} | {series(r.rocm) for r in known.migraphx}, key=numbers)
+    if row is not None and line is not None and not runtimes:
+        raise UsageError(
+            f"ROCm {rocm} has no ONNX Runtime with the EP in it: execution providers are plugins there",
+            where="--rocm",
+            next="start from `stackbuild recipe show rocm-10.1`",
+        )
+    if row is None or line is None:
+        fits = {r.rocm for r in known.onnxruntime if r.distribution}
+        rows = [r.rocm for r in known.migraphx if series(r.rocm) in fits]
+        offered = sorted({*rows, *map(series, rows)}, key=numbers)
         raise UsageError(
             f"nothing is known of a stack for ROCm {rocm}", where="--rocm", next=f"known are {', '.join(offered)}"
         )

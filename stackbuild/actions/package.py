@@ -10,19 +10,24 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import unquote, urljoin
 
 from stackbuild import digest
 from stackbuild.actions.job import Job
 from stackbuild.actions.snapshot import settle
 from stackbuild.errors import LockError, MachineLacks, StepFailed
+from stackbuild.fetch import Wanted, fetch
 from stackbuild.lock import File
 from stackbuild.mirror import unpacked
 from stackbuild.recipe import Source
+from stackbuild.stopper import Stopper
 from stackbuild.unpack import unpack
 
 _OFFLINE = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Failed to establish|Network is unreachable"
 )
+
+_DEFAULT = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 
 
 def do(job: Job) -> dict[str, str]:
@@ -36,7 +41,7 @@ def do(job: Job) -> dict[str, str]:
     if "debian" in params:
         file = _deb(params["debian"], params["suite"], job.scratch, params["version"])
     else:
-        file = _sdist(params["pypi"], job.scratch)
+        file = _sdist(params["pypi"], job.scratch, job.stopper)
     found = digest.of_file(file)
     if found != params["sha256"]:
         raise LockError(f"{file.name} has sha256 {found}, the lock has {params['sha256']}", where=str(file), next=again)
@@ -55,7 +60,7 @@ def ask(source: Source) -> File:
             file = _deb(source.debian, source.suite or "", Path(folder))
             version = _call(["dpkg-deb", "--field", str(file), "Version"], "dpkg", Path(folder)).strip()
         else:
-            file = _sdist(source.pypi or "", Path(folder))
+            file = _sdist(source.pypi or "", Path(folder), Stopper())
             version = (source.pypi or "").partition("==")[2]
         return File(version=version, sha256=digest.of_file(file))
 
@@ -81,11 +86,30 @@ def _deb(name: str, suite: str, folder: Path, version: str = "") -> Path:
     return next(folder.glob("*.deb"))
 
 
-def _sdist(requirement: str, folder: Path) -> Path:
-    """Download a source distribution; nothing of it is run."""
-    words = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary=:all:", "--no-build-isolation"]
-    _call([*words, "--progress-bar=off", "--dest", str(folder), requirement], "python3-pip", folder)
-    return next(p for p in folder.iterdir() if p.name.endswith((".tar.gz", ".zip")))
+def _sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
+    """Fetch a source distribution by its page on the index. pip would run its build backend to do that; nothing is run here."""
+    name, _, version = requirement.partition("==")
+    page = folder / "page.html"
+    index = _index()
+    project = re.sub(r"[-_.]+", "-", name).lower()
+    fetch(Wanted(f"{index}/{project}/"), page, None, stopper)
+    links = re.findall(r'href="([^"#]+)#sha256=([0-9a-f]{64})"', page.read_text("utf-8"))
+    wanted = {f"{n}-{version}.{end}" for n in (name, project, project.replace("-", "_")) for end in ("tar.gz", "zip")}
+    for link, sha256 in links:
+        file = unquote(link.rpartition("/")[2])
+        if file in wanted:
+            fetch(Wanted(urljoin(f"{index}/{project}/", link), f"sha256:{sha256}"), folder / file, None, stopper)
+            return folder / file
+    raise StepFailed(f"the index has no source distribution of {requirement}", next="check the name and the version")
+
+
+def _index() -> str:
+    """The simple index that pip would ask, without its last slash."""
+    words = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    said = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+    if not said:
+        said = os.environ.get("PIP_INDEX_URL") or _call([sys.executable, "-c", _DEFAULT], "python3-pip", Path("/"))
+    return said.strip().rstrip("/")
 
 
 def _call(words: list[str], package: str, folder: Path) -> str:
