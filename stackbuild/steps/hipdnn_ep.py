@@ -16,11 +16,12 @@ CHECK = "readelf --dyn-syms --wide /out/lib/libhipdnn_ep.so | grep -q CreateEpFa
 
 
 def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:
-    """One step; the library must export what ONNX Runtime looks up in a plugin."""
+    """One step; the library must export what ONNX Runtime looks up in a plugin, and find hipDNN where the user has it."""
     options = {
         **compilers(component),
         "CMAKE_HIP_ARCHITECTURES": ";".join(context.gfx),
         "CMAKE_HIP_COMPILER": f"{component.compiler}/clang++",
+        "CMAKE_SKIP_RPATH": True,
         "HIP_PLATFORM": "amd",
         "HIPDNN_EP_BUILD_TESTS": False,
         "HIPDNN_EP_ENABLE_TORCH_MLIR": False,
