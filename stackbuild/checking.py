@@ -43,6 +43,13 @@ def check(given: Checked) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda f: list(Severity).index(f.severity)))
 
 
+def impossible(recipe: Recipe, known: Table) -> tuple[Finding, ...]:
+    """The findings that no build of the recipe can get past. That the table does not know a ROCm is none of these."""
+    given = Checked(recipe, None, "", recipe.name, known)
+    checks = (_gfx, _pythons, _rocm_ep, _cmake, _sonames)
+    return tuple(f for one in checks for f in one(given) if f.severity is Severity.ERROR)
+
+
 def _finding(rule: str, severity: Severity, subject: str, found: str, why: str, fix: str, link: str = "") -> Finding:
     return Finding(f"SB-STACK-{rule}", severity, subject, found, why, fix, link)
 
