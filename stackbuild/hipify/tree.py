@@ -142,9 +142,15 @@ def _fresh(one: Read, known: dict[str, Kept] | object) -> bool:
     if kept is None or kept.read != one.digest or kept.report.output != str(one.job.output):
         return False
     try:
-        return hashlib.sha256(one.job.output.read_bytes()).hexdigest() == kept.written
+        return _stamp(one.job.output) == kept.stamp
     except OSError:
         return False
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Size and time of a file: what tells whether somebody wrote it since."""
+    stat = os.stat(path)  # noqa: PTH116 (thousands of files: Path costs)
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _convert_all(engine: Engine, stale: list[Read], workers: int) -> Iterator[tuple[str, Converted]]:
@@ -182,7 +188,7 @@ def _write_all(read: list[Read], known: object, made: dict[str, Converted]) -> t
             files[name] = known[name]
             continue
         written += write(one.job.output, data, one.job.source.stat().st_mtime_ns)
-        files[name] = Kept(one.digest, hashlib.sha256(data).hexdigest(), report)
+        files[name] = Kept(one.digest, hashlib.sha256(data).hexdigest(), _stamp(one.job.output), report)
     return files, written
 
 

@@ -171,7 +171,7 @@ def test_globs_select(tree: Path, tmp_path: Path) -> None:
 def test_a_broken_state_is_no_reason_to_stop(tree: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(tree, out)
-    for broken in ("", "{", "[]", '{"format": 1, "key": 1}', '{"format": 99}'):
+    for broken in ("", "{", "[]", '{"format": 2, "key": 1}', '{"format": 99}'):
         (out / STATE).write_text(broken)
         assert len(run(tree, out).files) == 3
 
