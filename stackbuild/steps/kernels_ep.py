@@ -13,6 +13,7 @@ def steps(name: str, component: KernelsEp, context: Context) -> tuple[Step, ...]
     """One step: `kernels/` with `SBK_EP`."""
     options = {
         "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_CXX_FLAGS": "-D__HIP_PLATFORM_AMD__=1",  # its host sources include HIP's headers too
         **LAUNCHERS,
         "GPU_TARGETS": ";".join(context.gfx),
         "SBK_CUSTOM_OPS": False,
