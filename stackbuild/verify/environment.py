@@ -48,11 +48,11 @@ def _spelt(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
 
-def make(folder: Path, python: Path, readable: tuple[Path, ...], *, rocm: bool = False) -> tuple[Cell, Ended]:
+def make(folder: Path, python: Path, readable: tuple[Path, ...]) -> tuple[Cell, Ended]:
     """A new virtual environment in `folder`, with nothing in it, not even pip, and the cell around it; how making it ended."""
-    maker = Cell(folder, python, readable, rocm)
+    maker = Cell(folder, python, readable)
     ended = maker.run([str(python), "-m", "venv", "--without-pip", "--symlinks", str(folder / "env")], _SECONDS)
-    return Cell(folder, folder / "env" / "bin" / "python", readable, rocm), ended
+    return Cell(folder, folder / "env" / "bin" / "python", readable), ended
 
 
 def install(cell: Cell, wheelhouse: Path | None, requirements: tuple[str, ...]) -> Ended:

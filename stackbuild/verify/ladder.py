@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackbuild.data import folder
@@ -19,8 +19,8 @@ from stackbuild.verify.models import write_models
 from stackbuild.verify.rungs import providers as eps
 from stackbuild.verify.rungs.gpu import Watch, gpu_worked
 from stackbuild.verify.rungs.importing import importing
-from stackbuild.verify.rungs.loading import Loading, loading, loading_with_rocm
-from stackbuild.verify.rungs.operators import CustomOps, numerics, running
+from stackbuild.verify.rungs.loading import Loading, loading, loading_with_rocm, waiting
+from stackbuild.verify.rungs.operators import CustomOps, numerics, on_gpu, running
 from stackbuild.verify.static import static_rung, verification
 from stackbuild.verify.subject import Form, Subject, subject_of
 
@@ -93,7 +93,7 @@ def _run(
         return
     readable = tuple(p.resolve() for p in (*subject.wheels, *filter(None, (ground.wheelhouse,)), folder("kernels")))
     (work / "clean").mkdir()
-    clean, ended = make(work / "clean", python, readable, rocm=ground.rocm)
+    clean, ended = make(work / "clean", python, readable)
     if ended.code:
         yield from (skipped(name, f"no virtual environment can be made: {ended.how}") for name in LADDER[1:])
         return
@@ -106,11 +106,12 @@ def _run(
 
 
 def _use(subject: Subject, expected: Expectations, ground: Ground, climb: Climb) -> Iterator[Rung]:
-    """The rungs above import: load, then use within ONNX Runtime."""
-    loaded = Loading(climb)
-    first = rung(LOAD, lambda: loading(loaded))
+    """The rungs above import: load without ROCm, load with it, then use within ONNX Runtime."""
+    hidden = Loading(climb)
+    first = rung(LOAD, lambda: loading(hidden))
     yield first
-    second = rung(LOAD_ROCM, lambda: loading_with_rocm(loaded))
+    climb = replace(climb, cell=replace(climb.cell, rocm=ground.rocm))
+    second = rung(LOAD_ROCM, lambda: loading_with_rocm(Loading(climb, waiting(hidden))))
     yield second
     ended = install(climb.cell, ground.wheelhouse, _beside(subject, ground))
     if ended.code:
@@ -137,8 +138,8 @@ def _custom_ops(climb: Climb, rocm: Rung) -> Iterator[Rung]:
     yield rung(OPERATORS, lambda: running(made))
     yield skipped(SHARE, "custom operators have no other implementation that could take their nodes")
     yield rung(NUMERICS, lambda: numerics(made))
-    waits = rocm.reason if rocm.status is Status.SKIPPED else "its operators ran on the CPU here"
-    yield rung(GPU, lambda: gpu_worked(Watch(), lambda: None, waits))
+    waits = rocm.reason if rocm.status is not Status.PASSED else ""
+    yield rung(GPU, lambda: on_gpu(climb, Watch(), waits))
 
 
 def _providers(climb: Climb, loaded: Rung, rocm: Rung) -> Iterator[Rung]:

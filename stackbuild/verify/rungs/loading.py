@@ -21,14 +21,17 @@ _MOST = 64
 
 @dataclass(frozen=True)
 class Loading:
-    """What loading every library came to, asked once for both rungs."""
+    """What loading every library came to, or `only` some; asked once."""
 
     climb: Climb
+    only: frozenset[str] | None = None
 
     @cached_property
     def ended(self) -> dict[str, Ended]:
         """How the probe of each library ended, by its path in the wheel."""
         libraries = [lib for lib in self.climb.subject.libraries if not lib.is_extension]
+        if self.only is not None:
+            libraries = [lib for lib in libraries if lib.path in self.only]
         return {lib.path: self._probe(lib) for lib in libraries[:_MOST]}
 
     def missing(self, path: str) -> list[str]:
@@ -68,13 +71,19 @@ def loading(made: Loading) -> Outcome:
     return Outcome(tuple(found), says=f"{len(able)} of {len(made.ended)} libraries")
 
 
+def waiting(made: Loading) -> frozenset[str]:
+    """The libraries that did not load for want of ROCm or a newer system."""
+    return frozenset(path for path in made.ended if made.lacks(path))
+
+
 def loading_with_rocm(made: Loading) -> Outcome:
-    """What needs ROCm loads as well, where ROCm is here."""
-    waiting = [path for path in made.ended if made.lacks(path)]
-    if waiting:
-        return Outcome(skip=_reason(made))
-    wanting = [lib.path for lib in made.climb.subject.libraries if any(made._is_rocm(name) for name in lib.needed)]
-    return Outcome(says=f"{len(wanting)} libraries") if wanting else Outcome(skip="no library needs ROCm")
+    """What did not load without ROCm loads with it, where ROCm is here."""
+    found = [finding for path, ended in made.ended.items() for finding in _judge(made, path, ended)]
+    if not made.ended:
+        return Outcome(skip="every library loads without it")
+    if waiting(made):
+        return Outcome(tuple(found), skip=_reason(made))
+    return Outcome(tuple(found), says=f"{len(made.ended)} libraries")
 
 
 def _reason(made: Loading) -> str:

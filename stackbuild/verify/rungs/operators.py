@@ -1,4 +1,4 @@
-"""Rungs 5 and 6 for custom-op libraries: every operator runs, and every answer is right."""
+"""The rungs for custom-op libraries: every operator runs, every answer is right, on the CPU and on a GPU."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from stackbuild.report import Finding
 from stackbuild.verify.catalogue import NUMERICS, OPERATOR
 from stackbuild.verify.cell import Ended
 from stackbuild.verify.climb import Climb, Outcome, trouble
+from stackbuild.verify.rungs.gpu import Watch, gpu_worked
 
 SECONDS = 300.0
 #: The package whose operators have cases: the bundled kernels.
 PACKAGE = "stackbuild_kernels"
+#: Tells the bundled operators to copy their tensors to the GPU and run there.
+ON_GPU = (("STACKBUILD_KERNELS_DEVICE", "gpu"),)
 OPERATORS = ("Attention", "BatchNormalization", "Conv", "GroupNormalization", "LeakyRelu")
 
 
@@ -22,6 +25,7 @@ class CustomOps:
     """What running every case of every operator came to, asked once for both rungs; a process for each operator."""
 
     climb: Climb
+    env: tuple[tuple[str, str], ...] = ()
 
     @property
     def known(self) -> bool:
@@ -43,7 +47,7 @@ class CustomOps:
             "cases": str(self.climb.kernels),
             "seed": 0,
         }
-        return self.climb.cell.probe("kernelops", job, SECONDS)
+        return self.climb.cell.probe("kernelops", job, SECONDS, self.env)
 
 
 def running(made: CustomOps) -> Outcome:
@@ -76,6 +80,19 @@ def numerics(made: CustomOps) -> Outcome:
     if not _cases(made):
         return Outcome(tuple(found), skip="no operator ran")
     return Outcome(tuple(found), says=f"{_cases(made)} cases against float64; {_worst(made)}")
+
+
+def on_gpu(climb: Climb, watch: Watch, waits: str) -> Outcome:
+    """All cases once more with the operators on the GPU, which has to be seen working; `waits` says why that cannot be."""
+    made = CustomOps(climb, ON_GPU)
+    worked = gpu_worked(
+        watch, lambda: made.ended, waits if made.known else waits or "no cases are known for its operators"
+    )
+    if worked.skip:
+        return worked
+    return Outcome(
+        (*worked.findings, *running(made).findings, *numerics(made).findings), says=f"{worked.says}; {_worst(made)}"
+    )
 
 
 def _texts(row: dict[str, Json], key: str) -> list[str]:

@@ -15,7 +15,8 @@ from stackbuild.verify.climb import Climb, Outcome
 from stackbuild.verify.models import Model
 from stackbuild.verify.rungs import operators as ops
 from stackbuild.verify.rungs import providers as eps
-from stackbuild.verify.rungs.loading import Loading, loading, loading_with_rocm
+from stackbuild.verify.rungs.gpu import Watch
+from stackbuild.verify.rungs.loading import Loading, loading, loading_with_rocm, waiting
 from stackbuild.verify.subject import Form, Subject
 
 EP = "MIGraphXExecutionProvider"
@@ -162,6 +163,18 @@ def test_custom_operators():
     assert rules(ops.running(custom(Attention={"rows": {}}))) == ["SB-RUN-OPERATOR"]
 
 
+def test_custom_operators_on_a_gpu(tmp_path: Path):
+    device = tmp_path / "card0" / "device"
+    device.mkdir(parents=True)
+    for name, text in (("vendor", "0x1002"), ("mem_info_vram_used", "0"), ("gpu_busy_percent", "0")):
+        (device / name).write_text(text)
+    climb = custom().climb
+    idle = ops.on_gpu(climb, Watch(tmp_path), "")
+    assert rules(idle) == ["SB-RUN-GPU-IDLE"]
+    assert ops.on_gpu(climb, Watch(tmp_path), "no libamdhip64.so.6").skip == "no libamdhip64.so.6"
+    assert ops.on_gpu(climb, Watch(tmp_path / "none"), "").skip == "no AMD GPU here"
+
+
 def loaded(answer: Any) -> Loading:
     return Loading(Climb(SUBJECT, NOTHING, Answers({"loading": answer}), Path("kernels"), Path("work")))  # type: ignore[arg-type]
 
@@ -173,7 +186,12 @@ def test_loading():
     good = {"loaded": True, "why": "", "missing": []}
     assert "2 of 2" in loading(loaded(good)).says
     ep_lacks = loaded(lambda job: without("libmigraphx_c.so.3") if "migraphx" in job["path"] else good)
-    assert "1 of 2" in loading(ep_lacks).says and "libmigraphx_c.so.3" in loading_with_rocm(ep_lacks).skip
+    assert "1 of 2" in loading(ep_lacks).says and len(waiting(ep_lacks)) == 1
+    assert "libmigraphx_c.so.3" in loading_with_rocm(replace(ep_lacks, only=waiting(ep_lacks))).skip
+    assert loading_with_rocm(replace(loaded(good), only=waiting(ep_lacks))).says == "1 libraries"
+    assert loading_with_rocm(replace(loaded(good), only=frozenset())).skip == "every library loads without it"
+    still = replace(loaded(without(why="undefined symbol: hipNew")), only=waiting(ep_lacks))
+    assert rules(loading_with_rocm(still)) == ["SB-RUN-LOAD"]
     assert rules(loading(loaded(without("libfoo.so.1")))) == ["SB-RUN-LOAD"] * 2
     assert rules(loading(loaded(without(why="undefined symbol: miopenGet")))) == ["SB-RUN-LOAD"] * 2
     assert "GLIBCXX_3.4.32" in loading(loaded(without(why="version `GLIBCXX_3.4.32' not found"))).skip
