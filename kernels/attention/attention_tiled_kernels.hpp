@@ -38,7 +38,7 @@ struct TiledShape {
 
 constexpr float kLog2E = 1.4426950408889634f;
 
-__device__ inline float fast_exp2(float x) {
+__device__ __forceinline__ float fast_exp2(float x) {
 #if SBK_NVIDIA
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -56,12 +56,12 @@ struct RowCopies {
   static_assert(kCount * kTiledThreads == Rows * kPerRow);
   Copies<kCount> copies;
 
-  __device__ static int row(int i) { return (i * kTiledThreads + static_cast<int>(threadIdx.x)) / kPerRow; }
-  __device__ static int column(int i) {
+  __device__ __forceinline__ static int row(int i) { return (i * kTiledThreads + static_cast<int>(threadIdx.x)) / kPerRow; }
+  __device__ __forceinline__ static int column(int i) {
     return (i * kTiledThreads + static_cast<int>(threadIdx.x)) % kPerRow * lanes_of<T>();
   }
 
-  __device__ void begin(T* to, const T* from, int64_t stride, int64_t rows, int columns) {
+  __device__ __forceinline__ void begin(T* to, const T* from, int64_t stride, int64_t rows, int columns) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       const bool valid = row(i) < rows && column(i) < columns;
@@ -71,7 +71,7 @@ struct RowCopies {
   }
 
   // AMD: the same rows, stored with rows and columns exchanged.
-  __device__ void finish_transposed([[maybe_unused]] T* to) {
+  __device__ __forceinline__ void finish_transposed([[maybe_unused]] T* to) {
 #if !SBK_NVIDIA
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -87,7 +87,7 @@ struct RowCopies {
 template <class T, class Shape, bool General>
 class TiledBlock {
  public:
-  __device__ TiledBlock(const AttentionParams& p, float scale, char* shared) : p_(p), scale_(scale) {
+  __device__ __forceinline__ TiledBlock(const AttentionParams& p, float scale, char* shared) : p_(p), scale_(scale) {
     query0_ = static_cast<int>(gridDim.x - 1 - blockIdx.x) * Shape::kQueries;  // causal: the longest rows first
     head_ = blockIdx.y;
     batch_ = blockIdx.z;
@@ -103,7 +103,7 @@ class TiledBlock {
     if (General && p.key_lengths != nullptr) keys_end_ = min(keys_end_, static_cast<int64_t>(p.key_lengths[batch_]));
   }
 
-  __device__ void run() {
+  __device__ __forceinline__ void run() {
     const int tiles = keys_end_ <= 0 ? 0 : static_cast<int>((keys_end_ + Shape::kKeys - 1) / Shape::kKeys);
     begin_queries();
     if (tiles > 0) begin_tile(0);
@@ -136,15 +136,15 @@ class TiledBlock {
   static constexpr int kSlots = TileLayout::kSlots;
   static_assert(kRowTiles * 16 * kWaves == Shape::kQueries);
 
-  __device__ int wave_row() const { return wave_id() * kRowTiles * 16; }
+  __device__ __forceinline__ int wave_row() const { return wave_id() * kRowTiles * 16; }
 
-  __device__ void begin_queries() {
+  __device__ __forceinline__ void begin_queries() {
     const T* q = static_cast<const T*>(p_.q) + batch_ * p_.q_strides.batch + head_ * p_.q_strides.head +
                  query0_ * p_.q_strides.sequence;
     query_copies_.begin(queries_, q, p_.q_strides.sequence, p_.query_length - query0_, static_cast<int>(p_.head_size));
   }
 
-  __device__ void begin_tile(int tile) {
+  __device__ __forceinline__ void begin_tile(int tile) {
     const int64_t key0 = static_cast<int64_t>(tile) * Shape::kKeys;
     const int buffer = tile % Shape::kBuffers;
     key_copies_.begin(keys_ + buffer * Shape::kKeyCount, k_ + key0 * p_.k_strides.sequence, p_.k_strides.sequence,
@@ -153,12 +153,12 @@ class TiledBlock {
                         p_.v_strides.sequence, keys_end_ - key0, static_cast<int>(p_.value_size));
   }
 
-  __device__ void finish_tile() {
+  __device__ __forceinline__ void finish_tile() {
     key_copies_.copies.finish();
     value_copies_.finish_transposed(values_);
   }
 
-  __device__ void clear_state() {
+  __device__ __forceinline__ void clear_state() {
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
@@ -171,7 +171,7 @@ class TiledBlock {
     }
   }
 
-  __device__ void step(int tile) {
+  __device__ __forceinline__ void step(int tile) {
     const int buffer = tile % Shape::kBuffers;
     Accumulator scores[kRowTiles][kKeyTiles];
 #pragma unroll
@@ -190,7 +190,7 @@ class TiledBlock {
   }
 
   // Applies soft cap and masks; in the general form the scores leave it scaled.
-  __device__ void exclude(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
+  __device__ __forceinline__ void exclude(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
@@ -209,7 +209,7 @@ class TiledBlock {
   }
 
   // Scores become weights exp(score - top); sums and outputs so far are scaled to the new top.
-  __device__ void soften(Accumulator (&scores)[kRowTiles][kKeyTiles]) {
+  __device__ __forceinline__ void soften(Accumulator (&scores)[kRowTiles][kKeyTiles]) {
     const float factor = General ? kLog2E : scale_ * kLog2E;
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {
@@ -248,7 +248,7 @@ class TiledBlock {
     }
   }
 
-  __device__ void add_values(const Accumulator (&share)[kRowTiles][kKeyTiles], const T* values) {
+  __device__ __forceinline__ void add_values(const Accumulator (&share)[kRowTiles][kKeyTiles], const T* values) {
 #if SBK_NVIDIA
     constexpr int kParts = 16 / slab_of<T>();  // slabs in a tile's 16 keys
 #pragma unroll
@@ -291,7 +291,7 @@ class TiledBlock {
   }
 
   // Through the queries' place in shared memory, so that whole vectors leave.
-  __device__ void store() {
+  __device__ __forceinline__ void store() {
     __syncthreads();
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-
 from attention.reference import attention
 from common.case import Attribute, Case, normal
 

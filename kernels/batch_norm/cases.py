@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-
 from batch_norm.reference import batch_norm
 from common.case import Case, normal
 

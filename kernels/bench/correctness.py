@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-
 from bench import device as d
 from bench.params import BUILDERS, LAYOUTS, Job
 from common.case import Case, mismatch

@@ -7,6 +7,7 @@ a sample is one replay, divided by the launches in it. Medians and the middle ha
 from __future__ import annotations
 
 import ctypes as c
+import functools
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ class Row:
 class Shape:
     op: str
     text: str
-    make: Callable[[Any, Any], "Problem"]
+    make: Callable[[Any, Any], Problem]
 
 
 @dataclass
@@ -151,17 +152,17 @@ def run(torch: Any, shape: Shape, dtype: Any, launcher: Launcher) -> Row:
 
 def ceilings(torch: Any) -> dict[str, float]:
     """Copy bandwidth in bytes/s (read + written), matrix products of 8192³ in FLOP/s."""
+    def seconds(launch: Callable[[], Any]) -> float:
+        return statistics.median(measure(torch, {"it": launch}, 9)["it"]) * 1e-3
+
     a = torch.randn(1 << 29, device="cuda")
     b = torch.empty_like(a)
     # A kernel that copies; a copy command in a graph may go to the slower copy engine.
-    milliseconds = statistics.median(measure(torch, {"x": lambda: torch.mul(a, 1.0, out=b)}, 9)["x"])
-    found = {"copy": _bytes(a, b) / (milliseconds * 1e-3)}
-    del a, b
+    found = {"copy": _bytes(a, b) / seconds(lambda: torch.mul(a, 1.0, out=b))}
     for dtype in (torch.float32, torch.float16):
-        x, y = (torch.randn(8192, 8192, device="cuda", dtype=dtype) for _ in range(2))
-        z = torch.empty_like(x)
-        milliseconds = statistics.median(measure(torch, {"x": lambda: torch.mm(x, y, out=z)}, 7)["x"])
-        found[str(dtype).removeprefix("torch.")] = 2 * 8192**3 / (milliseconds * 1e-3)
+        x, y, z = (torch.randn(8192, 8192, device="cuda", dtype=dtype) for _ in range(3))
+        product = functools.partial(torch.mm, x, y, out=z)
+        found[str(dtype).removeprefix("torch.")] = 2 * 8192**3 / seconds(product)
     return found
 
 

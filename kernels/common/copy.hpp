@@ -19,7 +19,7 @@ template <int N, int Bytes = kVectorBytes>
 class Copies {
  public:
   // Copies `Bytes` bytes, or writes zeros where `valid` is false; `from` is then not read.
-  __device__ void begin([[maybe_unused]] int i, void* to, const void* from, bool valid) {
+  __device__ __forceinline__ void begin([[maybe_unused]] int i, void* to, const void* from, bool valid) {
 #if SBK_NVIDIA
     const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
     if constexpr (Bytes == 16) {
@@ -36,13 +36,13 @@ class Copies {
 #endif
   }
 
-  __device__ void commit() {
+  __device__ __forceinline__ void commit() {
 #if SBK_NVIDIA
     asm volatile("cp.async.commit_group;");
 #endif
   }
 
-  __device__ void finish() {
+  __device__ __forceinline__ void finish() {
 #if !SBK_NVIDIA
 #pragma unroll
     for (int i = 0; i < N; ++i) *to_[i] = held_[i];
@@ -51,7 +51,7 @@ class Copies {
 
   // Until at most `Running` of the committed stages are unfinished; a barrier must follow.
   template <int Running>
-  __device__ static void wait() {
+  __device__ __forceinline__ static void wait() {
 #if SBK_NVIDIA
     asm volatile("cp.async.wait_group %0;" ::"n"(Running));
 #endif
@@ -60,7 +60,7 @@ class Copies {
 #if !SBK_NVIDIA
   // What begin(i, …) loaded, for a store of one's own in place of finish().
   template <class T>
-  __device__ Vec<T, Bytes / static_cast<int>(sizeof(T))> held(int i) const {
+  __device__ __forceinline__ Vec<T, Bytes / static_cast<int>(sizeof(T))> held(int i) const {
     Vec<T, Bytes / static_cast<int>(sizeof(T))> values;
     __builtin_memcpy(&values, &held_[i], sizeof values);
     return values;

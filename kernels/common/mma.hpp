@@ -360,7 +360,7 @@ __device__ inline void multiply_split(Accumulator (&sums)[M][N], const float* a,
 // sums += a bᵀ for one wave: `a` has 16 * M rows and `b` 16 * N rows of Slabs slabs of K, in shared memory. Paired:
 // float32 on NVIDIA adds up two slabs at a time, for half the additions and a third more registers.
 template <class T, int M, int N, int Slabs, bool Paired = false>
-__device__ inline void multiply_tiles(Accumulator (&sums)[M][N], const T* a, int lda, const T* b, int ldb) {
+__device__ __forceinline__ void multiply_tiles(Accumulator (&sums)[M][N], const T* a, int lda, const T* b, int ldb) {
 #if SBK_NVIDIA
   if constexpr (sizeof(T) == 4 && Paired) return multiply_split<M, N, Slabs>(sums, a, lda, b, ldb);
 #endif

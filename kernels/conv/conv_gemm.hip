@@ -36,24 +36,29 @@ Sizes sizes_of(const ConvParams& p) {
   return z;
 }
 
-template <class T, int N>
+template <class T, int N, bool FromLast>
 Status pack_narrow(const Pack& p, hipStream_t stream) {
   const int64_t items = p.items < 65535 ? p.items : 65535;
   const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackThreads)), static_cast<uint32_t>(items));
-  conv_pack_narrow<T, N><<<grid, dim3(kPackThreads), 0, stream>>>(p);
+  conv_pack_narrow<T, N, FromLast><<<grid, dim3(kPackThreads), 0, stream>>>(p);
   return check_launch();
 }
 
-template <class T>
-Status pack(const Pack& p, hipStream_t stream) {
-  if (p.groups * p.padded == 4 && p.area >= kPackThreads) return pack_narrow<T, 4>(p, stream);
-  if (p.groups * p.padded == 8 && p.area >= kPackThreads) return pack_narrow<T, 8>(p, stream);
+template <class T, bool FromLast>
+Status pack_as(const Pack& p, hipStream_t stream) {
+  if (p.groups * p.padded == 4 && p.area >= kPackThreads) return pack_narrow<T, 4, FromLast>(p, stream);
+  if (p.groups * p.padded == 8 && p.area >= kPackThreads) return pack_narrow<T, 8, FromLast>(p, stream);
   const int64_t items = p.items < 65535 ? p.items : 65535;
   const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackTile)),
                   static_cast<uint32_t>(ceil_div(static_cast<int64_t>(p.groups) * p.padded, kPackTile)),
                   static_cast<uint32_t>(items));
-  conv_pack<T><<<grid, dim3(kPackThreads), 0, stream>>>(p);
+  conv_pack<T, FromLast><<<grid, dim3(kPackThreads), 0, stream>>>(p);
   return check_launch();
+}
+
+template <class T>
+Status pack(const Pack& p, bool from_last, hipStream_t stream) {
+  return from_last ? pack_as<T, true>(p, stream) : pack_as<T, false>(p, stream);
 }
 
 // Packs what needs it into the workspace and returns where input and filters are.
@@ -70,14 +75,14 @@ Status prepare(const ConvParams& p, const Sizes& z, const Launch& launch, const 
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   if (needs.input > 0) {
     *x = launch.workspace;
-    SBK_TRY(pack<T>({p.x, launch.workspace, p.batch, i32(z.h * z.w), i32(p.groups), i32(z.c), i32(z.padded),
-                     p.layout == Layout::channels_last}, stream));
+    SBK_TRY(pack<T>({p.x, launch.workspace, p.batch, i32(z.h * z.w), i32(p.groups), i32(z.c), i32(z.padded)},
+                    p.layout == Layout::channels_last, stream));
   }
   if (needs.filter > 0) {
     void* to = static_cast<char*>(launch.workspace) + rounded(needs.input);
     *w = to;
-    SBK_TRY(pack<T>({p.w, to, p.out_channels, i32(z.r * z.s), 1, i32(z.c), i32(z.padded),
-                     p.filter_layout == FilterLayout::channels_last}, stream));
+    SBK_TRY(pack<T>({p.w, to, p.out_channels, i32(z.r * z.s), 1, i32(z.c), i32(z.padded)},
+                    p.filter_layout == FilterLayout::channels_last, stream));
   }
   return {};
 }

@@ -70,8 +70,8 @@ struct Slot {
   int column = static_cast<int>(threadIdx.x) % Shape::kVectorsPerRow;
   int row = static_cast<int>(threadIdx.x) / Shape::kVectorsPerRow;
 
-  __device__ char* in(char* stage) const { return stage + row * Shape::kRowBytes + column * Shape::kVector; }
-  __device__ int vector(int step) const { return step * Shape::kVectorsPerRow + column; }
+  __device__ __forceinline__ char* in(char* stage) const { return stage + row * Shape::kRowBytes + column * Shape::kVector; }
+  __device__ __forceinline__ int vector(int step) const { return step * Shape::kVectorsPerRow + column; }
 };
 
 // One block's loads of the input. Which taps of a pixel fall inside the image is worked out once, as bits: of the taps
@@ -82,7 +82,7 @@ class InputRows {
   using T = typename Shape::Type;
   static constexpr int kRows = Shape::kM / Shape::kRowStep;
 
-  __device__ InputRows(const GemmConv& g, int first_row, int group) : g_(g), few_(g.R * g.S <= 32) {
+  __device__ __forceinline__ InputRows(const GemmConv& g, int first_row, int group) : g_(g), few_(g.R * g.S <= 32) {
     x_ = static_cast<const T*>(g.x) + group * g.C;
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
@@ -99,7 +99,7 @@ class InputRows {
     }
   }
 
-  __device__ void begin(Copies<kRows, Shape::kVector>& copies, char* stage, int step) const {
+  __device__ __forceinline__ void begin(Copies<kRows, Shape::kVector>& copies, char* stage, int step) const {
     const int vector = slot_.vector(step);
     const uint32_t tap = g_.tap.divide(vector);
     const int c = static_cast<int>(vector - tap * g_.tap.divisor()) * Shape::kLanes;
@@ -117,7 +117,7 @@ class InputRows {
   }
 
  private:
-  __device__ static uint32_t inside(int first, int step, int taps, int extent) {
+  __device__ __forceinline__ static uint32_t inside(int first, int step, int taps, int extent) {
     uint32_t bits = 0;
     for (int t = 0; t < taps; ++t) {
       bits |= static_cast<uint32_t>(static_cast<uint32_t>(first + t * step) < static_cast<uint32_t>(extent)) << t;
@@ -125,7 +125,7 @@ class InputRows {
     return bits;
   }
 
-  __device__ uint32_t taps(uint32_t lines, uint32_t columns) const {
+  __device__ __forceinline__ uint32_t taps(uint32_t lines, uint32_t columns) const {
     uint32_t bits = 0;
     for (int r = 0; r < g_.R; ++r) bits |= (lines >> r & 1u) ? columns << (r * g_.S) : 0u;
     return bits;
@@ -146,14 +146,14 @@ class FilterRows {
   using T = typename Shape::Type;
   static constexpr int kRows = Shape::kN / Shape::kRowStep;
 
-  __device__ FilterRows(const GemmConv& g, int first_column, int group) : g_(g) {
+  __device__ __forceinline__ FilterRows(const GemmConv& g, int first_column, int group) : g_(g) {
     const int64_t row_values = static_cast<int64_t>(g.k_vectors) * Shape::kLanes;
     first_ = first_column + slot_.row;
     w_ = static_cast<const T*>(g.w) + (static_cast<int64_t>(group) * g.K + first_) * row_values;
     step_values_ = row_values * Shape::kRowStep;
   }
 
-  __device__ void begin(Copies<kRows, Shape::kVector>& copies, char* stage, int step) const {
+  __device__ __forceinline__ void begin(Copies<kRows, Shape::kVector>& copies, char* stage, int step) const {
     const int vector = slot_.vector(step);
     const T* from = w_ + vector * Shape::kLanes;
     char* to = slot_.in(stage);
@@ -186,7 +186,7 @@ class WaveTile {
   static constexpr int kLdLast = kN + 4, kLdFirst = 16 + 4;
   static constexpr int kBuffer = 16 * kLdLast > kN * kLdFirst ? 16 * kLdLast : kN * kLdFirst;
 
-  __device__ WaveTile() {
+  __device__ __forceinline__ WaveTile() {
 #pragma unroll
     for (int m = 0; m < kTilesM; ++m) {
 #pragma unroll
@@ -194,17 +194,17 @@ class WaveTile {
     }
   }
 
-  __device__ int first_row() const { return wave_id() % kWavesM * kM; }
-  __device__ int first_column() const { return wave_id() / kWavesM * kN; }
+  __device__ __forceinline__ int first_row() const { return wave_id() % kWavesM * kM; }
+  __device__ __forceinline__ int first_column() const { return wave_id() / kWavesM * kN; }
 
-  __device__ void multiply(const char* stage) {
+  __device__ __forceinline__ void multiply(const char* stage) {
     const T* a = reinterpret_cast<const T*>(stage) + first_row() * Shape::kLd;
     const T* b = reinterpret_cast<const T*>(stage + Shape::kM * Shape::kRowBytes) + first_column() * Shape::kLd;
     multiply_tiles<T, kTilesM, kTilesN, Shape::kSlabs, Shape::kPaired>(sums_, a, Shape::kLd, b, Shape::kLd);
   }
 
   // Puts 16 rows into `buffer`: [16][kLdLast], or the other way round [kN][kLdFirst].
-  __device__ void put(int m, float* buffer, bool last) const {
+  __device__ __forceinline__ void put(int m, float* buffer, bool last) const {
 #pragma unroll
     for (int n = 0; n < kTilesN; ++n) {
 #pragma unroll
@@ -217,7 +217,7 @@ class WaveTile {
 
  private:
   // `m` runs in an unrolled loop: registers cannot be indexed.
-  __device__ float sum(int m, int n, int i) const { return sums_[m][n].v[i]; }
+  __device__ __forceinline__ float sum(int m, int n, int i) const { return sums_[m][n].v[i]; }
 
   Accumulator sums_[kTilesM][kTilesN];
 };
@@ -225,7 +225,7 @@ class WaveTile {
 // Writes N sums that are neighbours in y, with bias, residual and activation unless Plain. `bias_step` is 1 where they
 // are channels.
 template <class T, int N, bool Plain>
-__device__ inline void write(const GemmConv& g, int64_t at, const float* from, int channel, int bias_step) {
+__device__ __forceinline__ void write(const GemmConv& g, int64_t at, const float* from, int channel, int bias_step) {
   float sums[N];
 #pragma unroll
   for (int j = 0; j < N; ++j) sums[j] = from[j];
@@ -247,7 +247,7 @@ __device__ inline void write(const GemmConv& g, int64_t at, const float* from, i
 
 // channels_last: N neighbours are channels of one pixel.
 template <class Shape, int N, bool Plain>
-__device__ inline void store_last(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
+__device__ __forceinline__ void store_last(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
   using Tile = WaveTile<Shape>;
   constexpr int kPerRow = Tile::kN / N;
 #pragma unroll 2
@@ -262,7 +262,7 @@ __device__ inline void store_last(const GemmConv& g, const float* buffer, int ro
 
 // channels_first: N neighbours are pixels of one channel.
 template <class Shape, int N, bool Plain>
-__device__ inline void store_first(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
+__device__ __forceinline__ void store_first(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
   using Tile = WaveTile<Shape>;
   constexpr int kPerColumn = 16 / N;
 #pragma unroll 2
@@ -279,7 +279,7 @@ __device__ inline void store_first(const GemmConv& g, const float* buffer, int r
 
 // Each wave sends its own rows out, 16 at a time, without waiting for the others.
 template <class Shape, bool Last, int N, bool Plain>
-__device__ inline void store_as(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
+__device__ __forceinline__ void store_as(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
                                 int group) {
   float* buffer = shared + wave_id() * WaveTile<Shape>::kBuffer;
 #pragma unroll
@@ -294,7 +294,7 @@ __device__ inline void store_as(const GemmConv& g, const WaveTile<Shape>& tile, 
 }
 
 template <class Shape>
-__device__ inline void store(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
+__device__ __forceinline__ void store(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
                              int group) {
   constexpr int N = lanes_of<typename Shape::Type>();
   const bool plain = g.bias == nullptr && g.residual == nullptr && g.activation.kind == Activation::none;
@@ -310,7 +310,7 @@ __device__ inline void store(const GemmConv& g, const WaveTile<Shape>& tile, flo
 }
 
 template <class Shape>
-__device__ void gemm_block(const GemmConv& g, char* shared) {
+__device__ __forceinline__ void gemm_block(const GemmConv& g, char* shared) {
   const int tile_row = static_cast<int>(g.columns.divide(blockIdx.x));
   const int row0 = tile_row * Shape::kM;
   const int column0 = static_cast<int>(blockIdx.x - tile_row * g.column_tiles) * Shape::kN;

@@ -1,4 +1,5 @@
 // Moves channels last and pads each group's channels with zeros: [items, groups * c, area] → [items, area, groups * C].
+// FromLast: the channels are last already and only want padding.
 #pragma once
 
 #include "common/device.hpp"
@@ -13,22 +14,21 @@ struct Pack {
   void* to;
   int64_t items;
   int32_t area, groups, channels, padded;  // channels: of a group, before and after padding
-  bool from_last;                          // `from` has its channels last already and only wants padding
 };
 
-template <class T>
+template <class T, bool FromLast>
 __device__ inline T packed_value(const Pack& p, int64_t item, int s, int cp) {
   const int group = p.groups == 1 ? 0 : cp / p.padded, c = cp - group * p.padded;
   if (s >= p.area || group >= p.groups || c >= p.channels) return from_float<T>(0.0f);
   const int64_t channels = static_cast<int64_t>(p.groups) * p.channels;
   const int64_t channel = static_cast<int64_t>(group) * p.channels + c;
   const T* from = static_cast<const T*>(p.from);
-  return p.from_last ? from[(item * p.area + s) * channels + channel] : from[(item * channels + channel) * p.area + s];
+  return FromLast ? from[(item * p.area + s) * channels + channel] : from[(item * channels + channel) * p.area + s];
 }
 
 // Through a tile in shared memory, so that both sides are read and written along their own rows.
 // Grid: x over tiles of the area, y over tiles of the padded channels, z over items.
-template <class T>
+template <class T, bool FromLast>
 __global__ void __launch_bounds__(kPackThreads) conv_pack(Pack p) {
   constexpr int kRun = 32;  // threads side by side; each line of a tile is two runs
   constexpr int kLines = kPackThreads / kRun;
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack(Pack p) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int across = line + i * kLines, along = run + half * kRun;
-        held[i][half] = packed_value<T>(p, item, s0 + (p.from_last ? across : along), c0 + (p.from_last ? along : across));
+        held[i][half] = packed_value<T, FromLast>(p, item, s0 + (FromLast ? across : along), c0 + (FromLast ? along : across));
       }
     }
     __syncthreads();
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack(Pack p) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int across = line + i * kLines, along = run + half * kRun;
-        if (p.from_last) tile[across][along] = held[i][half];
+        if (FromLast) tile[across][along] = held[i][half];
         else tile[along][across] = held[i][half];
       }
     }
@@ -72,14 +72,14 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack(Pack p) {
 
 // Few channels (images): one thread gathers a pixel's N channels, padding included, and writes them at once.
 // Grid: x over the area, y over items.
-template <class T, int N>
+template <class T, int N, bool FromLast>
 __global__ void __launch_bounds__(kPackThreads) conv_pack_narrow(Pack p) {
   const int s = static_cast<int>(blockIdx.x) * kPackThreads + static_cast<int>(threadIdx.x);
   if (s >= p.area) return;
   for (int64_t item = blockIdx.y; item < p.items; item += gridDim.y) {
     Vec<T, N> values;
 #pragma unroll
-    for (int c = 0; c < N; ++c) values.v[c] = packed_value<T>(p, item, s, c);
+    for (int c = 0; c < N; ++c) values.v[c] = packed_value<T, FromLast>(p, item, s, c);
     reinterpret_cast<Vec<T, N>*>(p.to)[item * p.area + s] = values;
   }
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-
 from common.case import Case, normal
 from group_norm.reference import group_norm
 

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Registers, scratch memory and spills of every kernel in a built HIP library, against the budgets below.
+
+    python3 kernels/bench/resources.py out/stackbuild_kernels/libstackbuild_kernels_hip.so [--table]
+
+Reads the code objects' own metadata (with stackbuild's inspector); runs nothing. Exit status: 0 all inside, 1 a kernel over
+its budget, with spills or with scratch memory, 2 no device code found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.inspect import inspect
+
+# Vector registers per lane that a kernel may use, by wave width (on gfx90a and later CDNA the accumulation registers are
+# counted in). They follow from the waves that should fit on a SIMD: of CDNA's 512 registers 128 leave room for four
+# waves and 256 for two (the tiled attention, with more, runs one); of RDNA3's 1536 per wave32 lane 240 for six.
+BUDGETS = {
+    "attention_tiled": {32: 256, 64: 320},
+    "conv_gemm": {32: 240, 64: 256},
+    "": {32: 128, 64: 128},
+}
+
+
+@dataclass(frozen=True)
+class Use:
+    kernel: str
+    target: str
+    wave: int
+    vgprs: int
+    spills: int
+    scratch: int
+
+    def trouble(self) -> str | None:
+        limit = BUDGETS.get(self.kernel, BUDGETS[""]).get(self.wave)
+        where = f"{self.kernel} for {self.target} (wave{self.wave})"
+        if self.spills or self.scratch:
+            return f"{where}: {self.spills} spills, {self.scratch} bytes of scratch memory per lane"
+        if limit is None or self.vgprs > limit:
+            return f"{where}: {self.vgprs} VGPRs, budget {limit}"
+        return None
+
+
+def short(name: str) -> str:
+    """The kernel's own name in a mangled symbol: the last of its length-prefixed parts before the template's arguments."""
+    rest, parts = name.removeprefix("_ZN"), []
+    while found := re.match(r"L?(\d+)", rest):
+        start = found.end()
+        parts.append(rest[start : start + int(found[1])])
+        rest = rest[start + int(found[1]) :]
+    return parts[-1] if parts else name
+
+
+def uses(library: Path) -> Iterable[Use]:
+    for device in inspect(library).device:
+        for bundle in device.bundles:
+            for code in bundle.objects:
+                for k in code.kernels:
+                    yield Use(short(k.name), code.target, k.wave, k.vgprs, k.vgpr_spills, k.scratch)
+
+
+def table(found: Iterable[Use]) -> str:
+    """The most registers any instance of a kernel takes, per target."""
+    most: dict[str, dict[str, int]] = defaultdict(dict)
+    for use in found:
+        row = most[use.kernel]
+        row[use.target] = max(row.get(use.target, 0), use.vgprs)
+    targets = sorted({t for row in most.values() for t in row}, key=lambda t: (len(t), t))
+    lines = ["| kernel | " + " | ".join(targets) + " |", "|---" * (len(targets) + 1) + "|"]
+    lines += [f"| `{k}` | " + " | ".join(str(row.get(t, "")) for t in targets) + " |" for k, row in sorted(most.items())]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", type=Path)
+    parser.add_argument("--table", action="store_true", help="print the registers of each kernel and target")
+    args = parser.parse_args()
+    found = list(uses(args.library))
+    if not found:
+        print(f"resources.py: no device code in {args.library}", file=sys.stderr)
+        return 2
+    if args.table:
+        print(table(found))
+    troubles = [t for use in found if (t := use.trouble())]
+    for trouble in troubles:
+        print("OVER " + trouble)
+    print(f"{len(found)} kernels for {len({u.target for u in found})} targets, {len(troubles)} over budget")
+    return 1 if troubles else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

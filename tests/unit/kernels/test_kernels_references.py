@@ -1,0 +1,108 @@
+"""The float64 references against ONNX's own reference evaluator, and the cases against what they promise."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("onnx")
+
+KERNELS = Path(__file__).parents[3] / "kernels"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def on_path() -> object:
+    """The kernels' folder is not a package: its modules are read by scripts that put it on sys.path."""
+    sys.path.insert(0, str(KERNELS))
+    before = set(sys.modules)
+    yield
+    sys.path.remove(str(KERNELS))
+    for name in set(sys.modules) - before:
+        if name.split(".")[0] in {"cases", "common", "bench", "attention", "batch_norm", "conv", "group_norm", "leaky_relu"}:
+            del sys.modules[name]
+
+
+PER_OPERATOR = 12  # ONNX's evaluator is slow
+
+
+def test_references_agree_with_onnx() -> None:
+    import cases
+    from common.case import mismatch
+    from onnx.reference import ReferenceEvaluator
+
+    checked = dict.fromkeys(cases.OPERATORS, 0)
+    for case in cases.all_cases(seed=7, dtypes=(np.float32,)):
+        model = cases.standard_model(case)
+        small = all(0 < v.size < 6000 for v in cases.feeds(case).values())
+        if model is None or not small or case.expected.size == 0 or checked[case.op] == PER_OPERATOR:
+            continue
+        got = ReferenceEvaluator(model).run(None, cases.feeds(case))[0]
+        why = mismatch(np.asarray(got, np.float32), case)
+        assert why is None, f"{case.op} {case.name}: {why}"
+        checked[case.op] += 1
+    assert min(checked.values()) == PER_OPERATOR, checked
+
+
+def test_every_operator_has_thirty_cases_of_each_type_with_odd_sizes_and_empty_ones() -> None:
+    import cases
+
+    found: dict[tuple[str, str], list[object]] = {}
+    for case in cases.all_cases():
+        found.setdefault((case.op, str(case.dtype)), []).append(case)
+    for key, group in found.items():
+        assert len(group) >= 30, key
+        assert any(c.expected.size == 0 for c in group), f"{key}: no empty tensor"
+        assert any(c.expected.size % 2 for c in group), f"{key}: no odd size"
+    assert len(found) == 10
+
+
+@pytest.mark.parametrize(("change", "word"), [
+    (lambda a: a[:-1], "shape"), (lambda a: a.astype(np.float64), "type"), (lambda a: np.full_like(a, np.nan), "finite"),
+    (lambda a: a * np.float32(1.0001), "relative"),
+])
+def test_a_wrong_answer_is_told(change: object, word: str) -> None:
+    import cases
+    from common.case import mismatch
+
+    case = next(c for c in cases.all_cases(dtypes=(np.float32,)) if c.op == "LeakyRelu" and c.expected.size > 100)
+    right = case.expected.astype(np.float32)
+    assert mismatch(right, case) is None
+    assert word in (mismatch(change(right), case) or "")  # type: ignore[operator]
+
+
+def test_the_package_and_the_cases_name_the_same_operators() -> None:
+    import cases
+
+    source = (KERNELS / "package" / "__init__.py").read_text()
+    for name in cases.OPERATORS:
+        assert f'"{name}"' in source
+    assert f'DOMAIN = "{cases.DOMAIN}"' in source
+    header = (KERNELS / "customop" / "op.hpp").read_text()
+    assert f'"{cases.DOMAIN}"' in header
+
+
+def test_device_parameters_of_every_case_can_be_made() -> None:
+    import cases
+    from bench import params
+
+    for case in cases.all_cases(seed=1):
+        for last in (False, True) if case.op in params.LAYOUTS else (False,):
+            job = params.BUILDERS[case.op](case, last)
+            assert job.to_case(np.empty(job.output_shape)).shape == case.expected.shape, case.name
+
+
+def test_the_results_table_has_a_row_per_measurement() -> None:
+    from bench import report
+    from bench.timing import Row
+
+    row = Row("LeakyRelu", "1", "float32", 4e9, 0.0, {"ours": [1.0, 1.1, 1.2], "torch": [2.2] * 3}, {"ours": 0.0, "torch": 0.0})
+    timing = {"limits": {"copy": 4e12, "float32": 5e13, "float16": 5e14}, "torch": "x", "cudnn": 1, "rows": [row]}
+    line = report.table(timing).splitlines()[-1]
+    assert "91% of copy" in line
+    assert "| 2.00 |" in line
+    assert json.loads(json.dumps(timing, default=report.plain))["rows"][0]["op"] == "LeakyRelu"
+

@@ -1,0 +1,55 @@
+"""Rules for the kernels' sources that a compiler does not hold them to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+KERNELS = Path(__file__).parents[3] / "kernels"
+OPERATORS = ("attention", "batch_norm", "conv", "group_norm", "leaky_relu")
+SOURCES = sorted(p for p in KERNELS.rglob("*") if p.suffix in {".hip", ".hpp"} and "ep" not in p.relative_to(KERNELS).parts)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_operator_has_the_same_files(operator: str) -> None:
+    for name in (f"{operator}.hpp", f"{operator}.hip", f"{operator}_cpu.cpp", "reference.py", "cases.py"):
+        assert (KERNELS / operator / name).is_file(), f"{operator}/{name}"
+
+
+def test_the_wave_width_is_the_compilers_and_written_once() -> None:
+    """CUDA fixes it at 32 and says so in one place; nowhere else is a width given to a wave."""
+    found = [f"{p.relative_to(KERNELS)}: {line.strip()}" for p in SOURCES for line in p.read_text().splitlines()
+             if re.search(r"(kWaveSize|warpSize|WARP_SIZE|wavefront)\w*\s*=\s*\d", line)]
+    assert found == ["common/platform.hpp: __device__ constexpr int kWaveSize = 32;  // every CUDA target: CUDA's programming "
+                     "guide fixes warpSize at 32"]
+
+
+def test_launchers_neither_allocate_nor_wait() -> None:
+    for path in SOURCES:
+        if path.parent.name in OPERATORS:
+            words = re.findall(r"\b(?:hipMalloc|hipFree|hipDeviceSynchronize|hipStreamSynchronize|hipMemcpy)\w*", path.read_text())
+            assert not words, f"{path.name}: {words}"
+
+
+def test_every_launch_is_followed_by_its_check() -> None:
+    for path in SOURCES:
+        if path.parent.name not in OPERATORS or path.suffix != ".hip":
+            continue
+        text = path.read_text()
+        if "<<<" in text:
+            tail = text[text.rindex("<<<"):]
+            assert "check_launch()" in tail, path.name
+
+
+def test_interfaces_need_no_gpu_and_no_onnxruntime_header() -> None:
+    for operator in OPERATORS:
+        included = re.findall(r'#include [<"]([^>"]+)', (KERNELS / operator / f"{operator}.hpp").read_text())
+        assert set(included) <= {"common/status.hpp", "common/types.hpp"}, operator
+
+
+def test_presets_cover_the_platforms_and_all_targets() -> None:
+    text = (KERNELS / "CMakePresets.json").read_text()
+    for word in ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201", "nvidia", '"cpu"'):
+        assert word in text
