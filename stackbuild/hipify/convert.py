@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from stackbuild.hipify import apireport, calls, directives, includes, launch, lint, masks, rename
+import stackbuild.hipify.apireport as apireport
+import stackbuild.hipify.calls as calls
+import stackbuild.hipify.directives as directives
+import stackbuild.hipify.includes as includes
+import stackbuild.hipify.launch as launch
+import stackbuild.hipify.lint as lint
+import stackbuild.hipify.masks as masks
+import stackbuild.hipify.rename as rename
 from stackbuild.hipify.edits import Edit, apply, line_map, settle
 from stackbuild.hipify.prepare import Plan, prepare
 from stackbuild.hipify.rules import Rules

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import stackbuild.hipify.installed as installed
 from stackbuild.errors import MachineLacks, UsageError
-from stackbuild.hipify import installed
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.edits import LineMap
 from stackbuild.hipify.rules import Rules

@@ -14,8 +14,9 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import stackbuild.hipify.csvtable as csvtable
+import stackbuild.hipify.perltable as perltable
 from stackbuild.errors import MachineLacks, UsageError
-from stackbuild.hipify import csvtable, perltable
 from stackbuild.hipify.tables import FORMAT, Tables, from_json, to_json
 
 PERL_PACKAGE = "hipify-perl"

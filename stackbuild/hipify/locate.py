@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from stackbuild.hipify import state
+import stackbuild.hipify.state as state
 from stackbuild.hipify.values import FileReport
 
 _PLACE = re.compile(r"(?P<path>[^\s:()\"'<>]+\.\w+)(?P<sep>:|\()(?P<line>\d+)")

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
+import stackbuild.hipify.rulecheck as rulecheck
+import stackbuild.hipify.state as state
 from stackbuild.digest import of_value
 from stackbuild.errors import UsageError
-from stackbuild.hipify import rulecheck, state
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.files import MAX_BYTES, STATE, Job, jobs, refuse_collisions
 from stackbuild.hipify.rules import renamed

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.hipify import directives, perlmodel
+import stackbuild.hipify.directives as directives
+import stackbuild.hipify.perlmodel as perlmodel
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.edits import Edit, apply, settle
 from stackbuild.hipify.engines import Engine, perl

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
+import stackbuild.hipify.lint.devices as devices
+import stackbuild.hipify.lint.lanes as lanes
 from stackbuild.hipify.directives import Include
-from stackbuild.hipify.lint import devices, lanes
 from stackbuild.hipify.lint.warnings import WARNINGS
 from stackbuild.hipify.prepare import Plan
 from stackbuild.hipify.view import View

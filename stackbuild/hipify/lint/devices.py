@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from stackbuild.hipify.directives import Include
-from stackbuild.hipify.scan import arguments, skip_space
+from stackbuild.hipify.scan import arguments, is_name_char, skip_space
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -68,7 +68,7 @@ PTX = {
 }
 _ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__|__volatile)?\s*\(")
 _STRING = re.compile(r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"')
-_CUDA_STD = re.compile(r"\bcuda\s*::\s*(std|atomic|atomic_ref|barrier|pipeline|memcpy_async|thread_scope_\w+)\b")
+_CUDA_STD = re.compile(r"cuda\s*::\s*(std|atomic|atomic_ref|barrier|pipeline|memcpy_async|thread_scope_\w+)\b")
 _TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*;")
 _BOUNDS = re.compile(r"\b__launch_bounds__\s*\(")
 _CAPTURE = frozenset(
@@ -128,7 +128,9 @@ def libraries(view: View) -> Iterator[Found]:
                 yield found.start(), "LINT-WMMA", (found.group().replace(" ", ""),)
                 break
     if "cuda" in view.words:
-        for found in _CUDA_STD.finditer(view.code):
+        for found in _CUDA_STD.finditer(view.code):  # begins with a literal: the search skips to it
+            if is_name_char(view.code[found.start() - 1 : found.start()]):
+                continue
             yield found.start(), "LINT-CUDA-STD", (f"cuda::{found.group(1)}",)
     for name in sorted(view.words & _ASYNC):
         yield view.own(name)[0] if view.own(name) else view.code.index(name), "LINT-ASYNC-COPY", (name,)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stackbuild.hipify.lint import arithmetic
+import stackbuild.hipify.lint.arithmetic as arithmetic
 from stackbuild.hipify.scan import REACH, arguments, skip_space
 from stackbuild.hipify.view import View
 
