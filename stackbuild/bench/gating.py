@@ -60,7 +60,7 @@ def gated(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
         raise UsageError(
             f"cannot judge {' and '.join(sorted(kinds))} together", next="give two wheels (best), or two results files"
         )
-    return _measured(asked, gates, tick)
+    return measure_wheel(asked, gates, tick)
 
 
 def _stored(asked: Asked, gates: Sequence[Gate]) -> Measured:
@@ -76,7 +76,11 @@ def _stored(asked: Asked, gates: Sequence[Gate]) -> Measured:
     return Measured(found, judge(found, gates, datetime.now(UTC).date(), evidence))
 
 
-def _measured(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
+def measure_wheel(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
+    """Measure a wheel by what is in it: bundled kernels by a suite of kernels, an onnxruntime by a suite of models.
+
+    Every provider that a gate names is a side. Raises UsageError for another wheel, or one that has no baseline.
+    """
     baseline = baseline_of(asked.baseline, gates)
     if baseline is None and any(isinstance(gate, BaselineGate) for gate in gates):
         raise UsageError("there is no baseline to compare with", next="give --baseline OLD.whl, or name it in the gate")
@@ -99,8 +103,8 @@ def _measured(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
 
 
 def _providers(gates: Sequence[Gate], asked: Asked) -> tuple[str, ...]:
-    """The providers that gates compare with, so that they are measured too."""
-    named = {str(getattr(gate, "versus", "")) for gate in gates}
+    """The providers that gates judge or compare with, so that they are measured too."""
+    named = {str(getattr(gate, field, "")) for gate in gates for field in ("side", "versus")}
     return tuple(sorted(n for n in named if n.endswith("ExecutionProvider") and n != asked.provider))
 
 

@@ -1,0 +1,83 @@
+"""What `gate` makes of what it is given, before anything is measured."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from bench_values import CPU, ROCM, measured
+
+from stackbuild.bench.experiment import silent
+from stackbuild.bench.files import write
+from stackbuild.bench.gating import Asked, _providers, gated, gates_of
+from stackbuild.bench.running import baseline_of
+from stackbuild.errors import GateClosed, UsageError
+from stackbuild.gates import Gates
+from stackbuild.judge import require_open
+from stackbuild.results import Evidence, Outcome
+
+
+def gates(*written: dict[str, object]) -> Gates:
+    return Gates.model_validate({"gates": written})
+
+
+def test_every_provider_that_a_gate_names_is_measured() -> None:
+    asked = Asked(Path("x.whl"), provider=ROCM)
+    wanted = gates(
+        {"kind": "speedup", "versus": CPU, "at_least": 8},
+        {"kind": "speedup", "side": "MIGraphXExecutionProvider", "versus": ROCM, "at_least": 1},
+        {"kind": "baseline"},
+    ).gates
+    assert _providers(wanted, asked) == (CPU, "MIGraphXExecutionProvider")
+
+
+def test_the_baseline_is_as_given_or_as_a_gate_names_it() -> None:
+    wanted = gates({"kind": "baseline"}, {"kind": "baseline", "wheel": "old.whl"}).gates
+    assert baseline_of(None, wanted) == Path("old.whl") and baseline_of(Path("x.whl"), wanted) == Path("x.whl")
+    assert baseline_of(None, wanted[:1]) is None
+
+
+def test_without_gates_the_output_and_the_time_are_judged() -> None:
+    assert [gate.kind for gate in gates_of(None)] == ["accuracy", "baseline"]
+
+
+def test_stored_results_are_judged_and_a_closed_gate_says_which(tmp_path: Path) -> None:
+    write(measured(), tmp_path / "old.json")
+    write(measured(scale=2), tmp_path / "new.json")
+    found = gated(Asked(tmp_path / "new.json", tmp_path / "old.json"), gates_of(None), silent)
+    assert found.verdict.outcome is Outcome.FAIL and found.verdict.gates[-1].evidence is Evidence.STORED
+    with pytest.raises(GateClosed, match=r"FAIL baseline: resnet50/b1/float32 is 100\.0% slower .* \(and 1 more\)"):
+        require_open(found.verdict)
+    same = gated(Asked(tmp_path / "old.json", tmp_path / "old.json"), gates_of(None), silent)
+    require_open(same.verdict)
+
+
+def test_one_file_may_hold_both_sides(tmp_path: Path) -> None:
+    write(measured(), tmp_path / "r.json")
+    wanted = gates({"kind": "speedup", "versus": CPU, "at_least": 1.5, "pairs": [12]}).gates
+    found = gated(Asked(tmp_path / "r.json"), wanted, silent)
+    assert found.verdict.outcome is Outcome.PASS and found.verdict.gates[0].evidence is Evidence.INTERLEAVED
+    with pytest.raises(UsageError, match="the results have no side 'baseline'"):
+        gated(Asked(tmp_path / "r.json"), gates_of(None), silent)
+
+
+@pytest.mark.parametrize(
+    ("top", "what"), [("numpy", "neither stackbuild_kernels nor onnxruntime"), ("onnxruntime", "there is no baseline")]
+)
+def test_wheels_that_cannot_be_judged(tmp_path: Path, top: str, what: str) -> None:
+    wheel = tmp_path / "x-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(f"{top}/__init__.py", "")
+    baseline = wheel if top == "numpy" else None
+    with pytest.raises(UsageError, match=what):
+        gated(Asked(wheel, baseline), gates_of(None), silent)
+
+
+def test_files_that_do_not_go_together(tmp_path: Path) -> None:
+    write(measured(), tmp_path / "r.json")
+    (tmp_path / "x.whl").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"cannot judge \.json and \.whl together"):
+        gated(Asked(tmp_path / "x.whl", tmp_path / "r.json"), gates_of(None), silent)
+    with pytest.raises(UsageError, match="there is no such file"):
+        gated(Asked(tmp_path / "none.whl"), gates_of(None), silent)
