@@ -90,7 +90,7 @@ def checkout(url: str, ref: str, commit: str, target: Path, *, submodules: bool,
     `commit` may be abbreviated (at least 7 digits) where no more is known: what is fetched must begin with it. Raises
     LockError where the ref has moved or the commit is gone, StepFailed, MachineLacks.
     """
-    _begin(target, url, mirror)
+    _begin(target, url, mirror, partial=bool(_SHORT.fullmatch(ref)))  # all files are wanted, but not of all history
     _fetch(target, url, ref, commit, mirror)
     head = _git(target, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
     if not head.startswith(commit):
