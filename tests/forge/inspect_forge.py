@@ -54,6 +54,7 @@ def library(
     rodata: bytes = b"nothing to see",
     fatbin: bytes = b"",
     wrapper: bytes = b"FPIH",
+    wrappers: int = 1,
     isa: int = 0,
     symtab: int = 0,
     machine: int = 62,
@@ -81,7 +82,7 @@ def library(
     parts[".rodata"] = rodata
     parts[".dynamic"] = b"\0" * 16 * (len(needed) + 8)
     if fatbin:
-        parts[".hipFatBinSegment"] = wrapper + struct.pack("<IQQ", 1, 0, 0)
+        parts[".hipFatBinSegment"] = (wrapper + struct.pack("<IQQ", 1, 0, 0)) * wrappers
         parts[".hip_fatbin"] = fatbin
     if symtab:
         parts[".strtab"] = b"\0" * symtab

@@ -69,11 +69,21 @@ def _end_records(whole: FileRange) -> list[Problem]:
     found = []
     if start + at + 22 + comment != whole.size:
         found.append("bytes follow the end of the archive")
-    if tail.count(_END, 0, at):
+    if _other_ends(tail, at):
         found.append("the archive has more than one end record")
     if offset != 0xFFFFFFFF and offset + size != start + at and count != 0xFFFF:
         found.append("bytes stand before the archive or inside its directory")
     return [Problem(whole.path, Trouble.MALFORMED, text) for text in found]
+
+
+def _other_ends(tail: bytes, last: int) -> bool:
+    """Whether an earlier end record reaches the end of the file as well (one inside a stored archive does not)."""
+    at = tail.find(_END, 0, last)
+    while at >= 0:
+        if at + 22 + int.from_bytes(tail[at + 20 : at + 22], "little") == len(tail):
+            return True
+        at = tail.find(_END, at + 1, last)
+    return False
 
 
 def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:

@@ -140,6 +140,20 @@ def mixed_versions(facts: Facts, expected: Expectations) -> Iterator[Found]:
 
 
 @rule(
+    "SB-GPU-WRAPPERS", WARNING, "A library registers more GPU code than it holds",
+    why="Each translation unit registers one bundle when the library is loaded; one that is not there is a launch that fails later.",
+    fix="Look for what rewrote the file after linking (objcopy, patchelf, a size tool).",
+)  # fmt: skip
+def wrappers(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """More wrappers of 24 bytes in .hipFatBinSegment than bundles in .hip_fatbin."""
+    bundles = {device.path: len(device.bundles) for device in facts.device if device.section != "file"}
+    for lib in facts.libraries:
+        registered = dict(lib.sections).get(".hipFatBinSegment", 0) // 24
+        if registered > bundles.get(lib.path, registered):
+            yield lib.path, f"{counted(registered, 'wrapper')}, {counted(bundles[lib.path], 'bundle')}"
+
+
+@rule(
     "SB-GPU-TENSILE-PAIR", ERROR, "A Tensile library file without its code objects",
     why="rocBLAS reads the library file, picks a kernel from it and then finds no code object: the GEMM fails at run time.",
     fix="Copy the whole `library/` folder of the target, or leave the target out altogether.",
@@ -154,5 +168,6 @@ def tensile_pair(facts: Facts, expected: Expectations) -> Iterator[Found]:
 
 
 RULES = (
-    target_lie, bundle_hash, empty, uneven, spills, fatbin_size, uncompressed, mixed_versions, tensile_pair,
+    target_lie, bundle_hash, empty, uneven, spills, fatbin_size, uncompressed, mixed_versions, wrappers,
+    tensile_pair,
 )  # fmt: skip

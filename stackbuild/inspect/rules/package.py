@@ -162,7 +162,10 @@ def undeclared(facts: Facts, expected: Expectations) -> Iterator[Found]:
     if facts.wheel is None:
         return
     declared = {name.replace("-", "_") for name in required_names(facts.wheel.requires)}
+    beside = {p.form for p in facts.providers} & {"plugin", "custom-ops"}
     for each in facts.imports:
+        if each.module == "onnxruntime" and beside:
+            continue  # such packages must leave the choice of distribution to the user
         if normal_name(each.module).replace("-", "_") not in declared and not _other_name(each.module, declared):
             listed = some(facts.wheel.requires) or "nothing"
             yield each.path, f"imports {each.module}; the wheel requires {listed}"

@@ -107,6 +107,13 @@ def local_name() -> bytes:
     return data.replace(b"onnxruntime_ep_forge/__init__.py", b"onnxruntime_ep_forge/__init__.pz", 1)
 
 
+def two_ends() -> bytes:
+    """Another archive, whose end record's comment reaches over this one's end."""
+    first, second = bytearray(zipped({"a.py": b""})), GOOD.bytes()
+    first[-2:] = len(second).to_bytes(2, "little")
+    return bytes(first) + second
+
+
 def crc() -> bytes:
     """A byte of a stored member changed after packing."""
     files = GOOD.contents()
@@ -266,6 +273,8 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "",
     ),
     "uneven targets": ("SB-GPU-UNEVEN", code(lambda: objects(gfx1100=code_object("gfx1100", [kernel("k")] * 2))), ""),
+    "registers what is not there": ("SB-GPU-WRAPPERS", lib(wrappers=3), ""),
+    "two end records": ("SB-ZIP-UNCLEAN", two_ends, ""),
     "spills": (
         "SB-GPU-SPILLS",
         code(
@@ -314,6 +323,20 @@ def found(data: bytes, name: str, folder: Path) -> list[tuple[str, Severity]]:
 
 def test_the_good_wheel_has_no_finding(tmp_path: Path) -> None:
     assert found(GOOD.bytes(), "", tmp_path) == []
+
+
+def test_an_archive_inside_the_wheel_is_no_second_end(tmp_path: Path) -> None:
+    files = GOOD.contents() | {"onnxruntime_ep_forge/data.zip": zipped({"a": b"b"})}
+    files |= {f"{INFO}/RECORD": record(files, f"{INFO}/RECORD")}
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for path, content in files.items():
+            archive.writestr(path, content)
+    assert found(buffer.getvalue(), "", tmp_path) == []
+
+
+def test_a_plugin_may_import_the_onnxruntime_it_is_used_with(tmp_path: Path) -> None:
+    assert found(GOOD.but(init="import numpy\nimport onnxruntime\n").bytes(), "", tmp_path) == []
 
 
 def test_enough_defects_are_seeded() -> None:
