@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable
@@ -84,7 +85,10 @@ def torch_times(name: str, dtype: str, **sizes: int) -> tuple[Timing, Timing, in
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     kind = {"float32": torch.float32, "float16": torch.float16}[dtype]
+    gc.collect()
+    torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
     with torch.inference_mode():
         if name == "resnet50":
             import torchvision
@@ -106,7 +110,7 @@ def torch_times(name: str, dtype: str, **sizes: int) -> tuple[Timing, Timing, in
             torch.cuda.synchronize()
 
         first = timed(eager)
-        peak = torch.cuda.max_memory_allocated()
+        peak = torch.cuda.max_memory_allocated() - before
         side = torch.cuda.Stream()
         with torch.cuda.stream(side):
             for _ in range(3):

@@ -62,6 +62,66 @@ struct ScoreRow {
   }
 };
 
+// The same with the row read once, a pack of values a thread, and kept in registers.
+struct ScorePacks {
+  using P = Pack<half_t, kVector>;
+  half_t* scores;
+  int packs;
+  bool whole_mask;  // the mask's rows can be read in packs
+  sbk::AttentionParams p;
+
+  RK_D void mask(float (&kept)[kVector], int64_t at) const {
+    if (p.mask_kind == sbk::MaskKind::boolean) {
+      for (int k = 0; k < kVector; ++k)
+        if (!static_cast<const bool*>(p.mask)[at + k]) kept[k] = -INFINITY;
+    } else if (whole_mask) {
+      const P pack = *reinterpret_cast<const P*>(static_cast<const half_t*>(p.mask) + at);
+      for (int k = 0; k < kVector; ++k) kept[k] += load(pack.v[k]);
+    } else {
+      for (int k = 0; k < kVector; ++k) kept[k] += load(static_cast<const half_t*>(p.mask)[at + k]);
+    }
+  }
+  RK_D void operator()(int64_t row, const Team& team) const {
+    P* data = reinterpret_cast<P*>(scores + row * p.key_length);
+    const bool active = team.rank < packs;
+    float kept[kVector];
+    for (int k = 0; k < kVector; ++k) kept[k] = -INFINITY;
+    if (active) {
+      const P pack = data[team.rank];
+      for (int k = 0; k < kVector; ++k) kept[k] = load(pack.v[k]);
+      if (p.mask_kind != sbk::MaskKind::none) {
+        const auto line = static_cast<uint32_t>(row), queries = static_cast<uint32_t>(p.query_length);
+        const uint32_t head = line / queries, batch = head / static_cast<uint32_t>(p.query_heads);
+        mask(kept, batch * p.mask_batch_stride + (head - batch * p.query_heads) * p.mask_head_stride +
+                       (line - head * queries) * p.mask_query_stride + team.rank * kVector);
+      }
+    }
+    float most = kept[0];
+    for (int k = 1; k < kVector; ++k) most = fmaxf(most, kept[k]);
+    most = team.max(most);
+    const bool answered = most > -INFINITY;
+    float sum = 0;
+    for (int k = 0; k < kVector; ++k) {
+      kept[k] = answered ? expf(kept[k] - most) : 0.0f;
+      sum += kept[k];
+    }
+    sum = team.sum(sum);
+    if (!active) return;
+    const float inverse = answered ? 1.0f / sum : 0.0f;
+    P out;
+    for (int k = 0; k < kVector; ++k) out.v[k] = static_cast<half_t>(kept[k] * inverse);
+    data[team.rank] = out;
+  }
+};
+
+void score_softmax(Stream& stream, half_t* scores, const sbk::AttentionParams& p) {
+  const int64_t rows = p.batch * p.query_heads * p.query_length, packs = p.key_length / kVector;
+  if (device::kIsCpu || packs > 1024) return for_rows(stream, rows, p.key_length, ScoreRow{scores, p});
+  const bool whole = p.mask_batch_stride % kVector == 0 && p.mask_head_stride % kVector == 0 &&
+                     p.mask_query_stride % kVector == 0 && aligned16(p.mask);
+  for_rows(stream, rows, 4 * packs, ScorePacks{scores, static_cast<int>(packs), whole, p});  // a thread for each pack
+}
+
 bool whole_vectors(const sbk::AttentionStrides& s, const void* data) {
   return s.batch % kVector == 0 && s.head % kVector == 0 && s.sequence % kVector == 0 && aligned16(data);
 }
@@ -103,7 +163,7 @@ void attention_blas(Context& context, const sbk::AttentionParams& p) {
   gemm.alpha = p.scale == 0.0f ? 1.0f / sqrtf(static_cast<float>(p.head_size)) : p.scale;
   const auto constant = [](auto** array) { return reinterpret_cast<const void* const*>(array); };
   stream.blas().gemm(gemm, constant(work.q), constant(work.k), reinterpret_cast<void* const*>(work.scores));
-  for_rows(stream, count * p.query_length, p.key_length, ScoreRow{work.score_data, p});
+  score_softmax(stream, work.score_data, p);
   gemm.n = p.value_size;
   gemm.k = gemm.lda = p.key_length;
   gemm.transpose_b = false;
