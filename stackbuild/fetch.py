@@ -59,12 +59,20 @@ def fetch(wanted: Wanted, target: Path, mirror: Path | None, stopper: Stopper) -
     partial = target.with_name(target.name + ".part")
     target.parent.mkdir(parents=True, exist_ok=True)
     if mirror is not None:
-        _copy(place_in(mirror, wanted.url), partial, wanted.url, mirror)
+        _copy(_found_in(mirror, wanted.url), partial, wanted.url, mirror)
     else:
         _download(wanted.url, partial, stopper)
     _check(wanted, partial)
     partial.replace(target)
     return _digest(target, "sha256")
+
+
+def _found_in(mirror: Path, url: str) -> Path:
+    """Where the mirror has it: at `HOST/PATH`, else `PATH`, else under its last name; the digest tells the right one."""
+    usual = place_in(mirror, url)
+    inside = usual.relative_to(mirror)
+    others = (mirror.joinpath(*inside.parts[1:]), mirror / inside.name)
+    return next((p for p in (usual, *others) if p.is_file()), usual)
 
 
 def _copy(place: Path, partial: Path, url: str, mirror: Path) -> None:

@@ -56,14 +56,16 @@ def vetted(url: str) -> str:
 
 
 def in_mirror(url: str, mirror: Path | None) -> Path | None:
-    """The repository of that URL in a mirror: `HOST/PATH` with or without `.git`, bare or not."""
+    """The repository of that URL in a mirror: `HOST/PATH`, else `PATH`, else its last name; with or without `.git`, bare or
+    not. That it is the right one is told by the commit."""
     if mirror is None:
         return None
     parts = urlsplit(url)
-    stem = mirror / (parts.hostname or "") / parts.path.strip("/").removesuffix(".git")
-    for place in (stem.with_name(stem.name + ".git"), stem):
-        if (place / "HEAD").is_file() or (place / ".git").exists():
-            return place
+    inside = PurePosixPath(parts.path.strip("/").removesuffix(".git"))
+    for stem in (mirror / (parts.hostname or "") / inside, mirror / inside, mirror / inside.name):
+        for place in (stem.with_name(stem.name + ".git"), stem):
+            if (place / "HEAD").is_file() or (place / ".git").exists():
+                return place
     return None
 
 

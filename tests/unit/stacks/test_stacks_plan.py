@@ -126,6 +126,13 @@ def test_a_mirror_is_found_by_host_and_path(tmp_path: Path) -> None:
     assert in_mirror("https://github.com/a/c", tmp_path) is None
 
 
+@pytest.mark.parametrize("place", ["github.com/a/b", "a/b.git", "b", "b.git"])
+def test_a_mirror_may_be_laid_out_flatter(place: str, tmp_path: Path) -> None:
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "HEAD").touch()
+    assert in_mirror("https://github.com/a/b.git", tmp_path) == tmp_path / place
+
+
 def findings(name: str, *pairs: tuple[str, str]) -> dict[str, Severity]:
     text = changed(name, *pairs)
     return {f.rule: f.severity for f in check(Checked(parse(text, "t.yaml"), NOTHING, text, "t.yaml", table()))}
