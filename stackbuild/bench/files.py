@@ -36,7 +36,7 @@ def write(noun: Benchmarks | Verdict, path: Path) -> None:
 
 def read_benchmarks(path: Path) -> Benchmarks:
     """The results in a file. Raises UsageError for anything that is not one of this schema."""
-    return _as(Benchmarks, _read(path, SCHEMA), path)
+    return _sound(_as(Benchmarks, _read(path, SCHEMA), path), path)
 
 
 def read_verdict(path: Path) -> Verdict:
@@ -49,7 +49,18 @@ def read_run_results(path: Path) -> tuple[Benchmarks, Verdict]:
     found = _json(path)
     if not isinstance(found, dict) or not {"benchmarks", "verdict"} <= found.keys():
         raise UsageError("it has no benchmarks and verdict in it", where=str(path), next="build again")
-    return _as(Benchmarks, found["benchmarks"], path), _as(Verdict, found["verdict"], path)
+    return _sound(_as(Benchmarks, found["benchmarks"], path), path), _as(Verdict, found["verdict"], path)
+
+
+def _sound(measured: Benchmarks, path: Path) -> Benchmarks:
+    """The results, if they can be ones: there is a side, times are positive, batches too. Raises UsageError."""
+    seconds = [s for case in measured.cases for one in case.series for s in (*one.seconds, *one.create, *one.first)]
+    if not measured.sides or not all(0 < s < math.inf for s in seconds) or any(c.items < 1 for c in measured.cases):
+        raise UsageError(
+            "no measurement gives such results: a time or a batch is not positive, or there is no side",
+            where=str(path), next="the file was changed by hand; measure again",
+        )  # fmt: skip
+    return measured
 
 
 def _read(path: Path, schema: str) -> dict[str, Json]:

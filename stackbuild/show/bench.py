@@ -99,8 +99,12 @@ def _row(case: Case, one: Series) -> str:
     memory = "" if one.host_bytes is None else f"{one.host_bytes / 2**20:.0f}"
     return (
         f"  {side:13}{milliseconds(found.median):>9}{interval:>20}{case.items / found.median:>9.4g}"
-        f"{milliseconds(median(one.first)):>10}{milliseconds(median(one.create)):>9}{memory:>7}{decibel:>8}"
+        f"{_middle(one.first):>10}{_middle(one.create):>9}{memory:>7}{decibel:>8}"
     )
+
+
+def _middle(seconds: Sequence[float]) -> str:
+    return milliseconds(median(seconds)) if seconds else ""
 
 
 def _warn_of_share(one: Series, provider: str) -> None:
