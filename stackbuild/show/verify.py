@@ -18,9 +18,10 @@ def draw_rung(rung: Rung) -> None:
 def draw_verification(made: Verification) -> None:
     """The report: rungs, findings, and the claim."""
     out = page()
-    out.print(Text(clean(made.subject), style="bold"))
-    for rung in made.rungs:
-        out.print(_line(rung))
+    if not (out.is_terminal and margin().is_terminal):  # on one screen the rungs were seen as they ended
+        out.print(Text(clean(made.subject), style="bold"))
+        for rung in made.rungs:
+            out.print(_line(rung))
     out.print()
     draw_findings([finding for finding in made.findings if finding.severity is not Severity.NOTE])
     out.print()

@@ -100,7 +100,8 @@ def _run(
     imported = rung(IMPORT, lambda: importing(subject, clean, ground.wheelhouse))
     yield imported
     if imported.status is not Status.PASSED:
-        yield from (skipped(name, f"{IMPORT} failed") for name in LADDER[2:])
+        why = imported.reason if imported.status is Status.SKIPPED else f"{IMPORT} failed"
+        yield from (skipped(name, why) for name in LADDER[2:])
         return
     yield from _use(subject, expected, ground, Climb(subject, expected, clean, folder("kernels"), work))
 
@@ -115,7 +116,9 @@ def _use(subject: Subject, expected: Expectations, ground: Ground, climb: Climb)
     yield second
     ended = install(climb.cell, ground.wheelhouse, _beside(subject, ground))
     if ended.code:
-        lacking = f"the wheelhouse does not give {', '.join(_beside(subject, ground))}: {ended.tail}"
+        beside = ", ".join(_beside(subject, ground))
+        lacking = f"the wheelhouse does not give {beside}: {ended.tail}" if ground.wheelhouse else \
+            f"there is no wheelhouse to take {beside} from (--wheelhouse DIR)"  # fmt: skip
         yield from (skipped(name, lacking) for name in LADDER[4:])
         return
     if subject.form is Form.CUSTOM_OPS:

@@ -30,6 +30,7 @@ class Subject:
     providers: tuple[str, ...]
     libraries: tuple[Library, ...]
     external: tuple[str, ...]
+    requires: tuple[str, ...]
     python: str
 
     @property
@@ -55,6 +56,7 @@ def subject_of(all_facts: tuple[Facts, ...]) -> Subject:
         package=entry.split("/", 1)[0] if "/" in entry else "",
         providers=tuple(p.name for p in found if p.form == "bridge") or (("CPUExecutionProvider",) if form is Form.RUNTIME else ()),
         libraries=libraries, external=tuple(sorted({n for f in all_facts if f.policy for n in f.policy.external})),
+        requires=tuple(r for f in all_facts if f.wheel for r in f.wheel.requires),
         python=_python(all_facts),
     )  # fmt: skip
 

@@ -18,6 +18,8 @@ SECONDS = 120.0
 def importing(subject: Subject, cell: Cell, wheelhouse: Path | None) -> Outcome:
     """Install the wheels with their declared dependencies only, then import their packages."""
     ended = install(cell, wheelhouse, tuple(map(str, subject.wheels)))
+    if ended.code and wheelhouse is None and subject.requires:
+        return Outcome(skip="there is no wheelhouse to take its dependencies from (--wheelhouse DIR)")
     if ended.code:
         return Outcome((trouble(INSTALL, subject.name, ended),))
     ended = cell.probe("importing", {"modules": list(subject.modules)}, SECONDS)

@@ -68,7 +68,9 @@ def loading(made: Loading) -> Outcome:
         return Outcome(skip="there is no library to load")
     if not able:
         return Outcome(tuple(found), skip=_reason(made))
-    return Outcome(tuple(found), says=f"{len(able)} of {len(made.ended)} libraries")
+    total = sum(not lib.is_extension for lib in made.climb.subject.libraries)
+    rest = f" (the first {_MOST} of {total})" if total > _MOST else ""
+    return Outcome(tuple(found), says=f"{len(able)} of {len(made.ended)} libraries{rest}")
 
 
 def waiting(made: Loading) -> frozenset[str]:

@@ -69,7 +69,10 @@ def test_a_dependency_that_is_not_declared(tmp_path: Path):
 
 
 def test_a_dependency_that_no_wheelhouse_has(tmp_path: Path):
-    _, rungs = climbed(wheel(tmp_path, metadata="Requires-Dist: there-is-no-such-thing\n"))
+    path = wheel(tmp_path, metadata="Requires-Dist: there-is-no-such-thing\n")
+    made, rungs = climbed(path)
+    assert "--wheelhouse" in rungs["install and import"].reason and not made.failed
+    _, rungs = climbed(path, wheelhouse=tmp_path)
     assert rules(rungs["install and import"]) == {"SB-RUN-INSTALL"}
     assert "there-is-no-such-thing" in rungs["install and import"].reason
 

@@ -32,7 +32,7 @@ def library(path: str, *needed: str) -> Library:
 SUBJECT = Subject(
     Form.RUNTIME, (Path("x.whl"),), ("onnxruntime",), "onnxruntime_ep_x", (EP,),
     (library("capi/libonnxruntime_providers_migraphx.so", "libmigraphx_c.so.3"), library("capi/libonnxruntime.so.1", "libc.so.6")),
-    (), "3.11",
+    (), (), "3.11",
 )  # fmt: skip
 
 
