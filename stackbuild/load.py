@@ -122,6 +122,12 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
             if named not in recipe.sources:
                 at = places.of_value(("components", name, key))
                 wrong.append(Mistake(at, f"`{named}` is no source", close_to(named, sorted(recipe.sources))))
+    for variant, changes in recipe.matrix.variants.items():
+        for name in changes:
+            if not hasattr(recipe.components.get(name), "options"):
+                at = places.of_key(("matrix", "variants", variant, name))
+                known = sorted(n for n, c in recipe.components.items() if hasattr(c, "options"))
+                wrong.append(Mistake(at, f"`{name}` is no component with options", _close(name, known)))
     for name, source in recipe.sources.items():
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))

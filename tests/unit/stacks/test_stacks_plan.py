@@ -86,6 +86,15 @@ def test_a_variant_changes_its_component_and_what_needs_it() -> None:
     assert plan.by_name["onnxruntime-wheel.cp312.lto"].needs[0].step == "onnxruntime.cp312.lto"
 
 
+def test_a_variant_of_no_component_is_a_mistake_with_its_place() -> None:
+    more = "\nmatrix:\n  variants:\n    lto: {onnxruntme: {X: true}}\n\nverify:"
+    with pytest.raises(RecipeError) as stopped:
+        parse(changed("rocm-7.2", ("\nverify:", more)), "t.yaml")
+    (mistake,) = stopped.value.mistakes
+    assert mistake.next == "did you mean `onnxruntime`?"
+    assert mistake.place.startswith("t.yaml:")
+
+
 def test_until_configure_plans_every_configure_phase_and_names_what_waits() -> None:
     plan = plan_of(text_of("rocm-7.2"), Choice(until=CONFIGURE))
     assert set(plan.wanted) == {f"configure.{n}" for n in ("rocmlir", "migraphx", "onnxruntime.cp312", "kernels")}
