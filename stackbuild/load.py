@@ -127,7 +127,7 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
             if not hasattr(recipe.components.get(name), "options"):
                 at = places.of_key(("matrix", "variants", variant, name))
                 known = sorted(n for n, c in recipe.components.items() if hasattr(c, "options"))
-                wrong.append(Mistake(at, f"`{name}` is no component with options", _close(name, known)))
+                wrong.append(Mistake(at, f"`{name}` is no component with options", close_to(name, known)))
     for name, source in recipe.sources.items():
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))
