@@ -14,7 +14,7 @@ from stackbuild import digest, downloads, git, mirror, yamlread
 from stackbuild.actions import debian, image, package, snapshot, wheelhouse
 from stackbuild.actions.job import Local
 from stackbuild.data import folder
-from stackbuild.errors import LockError, MachineLacks
+from stackbuild.errors import LockError, RecipeError, MachineLacks
 from stackbuild.load import Loaded
 from stackbuild.lock import Inputs, Lock, asked, patches_of
 from stackbuild.model import ValidationError
@@ -99,6 +99,9 @@ def read(loaded: Loaded) -> Lock:
         raise LockError(
             f"the lock is broken: {error.errors()[0]['msg']}", where=str(loaded.lock_path), next=again
         ) from None
+    except (RecipeError, UnicodeDecodeError) as error:
+        first = str(error.mistakes[0]).split("\n")[0] if isinstance(error, RecipeError) else "it is not UTF-8"
+        raise LockError(f"the lock is broken: {first}", where=str(loaded.lock_path), next=again) from None
     if lock.asked != asked(loaded.recipe):
         raise LockError(
             "the lock is stale: the recipe asks for other things now", where=str(loaded.lock_path), next=again

@@ -18,6 +18,7 @@ from stackbuild.store import files, locks, tree
 from stackbuild.store.records import Record
 
 FORMAT = "1"
+FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 
@@ -63,30 +64,25 @@ class Store:
         self.run = run
         self._verified: set[str] = set()
         try:
-            self._open()
+            for name in FOLDERS:
+                (root / name).mkdir(parents=True, exist_ok=True)
+            self._alive = self._hold_alive()
         except OSError as error:
             raise unusable(error, root) from None
-        self._alive = self._hold_alive()
+        try:
+            self._check_format()
+        except OSError as error:
+            self.close()
+            raise unusable(error, root) from None
+        except MachineLacks:
+            self.close()
+            raise
 
-    def _open(self) -> None:
-        for name in (
-            "records",
-            "trees",
-            "manifests",
-            "locks",
-            "tmp",
-            "quarantine",
-            "failed",
-            "runs",
-            "ccache",
-            "memos",
-        ):
-            (self.root / name).mkdir(parents=True, exist_ok=True)
+    def _check_format(self) -> None:
         mark = self.root / "format"
-        if not mark.exists():
-            files.write_whole(mark, FORMAT + "\n", self.root / "tmp")
-        elif not (found := mark.read_text(errors="replace").strip()).isdigit():
-            files.write_whole(mark, FORMAT + "\n", self.root / "tmp")  # a damaged mark; all else is verified on use
+        found = mark.read_text(errors="replace").strip() if mark.exists() else ""
+        if not found.isdigit():  # a new store, or a damaged mark: all else is verified on use
+            files.write_whole(mark, FORMAT + "\n", self.tmp)
         elif found != FORMAT:
             raise MachineLacks(
                 f"the store has format {found!r}, this stackbuild reads {FORMAT}",
