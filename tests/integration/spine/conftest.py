@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from spine_bench import Bench, ensure_base, link_store
+
+from stackbuild.store import files
 
 
 @pytest.fixture(scope="session")
@@ -16,9 +20,24 @@ def small_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def open_bench(small_base: Path) -> Iterator[Bench]:
+    """The same in a folder that other users can reach: pytest's own is closed to them."""
+    folder = Path(tempfile.mkdtemp(prefix="stackbuild-test-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    try:
+        yield bench_in(folder, small_base)
+    finally:
+        files.remove(folder)
+
+
+@pytest.fixture
 def bench(small_base: Path, tmp_path: Path) -> Bench:
     """A fresh folder and store with the small base in it; the base's files are links, so they are only read."""
-    made = Bench(tmp_path, tmp_path / "store")
+    return bench_in(tmp_path, small_base)
+
+
+def bench_in(folder: Path, small_base: Path) -> Bench:
+    made = Bench(folder, folder / "store")
     link_store(small_base / "store", made.store)
-    shutil.copy(small_base / "t.lock.yaml", tmp_path / "t.lock.yaml")
+    shutil.copy(small_base / "t.lock.yaml", folder / "t.lock.yaml")
     return made
