@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import models
 import numpy as np
 import onnxruntime as ort
-
-import models
 from session import open_session
 
 Array = np.ndarray
@@ -145,4 +144,4 @@ def cpu_result(name: str, dtype: str, **sizes: int) -> dict[str, Array]:
     options.log_severity_level = 3
     session = ort.InferenceSession(models.model(name, "float32").SerializeToString(), options, providers=["CPUExecutionProvider"])
     feeds = {k: v.astype(np.float32) if v.dtype == np.float16 else v for k, v in models.feeds(name, dtype, **sizes).items()}
-    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds)))
+    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))

@@ -38,7 +38,7 @@ class Case:
         names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
         outputs = [f"y{i}" for i in range(len(self.wanted))]
         node = helper.make_node(self.op, names, outputs, **self.attributes)
-        given = [(n, x) for n, x in zip(names, self.inputs) if x is not None]
+        given = [(n, x) for n, x in zip(names, self.inputs, strict=True) if x is not None]
         fixed = {f"x{i}" for i in self.constants}
         infos = [
             helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), [f"{n}_{i}" for i in range(x.ndim)])
@@ -46,7 +46,7 @@ class Case:
             if n not in fixed
         ]
         weights = [numpy_helper.from_array(x, n) for n, x in given if n in fixed]
-        results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.wanted)]
+        results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.wanted, strict=True)]
         graph = helper.make_graph([node], self.op, infos, results, weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
 
@@ -195,7 +195,7 @@ def _reduce(op: str) -> Make:
 
 def _windows(x: Array, kernel: list[int], stride: list[int], pads: list[int], fill: float) -> Array:
     n = len(kernel)
-    padded = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *zip(pads[:n], pads[n:])], constant_values=fill)
+    padded = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *zip(pads[:n], pads[n:], strict=True)], constant_values=fill)
     view = sliding_window_view(padded, kernel, axis=tuple(range(2, 2 + n)))
     return view[(slice(None), slice(None), *(slice(None, None, s) for s in stride))]
 

@@ -10,8 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
-
-from session import compute_nodes_elsewhere, open_session, relative_error
+from session import nodes_elsewhere, open_session, relative_error
 
 Array = np.ndarray
 TOLERANCE = {np.float32: 2e-5, np.float16: 1e-2}  # the CPU provider rounds float16 between nodes, a fused step does not
@@ -167,11 +166,11 @@ def run(device: ort.OrtEpDevice) -> list[tuple[str, float, str]]:
         for options in ({}, {"fuse": "0"}, {"channels_last": "0"}, {"fuse": "0", "channels_last": "0"}):
             try:
                 session = open_session(model, device, options=options)
-                elsewhere = compute_nodes_elsewhere(session, device.ep_name)
-                error = max(relative_error(np.asarray(a), np.asarray(b)) for a, b in zip(session.run(None, feeds), wanted))
+                elsewhere = nodes_elsewhere(session, device.ep_name)
+                error = max(relative_error(np.asarray(a), np.asarray(b)) for a, b in zip(session.run(None, feeds), wanted, strict=True))
                 limit = TOLERANCE[next(iter(feeds.values())).dtype.type]
                 wrong = f"on the CPU: {dict(elsewhere)}" if elsewhere else ("" if error <= limit else "beyond tolerance")
-            except Exception as failure:  # noqa: BLE001 - a graph that throws is a failed graph
+            except Exception as failure:
                 error, wrong = float("inf"), str(failure)[:200]
             results.append((f"{name} {options or 'as it comes'}", error, wrong))
     return results

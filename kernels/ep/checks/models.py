@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-from stackbuild.bench.nets import NETS  # noqa: E402
-from stackbuild.bench.onnx_graph import Graph  # noqa: E402
+from stackbuild.bench.nets import NETS
+from stackbuild.bench.onnx_graph import Graph
 
 
 @cache

@@ -10,7 +10,6 @@ import onnx
 import onnxruntime as ort
 from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
-
 from session import open_session, placement
 
 
@@ -47,14 +46,14 @@ def _array(value: object) -> np.ndarray | None:
 def _run_one(test: TestCase, device: ort.OrtEpDevice) -> Outcome:
     try:
         session = open_session(test.model, device, optimize=False)
-    except Exception as error:  # noqa: BLE001 - ONNX Runtime's own exceptions have no common base
+    except Exception as error:
         return Outcome(test.name, "skipped", str(error).splitlines()[0][:120])
     if any(provider != device.ep_name for provider in placement(session)):
         return Outcome(test.name, "elsewhere")
     for inputs, wanted in test.data_sets:
-        feeds = {info.name: _array(value) for info, value in zip(test.model.graph.input, inputs)}
+        feeds = {info.name: _array(value) for info, value in zip(test.model.graph.input, inputs, strict=False)}
         found = session.run(None, feeds)
-        for i, (got, want) in enumerate(zip(found, wanted)):
+        for i, (got, want) in enumerate(zip(found, wanted, strict=True)):
             trouble = _close(np.asarray(got), _array(want), test.rtol, max(test.atol, 1e-6))
             if trouble:
                 return Outcome(test.name, "failed", f"output {i}: {trouble}")
@@ -71,6 +70,6 @@ def run(device: ort.OrtEpDevice, only: str = "", trace: bool = False) -> list[Ou
             print(test.name, flush=True)
         try:
             outcomes.append(_run_one(test, device))
-        except Exception as error:  # noqa: BLE001 - a test that throws is a failed test
+        except Exception as error:
             outcomes.append(Outcome(test.name, "failed", f"{error}" or traceback.format_exc(limit=1)))
     return outcomes

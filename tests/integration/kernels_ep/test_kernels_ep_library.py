@@ -33,6 +33,7 @@ def _headers() -> Path | None:
 HEADERS = _headers()
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(HEADERS is None, reason="needs ONNX Runtime's headers of 1.27 or newer: set ONNXRUNTIME_INCLUDE_DIR"),
     pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("g++"), reason="needs cmake and g++"),
 ]
