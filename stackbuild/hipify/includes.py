@@ -90,7 +90,7 @@ def _choose(view: View, plan: Plan, candidates: tuple[str, ...], by: str) -> str
     headers = plan.target.headers
     if candidates[0].startswith(SUPPORT):
         return _beside(view, candidates[0].removeprefix(SUPPORT))
-    if headers is None or candidates[0] == "" or by in plan.path_rules:
+    if headers is None or candidates[0] == "" or by in plan.unchecked:
         return candidates[0]
     for path in candidates:
         if path in headers:

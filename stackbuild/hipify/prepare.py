@@ -52,8 +52,10 @@ class Plan:
         return frozenset(self.names) | self.kept | self.gates.keys()
 
     @cached_property
-    def path_rules(self) -> frozenset[str]:
-        return frozenset(r.id for r in self.rules.get("path", ()))
+    def unchecked(self) -> frozenset[str]:
+        """The rules whose headers are not looked for: paths of the project, and whole folders."""
+        folders = (r for r in self.rules.get("header", ()) if any("**" in to for to in r.to or ()))
+        return frozenset(r.id for r in (*self.rules.get("path", ()), *folders))
 
     @cached_property
     def ruled_headers(self) -> frozenset[str]:

@@ -21,7 +21,7 @@ _CHECKS = (
 # What only matters where a wavefront of that many lanes is among the target's.
 _ONLY_WITH = {
     "LINT-LADDER-32": 64, "LINT-LADDER-64": 32, "LINT-WARP-SIZE-LITERAL": 64, "LINT-LANE-ARITHMETIC": 64,
-    "LINT-BALLOT-32": 64, "LINT-PARTIAL-MASK": 64, "LINT-TILE-32": 64,
+    "LINT-BALLOT-32": 64, "LINT-PARTIAL-MASK": 64, "LINT-TILE-32": 64, "LINT-TEXTURE-FETCH": 64,
 }  # fmt: skip
 
 

@@ -74,6 +74,14 @@ _BOUNDS = re.compile(r"\b__launch_bounds__\s*\(")
 _CAPTURE = frozenset(
     ("cudaStreamBeginCapture", "cudaGraphInstantiate", "cudaGraphLaunch", "cudaGraphExecUpdate", "cudaGraphAddNode")
 )
+_FETCHES = frozenset(
+    [
+        f"tex{d}{form}"
+        for d in ("1D", "2D", "3D", "Cubemap")
+        for form in ("", "fetch", "Lod", "Grad", "Layered", "gather")
+    ]
+    + [f"surf{d}{form}" for d in ("1D", "2D", "3D") for form in ("read", "write")]
+)
 _ASYNC = frozenset(("__pipeline_memcpy_async", "__pipeline_commit", "memcpy_async", "make_pipeline"))
 _ARCH = re.compile(r"^[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef)\b[^\n]*\b__CUDA_ARCH(?:__|_LIST__|_FEAT\w+)", re.M)
 _HIP_GUARD = re.compile(r"__HIP|USE_ROCM|AMDGPU|GGML_USE_HIP|HIP_PLATFORM|__AMD", re.I)
@@ -137,6 +145,9 @@ def libraries(view: View) -> Iterator[Found]:
     if not view.words.isdisjoint(("texture", "surface")):
         for found in _TEXTURE.finditer(view.code):
             yield found.start(), "LINT-TEXTURE-REFERENCE", (found.group(2),)
+    for name in sorted(view.words & _FETCHES):
+        for at in view.own(name)[:1]:
+            yield at, "LINT-TEXTURE-FETCH", (name,)
     for name in sorted(view.words & _CAPTURE)[:1]:
         yield view.code.index(name), "LINT-GRAPH", (name,)
 

@@ -93,6 +93,13 @@ WARNINGS: dict[str, Told] = {
         "use texture objects; where the data is linear, use plain loads",
         "https://github.com/ROCm/clr/issues/276",
     ),
+    "LINT-TEXTURE-FETCH": Told(
+        Severity.WARNING,
+        "texture fetch {0}",
+        "CDNA GPUs since gfx90a have no image instructions: hipcc refuses it for gfx90a and gfx942, not for RDNA",
+        "use plain loads where such a GPU is a target",
+        "https://github.com/ROCm/clr/issues/276",
+    ),
     "LINT-WMMA": Told(
         Severity.ERROR,
         "wmma: {0}",

@@ -78,6 +78,11 @@ def test_headers_are_resolved_against_the_target() -> None:
     assert finding.rule == "HIPIFY-HEADER-MISSING" and "hipblas/hipblas.h" in finding.found
 
 
+def test_whole_folders_and_headers_of_other_libraries_are_not_looked_for() -> None:
+    text = "#include <thrust/system/cuda/vector.h>\n#include <vector>\n"
+    assert hip(text, "a.h", target=Target(headers=frozenset())).findings == ()
+
+
 def test_only_headers_that_may_be_named_are_looked_for(tmp_path) -> None:  # type: ignore[no-untyped-def]
     from tests_hipify import small_tables
 

@@ -107,6 +107,7 @@ def test_arithmetic(text: str, value: int | None) -> None:
         ('asm("v_add_f32 %0, %1, %2" : "=v"(x));\n', []),
         ('// asm("mov.u32")\nconst char* s = "asm(\\"mov\\")";\n', []),
         ("texture<float, 1> tex;\n", ["LINT-TEXTURE-REFERENCE"]),
+        ("v = tex1Dfetch<float>(tex, 0);\n", ["LINT-TEXTURE-FETCH"]),
         ("#include <mma.h>\nusing namespace nvcuda;\nwmma::fragment<int> f;\n", ["LINT-WMMA", "LINT-WMMA"]),
         ("#include <cuda/std/atomic>\n", ["LINT-CUDA-STD"]),
         ("cuda::std::array<int, 2> a;\n", ["LINT-CUDA-STD"]),
