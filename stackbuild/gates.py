@@ -101,7 +101,7 @@ class BaselineGate(_Paired):
     delta: float | None = Field(
         default=None, gt=0, lt=1, description="Slower by less is no failure. Default 3% kernels, 5% models."
     )
-    self_check: SelfCheck = Field(default_factory=SelfCheck)
+    self_check: SelfCheck = Field(default_factory=SelfCheck, description="What the machine must show of itself first.")
 
     _delta = field_validator("delta", mode="before")(quantity)
 
@@ -120,10 +120,10 @@ class LimitGate(_Gate):
     """An absolute floor or ceiling of one figure."""
 
     kind: Literal["limit"]
-    metric: Metric
-    at_most: float | None = Field(default=None, gt=0)
-    at_least: float | None = Field(default=None, gt=0)
-    confidence: float = Field(default=0.99, ge=0.5, lt=1)
+    metric: Metric = Field(description="The measure that is held to the limit.")
+    at_most: float | None = Field(default=None, gt=0, description="The largest value, in the metric's unit.")
+    at_least: float | None = Field(default=None, gt=0, description="The smallest value, in the metric's unit.")
+    confidence: float = Field(default=0.99, ge=0.5, lt=1, description="Of the interval of the median.")
 
     _quantities = field_validator("at_most", "at_least", "confidence", mode="before")(quantity)
 
@@ -138,10 +138,10 @@ class MemoryGate(_Gate):
     """Peak memory: an absolute ceiling, or growth over another side, or both."""
 
     kind: Literal["memory"]
-    where: Literal["host", "device"] = "host"
-    at_most: float | None = Field(default=None, gt=0)
-    grows_at_most: float | None = Field(default=None, ge=0)
-    versus: str = "baseline"
+    where: Literal["host", "device"] = Field(default="host", description="Whose memory.")
+    at_most: float | None = Field(default=None, gt=0, description="The largest peak.")
+    grows_at_most: float | None = Field(default=None, ge=0, description="The largest growth beside `versus`, such as `10%`.")
+    versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
 
     _quantities = field_validator("at_most", "grows_at_most", mode="before")(quantity)
 
@@ -175,9 +175,9 @@ class ShareGate(_Gate):
     """What the provider must really have run; a result below is not a result of that provider."""
 
     kind: Literal["share"]
-    provider: str
-    nodes: float = Field(default=0.9, gt=0, le=1)
-    seconds: float = Field(default=0.0, ge=0, le=1)
+    provider: str = Field(description="The execution provider that is to do the work.")
+    nodes: float = Field(default=0.9, gt=0, le=1, description="The smallest share of the nodes it runs.")
+    seconds: float = Field(default=0.0, ge=0, le=1, description="The smallest share of the time spent in it.")
 
     _quantities = field_validator("nodes", "seconds", mode="before")(quantity)
 
