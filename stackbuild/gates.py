@@ -23,6 +23,7 @@ Percentages, times and sizes may be written with their unit; they are held as sh
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import date
 from typing import Annotated, Literal, Self
@@ -87,9 +88,19 @@ class _Paired(_Gate):
     @field_validator("pairs")
     @classmethod
     def _rising(cls, pairs: tuple[int, ...]) -> tuple[int, ...]:
-        if pairs[0] < 6 or list(pairs) != sorted(set(pairs)):
-            raise ValueError("pairs must rise and start at 6 or more: fewer cannot decide anything")
+        if list(pairs) != sorted(set(pairs)):
+            raise ValueError("pairs must rise; write for example [20, 40, 60]")
         return pairs
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        """From so few pairs even the whole range of the ratios holds the median less surely than is asked for."""
+        least = math.ceil(1 - math.log2(1 - self.confidence))
+        if self.pairs[0] < least:
+            raise ValueError(
+                f"{self.pairs[0]} pairs cannot bear a {self.confidence:.1%} interval; start at {least} or more"
+            )
+        return self
 
 
 class BaselineGate(_Paired):

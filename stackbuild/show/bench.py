@@ -84,6 +84,8 @@ def draw_benchmarks(measured: Benchmarks) -> None:
     _draw_speeds(measured)
     machine = ", ".join(f"{k} {v}" for k, v in measured.machine.stable.items())
     margin().print(Text(f"{measured.timer}; {machine}", "dim"))
+    if any(len(s.seconds) < 8 for case in measured.cases for s in case.series):
+        margin().print(Text("fewer than 8 samples bear no 99 % interval: theirs are ranges", "dim"))
     for note in measured.notes:
         margin().print(Text(note, "yellow"))
 

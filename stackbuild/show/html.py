@@ -108,7 +108,7 @@ def _column(case: Case, one: Series) -> dict[str, str]:
     share = one.shares[0] if one.shares else None
     return {
         "latency, ms": f"{found.median * 1e3:.4g}" if found else "",
-        "99 % interval, ms": f"{found.low * 1e3:.4g} – {found.high * 1e3:.4g}" if found else "",
+        "99 % interval, ms": _interval(one.seconds),
         f"{case.unit}s per second": f"{case.items / found.median:.4g}" if found else "",
         "first inference, ms": f"{median(one.first) * 1e3:.4g}" if one.first else "",
         "scaling efficiency": f"{scaled:.0%}" if (scaled := efficiency(case, one.side)) is not None else "",
@@ -119,6 +119,15 @@ def _column(case: Case, one: Series) -> dict[str, str]:
         "largest error": f"{one.accuracy.max_abs:.1e}" if one.accuracy else "",
         "ran on": f"{share.provider.removesuffix('ExecutionProvider')} {share.nodes:.0%}" if share else "",
     }
+
+
+def _interval(seconds: tuple[float, ...]) -> str:
+    """The interval of the median; of fewer than eight samples no 99 % interval can be had, so their range."""
+    if not seconds:
+        return ""
+    found = median_interval(seconds, 0.99)
+    said = f"{found.low * 1e3:.4g} – {found.high * 1e3:.4g}"
+    return said if len(seconds) >= 8 else f"{said} (range of {len(seconds)})"
 
 
 def _mib(size: int | None) -> str:

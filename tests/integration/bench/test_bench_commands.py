@@ -51,7 +51,7 @@ def test_a_gate_opens_for_the_same_and_closes_for_the_slower(
     gates = tmp_path / "gates.yaml"
     calm = "self_check: {median: 50%, spread: 100%}"
     gates.write_text(
-        f"gates:\n  - {{kind: baseline, delta: 90%, pairs: [6], {calm}}}\n  - {{kind: accuracy, snr_db: 100}}\n"
+        f"gates:\n  - {{kind: baseline, delta: 90%, pairs: [8], {calm}}}\n  - {{kind: accuracy, snr_db: 100}}\n"
     )
     same, slow = slowed_wheel(0.0), slowed_wheel(3.0)
     shared = ["--suite", small_suite, "--gates", gates, "--verdict", "v.json", "--out", "r.json"]

@@ -11,6 +11,7 @@ from judge_samples import benchmarks, exact, timings
 
 from stackbuild.gates import Gates
 from stackbuild.judge import judge, pairs_wanted, sides_missing
+from stackbuild.model import ValidationError
 from stackbuild.results import Evidence, GateVerdict, Outcome, Series, Share, Verdict
 
 TODAY = date(2026, 11, 20)
@@ -166,3 +167,18 @@ def test_the_worst_closed_gate_comes_first_and_the_geomean_is_only_told() -> Non
     found = verdict({"kind": "baseline"}, quiet(0.043), quiet(0.2), quiet(0.0))
     assert [g.outcome for g in found.closed] == [Outcome.FAIL, Outcome.INCONCLUSIVE]
     assert found.outcome is Outcome.FAIL and found.geomean == pytest.approx(1.08, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "confidence", "says"),
+    [
+        ([7], "99%", "start at 8 or more"),
+        ([5], "95%", "start at 6 or more"),
+        ([20, 20], "99%", "must rise"),
+        ([40, 20], "99%", "must rise"),
+    ],
+)
+def test_too_few_pairs_for_the_confidence_asked_for(pairs: list[int], confidence: str, says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        Gates.model_validate({"gates": [{"kind": "baseline", "pairs": pairs, "confidence": confidence}]})
+    Gates.model_validate({"gates": [{"kind": "baseline", "pairs": [8], "confidence": "99%"}]})
