@@ -48,6 +48,11 @@ def quantity(text: object) -> object:
     return float(match[1]) * _UNITS[match[2].lower()]
 
 
+def fewest(confidence: float) -> int:
+    """How many samples it takes until their whole range holds the median with that confidence: 1 - 2 / 2^n."""
+    return math.ceil(1 - math.log2(1 - confidence))
+
+
 class Waiver(Model):
     """Why a closed gate may stand open, who says so, and until when (that day included)."""
 
@@ -95,7 +100,7 @@ class _Paired(_Gate):
     @model_validator(mode="after")
     def _enough(self) -> Self:
         """From so few pairs even the whole range of the ratios holds the median less surely than is asked for."""
-        least = math.ceil(1 - math.log2(1 - self.confidence))
+        least = fewest(self.confidence)
         if self.pairs[0] < least:
             raise ValueError(
                 f"{self.pairs[0]} pairs cannot bear a {self.confidence:.1%} interval; start at {least} or more"
@@ -151,7 +156,9 @@ class MemoryGate(_Gate):
     kind: Literal["memory"]
     where: Literal["host", "device"] = Field(default="host", description="Whose memory.")
     at_most: float | None = Field(default=None, gt=0, description="The largest peak.")
-    grows_at_most: float | None = Field(default=None, ge=0, description="The largest growth beside `versus`, such as `10%`.")
+    grows_at_most: float | None = Field(
+        default=None, ge=0, description="The largest growth beside `versus`, such as `10%`."
+    )
     versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
 
     _quantities = field_validator("at_most", "grows_at_most", mode="before")(quantity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stackbuild.gates import AccuracyGate, LimitGate, MemoryGate, ShareGate
+from stackbuild.gates import AccuracyGate, LimitGate, MemoryGate, ShareGate, fewest
 from stackbuild.judge.intervals import Interval, median_interval
 from stackbuild.results import Benchmarks, Case, GateVerdict, Outcome, Series, side_label
 
@@ -17,8 +17,13 @@ def limit_verdict(gate: LimitGate, measured: Benchmarks, case: Case) -> GateVerd
     series = case.of(side_label(measured, gate.side))
     found = _figure(gate, case, series) if series else None
     name = gate.name or gate.kind
-    if found is None:
+    if series is None or found is None:
         return _absent(name, case, f"there is no {gate.metric} of the side {gate.side!r}")
+    least = fewest(gate.confidence)
+    if not gate.metric.endswith("memory") and len(series.seconds) < least:
+        return _absent(
+            name, case, f"{len(series.seconds)} samples cannot bear a {gate.confidence:.0%} interval, {least} can"
+        )
     if gate.at_most is not None:
         limit, kept, broken = gate.at_most, found.high <= gate.at_most, found.low > gate.at_most
     else:
@@ -29,8 +34,7 @@ def limit_verdict(gate: LimitGate, measured: Benchmarks, case: Case) -> GateVerd
     middle, low, high, bound = (v * scale for v in (found.median, found.low, found.high, limit))
     wanted = f"{'at most' if gate.at_most is not None else 'at least'} {bound:.4g}"
     says = f"{name}: {gate.metric} of {case.name} is {middle:.4g} {unit} (interval {low:.4g} to {high:.4g}, {wanted})"
-    pairs = len(series.seconds) if series else 0
-    return GateVerdict(name, case.name, outcome, says, middle, low, high, bound, unit, pairs)
+    return GateVerdict(name, case.name, outcome, says, middle, low, high, bound, unit, len(series.seconds))
 
 
 def memory_verdict(gate: MemoryGate, measured: Benchmarks, case: Case) -> GateVerdict:

@@ -43,7 +43,7 @@ def small_model(tmp_path: Path) -> Path:
 def small_suite(small_model: Path) -> Path:
     suite = small_model.with_name("small.yaml")
     suite.write_text(
-        "kind: models\nrounds: 6\n"
+        "kind: models\nrounds: 8\n"
         "budget: {warm_seconds: 0.02, seconds: 0.02, least: 5, most: 50}\n"
         f"files: [{{file: {small_model.name}, shapes: [{{x: [64, 256]}}]}}]\n"
     )

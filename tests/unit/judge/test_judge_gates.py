@@ -182,3 +182,10 @@ def test_too_few_pairs_for_the_confidence_asked_for(pairs: list[int], confidence
     with pytest.raises(ValidationError, match=says):
         Gates.model_validate({"gates": [{"kind": "baseline", "pairs": pairs, "confidence": confidence}]})
     Gates.model_validate({"gates": [{"kind": "baseline", "pairs": [8], "confidence": "99%"}]})
+
+
+def test_a_limit_wants_enough_samples_too() -> None:
+    ours = replace(quiet(0.0)[0], seconds=(0.01,) * 7)
+    gate = {"kind": "limit", "metric": "latency", "at_most": "1 s"}
+    assert "7 samples cannot bear a 99% interval, 8 can" in one(gate, (ours,)).says
+    assert one({**gate, "confidence": "95%"}, (ours,)).outcome is Outcome.PASS
