@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,13 +49,18 @@ def limited(label: str, memory: int) -> Iterator[Group]:
 
 
 def reap() -> tuple[str, ...]:
-    """Remove the groups of processes that are gone; the names of those removed."""
+    """Remove the groups of runs whose process is gone, with what still runs in them; the names of those removed.
+
+    bwrap's inner process is bound to its parent's life only once it has set up the sandbox: killed before, it lives on.
+    """
     gone = []
     for parent in PARENTS:
         for folder in parent.glob("stackbuild.*.*.*"):
             if not Path("/proc", folder.name.split(".")[-2]).exists():
-                with contextlib.suppress(OSError):  # another process's, or removed by another start
-                    folder.rmdir()
+                with contextlib.suppress(OSError):  # another user's, or removed by another start
+                    for pid in (folder / "cgroup.procs").read_text().split():
+                        os.kill(int(pid), signal.SIGKILL)
+                    _remove(folder)
                     gone.append(f"control group {folder.name}")
     return tuple(gone)
 
