@@ -26,7 +26,7 @@ struct AttentionParams {
   DataType dtype = DataType::float32;  // of q, k, v, y and an additive mask
   int64_t batch = 0;
   int64_t query_heads = 0;
-  int64_t key_heads = 0;  // divides query_heads (grouped-query attention: head h reads key head h * key_heads / query_heads)
+  int64_t key_heads = 0;  // divides query_heads; grouped queries: head h reads key head h * key_heads / query_heads
   int64_t query_length = 0;
   int64_t key_length = 0;    // past included: give k and v as one tensor each
   int64_t head_size = 0;     // of q and k

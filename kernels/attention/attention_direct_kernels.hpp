@@ -79,7 +79,8 @@ __device__ void direct_row(const AttentionParams& p, float scale, int64_t row, i
 
 // Grid: x over rows (batch × query head × query), z over chunks of value columns.
 template <class T>
-__global__ void __launch_bounds__(kDirectThreads) attention_direct([[maybe_unused]] AttentionParams p, [[maybe_unused]] float scale, [[maybe_unused]] int64_t rows) {
+__global__ void __launch_bounds__(kDirectThreads)
+attention_direct([[maybe_unused]] AttentionParams p, [[maybe_unused]] float scale, [[maybe_unused]] int64_t rows) {
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
   constexpr int kWaves = kDirectThreads / kWaveSize;
   const int64_t step = static_cast<int64_t>(gridDim.x) * kWaves;

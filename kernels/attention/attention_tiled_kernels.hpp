@@ -56,7 +56,9 @@ struct RowCopies {
   static_assert(kCount * kTiledThreads == Rows * kPerRow);
   Copies<kCount> copies;
 
-  __device__ __forceinline__ static int row(int i) { return (i * kTiledThreads + static_cast<int>(threadIdx.x)) / kPerRow; }
+  __device__ __forceinline__ static int row(int i) {
+    return (i * kTiledThreads + static_cast<int>(threadIdx.x)) / kPerRow;
+  }
   __device__ __forceinline__ static int column(int i) {
     return (i * kTiledThreads + static_cast<int>(threadIdx.x)) % kPerRow * lanes_of<T>();
   }

@@ -76,7 +76,9 @@ int32_t sbk_gpu_device_name(int32_t device, char* name, size_t bytes, const char
   return 0;
 }
 
-int32_t sbk_gpu_malloc(void** pointer, size_t bytes, const char** what) { return answer(hipMalloc(pointer, bytes), what); }
+int32_t sbk_gpu_malloc(void** pointer, size_t bytes, const char** what) {
+  return answer(hipMalloc(pointer, bytes), what);
+}
 int32_t sbk_gpu_free(void* pointer, const char** what) { return answer(hipFree(pointer), what); }
 int32_t sbk_gpu_copy(void* to, const void* from, size_t bytes, void* stream, const char** what) {
   return answer(hipMemcpyAsync(to, from, bytes, hipMemcpyDefault, stream_of(stream)), what);
@@ -90,7 +92,9 @@ int32_t sbk_gpu_stream_create(void** stream, const char** what) {
   *stream = made;
   return answer(error, what);
 }
-int32_t sbk_gpu_stream_destroy(void* stream, const char** what) { return answer(hipStreamDestroy(stream_of(stream)), what); }
+int32_t sbk_gpu_stream_destroy(void* stream, const char** what) {
+  return answer(hipStreamDestroy(stream_of(stream)), what);
+}
 int32_t sbk_gpu_stream_synchronize(void* stream, const char** what) {
   return answer(hipStreamSynchronize(stream_of(stream)), what);
 }

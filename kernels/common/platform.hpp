@@ -40,7 +40,11 @@ inline Status multiprocessors(int64_t* count) {
 #if SBK_NVIDIA
 __device__ constexpr int kWaveSize = 32;  // every CUDA target: CUDA's programming guide fixes warpSize at 32
 #elif defined(__AMDGCN_WAVEFRONT_SIZE__)
+// clang 21 announces that this macro will go; until then it is the only width that a constant expression can have.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-pragma"
 __device__ constexpr int kWaveSize = __AMDGCN_WAVEFRONT_SIZE__;
+#pragma clang diagnostic pop
 #elif defined(__AMDGCN__)
 __device__ constexpr int kWaveSize = __builtin_amdgcn_wavefrontsize();
 #endif

@@ -120,6 +120,7 @@ GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void
   g.tap = FastDivisor(u32(z.padded / lanes));
   g.tap_line = FastDivisor(u32(z.s));
   g.channels_last = p.layout == Layout::channels_last;
+  g.aligned = aligned_to(p.y, kVectorBytes) && aligned_to(p.residual, kVectorBytes);
   g.activation = p.activation;
   return g;
 }
@@ -127,9 +128,9 @@ GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void
 // The block's stages (no more than there are steps), or the waves' buffers at the end where those are larger. The host
 // does not know how wide a wave is on the device, so it takes the larger need.
 template <class Shape>
-int shared_bytes(const GemmConv& g) {
-  const int steps = static_cast<int>(ceil_div(g.k_vectors, Shape::kVectorsPerRow));
-  const int stages = (steps < Shape::kStages ? steps : Shape::kStages) * Shape::kStage;
+int shared_bytes(int64_t k_vectors) {
+  const int64_t steps = ceil_div(k_vectors, Shape::kVectorsPerRow);
+  const int stages = static_cast<int>(steps < Shape::kStages ? steps : Shape::kStages) * Shape::kStage;
   const int narrow = Shape::out_bytes(32), wide = Shape::out_bytes(64);
   const int out = narrow > wide ? narrow : wide;
   return stages > out ? stages : out;
@@ -142,9 +143,10 @@ Status enqueue(GemmConv g, int64_t groups, hipStream_t stream) {
   if (blocks > INT32_MAX) return unsupported("conv: more than 2^31 tiles");
   g.column_tiles = static_cast<int32_t>(columns);
   g.columns = FastDivisor(static_cast<uint32_t>(columns));
-  const int shared = shared_bytes<Shape>(g);
+  const int shared = shared_bytes<Shape>(g.k_vectors);
+  // The limit is always set to the most that the kernel can ask for: another thread may set it at the same time.
   SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(conv_gemm<Shape>),
-                              hipFuncAttributeMaxDynamicSharedMemorySize, shared));
+                              hipFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<Shape>(INT32_MAX)));
   conv_gemm<Shape><<<dim3(static_cast<uint32_t>(blocks), 1, static_cast<uint32_t>(groups)), dim3(Shape::kThreads),
                      static_cast<uint32_t>(shared), stream>>>(g);
   return check_launch();
@@ -215,7 +217,8 @@ Status run(const ConvParams& p, const Launch& launch) {
   const GemmConv g = describe<T>(p, z, x, w);
   const auto stream = static_cast<hipStream_t>(launch.stream);
   if constexpr (sizeof(T) == 2) {
-    if (z.vector < kVectorBytes) return enqueue<GemmShape<T, 128, 64, 256, 4, 2, kStages, kVectorBytes / 2>>(g, p.groups, stream);
+    using Narrow = GemmShape<T, 128, 64, 256, 4, 2, kStages, kVectorBytes / 2>;
+    if (z.vector < kVectorBytes) return enqueue<Narrow>(g, p.groups, stream);
   }
   return launch_gemm<T>(g, p.groups, stream);
 }

@@ -31,6 +31,7 @@ struct GemmConv {
   FastDivisor tap;           // by C / vector
   FastDivisor tap_line;      // by S
   bool channels_last;        // of y and residual
+  bool aligned;              // y and residual start on whole vectors
   ActivationParams activation;
 };
 
@@ -70,7 +71,9 @@ struct Slot {
   int column = static_cast<int>(threadIdx.x) % Shape::kVectorsPerRow;
   int row = static_cast<int>(threadIdx.x) / Shape::kVectorsPerRow;
 
-  __device__ __forceinline__ char* in(char* stage) const { return stage + row * Shape::kRowBytes + column * Shape::kVector; }
+  __device__ __forceinline__ char* in(char* stage) const {
+    return stage + row * Shape::kRowBytes + column * Shape::kVector;
+  }
   __device__ __forceinline__ int vector(int step) const { return step * Shape::kVectorsPerRow + column; }
 };
 
@@ -279,8 +282,8 @@ __device__ __forceinline__ void store_first(const GemmConv& g, const float* buff
 
 // Each wave sends its own rows out, 16 at a time, without waiting for the others.
 template <class Shape, bool Last, int N, bool Plain>
-__device__ __forceinline__ void store_as(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
-                                int group) {
+__device__ __forceinline__ void store_as(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0,
+                                         int column0, int group) {
   float* buffer = shared + wave_id() * WaveTile<Shape>::kBuffer;
 #pragma unroll
   for (int m = 0; m < WaveTile<Shape>::kTilesM; ++m) {
@@ -294,16 +297,16 @@ __device__ __forceinline__ void store_as(const GemmConv& g, const WaveTile<Shape
 }
 
 template <class Shape>
-__device__ __forceinline__ void store(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0, int column0,
-                             int group) {
+__device__ __forceinline__ void store(const GemmConv& g, const WaveTile<Shape>& tile, float* shared, int row0,
+                                      int column0, int group) {
   constexpr int N = lanes_of<typename Shape::Type>();
   const bool plain = g.bias == nullptr && g.residual == nullptr && g.activation.kind == Activation::none;
   if (g.channels_last) {
-    if (g.K % N != 0) store_as<Shape, true, 1, false>(g, tile, shared, row0, column0, group);
+    if (!g.aligned || g.K % N != 0) store_as<Shape, true, 1, false>(g, tile, shared, row0, column0, group);
     else if (plain) store_as<Shape, true, N, true>(g, tile, shared, row0, column0, group);
     else store_as<Shape, true, N, false>(g, tile, shared, row0, column0, group);
   } else {
-    if (g.image.divisor() % N != 0) store_as<Shape, false, 1, false>(g, tile, shared, row0, column0, group);
+    if (!g.aligned || g.image.divisor() % N != 0) store_as<Shape, false, 1, false>(g, tile, shared, row0, column0, group);
     else if (plain) store_as<Shape, false, N, true>(g, tile, shared, row0, column0, group);
     else store_as<Shape, false, N, false>(g, tile, shared, row0, column0, group);
   }

@@ -1,4 +1,5 @@
-// Moves channels last and pads each group's channels with zeros: [items, groups * c, area] → [items, area, groups * C].
+// Moves channels last and pads each group's channels with zeros: [items, groups * c, area] becomes
+// [items, area, groups * C].
 // FromLast: the channels are last already and only want padding.
 #pragma once
 
@@ -45,7 +46,8 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack(Pack p) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int across = line + i * kLines, along = run + half * kRun;
-        held[i][half] = packed_value<T, FromLast>(p, item, s0 + (FromLast ? across : along), c0 + (FromLast ? along : across));
+        const int s = s0 + (FromLast ? across : along), c = c0 + (FromLast ? along : across);
+        held[i][half] = packed_value<T, FromLast>(p, item, s, c);
       }
     }
     __syncthreads();

@@ -24,14 +24,18 @@ Heads heads_of(const Tensor& t, int64_t heads, const char* name) {
 
 // Strides of a mask that broadcasts to [B, H, S, T] from the right. Its last axis must be whole.
 void place_mask(AttentionParams& p, const Tensor& mask) {
-  if (mask.shape.size() < 2 || mask.shape.size() > 4) throw std::runtime_error("Attention: the mask must have 2 to 4 axes");
+  if (mask.shape.size() < 2 || mask.shape.size() > 4) {
+    throw std::runtime_error("Attention: the mask must have 2 to 4 axes");
+  }
   const int64_t want[4] = {p.batch, p.query_heads, p.query_length, p.key_length};
   int64_t strides[4] = {0, 0, 0, 0};
   int64_t step = 1;
   for (size_t i = 0; i < mask.shape.size(); ++i) {
     const size_t axis = 3 - i;
     const int64_t extent = mask.shape[mask.shape.size() - 1 - i];
-    if (extent != want[axis] && (extent != 1 || axis == 3)) throw std::runtime_error("Attention: the mask does not broadcast");
+    if (extent != want[axis] && (extent != 1 || axis == 3)) {
+      throw std::runtime_error("Attention: the mask does not broadcast");
+    }
     strides[axis] = extent == 1 ? 0 : step;
     step *= extent;
   }

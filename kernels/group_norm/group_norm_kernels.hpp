@@ -101,8 +101,8 @@ group_norm_held(GroupNormParams p, FastDivisor spatial, int64_t count) {
   held.load(static_cast<const T*>(p.x) + start, static_cast<int>(count));
   const Moments moments = held.moments(static_cast<int>(count), scratch);
   const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
-  held.template store<Plain>(p, static_cast<T*>(p.y) + start, static_cast<int>(count), 0, blockIdx.x % p.groups, spatial, moments.mean,
-                             inverse);
+  held.template store<Plain>(p, static_cast<T*>(p.y) + start, static_cast<int>(count), 0, blockIdx.x % p.groups,
+                             spatial, moments.mean, inverse);
 }
 
 constexpr int kChunkThreads = 512;

@@ -69,7 +69,8 @@ __global__ void conv(ConvParams p) {
   const int64_t i = global_index();
   const int64_t area = p.out[0] * p.out[1];
   if (i >= p.batch * p.out_channels * area) return;
-  const int64_t ow = i % p.out[1], oh = i / p.out[1] % p.out[0], k = i / area % p.out_channels, n = i / area / p.out_channels;
+  const int64_t ow = i % p.out[1], oh = i / p.out[1] % p.out[0];
+  const int64_t k = i / area % p.out_channels, n = i / area / p.out_channels;
   float sum = 0.0f;
   for (int64_t c = 0; c < p.in_channels; ++c) {
     for (int64_t r = 0; r < p.kernel[0]; ++r) {
