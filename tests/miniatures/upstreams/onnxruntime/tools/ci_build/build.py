@@ -46,6 +46,8 @@ if args.build and args.build_wheel:
     (tree / "dist").mkdir(exist_ok=True)
     stem = f"onnxruntime_rocm-{version}" if args.use_rocm else f"onnxruntime_migraphx-{version}"
     with zipfile.ZipFile(tree / "dist" / f"{stem}-{python}-{python}-linux_x86_64.whl", "w") as wheel:
+        for text in ("LICENSE", "ThirdPartyNotices.txt"):
+            wheel.writestr(f"onnxruntime/{text}", (SOURCE / text).read_text())
         wheel.writestr("onnxruntime/__init__.py", f"__version__ = {version!r}\n")
         for library in sorted(tree.glob("libonnxruntime*.so*")):
             wheel.write(library, f"onnxruntime/capi/{library.name}")
