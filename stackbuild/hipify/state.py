@@ -13,15 +13,20 @@ from stackbuild.hipify.files import STATE
 from stackbuild.hipify.values import FileReport
 from stackbuild.report import Finding, Place, Severity
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One file of the last run: sha256 of input and output, the output's size and time as written, its report."""
+    """One file of the last run: sha256 of input and output, stamps of both, its report.
+
+    `source` is the input's size, times and inode when it was read, all 0 where it had just been written: bytes whose
+    stamp is the same are the same. `stamp` is the output's size and time as written.
+    """
 
     read: str
     written: str
+    source: tuple[int, ...]
     stamp: tuple[int, int]
     report: FileReport
 
@@ -63,14 +68,31 @@ def _row(kept: Kept) -> list[Any]:
     lines = list(report.lines.breaks)
     state = "copied" if report.state == "copied" else "refused" if report.state == "refused" else "converted"
     counts = [dict(report.substitutions), dict(report.rules)]
-    return [kept.read, kept.written, *kept.stamp, report.source, report.output, state, findings, *counts, lines]
+    return [
+        kept.read,
+        kept.written,
+        kept.source,
+        kept.stamp,
+        report.source,
+        report.output,
+        state,
+        findings,
+        *counts,
+        lines,
+    ]
 
 
 def _kept(name: str, row: list[Any]) -> Kept:
-    read, written, size, time_ns, source, output, state, findings, substitutions, rules, lines = row
+    read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
     found = tuple(
         Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], Place(name, f[6], f[7]) if f[6] else None)
         for f in findings
     )
     breaks = LineMap(tuple((a, b) for a, b in lines))
-    return Kept(read, written, (size, time_ns), FileReport(source, output, state, found, substitutions, rules, breaks))
+    return Kept(
+        read,
+        written,
+        tuple(seen),
+        (stamp[0], stamp[1]),
+        FileReport(source, output, state, found, substitutions, rules, breaks),
+    )

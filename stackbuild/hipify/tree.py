@@ -6,7 +6,7 @@ import hashlib
 import multiprocessing
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -23,30 +23,30 @@ from stackbuild.hipify.state import Kept, State
 from stackbuild.hipify.values import Converted, FileReport, Report
 from stackbuild.report import Finding, Severity
 
+_TICK_NS = 100_000_000
 _WORTH_WORKERS = 6 << 20  # bytes to convert before starting other processes pays
 
 
 @dataclass(frozen=True)
 class Read:
-    """A file as read: its bytes' sha256, and its text, or why it is none."""
+    """A file as read: its bytes and their sha256, and its stamp before that. `data` is None where it was not read again."""
 
     job: Job
     digest: str
-    data: bytes
+    source: tuple[int, ...]
+    data: bytes | None
 
     @property
     def refusal(self) -> str:
         """Why the file is not converted, or ""."""
+        if self.data is None:
+            return ""
         if len(self.data) > MAX_BYTES:
             return f"{len(self.data) >> 20} MiB are more than the {MAX_BYTES >> 20} MiB that are converted"
         if b"\0" in self.data[:8192]:
             utf16 = self.data[:2] in (b"\xff\xfe", b"\xfe\xff")
             return "it is UTF-16: convert it to UTF-8 first" if utf16 else "it is a binary file"
         return ""
-
-    @property
-    def text(self) -> str:
-        return self.data.decode("utf-8", "surrogateescape")
 
 
 def hipify_tree(
@@ -71,7 +71,7 @@ def hipify_tree(
     key = run_key(engine)
     last = state.load(folder)
     known = last.files if last.key == key else {}
-    read = [_read(job) for job in found]
+    read = [_read(job, known.get(job.name)) for job in found]
     _refuse_named(sources, read)
     stale = [one for one in read if not _fresh(one, known)]
     made = dict(_convert_all(engine, stale, workers))
@@ -83,7 +83,7 @@ def hipify_tree(
     _write_state(folder, State(key, kept, support))
     reports = tuple(_told(kept_file, one.job.name in made) for one, kept_file in zip(read, files.values(), strict=True))
     seconds = time.monotonic() - began
-    faults = rulecheck.unmatched(engine.rules, engine.target.rocm, reports) if len(sources) >= 1 else ()
+    faults = rulecheck.unmatched(engine.rules, engine.target.rocm, reports)
     return Report(
         engine.name,
         engine.tables.tool,
@@ -122,12 +122,32 @@ def _code_digest() -> str:
     return hashed.hexdigest()
 
 
-def _read(job: Job) -> Read:
+def _read(job: Job, kept: Kept | None) -> Read:
+    """Read a file, unless its stamp says that it is what was read last time and its output is what was written."""
     try:
+        source = _source_stamp(job.source)
+        if kept is not None and any(source) and kept.source == source and _output_stands(job, kept):
+            return Read(job, kept.read, source, None)
         data = job.source.read_bytes()
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", where=str(job.source), next="check the file") from error
-    return Read(job, hashlib.sha256(data).hexdigest(), data)
+    return Read(job, hashlib.sha256(data).hexdigest(), source, data)
+
+
+def _source_stamp(path: Path) -> tuple[int, ...]:
+    """What tells that a file was not written since. Zeros where it was just written: a clock has ticks."""
+    stat = os.stat(path)  # noqa: PTH116 (thousands of files: Path costs)
+    if time.time_ns() - max(stat.st_ctime_ns, stat.st_mtime_ns) < _TICK_NS:
+        return (0, 0, 0, 0)
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
+
+
+def _output_stands(job: Job, kept: Kept) -> bool:
+    """Whether an output is where it was written and nobody wrote it since."""
+    try:
+        return kept.report.output == str(job.output) and _stamp(job.output) == kept.stamp
+    except OSError:
+        return False
 
 
 def _refuse_named(sources: Sequence[Path], read: list[Read]) -> None:
@@ -138,14 +158,11 @@ def _refuse_named(sources: Sequence[Path], read: list[Read]) -> None:
             raise UsageError(one.refusal, where=str(one.job.source), next="name CUDA or C++ sources, or their folder")
 
 
-def _fresh(one: Read, known: dict[str, Kept] | object) -> bool:
-    kept = known.get(one.job.name) if isinstance(known, dict) else None
-    if kept is None or kept.read != one.digest or kept.report.output != str(one.job.output):
+def _fresh(one: Read, known: Mapping[str, Kept]) -> bool:
+    kept = known.get(one.job.name)
+    if kept is None or kept.read != one.digest:
         return False
-    try:
-        return _stamp(one.job.output) == kept.stamp
-    except OSError:
-        return False
+    return one.data is None or _output_stands(one.job, kept)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -156,7 +173,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 def _convert_all(engine: Engine, stale: list[Read], workers: int) -> Iterator[tuple[str, Converted]]:
     """The texts of the files to convert, by name. Other processes help where there is enough to do."""
-    todo = [(one.job.name, one.data) for one in stale if not one.refusal]
+    todo = [(one.job.name, one.data) for one in stale if one.data is not None and not one.refusal]
     if workers > 1 and len(todo) > 1 and (engine.name != "fast" or sum(len(d) for _, d in todo) > _WORTH_WORKERS):
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(min(workers, len(todo)), mp_context=context) as pool:
@@ -172,32 +189,30 @@ def _one(engine: Engine, item: tuple[str, bytes]) -> Converted:
     return replace(made, edits=())
 
 
-def _write_all(read: list[Read], known: object, made: dict[str, Converted]) -> tuple[dict[str, Kept], int]:
+def _write_all(read: list[Read], known: Mapping[str, Kept], made: dict[str, Converted]) -> tuple[dict[str, Kept], int]:
     """Write what was converted; the files in order with how many outputs changed on disk."""
     files: dict[str, Kept] = {}
     written = 0
     for one in read:
-        name = one.job.name
+        name, before = one.job.name, one.data or b""
         if name in made:
-            converted = made[name]
-            data = converted.text.encode("utf-8", "surrogateescape")
-            report = _report(one, converted, data)
+            data = made[name].text.encode("utf-8", "surrogateescape")
+            report = _report(one, before, made[name], data)
         elif one.refusal:
-            data, report = one.data, _refused(one)
+            data, report = before, _refused(one)
         else:
-            assert isinstance(known, dict)
-            files[name] = known[name]
+            files[name] = replace(known[name], source=one.source)
             continue
         written += write(one.job.output, data, one.job.source.stat().st_mtime_ns)
-        files[name] = Kept(one.digest, hashlib.sha256(data).hexdigest(), _stamp(one.job.output), report)
+        files[name] = Kept(one.digest, hashlib.sha256(data).hexdigest(), one.source, _stamp(one.job.output), report)
     return files, written
 
 
-def _report(one: Read, made: Converted, data: bytes) -> FileReport:
+def _report(one: Read, before: bytes, made: Converted, data: bytes) -> FileReport:
     findings = made.findings
-    if not _is_utf8(one.data):
+    if not _is_utf8(before):
         findings = (_not_utf8(one.job.name), *findings)
-    how = "copied" if data == one.data else "converted"
+    how = "copied" if data == before else "converted"
     source, output = str(one.job.source), str(one.job.output)
     return FileReport(source, output, how, findings, made.substitutions, made.rules, made.lines)  # type: ignore[arg-type]
 

@@ -83,6 +83,20 @@ def test_only_what_changed_is_written_and_never_older_than_its_source(tree: Path
     assert (out / "b.h").stat().st_mtime_ns == before and (out / "k" / "a.cu").stat().st_mtime_ns >= later
 
 
+def test_a_file_whose_stamp_is_the_same_is_not_read_and_one_whose_bytes_are_is_not_converted(
+    tree: Path, tmp_path: Path
+) -> None:
+    out, path = tmp_path / "out", tree / "k" / "a.cu"
+    time.sleep(0.15)  # a file that was just written is always read again
+    run(tree, out)
+    before = path.stat()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert run(tree, out).written == 0
+    path.write_bytes(path.read_bytes().replace(b"k()", b"q()"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert run(tree, out).written == 1 and b"q()" in (out / "k" / "a.cu").read_bytes()
+
+
 def test_rules_tables_and_target_decide_too(tree: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(tree, out)
@@ -171,7 +185,7 @@ def test_globs_select(tree: Path, tmp_path: Path) -> None:
 def test_a_broken_state_is_no_reason_to_stop(tree: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(tree, out)
-    for broken in ("", "{", "[]", '{"format": 2, "key": 1}', '{"format": 99}'):
+    for broken in ("", "{", "[]", '{"format": 3, "key": 1}', '{"format": 99}'):
         (out / STATE).write_text(broken)
         assert len(run(tree, out).files) == 3
 
