@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from stackbuild.bench.environment import Environment
 from stackbuild.bench.job import Answer, Budget, Session, run_job
-from stackbuild.bench.machine import fingerprint
+from stackbuild.bench.machine import busy, fingerprint
 from stackbuild.digest import Json, plain
 from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.results import CONTROL, Benchmarks, Case, Series, Side
@@ -114,7 +114,8 @@ def measure(experiment: Experiment, rounds: int, *, begin: int = 0, tick: Tick =
     sides = tuple(c.side for c in experiment.contenders)
     copied = any(c.copies or c.session.plugin for c in experiment.contenders)
     timer = "wall clock around a run, copies between host and device included" if copied else Benchmarks.timer
-    return Benchmarks(experiment.suite, experiment.kind, taken, machine, sides, cases, timer)
+    notes = busy(machine) if rounds and not begin else ()
+    return Benchmarks(experiment.suite, experiment.kind, taken, machine, sides, cases, timer, notes)
 
 
 def _measured(experiment: Experiment, group: tuple[Task, ...], number: int, rounds: range, tick: Tick) -> list[Case]:

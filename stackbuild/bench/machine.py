@@ -28,6 +28,12 @@ def fingerprint(root: Path = Path("/")) -> Fingerprint:
     return Fingerprint(stable, passing)
 
 
+def busy(machine: Fingerprint) -> tuple[str, ...]:
+    """A note when more than half of the cores had other work as the measurement began."""
+    load, cores = float(machine.passing.get("load", "0")), int(machine.stable.get("cores", "1"))
+    return (f"the machine was busy when this began: load {load:g} on {cores} cores",) if load > cores / 2 else ()
+
+
 def gfx(version: int) -> str:
     """gfx942 of kfd's 90402: major, minor and stepping, two decimal digits each; the last two are printed in hex."""
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"

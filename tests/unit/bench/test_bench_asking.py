@@ -8,7 +8,7 @@ import pytest
 
 from stackbuild.bench.cells import cells, split
 from stackbuild.bench.choosing import chosen
-from stackbuild.bench.machine import fingerprint, gfx
+from stackbuild.bench.machine import busy, fingerprint, gfx
 from stackbuild.bench.onnx_graph import Graph
 from stackbuild.bench.providers import provider_name, provider_options, table
 from stackbuild.bench.suites import ModelCases, names, suite
@@ -155,6 +155,13 @@ def test_files_that_are_no_models(tmp_path: Path) -> None:
     for text in ("x", "x=", "=1x2", "x=1x-2", "x=axb"):
         with pytest.raises(UsageError, match="NAME=AxBxC"):
             parsed_shape(text)
+
+
+def test_a_busy_machine_is_noted() -> None:
+    assert busy(Fingerprint({"cores": "2"}, {"load": "9.4"})) == (
+        "the machine was busy when this began: load 9.4 on 2 cores",
+    )
+    assert busy(Fingerprint({"cores": "2"}, {"load": "0.4"})) == () == busy(Fingerprint({}))
 
 
 def test_gfx_names() -> None:
