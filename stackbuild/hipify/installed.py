@@ -146,6 +146,7 @@ def run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
     except subprocess.TimeoutExpired as late:
         raise UsageError(f"{argv[0]} took longer than {SECONDS:.0f} s", next="try the fast engine") from late
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        said = [line for line in lines if "error" in line][:2] or lines[-3:]
         raise UsageError(f"{argv[0]} failed with code {done.returncode}: {' / '.join(said)}", where=" ".join(argv))
     return done
