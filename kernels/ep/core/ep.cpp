@@ -160,6 +160,7 @@ OrtStatus* Ep::run_started(OrtEp* base, const OrtRunOptions* options) noexcept {
   return guarded([&] {
     Ep& ep = *self(base);
     const int id = graph_id(options);
+    if (ep.capturing_ >= 0) ep.abandon_capture();
     if (id < 0) return;
     Recording& recording = ep.recordings_[id];
     if (recording.graph != nullptr || recording.warm_runs++ < kWarmRuns) return;
@@ -173,6 +174,16 @@ OrtStatus* Ep::run_ended(OrtEp* base, const OrtRunOptions*, bool) noexcept {
   return guarded([&] {
     if (self(base)->capturing_ >= 0) self(base)->finish_capture();
   });
+}
+
+void Ep::abandon_capture() {
+  recordings_[capturing_] = Recording{};
+  capturing_ = -1;
+  try {
+    device::graph_destroy(device::capture_end(stream_->native()));
+  } catch (const Failure& error) {  // expected: what failed in the run has invalidated the capture
+    report(logger_, ORT_LOGGING_LEVEL_INFO, std::string("RocKernels gave up a recording: ") + error.what());
+  }
 }
 
 void Ep::finish_capture() {

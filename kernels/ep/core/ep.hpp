@@ -44,6 +44,7 @@ class Ep : public OrtEp {
 
   void enable_graphs();
   void finish_capture();
+  void abandon_capture();  // one that a failed run left open
 
   // A recorded run of one gpu_graph_id.
   struct Recording {

@@ -1,6 +1,7 @@
 // OrtEpFactory: which devices there are, and what sessions on one of them share.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,14 +43,13 @@ class Factory : public OrtEpFactory {
   static OrtStatus* ORT_API_CALL create_stream(OrtEpFactory* base, const OrtMemoryDevice* device,
                                                const OrtKeyValuePairs* options, OrtSyncStreamImpl** out) noexcept;
 
-  void examine();
   OrtEpDevice* offer_device(const device::Properties& properties, const std::vector<const OrtHardwareDevice*>& found);
   const OrtHardwareDevice* hardware_for(const device::Properties& properties,
                                         const std::vector<const OrtHardwareDevice*>& found);
 
   std::string name_;
   const OrtLogger* logger_;
-  std::vector<Offer> offers_;
+  std::deque<Offer> offers_;  // sessions keep references to its elements
   std::vector<OrtHardwareDevice*> made_;
   OrtKernelRegistry* registry_ = nullptr;
 };

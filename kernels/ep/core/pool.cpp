@@ -73,6 +73,11 @@ void Pool::idle(void* stream) {
   for (Block* block : free_)
     if (block->stream == stream) waiting.push_back(block);
   for (Block* block : waiting) block->stream = nullptr;
+}
+
+void Pool::gone(void* stream) {
+  idle(stream);
+  const std::lock_guard<std::mutex> hold(lock_);
   for (auto& [pointer, block] : used_)
     if (block->stream == stream) block->stream = nullptr;
 }

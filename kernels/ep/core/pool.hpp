@@ -2,7 +2,7 @@
 //
 // A block freed while work of a stream may still read it can be handed to the same stream at once (its work is ordered
 // after), but to others only when that stream has been waited for: a free block is therefore marked with its stream
-// until `idle(stream)`.
+// until `idle(stream)`, and a block in use keeps the mark of the stream it was taken for until the stream is `gone`.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ class Pool {
 
   void* allocate(size_t bytes, void* stream);  // 256-byte aligned; null when the device has none left or bytes is 0
   void release(void* pointer);
-  void idle(void* stream);
+  void idle(void* stream);  // the stream has been waited for
+  void gone(void* stream);  // and will not be used again
   void shrink();  // gives wholly free slabs back to the device
   PoolStats stats() const;
 

@@ -98,6 +98,16 @@ SyncStream::SyncStream(std::shared_ptr<Stream> stream, std::shared_ptr<Pool> poo
   OnSessionRunEnd = run_ended;
 }
 
+SyncStream::~SyncStream() {
+  if (!pool_ || stream_.use_count() > 1) return;  // somebody else still works on it
+  try {
+    stream_->synchronize();
+  } catch (const Failure&) {
+    return;  // the device is gone, and with it what the blocks were kept for
+  }
+  pool_->gone(stream_->native());
+}
+
 void SyncStream::release(OrtSyncStreamImpl* base) noexcept { delete self(base); }
 void* SyncStream::handle(OrtSyncStreamImpl* base) noexcept { return self(base)->stream_->native(); }
 

@@ -13,6 +13,7 @@ class SyncStream : public OrtSyncStreamImpl {
  public:
   // `pool`, where given, is told when the stream has been waited for.
   SyncStream(std::shared_ptr<Stream> stream, std::shared_ptr<Pool> pool);
+  ~SyncStream();
   Stream& stream() { return *stream_; }
 
  private:
