@@ -21,10 +21,10 @@ from stackbuild.inspect import inspect
 
 # Vector registers per lane that a kernel may use, by wave width (on gfx90a and later CDNA the accumulation registers are
 # counted in). They follow from the waves that should fit on a SIMD: of CDNA's 512 registers 128 leave room for four
-# waves and 256 for two (the tiled attention, with more, runs one); of RDNA3's 1536 per wave32 lane 240 for six.
+# waves and 256 for two (the tiled attention, with more, runs one); of RDNA2's 1024 (RDNA3: 1536) 256 leave room for four (six).
 BUDGETS = {
     "attention_tiled": {32: 256, 64: 320},
-    "conv_gemm": {32: 240, 64: 256},
+    "conv_gemm": {32: 256, 64: 256},
     "": {32: 128, 64: 128},
 }
 

@@ -365,7 +365,9 @@ __device__ __forceinline__ void multiply_tiles(Accumulator (&sums)[M][N], const 
   if constexpr (sizeof(T) == 4 && Paired) return multiply_split<M, N, Slabs>(sums, a, lda, b, ldb);
 #endif
   if constexpr (kHasMatrixUnit<T>) {
-#pragma unroll
+    // Unrolled, clang fetches every slab's operands at once: on RDNA the tiled attention then spills.
+    constexpr int kUnroll = SBK_NVIDIA ? Slabs : 1;
+#pragma unroll kUnroll
     for (int slab = 0; slab < Slabs; ++slab) {
       Ready<T> columns[N];
 #pragma unroll
