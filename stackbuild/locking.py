@@ -14,7 +14,7 @@ from stackbuild import digest, downloads, git, mirror, yamlread
 from stackbuild.actions import debian, image, package, snapshot, wheelhouse
 from stackbuild.actions.job import Local
 from stackbuild.data import folder
-from stackbuild.errors import LockError, RecipeError, MachineLacks
+from stackbuild.errors import LockError, MachineLacks, RecipeError
 from stackbuild.load import Loaded
 from stackbuild.lock import Inputs, Lock, asked, patches_of
 from stackbuild.model import ValidationError

@@ -106,19 +106,17 @@ def parse(name: str, text: str) -> Patch:
 
 def check(patch: Patch, where: str) -> list[Mistake]:
     """What is wrong with a patch as a file, before it is tried."""
+    at = f"{where}:1:1"
     mistakes = []
     if not _NAME.fullmatch(patch.name):
-        mistakes.append(Mistake(f"{where}:1:1", f"the name {patch.name!r} has no number", "name it NNNN-what.patch"))
-    for key in REQUIRED:
-        if not patch.of(key):
-            mistakes.append(
-                Mistake(f"{where}:1:1", f"the header has no `{key}:`", f"add a line `{key}: …` above the diff")
-            )
+        mistakes.append(Mistake(at, f"the name {patch.name!r} has no number", "name it NNNN-what.patch"))
+    mistakes += [
+        Mistake(at, f"the header has no `{key}:`", f"add a line `{key}: …` above the diff") for key in REQUIRED if not patch.of(key)
+    ]
     if not patch.files or not _HUNK.search(patch.text):
-        mistakes.append(Mistake(f"{where}:1:1", "there is no unified diff in it", "make it with `git diff`"))
-    for file in patch.files:
-        if file.startswith("/") or ".." in file.split("/"):
-            mistakes.append(Mistake(f"{where}:1:1", f"it changes {file!r}", "a patch stays inside the source"))
+        mistakes.append(Mistake(at, "there is no unified diff in it", "make it with `git diff`"))
+    outside = (file for file in patch.files if file.startswith("/") or ".." in file.split("/"))
+    mistakes += [Mistake(at, f"it changes {file!r}", "a patch stays inside the source") for file in outside]
     return mistakes
 
 
