@@ -70,8 +70,11 @@ class BadInput(Exception):
         self.step = step
 
 
-def perform(step: Step, built: Mapping[str, Built], shop: Workshop) -> Built:
-    """Make sure the step's output is in the store. Raises Broken, BadInput, Stopped, MachineLacks."""
+def perform(step: Step, trees: Mapping[str, str], shop: Workshop) -> Built:
+    """Make sure the step's output is in the store; `trees` are the outputs it needs, by step.
+
+    Raises Broken, BadInput, Stopped, MachineLacks.
+    """
 
     def waiting(pid: str) -> None:
         shop.emit(Note("info", f"{step.name}: another stackbuild (pid {pid}) is at it; waiting"))
@@ -79,7 +82,6 @@ def perform(step: Step, built: Mapping[str, Built], shop: Workshop) -> Built:
     with shop.jobserver.token(shop.stopper), shop.store.lock(step.key, waiting, shop.stopper.check):
         if record := shop.store.find(step.key):
             return finished(step, record.tree, "cached", 0.0, shop)
-        trees = {need.step: built[need.step].tree for need in step.needs}
         for name, tree in trees.items():
             if not is_sound(name, tree, shop):
                 raise BadInput(name)
@@ -101,7 +103,7 @@ def finished(step: Step, tree: str, how: How, seconds: float, shop: Workshop, co
     return Built(step.name, step.key, tree, how, seconds)
 
 
-def _make(step: Step, trees: dict[str, str], shop: Workshop) -> Built:
+def _make(step: Step, trees: Mapping[str, str], shop: Workshop) -> Built:
     staging = shop.store.stage(step.name)
     log = shop.logs / f"{step.name}.log"
     shop.emit(StepStarted(step.name, step.key, str(log), shop.expected.get(step.name, 0.0)))
@@ -127,7 +129,7 @@ def _make(step: Step, trees: dict[str, str], shop: Workshop) -> Built:
 
 
 def _on_host(
-    step: Step, trees: dict[str, str], staging: Staging, log: Path, shop: Workshop
+    step: Step, trees: Mapping[str, str], staging: Staging, log: Path, shop: Workshop
 ) -> tuple[dict[str, str], Compiles]:
     inputs = {name: shop.store.tree(tree) for name, tree in trees.items()}
     job = Job(step, staging.out, staging.work, log, shop.stopper, inputs, shop.locals)
@@ -143,7 +145,7 @@ def _on_host(
 
 
 def _in_session(
-    step: Step, trees: dict[str, str], staging: Staging, log: Path, shop: Workshop
+    step: Step, trees: Mapping[str, str], staging: Staging, log: Path, shop: Workshop
 ) -> tuple[dict[str, str], Compiles]:
     _begin_tree(step, staging, shop)
     room = room_of(step, trees, staging, shop)

@@ -7,6 +7,7 @@ and times are not in it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -83,7 +84,7 @@ class Step:
     def key(self) -> str:
         return digest.of_text(self.key_text)
 
-    def content_key(self, trees: dict[str, str]) -> str:
+    def content_key(self, trees: Mapping[str, str]) -> str:
         """The key with the needed steps' output digests in place of their keys: equal for equal inputs, however made."""
         rows = [
             (name, trees.get(name.removeprefix("need ").split(" at ")[0], value) if name.startswith("need ") else value)

@@ -91,7 +91,8 @@ def _start_what_can(board: _Board, shop: Workshop, limits: Limits, pool: ThreadP
         if board.running and (len(board.running) >= limits.jobs or used + step.resources.memory > limits.memory):
             continue
         del board.todo[step.name]
-        board.running[pool.submit(perform, step, board.built, shop)] = step
+        trees = {need.step: board.built[need.step].tree for need in step.needs}
+        board.running[pool.submit(perform, step, trees, shop)] = step
 
 
 def _settle(future: Future[Built], board: _Board, shop: Workshop) -> None:
