@@ -160,6 +160,29 @@ def test_damage_that_is_no_byte_is_detected(store: Store, harm: str) -> None:
     assert check(fresh) == ()
 
 
+def test_a_tree_and_its_manifest_changed_together_are_detected(store: Store) -> None:
+    record = put(store)
+    root, manifest = store.tree(record.tree), store.root / "manifests" / record.tree[:2] / record.tree
+    (root / "tool").chmod(0o755)
+    (root / "tool").write_text("#!/bin/evil\n")
+    (root / "tool").chmod(0o555)
+    manifest.write_text(tree.manifest(tree.survey(root)))
+    assert "manifest" in again(store).check(record.tree)
+
+
+def test_every_character_of_a_record_is_covered_by_its_digest(store: Store) -> None:
+    record = put(store)
+    text = record.text()
+    for at in range(len(text)):
+        for other in ("0", "a"):
+            changed = text[:at] + other + text[at + 1 :]
+            try:
+                found = Record.read(changed)
+            except ValueError:
+                continue
+            assert changed == text or found == record, f"{text[at - 20 : at + 20]!r} may change unseen"
+
+
 def test_a_clean_store_raises_no_alarm(store: Store) -> None:
     put(store)
     assert check(again(store)) == ()
@@ -304,6 +327,20 @@ def test_a_lock_tells_who_holds_it_and_is_free_when_let_go(tmp_path: Path) -> No
         order.append("first")
     thread.join(5)
     assert order == ["first", "second"] and told == [str(os.getpid())]
+
+
+def test_a_lock_file_that_is_removed_between_opening_and_locking_is_opened_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real, tries = tmp_path / "l", locks._try, []
+
+    def racing(fd: int) -> bool:
+        tries.append(fd)
+        if len(tries) == 1:
+            path.unlink()  # as a reaper does that was just done with it
+        return real(fd)
+
+    monkeypatch.setattr(locks, "_try", racing)
+    with locks.hold(path, lambda pid: None, lambda: None):
+        assert path.read_text() == f"{os.getpid()}\n" and len(tries) == 2
 
 
 def test_waiting_for_a_lock_can_be_broken_off(tmp_path: Path) -> None:
