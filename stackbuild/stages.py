@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from stackbuild import digest
 from stackbuild.clean import clean_python
 from stackbuild.digest import Json, plain
-from stackbuild.errors import GateClosed, VerificationFailed
-from stackbuild.events import StageFinished, StageStarted
+from stackbuild.errors import GateClosed, MachineLacks, VerificationFailed
+from stackbuild.events import Note, StageFinished, StageStarted
 from stackbuild.perform import Workshop
 from stackbuild.publish import Receipt, is_published, publish
 from stackbuild.pythontags import by_python
@@ -136,23 +136,25 @@ def measured(made: Made, shop: Workshop) -> Result | None:
     return result
 
 
-def _measure(name: str, made: Made, shop: Workshop) -> Measured:
-    """A suite of kernels beside ONNX Runtime's own operators, or of models on the recipe's first provider."""
-    from stackbuild.bench.kernels import KernelBench, measure_kernels
-    from stackbuild.bench.models import ModelBench, measure_models
-    from stackbuild.bench.suites import suite
+def _measure(suite: str, made: Made, shop: Workshop) -> Measured:
+    """The suite, on the first wheel: kernels beside ONNX Runtime's own operators, or models on the recipe's provider."""
+    from stackbuild.bench.gating import Asked, measure_wheel
+    from stackbuild.bench.history import append, default_file
 
-    python, cache = clean_python(made.wheelhouse, made.wheelhouse_digest, shop.store), shop.store.root / "bench"
-    read, gates = suite(name), made.recipe.gates
-
-    def tick(*_: object) -> None:
-        shop.stopper.check()
-
-    if read.kind == "kernels":
-        return measure_kernels(KernelBench(made.wheels[0], python=python, cache=cache), read, name, gates, tick)
-    provider = next(iter(made.recipe.verify.providers if made.recipe.verify else ()), "CPUExecutionProvider")
-    asked = ModelBench(provider=provider, wheel=made.wheels[0], python=python, cache=cache)
-    return measure_models(asked, read, name, gates, tick)
+    verify = made.recipe.verify
+    asked = Asked(
+        made.wheels[0],
+        suite=suite,
+        provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
+        python=clean_python(made.wheelhouse, made.wheelhouse_digest, shop.store),
+        cache=shop.store.root / "bench",
+    )
+    found = measure_wheel(asked, made.recipe.gates, lambda *_: shop.stopper.check())
+    try:
+        append(default_file(), found.benchmarks)
+    except MachineLacks as lacks:
+        shop.emit(Note("warning", f"the measurement is not in the history: {lacks.what}"))
+    return found
 
 
 def published(made: Made, shop: Workshop) -> Receipt:
