@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stackbuild.build import Order, Outputs, build, wheels, workshop
-from stackbuild.errors import MachineLacks
-from stackbuild.events import Emit
+from stackbuild.events import Emit, Note
 from stackbuild.load import Loaded
 from stackbuild.look import this_python
 from stackbuild.perform import Workshop
@@ -51,14 +50,15 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
 
 
 def _made(loaded: Loaded, outputs: Outputs, shop: Workshop) -> Made:
-    """The wheels and the wheelhouse they are proved in, which must be there and whole where there is a wheel."""
+    """The wheels, and the wheelhouse they are proved in where the lock has one for this Python."""
     made = wheels(outputs, shop.store)
     house = next((b for b in outputs.built if b.step.startswith("wheelhouse.")), None)
     if made and loaded.recipe.verify and house is None:
-        raise MachineLacks(
-            f"the lock has no wheelhouse for Python {this_python()}: wheels cannot be proved here",
-            next=f"run stackbuild with one of Python {', '.join(loaded.recipe.python)}, or add this one to the recipe and lock",
+        shop.emit(
+            Note(
+                "warning",
+                f"the lock has no wheelhouse for Python {this_python()}: the wheels are proved only as far as that goes; "
+                f"run stackbuild with one of {', '.join(loaded.recipe.python)} for the rest",
+            )
         )
-    tree = house.tree if house else ""
-    return Made(loaded.recipe, made, shop.store.tree(tree) if tree else shop.store.root, tree)
-
+    return Made(loaded.recipe, made, shop.store.tree(house.tree) if house else None, house.tree if house else "")

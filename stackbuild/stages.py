@@ -15,6 +15,7 @@ from stackbuild.clean import clean_python
 from stackbuild.digest import Json, plain
 from stackbuild.errors import GateClosed, MachineLacks, VerificationFailed
 from stackbuild.events import Note, StageFinished, StageStarted
+from stackbuild.look import this_python
 from stackbuild.perform import Workshop
 from stackbuild.publish import Receipt, is_published, publish
 from stackbuild.pythontags import by_python
@@ -39,11 +40,11 @@ def _code() -> str:
 
 @dataclass(frozen=True)
 class Made:
-    """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest."""
+    """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest (None and "" without)."""
 
     recipe: Recipe
     wheels: tuple[Path, ...]
-    wheelhouse: Path
+    wheelhouse: Path | None
     wheelhouse_digest: str
 
     def stands_on(self, stage: str, *more: object) -> str:
@@ -141,6 +142,11 @@ def _measure(suite: str, made: Made, shop: Workshop) -> Measured:
     from stackbuild.bench.gating import Asked, measure_wheel
     from stackbuild.bench.history import append, default_file
 
+    if made.wheelhouse is None:
+        raise MachineLacks(
+            f"the suite {suite} needs the recipe's wheelhouse for Python {this_python()}",
+            next=f"run stackbuild with one of Python {', '.join(made.recipe.python)}",
+        )
     verify = made.recipe.verify
     asked = Asked(
         made.wheels[0],
