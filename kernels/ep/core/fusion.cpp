@@ -1,6 +1,6 @@
 #include "core/fusion.hpp"
 
-#include "core/platform.hpp"
+#include "common/half.hpp"
 
 namespace rk {
 
@@ -33,7 +33,7 @@ std::optional<float> scalar(const ValueView& value) {
   const Tensor constant = value ? value.constant() : Tensor{};
   if (!constant || constant.size() != 1) return std::nullopt;
   if (constant.type == kFloat) return *constant.as<float>();
-  if (constant.type == kHalf) return static_cast<float>(*constant.as<half_t>());
+  if (constant.type == kHalf) return sbk::to_float(*constant.as<sbk::Half>());
   return std::nullopt;
 }
 
