@@ -61,4 +61,4 @@ def _made(loaded: Loaded, outputs: Outputs, shop: Workshop) -> Made:
                 f"run stackbuild with one of {', '.join(loaded.recipe.python)} for the rest",
             )
         )
-    return Made(loaded.recipe, made, shop.store.tree(house.tree) if house else None, house.tree if house else "")
+    return Made(loaded.recipe, outputs.plan, made, shop.store.tree(house.tree) if house else None, house.tree if house else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 from stackbuild import digest
 from stackbuild.clean import clean_python
 from stackbuild.digest import Json, plain
-from stackbuild.errors import GateClosed, MachineLacks, VerificationFailed
+from stackbuild.errors import GateClosed, MachineLacks, StepFailed, VerificationFailed
 from stackbuild.events import Note, StageFinished, StageStarted
 from stackbuild.look import this_python
-from stackbuild.perform import Workshop
+from stackbuild.perform import Workshop, is_sound
+from stackbuild.plan import Plan
 from stackbuild.publish import Receipt, is_published, publish
 from stackbuild.pythontags import by_python
 from stackbuild.recipe import Recipe
 from stackbuild.report import Rung, Status
+from stackbuild.schedule import Limits, machine_memory, schedule
 from stackbuild.store.files import write_hint
 
 if TYPE_CHECKING:
@@ -40,9 +42,13 @@ def _code() -> str:
 
 @dataclass(frozen=True)
 class Made:
-    """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest (None and "" without)."""
+    """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest (None and "" without).
+
+    `plan` can make the wheelhouse again where its stored files turn out damaged.
+    """
 
     recipe: Recipe
+    plan: Plan
     wheels: tuple[Path, ...]
     wheelhouse: Path | None
     wheelhouse_digest: str
@@ -81,6 +87,16 @@ def _stage(name: str, key: str, shop: Workshop, make: Callable[[], dict[str, Jso
     return Result(str(body["says"]), bool(body["stands"]), body, remembered)
 
 
+def _sound_wheelhouse(made: Made, shop: Workshop) -> Path | None:
+    """The wheelhouse, read whole and, where it was damaged, made again. Raises StepFailed, MachineLacks."""
+    names = tuple(step.name for step in made.plan.steps if step.action == "wheelhouse")
+    if made.wheelhouse is not None and not is_sound(names[0], made.wheelhouse_digest, shop):
+        _, broken = schedule(replace(made.plan, wanted=names), shop, Limits(1, machine_memory()))
+        if broken:
+            raise StepFailed(f"step `{broken[0].step}` failed: {broken[0].what}", where=broken[0].log)
+    return made.wheelhouse
+
+
 def proved(made: Made, shop: Workshop) -> Result:
     """Climb the ladder of verification; `body["claim"]` is what may be said. Raises VerificationFailed."""
 
@@ -92,7 +108,7 @@ def proved(made: Made, shop: Workshop) -> Result:
         found = []
         for tag, wheels in sorted(by_python(made.wheels).items()):
             python = Path(sys.executable).resolve() if tag in ("py3", f"cp{sys.version_info.major}{sys.version_info.minor}") else None
-            ground = Ground(wheelhouse=made.wheelhouse, runtime=runtime, python=python)
+            ground = Ground(wheelhouse=_sound_wheelhouse(made, shop), runtime=runtime, python=python)
             found.append(verify(wheels, expectations_of(made.recipe), ground, lambda _: shop.stopper.check()))
         return {
             "says": _climbed(tuple(rung for one in found for rung in one.rungs)),
@@ -152,7 +168,7 @@ def _measure(suite: str, made: Made, shop: Workshop) -> Measured:
         made.wheels[0],
         suite=suite,
         provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
-        python=clean_python(made.wheelhouse, made.wheelhouse_digest, shop.store),
+        python=clean_python(_sound_wheelhouse(made, shop) or made.wheelhouse, made.wheelhouse_digest, shop.store),
         cache=shop.store.root / "bench",
     )
     found = measure_wheel(asked, made.recipe.gates, lambda *_: shop.stopper.check())
