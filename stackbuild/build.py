@@ -45,6 +45,8 @@ class Order:
     keep_going: bool = False
     locked: bool = False
     fail_on_rebuild: bool = False
+    only: bool = False
+    """Run nothing but the step of `choice.until`: what it needs must be in the store."""
 
     @property
     def limits(self) -> Limits:
@@ -158,8 +160,18 @@ def _announce(plan: Plan, order: Order, shop: Workshop) -> None:
     shop.emit(RunStarted(shop.run, plan.recipe, tuple(s.name for s in plan.steps), names, str(shop.logs.parent)))
     if names and order.fail_on_rebuild:
         raise _rebuild(names, shop)
+    _refuse_others(names, order)
     if names:
         _clean_up(shop.runner.reap(), shop)
+
+
+def _refuse_others(names: tuple[str, ...], order: Order) -> None:
+    """With --only nothing else may run."""
+    if order.only and (others := [name for name in names if name != order.choice.until]):
+        raise PlanError(
+            f"`{order.choice.until}` needs what is not in the store: {', '.join(others)}",
+            next=f"build it with --until {order.choice.until} instead of --only",
+        )
 
 
 def _rebuild(names: tuple[str, ...], shop: Workshop) -> PlanError:
@@ -187,6 +199,7 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inpu
     if shop.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
         if order.fail_on_rebuild:
             raise _rebuild(("base",), shop)
+        _refuse_others(("base",), order)
         plan = Plan(loaded.recipe.name, (asked_for,), ("base",))
         _, broken = schedule(plan, shop, order.limits)
         if broken:

@@ -18,6 +18,10 @@ CONFIGURE = "configure"
 """`--until configure`: no step's name but a phase of all of them."""
 
 
+BASE_MAKER = "1"
+"""Version of how `actions/debian.py` makes a root file system: raised when the same packages give another tree."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """What the command line narrows: gfx targets, Python versions, the last step; empty means all."""
@@ -103,6 +107,7 @@ def base_step(recipe: Recipe, inputs: Inputs) -> Step:
     params = {
         "areas": digest.canonical(debian.areas),
         "extract": digest.canonical(debian.extract),
+        "maker": BASE_MAKER,
         "packages": digest.canonical(debian.packages),
         "suite": debian.suite,
         **{f"package {name}": version for name, version in inputs.packages},

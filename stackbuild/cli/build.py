@@ -24,6 +24,7 @@ Jobs = Annotated[int, option("--jobs", "-j", min=0, max=1024, help="Jobs at once
 def build(
     recipe: RecipeName,
     until: Until = "",
+    only: Annotated[str, option("--only", metavar="STEP", help="Run this step alone; what it needs must be in the store.")] = "",
     gfx: Gfx = None,
     python: Pythons = None,
     mirror: Mirror = None,
@@ -42,14 +43,17 @@ def build(
     from stackbuild import mirror as mirrors
     from stackbuild.build import Order
     from stackbuild.dryrun import dry
+    from stackbuild.errors import UsageError
     from stackbuild.load import load
     from stackbuild.release import release
     from stackbuild.show.build import stream, view
     from stackbuild.show.release import draw_dry_run, draw_release
 
+    if until and only:
+        raise UsageError("--until and --only name different wishes", next="give one of them")
     mirrors.use(mirror)
     loaded = load(recipe)
-    order = Order(_choice(gfx, until, python), runner, jobs, keep_going, locked, fail_on_rebuild)
+    order = Order(_choice(gfx, until or only, python), runner, jobs, keep_going, locked, fail_on_rebuild, bool(only))
     if dry_run or runner == "fake":
         draw_dry_run(dry(loaded, order), json)
         return
