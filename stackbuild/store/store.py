@@ -125,8 +125,10 @@ class Store:
             record = Record.read(path.read_text("utf-8"))
         except FileNotFoundError:
             return None
-        except (ValueError, OSError):
+        except (ValueError, IsADirectoryError):
             self._quarantine(path)
+            return None
+        except OSError:  # it may be readable the next time: a miss, and left where it is
             return None
         if record.key != key:
             self._quarantine(path)

@@ -171,15 +171,24 @@ def traced(root: Path, *inject: str, output: str = "/dev/null", calls: str = STO
 
 
 def store_points(folder: Path) -> list[tuple[str, int]]:
-    """Every call that touches the store in that build: its name, and the how-manieth of its thread (as strace counts)."""
+    """Every call that touches the store in that build: its name, and the how-manieth of its thread (as strace counts).
+
+    A worker's early calls are left out where the same count is the interpreter's own start in the first thread: strace
+    would fault both, and a Python that cannot read its library says so in its own words.
+    """
     root, trace = folder / "counted", folder / "trace"
     assert traced(root, output=str(trace)).returncode == 0
     counts: dict[tuple[str, str], int] = {}
-    found = set()
+    found: set[tuple[str, int]] = set()
+    starting: dict[str, int] = {}
+    first = ""
     for line in trace.read_text(errors="replace").splitlines():
         if call := re.match(r"(\d+) +(\w+)\(", line):
+            first = first or call[1]
             counts[call.groups()] = counts.get(call.groups(), 0) + 1  # type: ignore[arg-type,call-overload]
-            if str(root) in line:
+            if not found and str(root) not in line and call[1] == first:
+                starting[call[2]] = counts[call.groups()]  # type: ignore[index]
+            if str(root) in line and counts[call.groups()] > starting.get(call[2], 0):  # type: ignore[index]
                 found.add((call[2], counts[call.groups()]))  # type: ignore[index]
     return sorted(found)
 
