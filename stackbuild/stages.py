@@ -107,7 +107,7 @@ def proved(made: Made, shop: Workshop) -> Result:
         runtime = made.recipe.verify.runtime if made.recipe.verify else ()
         found = []
         for tag, wheels in sorted(by_python(made.wheels).items()):
-            python = Path(sys.executable).resolve() if tag in ("py3", f"cp{sys.version_info.major}{sys.version_info.minor}") else None
+            python = Path(sys.executable) if tag in ("py3", f"cp{sys.version_info.major}{sys.version_info.minor}") else None
             ground = Ground(wheelhouse=_sound_wheelhouse(made, shop), runtime=runtime, python=python)
             found.append(verify(wheels, expectations_of(made.recipe), ground, lambda _: shop.stopper.check()))
         return {

@@ -154,7 +154,7 @@ def scrubbed() -> tuple[str, ...]:
 def _interpreter(python: Path) -> list[Path]:
     """What interpreters need that may lie in a hidden folder: their installations, and the environment with stackbuild's pip."""
     prefixes = {Path(sys.prefix), Path(sys.base_prefix), python.resolve().parent.parent}
-    return sorted(p for p in prefixes if p.is_relative_to(Path.home()) or p.is_relative_to("/opt"))
+    return sorted(p for p in prefixes if any(p.is_relative_to(place) for place in (Path.home(), "/opt", "/tmp")))
 
 
 def _limited() -> None:
