@@ -140,7 +140,7 @@ def _refuse_impossible(loaded: Loaded) -> None:
         raise PlanError(
             "; ".join(f"{f.found}: {f.why}" for f in found),
             where=found[0].subject,
-            next=f"{found[0].fix}; `stackbuild recipe check --recipe {loaded.recipe.name}` says more",
+            next=f"{found[0].fix}; `stackbuild recipe check --recipe {loaded.called}` says more",
         )
 
 
@@ -151,7 +151,7 @@ def _refuse_unlocked(plan: Plan, loaded: Loaded, shop: Workshop) -> None:
         raise LockError(
             f"the lock does not answer for {', '.join(open_)}",
             where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.recipe.name}` where the network or a mirror is",
+            next=f"run `stackbuild lock --recipe {loaded.called}` where the network or a mirror is",
         )
 
 
@@ -200,6 +200,7 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inpu
         if order.fail_on_rebuild:
             raise _rebuild(("base",), shop)
         _refuse_others(("base",), order)
+        resolve(loaded.recipe, inputs, order.choice)  # a choice that is not in the recipe is refused before any work
         plan = Plan(loaded.recipe.name, (asked_for,), ("base",))
         _, broken = schedule(plan, shop, order.limits)
         if broken:

@@ -78,12 +78,13 @@ class StageStarted:
 
 @dataclass(frozen=True)
 class StageFinished:
-    """`remembered` when its result was known for exactly these bytes."""
+    """`remembered` when its result was known for exactly these bytes; `stands` is False when it ends the run."""
 
     stage: str
     result: str
     seconds: float
     remembered: bool = False
+    stands: bool = True
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def _refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:
         raise LockError(
             f"the lock does not answer for {', '.join(unlocked)}",
             where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.recipe.name}` where the network or a mirror is",
+            next=f"run `stackbuild lock --recipe {loaded.called}` where the network or a mirror is",
         )
 
 

@@ -55,6 +55,7 @@ def publish(wheels: tuple[Path, ...], index: Path, replace: bool = False) -> Rec
     with locks.hold(index / ".lock", lambda pid: None, lambda: None):
         for left in index.glob(f"**/.*{STAGED}"):
             left.unlink()
+        _refuse_twice(wheels)
         for wheel in wheels:
             _metadata(wheel)
             _refuse_taken(wheel, index, replace)
@@ -73,6 +74,13 @@ def is_published(wheels: tuple[Path, ...], index: Path) -> bool:
         if not (index / project / "index.html").exists() or not there.exists() or digest.of_file(there) != digest.of_file(wheel):
             return False
     return (index / "index.html").exists()
+
+
+def _refuse_twice(wheels: tuple[Path, ...]) -> None:
+    names = [wheel.name.lower() for wheel in wheels]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name} is given more than once", next="give each wheel once")
 
 
 def _refuse_taken(wheel: Path, index: Path, replace: bool) -> None:
@@ -125,6 +133,8 @@ def _rows(index: Path, project: str) -> list[dict[str, object]]:
     rows = []
     for wheel in sorted((index / project).glob("[!.]*.whl")):
         beside = wheel.with_name(f"{wheel.name}.metadata")
+        if not beside.exists():  # a publish was killed after the wheel
+            _write(beside, _metadata(wheel))
         requires = message_from_bytes(beside.read_bytes()).get("Requires-Python", "")
         uploaded = datetime.fromtimestamp(wheel.stat().st_mtime, UTC)
         rows.append(

@@ -82,6 +82,8 @@ def logs_of(root: Path, run: str) -> tuple[Path, ...]:
 
 def log_of(root: Path, run: str, step: str) -> Path:
     """The log of a step: of that run, or of the last run that ran it. Raises UsageError where there is none."""
+    if "/" in step or "/" in run:
+        raise UsageError(f"no log of step {step!r}", next="`stackbuild logs` lists the logs of the last run")
     runs = [run] if run else sorted((p.name for p in (root / "runs").glob("[!.]*")), reverse=True)
     for name in runs:
         log = root / "runs" / name / "logs" / f"{step}.log"

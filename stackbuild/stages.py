@@ -28,16 +28,16 @@ from stackbuild.store.files import write_hint
 if TYPE_CHECKING:
     from stackbuild.bench.running import Measured
 
-JUDGES = ("inspect", "verify", "bench", "judge", "measures.py", "demands.py")
-"""The parts of stackbuild whose code decides what a stage finds."""
+JUDGES = ("inspect", "verify", "bench", "judge", "measures.py", "demands.py", "clean.py", "report.py")
+"""The parts of stackbuild whose code and data decide what a stage finds."""
 
 
 @cache
 def _code() -> str:
-    """Digest of that code, so that a newer stackbuild does not believe what an older one found."""
+    """Digest of those, so that a newer stackbuild does not believe what an older one found."""
     package = Path(__file__).parent
-    found = [path for part in JUDGES for path in sorted((package / part).rglob("*.py")) or [package / part]]
-    return digest.of_value([digest.of_file(path) for path in found])
+    found = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
+    return digest.of_value([digest.of_file(path) for path in found if path.is_file() and path.suffix in (".py", ".yaml")])
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _stage(name: str, key: str, shop: Workshop, make: Callable[[], dict[str, Jso
         if body["stands"]:
             shop.store.remember(key, body)
     write_hint(shop.logs.parent / f"{name}.json", digest.canonical(body), shop.store.tmp)
-    shop.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered=remembered))
+    shop.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
     return Result(str(body["says"]), bool(body["stands"]), body, remembered)
 
 

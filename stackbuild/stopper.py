@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from types import FrameType
 
@@ -16,11 +17,16 @@ GRACE_SECONDS = 3.0
 """Between SIGTERM and SIGKILL for a child that is told to stop."""
 
 
+IMPATIENT_SECONDS = 1.0
+"""A second signal ends the process at once only so long after the first: `timeout` signals a child and then its group."""
+
+
 class Stopper:
     """Set at most once; readable from any thread, and waitable together with a child."""
 
     def __init__(self) -> None:
         self.signal = 0
+        self._since = 0.0
         self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def set(self, signal_number: int) -> None:
@@ -51,9 +57,11 @@ class Stopper:
         """Within, SIGINT and SIGTERM set this stopper; a second one ends the process at once."""
 
         def handle(number: int, frame: FrameType | None) -> None:
-            if self.signal:
+            if self.signal and time.monotonic() - self._since > IMPATIENT_SECONDS:
                 os._exit(128 + number)
-            self.set(number)
+            if not self.signal:
+                self._since = time.monotonic()
+                self.set(number)
 
         before = {n: signal.signal(n, handle) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         try:

@@ -45,7 +45,7 @@ def check(json: Json = False) -> None:
 
 @store.command("gc")
 def gc(
-    days: Annotated[float, option("--days", help="Keep what is younger than so many days; the latest of each step stays.")] = 30.0,
+    days: Annotated[float, option("--days", min=0.0, max=36500.0, help="Keep what is younger than so many days; the latest of each step stays.")] = 30.0,
     json: Json = False,
 ) -> None:
     """Remove outputs that no recipe's latest build uses.

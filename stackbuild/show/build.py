@@ -54,6 +54,8 @@ def lines_of(event: Event) -> list[Text]:
             return [_line("✓", "green", step, f"{clock(seconds)}{hits}")]
         case StepFinished(step=step, how="reused"):
             return [_line("✓", "green", step, "inputs identical to an earlier build's: output reused")]
+        case StageFinished(stage=stage, result=result, seconds=seconds, stands=False):
+            return [_line("✗", "bold red", stage, f"{result} ({clock(seconds)})")]
         case StageFinished(stage=stage, result=result, seconds=seconds, remembered=remembered):
             when = "as before" if remembered else clock(seconds)
             return [_line("✓", "green", stage, f"{result} ({when})")]
