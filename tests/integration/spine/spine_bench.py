@@ -9,9 +9,10 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackbuild import digest
+from stackbuild import digest, plan
 from stackbuild.load import parse
 from stackbuild.lock import asked
+from stackbuild.resolve import BASE_MAKER
 from stackbuild.store import locks, records
 from stackbuild.store.store import FORMAT
 
@@ -101,7 +102,7 @@ def ensure_base(scratch: Path) -> Path:
     """The folder with the small base, built by stackbuild itself unless it is there: once for all sessions and workers."""
     text = BASE.replace("NAME", "t") + "components: {x: {kind: script, run: [[/bin/true]]}}\n"
     question = asked(parse(text, "t.yaml"))
-    folder = CACHE / digest.of_text(f"{question} {records.SCHEMA} {FORMAT}")[:16]
+    folder = CACHE / digest.of_text(f"{question} {records.SCHEMA} {FORMAT} {BASE_MAKER} {plan.FORMAT}")[:16]
     with locks.hold(folder.with_name(f"{folder.name}.lock"), lambda pid: None, lambda: None):
         if not (folder / "t.lock.yaml").exists():
             bench = Bench(scratch, folder / "store")
