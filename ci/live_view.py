@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
@@ -39,7 +40,7 @@ def main() -> None:
     longest = max(ends, key=lambda s: next(e.seconds for _, e in rows if isinstance(e, events.StepFinished) and e.step == s))
     started = next(at for at, e in rows if isinstance(e, events.StepStarted) and e.step == longest)
     moment = started + SHARE * (ends[longest] - started)
-    console = Console(record=True, width=WIDTH, force_terminal=True, file=open("/dev/null", "w"))
+    console = Console(record=True, width=WIDTH, force_terminal=True, file=io.StringIO())
     view = LiveView(console=console)
     console.print("[bold]$[/bold] stackbuild build --recipe debian-13")
     shift = time.monotonic() - moment
