@@ -28,6 +28,7 @@ def hipify(
     exclude: Annotated[Many, option("--exclude", metavar="GLOB", help="Leave these paths out; repeat for more.", show_default=False)] = None,
     lint: Annotated[bool, option("--lint/--no-lint", help="Report what no mapping can fix.")] = True,
     strict: Annotated[bool, option("--strict", help="Exit with 5 where a finding is an error.")] = False,
+    force: Annotated[bool, option("--force", help="Overwrite files in OUT that stackbuild did not make, or made of another source.")] = False,
     verify_engine: Annotated[str, option("--verify-engine", metavar="perl", help="Run hipify-perl too and explain every difference; exit with 5 where one has no explanation.")] = "",
     errors: Annotated[str, option("--errors", metavar="LOG", help="Print a compiler's output (- for stdin) with places in SRC instead of OUT, and convert nothing.")] = "",
     jobs: Annotated[int, option("--jobs", "-j", min=1, help="Worker processes.", show_default="CPUs")] = os.cpu_count() or 1,
@@ -74,10 +75,10 @@ def hipify(
         _verify(sources, Path(out), opened, verify_engine, include or [], exclude or [], json)
         return
     report = hipify_tree(
-        sources, Path(out), opened, include=include or [], exclude=exclude or [], workers=jobs, is_folder=out.endswith(os.sep)
+        sources, Path(out), opened, include=include or [], exclude=exclude or [], workers=jobs, is_folder=out.endswith(os.sep), force=force
     )
     (show.as_json if json else show.as_sarif if sarif else show.summary if summary else show.report)(report)
-    faulty = bool(report.rules)
+    faulty = any(fault.severity == "error" for fault in report.faults)
     if faulty or (strict and report.worst == "error"):
         leave(2 if faulty else 5)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import stackbuild.hipify.kept as kept
@@ -13,7 +14,11 @@ from stackbuild.hipify.edits import LineMap
 Place = tuple[str, str, LineMap]
 """An output's path, its source's, and the map from lines of the one to lines of the other."""
 
-_PLACE = re.compile(r"(?P<path>[^\s:()\"'<>]+\.\w+)(?P<sep>:|\()(?P<line>\d+)")
+_PLACE = re.compile(r"(?P<sep>:|\(|(?:\"|'), line )(?P<line>\d+)")
+_EDGE = re.compile(r"\x1b\[[\d;]*[A-Za-z]|[\s\"'`(<,=\[]|\u2018")
+"""What may stand before a path: in messages, and in the colours of them."""
+_LONGEST = 4096  # characters of a path: PATH_MAX
+_EDGES = 64
 
 
 def relocate(log: str, out: Path) -> str:
@@ -40,16 +45,31 @@ def relocate_step(log: str, record: Path, at: str) -> str:
 
 def _relocated(log: str, places: list[Place]) -> str:
     known = {_real(place[0]): place for place in places}
+    names = {path.rpartition("/")[2] for path in (place[0] for place in places)}
     suffixes = _by_suffix(places)
 
-    def told(found: re.Match[str]) -> str:
-        path = found.group("path")
-        place = known.get(_real(path)) or suffixes.get(re.sub(r"^(\.\.?/)+", "", path))
-        if place is None:
-            return found.group()
-        return f"{place[1]}{found.group('sep')}{place[2].original(int(found.group('line')))}"
+    def at(path: str) -> Place | None:
+        if path.rpartition("/")[2] not in names:
+            return None
+        return known.get(_real(path)) or suffixes.get(re.sub(r"^(\.\.?/)+", "", path))
 
-    return _PLACE.sub(told, log)
+    return "".join(_line(line, at) for line in log.splitlines(keepends=True))
+
+
+def _line(line: str, at: Callable[[str], Place | None]) -> str:
+    """A line with the places in it told otherwise. A path may have spaces: the longest that is known counts."""
+    pieces: list[str] = []
+    done = 0
+    for found in _PLACE.finditer(line):
+        start = max(done, found.start() - _LONGEST)
+        edges = [start, *(e.end() for e in _EDGE.finditer(line, start, found.start()))]
+        for edge in edges[:1] + edges[1:][-_EDGES:]:
+            if place := at(line[edge : found.start()]):
+                told = f"{place[1]}{found.group('sep')}{place[2].original(int(found.group('line')))}"
+                pieces += [line[done:edge], told]
+                done = found.end()
+                break
+    return "".join((*pieces, line[done:]))
 
 
 def _real(path: str) -> str:

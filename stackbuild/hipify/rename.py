@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from stackbuild.hipify.edits import Edit
 from stackbuild.hipify.prepare import Plan, compiled
 from stackbuild.hipify.scan import is_name_char, qualifier, whole_names
+from stackbuild.hipify.values import INSIDE_NAME
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -50,16 +51,20 @@ def _namespaces(view: View, plan: Plan) -> Iterator[Edit]:
                         yield Edit(at, at + len(name), rule.to[0], rule.id)
 
 
-_BEFORE = re.compile(r"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=)\s*(?:::\s*)?\Z")
+_BEFORE = re.compile(r"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=|\b(inline\s+)?\bnamespace)\s*(?:::\s*)?\Z")
 _AFTER = re.compile(r"\s*::")
+_OPENS = re.compile(r"\s*\{")
 
 
 def _names_a_space(view: View, start: int, end: int) -> bool:
-    """Whether a name is `name::`, or `using namespace name`, or `namespace x = name`, and not `other::name::`."""
+    """Whether a name is `name::`, `using namespace name`, `namespace x = name` or `namespace name {`, and not `other::name`."""
     if _AFTER.match(view.code, end):
         return qualifier(view.code, start) in ("", "::")
     line = view.code.rfind(";", 0, start) + 1
-    return bool(_BEFORE.search(view.code, max(line, start - 80), start))
+    if (before := _BEFORE.search(view.code, max(line, start - 80), start)) is None:
+        return False
+    opens = _OPENS.match(view.code, end) is not None
+    return opens == before.group().split()[-1].startswith("namespace") and not (opens and view.in_space(start))
 
 
 def literals(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:
@@ -94,7 +99,7 @@ def _cuts_identifier(text: str, start: int, end: int) -> bool:
 def _inside(view: View, at: int, text: str, rule: str, place: str) -> Finding:
     return view.finding(
         at,
-        "HIPIFY-RULE-INSIDE-NAME",
+        INSIDE_NAME,
         Severity.ERROR,
         f"the literal {text!r} of rule {rule} matches inside a longer identifier",
         "a literal that cuts an identifier changes names that it was not written for",

@@ -65,6 +65,10 @@ class Rule:
         """Whether the rule is for this ROCm version; an unknown version counts as the newest."""
         return not self.rocm or in_range(rocm, self.rocm)
 
+    def is_for_target(self, rocm: str, flavour: str) -> bool:
+        """Whether the rule is for this ROCm version and flavour."""
+        return self.is_for_rocm(rocm) and (not self.flavours or flavour in self.flavours)
+
     def is_for(self, name: str) -> bool:
         """Whether the rule is for this file."""
         if self.files and not any(glob(g).fullmatch(name) for g in self.files):

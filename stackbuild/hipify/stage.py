@@ -15,9 +15,10 @@ from stackbuild.digest import of_value
 from stackbuild.errors import StepFailed
 from stackbuild.hipify import bundled
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import STATE, jobs
+from stackbuild.hipify.files import jobs
 from stackbuild.hipify.rename import TABLE
 from stackbuild.hipify.rules import Rules, renamed
+from stackbuild.hipify.state import STATE
 from stackbuild.hipify.tree import code_digest, hipify_tree
 from stackbuild.hipify.values import Report, Target
 from stackbuild.report import Finding, Severity
@@ -102,7 +103,9 @@ def _put(made: Path, place: Path, engine: Engine) -> None:
 
 def _twins(source: Path, names: Sequence[str], engine: Engine, asked: Asked) -> frozenset[str]:
     """The files that a path rule would put over another file of the source. Raises StepFailed where that is refused."""
-    moving = [r for r in engine.rules.rules if r.kind == "path" and r.is_for_rocm(engine.target.rocm)]
+    moving = [
+        r for r in engine.rules.rules if r.kind == "path" and r.is_for_target(engine.target.rocm, engine.target.flavour)
+    ]
     moved = {name: renamed(name, moving)[0] for name in names} if moving else {}
     twins = [name for name, to in moved.items() if to != name and (source / to).exists()]
     if twins and not asked.keeps_twins:
@@ -117,9 +120,9 @@ def _twins(source: Path, names: Sequence[str], engine: Engine, asked: Asked) -> 
 def refuse(report: Report, strict: bool) -> None:
     """Raise StepFailed for rules that did nothing and, where it is strict, for errors."""
     errors = [f for f in report.findings if f.severity is Severity.ERROR]
-    if report.rules:
-        told = "; ".join(f.found for f in report.rules[:SHOWN])
-        raise StepFailed(told + _more(len(report.rules), SHOWN), where="hipify.rules", next=report.rules[0].fix)
+    if faults := [f for f in report.faults if f.severity is Severity.ERROR]:
+        told = "; ".join(line(f) if f.place else f.found for f in faults[:SHOWN])
+        raise StepFailed(told + _more(len(faults), SHOWN), where="hipify.rules", next=faults[0].fix)
     if strict and errors:
         told = "; ".join(line(f) for f in errors[:SHOWN])
         raise StepFailed(told + _more(len(errors), SHOWN), where="hipify.strict", next=errors[0].fix)

@@ -1,4 +1,4 @@
-"""What a run leaves in its output folder for the next: the digests that decide, and the reports of unchanged files."""
+"""What runs leave in their output folder for the next: the digests that decide, whose each output is, and its report."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from stackbuild.hipify.edits import LineMap
-from stackbuild.hipify.files import STATE
 from stackbuild.hipify.values import FileReport
 from stackbuild.report import Finding, Place, Severity
 
-FORMAT = 3
+STATE = ".stackbuild-hipify.json"
+FORMAT = 4
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One file of the last run: sha256 of input and output, stamps of both, its report.
+    """One output of an earlier run.
 
-    `source` is the input's size, times and inode when it was read, all 0 where it had just been written: bytes whose
-    stamp is the same are the same. `stamp` is the output's size and time as written.
+    `key` is the digest of tables, rules, target and engine; `origin` the source's real path relative to the output folder's; `name`
+    what the file is called in reports; `read` and `written` are sha256 of input and output. `source` is the input's size, times and inode when it
+    was read, all 0 where it had just been written: bytes whose stamp is the same are the same. `stamp` is the output's
+    size and time as written.
     """
 
+    key: str
+    origin: str
+    name: str
     read: str
     written: str
     source: tuple[int, ...]
@@ -33,66 +38,79 @@ class Kept:
 
 @dataclass(frozen=True)
 class State:
-    """A whole run. `key` is the digest of tables, rules, target and engine; `support` the support headers written."""
+    """Everything that runs made in a folder: outputs and support headers by their path in it.
 
-    key: str = ""
+    `pending` are the digests of what a run was about to write: where it was killed, they tell its outputs from a
+    person's files.
+    """
+
     files: Mapping[str, Kept] = field(default_factory=dict)
-    support: tuple[str, ...] = ()
+    support: Mapping[str, str] = field(default_factory=dict)
+    pending: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def digests(self, path: str) -> tuple[str, ...]:
+        """The sha256 that a file of this tool's own making may have there, none where it made none."""
+        kept = self.files.get(path)
+        own = (kept.written,) if kept else (self.support[path],) if path in self.support else ()
+        return (*own, *self.pending.get(path, ()))
 
 
 def load(folder: Path) -> State:
-    """The state of the last run into `folder`; an empty one where there is none that can be read."""
+    """The state of the runs into `folder`; an empty one where there is none that can be read."""
     try:
         data = json.loads((folder / STATE).read_bytes())
         if data["format"] != FORMAT:
             return State()
-        files = {name: _kept(name, row) for name, row in data["files"].items()}
-        return State(data["key"], files, tuple(data["support"]))
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        files = {path: _kept(data["keys"], row) for path, row in data["files"].items()}
+        pending = {path: tuple(digests) for path, digests in data["pending"].items()}
+        return State(files, dict(data["support"]), pending)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         return State()
+
+
+def seen(folder: Path) -> tuple[int, ...]:
+    """What changes when a run leaves another state: size, time and inode of its file."""
+    try:
+        found = (folder / STATE).stat()
+    except OSError:
+        return ()
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def made_in(folder: Path, only_beside: bool) -> frozenset[str]:
+    """The paths of what runs made in a folder; `only_beside`: of sources that lie in that folder too."""
+    known = load(folder)
+    files = (path for path, kept in known.files.items() if not (only_beside and kept.origin.startswith("..")))
+    return frozenset((*files, *(() if only_beside else known.support)))
 
 
 def dump(state: State) -> bytes:
     """The state as the bytes of its file: rows, since they load fastest."""
-    files = {name: _row(kept) for name, kept in state.files.items()}
-    data = {"format": FORMAT, "key": state.key, "support": list(state.support), "files": files}
+    keys = sorted({kept.key for kept in state.files.values()})
+    number = {key: i for i, key in enumerate(keys)}
+    files = {path: _row(number, kept) for path, kept in state.files.items()}
+    data = {"format": FORMAT, "keys": keys, "support": state.support, "pending": state.pending, "files": files}
     return json.dumps(data, separators=(",", ":")).encode("utf-8", "surrogateescape")
 
 
-def _row(kept: Kept) -> list[Any]:
+def _row(number: dict[str, int], kept: Kept) -> list[Any]:
     report = kept.report
     findings = [
         [f.rule, f.severity.value, f.found, f.why, f.fix, f.link, f.place.line if f.place else 0, f.place.column if f.place else 0]
         for f in report.findings
     ]  # fmt: skip
-    lines = list(report.lines.breaks)
-    state = "copied" if report.state == "copied" else "refused" if report.state == "refused" else "converted"
+    state = "converted" if report.state == "unchanged" else report.state
     counts = [dict(report.substitutions), dict(report.rules)]
-    return [
-        kept.read,
-        kept.written,
-        kept.source,
-        kept.stamp,
-        report.source,
-        report.output,
-        state,
-        findings,
-        *counts,
-        lines,
-    ]
+    mine = [number[kept.key], kept.origin, kept.name, kept.read, kept.written, kept.source, kept.stamp]
+    return [*mine, report.source, report.output, state, findings, *counts, report.lines.breaks]
 
 
-def _kept(name: str, row: list[Any]) -> Kept:
-    read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
+def _kept(keys: list[str], row: list[Any]) -> Kept:
+    key, origin, name, read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
     found = tuple(
         Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], Place(name, f[6], f[7]) if f[6] else None)
         for f in findings
     )
     breaks = LineMap(tuple((a, b) for a, b in lines))
-    return Kept(
-        read,
-        written,
-        tuple(seen),
-        (stamp[0], stamp[1]),
-        FileReport(source, output, state, found, substitutions, rules, breaks),
-    )
+    report = FileReport(source, output, state, found, substitutions, rules, breaks)
+    return Kept(keys[key], origin, name, read, written, tuple(seen), (stamp[0], stamp[1]), report)

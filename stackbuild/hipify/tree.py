@@ -4,49 +4,65 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
-import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from os.path import normpath
 from pathlib import Path
 
+import stackbuild.hipify.inputs as inputs
+import stackbuild.hipify.putting as putting
 import stackbuild.hipify.rulecheck as rulecheck
 import stackbuild.hipify.state as state
 from stackbuild.digest import of_value
 from stackbuild.errors import UsageError
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import MAX_BYTES, STATE, Job, jobs, refuse_collisions
+from stackbuild.hipify.files import Job, not_converted, origins, refuse_collisions, walk
+from stackbuild.hipify.inputs import Read
+from stackbuild.hipify.outputs import locked
+from stackbuild.hipify.putting import Output, Put
 from stackbuild.hipify.rules import renamed
 from stackbuild.hipify.state import Kept, State
 from stackbuild.hipify.values import Converted, FileReport, Report
 from stackbuild.report import Finding, Severity
 
-_TICK_NS = 100_000_000
 _WORTH_WORKERS = 6 << 20  # bytes to convert before starting other processes pays
 
 
 @dataclass(frozen=True)
-class Read:
-    """A file as read: its bytes and their sha256, and its stamp before that. `data` is None where it was not read again."""
+class _Place:
+    """Where a run writes, and what it knows of the last: its key, the real paths of its sources from there."""
 
-    job: Job
-    digest: str
-    source: tuple[int, ...]
-    data: bytes | None
+    folder: Path
+    is_whole: bool
+    key: str
+    origins: Mapping[Path, str]
+    last: State
+    seen: tuple[int, ...]
 
-    @property
-    def refusal(self) -> str:
-        """Why the file is not converted, or ""."""
-        if self.data is None:
-            return ""
-        if len(self.data) > MAX_BYTES:
-            return f"{len(self.data) >> 20} MiB are more than the {MAX_BYTES >> 20} MiB that are converted"
-        if b"\0" in self.data[:8192]:
-            utf16 = self.data[:2] in (b"\xff\xfe", b"\xfe\xff")
-            return "it is UTF-16: convert it to UTF-8 first" if utf16 else "it is a binary file"
-        return ""
+    def path(self, job: Job) -> str:
+        """The path of an output in the folder."""
+        return str(job.output) if self.folder == Path() else str(job.output)[len(str(self.folder).rstrip("/")) + 1 :]
+
+    def origin(self, job: Job) -> str:
+        root = self.origins[job.root]
+        return f"{root}/{job.below}" if job.below else root
+
+    def known(self, job: Job) -> Kept | None:
+        """What the last run made of the same file under the same name, tables, rules and target."""
+        kept = self.last.files.get(self.path(job))
+        same = kept and kept.key == self.key and kept.origin == self.origin(job) and kept.name == job.name
+        return kept if same else None
+
+    def is_mine(self, lost: Collection[str], kept: Kept) -> bool:
+        """Whether an output of an earlier run came from this run's sources, and not from what cannot be read now."""
+        real = self.folder.resolve()
+        at = normpath(real / kept.origin)
+        roots = [normpath(real / root) for root in self.origins.values()]
+        mine = any(at == root or at.startswith(f"{root}/") for root in roots)
+        return mine and not any(kept.name == one or kept.name.startswith(f"{one}/") for one in lost)
 
 
 def hipify_tree(
@@ -59,42 +75,54 @@ def hipify_tree(
     workers: int = 1,
     is_folder: bool = False,
     leave: Collection[str] = (),
+    force: bool = False,
 ) -> Report:
     """Convert `sources` into `out` and report on every file, changed or not.
 
     What decides whether a file is converted again: its bytes, the tables, the rules, the target and the engine, and
-    that its output is still what was written. Outputs whose source is gone are removed. Raises UsageError for sources
+    that its output is still what was written. Outputs of these sources whose file is gone are removed. What this tool
+    did not make, or made of another source, is only overwritten with `force`. Raises UsageError for sources
     or outputs that cannot be read or written, and for a binary file that was named by itself.
     """
     began = time.monotonic()
-    found, moving = _renamed(jobs(sources, out, include, exclude, is_folder, leave), out, engine)
-    folder = out if not (len(found) == 1 and found[0].output == out) else out.parent
-    key = run_key(engine)
-    last = state.load(folder)
-    known = last.files if last.key == key else {}
-    read = [_read(job, known.get(job.name)) for job in found]
-    _refuse_named(sources, read)
-    stale = [one for one in read if not _fresh(one, known)]
-    made = dict(_convert_all(engine, stale, workers))
-    files, written = _write_all(read, known, made)
-    written += _write_support(folder, engine, made.values(), last.support)
-    removed = _remove_gone(folder, last, files) if folder == out else ()
-    kept = files if folder == out else {**last.files, **files} if last.key == key else files
-    support = tuple(sorted({*last.support, *(n for c in made.values() for n in c.needs)}))
-    _write_state(folder, State(key, kept, support))
-    reports = tuple(_told(kept_file, one.job.name in made) for one, kept_file in zip(read, files.values(), strict=True))
-    seconds = time.monotonic() - began
-    faults = rulecheck.unmatched(engine.rules, engine.target.rocm, reports, moving)
+    found = walk(sources, out, include, exclude, is_folder, leave)
+    moved, moving = _renamed(found.jobs, out, engine)
+    place = _place(out, moved, engine)
+    read, lost = _read_all(moved, place)
+    entries = (*found.skipped, *lost)
+    _refuse_named(read, moved, entries)
+    made = dict(_convert_all(engine, [one for one in read if not one.is_fresh], workers))
+    kept, outputs = _outcome(read, made, place)
+    shims = {
+        name for one in made.values() for name in one.needs
+    } | place.last.support.keys() & engine.rules.shims.keys()
+    headers = putting.support({name: engine.rules.shims[name] for name in shims})
+    with locked(place.folder) as writer:
+        now = place.last if state.seen(place.folder) == place.seen else state.load(place.folder)
+        put = putting.put(writer, now, [*outputs, *headers], force)
+        lost_names = [finding.subject for finding in entries]
+        gone = putting.gone(now, kept, partial(place.is_mine, lost_names)) if place.is_whole else []
+        removed = putting.remove(writer, now, gone)
+        putting.remember(writer, _after(now, kept, put, headers, gone))
+    reports = tuple(_told(kept[place.path(one.job)].report, one.job, one.job.name in made) for one in read)
     return Report(
         engine.name,
         engine.tables.tool,
         replace(engine.target, headers=None),
         reports,
-        written,
+        put.written,
         removed,
-        faults,
-        seconds,
+        rulecheck.faults(engine, reports, moving),
+        time.monotonic() - began,
+        (*entries, *put.findings),
     )
+
+
+def _place(out: Path, moved: Sequence[Job], engine: Engine) -> _Place:
+    is_file = len(moved) == 1 and moved[0].output == out
+    folder = out.parent if is_file else out
+    seen = state.seen(folder)
+    return _Place(folder, not is_file, run_key(engine), origins(moved, folder), state.load(folder), seen)
 
 
 def _renamed(found: list[Job], out: Path, engine: Engine) -> tuple[list[Job], frozenset[str]]:
@@ -102,7 +130,9 @@ def _renamed(found: list[Job], out: Path, engine: Engine) -> tuple[list[Job], fr
 
     Raises UsageError where two meet, or one would leave the output folder.
     """
-    rules = [r for r in engine.rules.rules if r.kind == "path" and r.is_for_rocm(engine.target.rocm)]
+    rules = [
+        r for r in engine.rules.rules if r.kind == "path" and r.is_for_target(engine.target.rocm, engine.target.flavour)
+    ]
     if not rules or (len(found) == 1 and found[0].output == out):
         return found, frozenset()
     moved, moving = [], set()
@@ -135,53 +165,26 @@ def code_digest() -> str:
     return hashed.hexdigest()
 
 
-def _read(job: Job, kept: Kept | None) -> Read:
-    """Read a file, unless its stamp says that it is what was read last time and its output is what was written."""
-    try:
-        source = _source_stamp(job.source)
-        if kept is not None and any(source) and kept.source == source and _output_stands(job, kept):
-            return Read(job, kept.read, source, None)
-        data = job.source.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}", where=str(job.source), next="check the file") from error
-    return Read(job, hashlib.sha256(data).hexdigest(), source, data)
+def _read_all(found: Sequence[Job], place: _Place) -> tuple[list[Read], list[Finding]]:
+    """The files, and a finding for each that cannot be read, or is gone since it was found."""
+    read = []
+    lost = []
+    for job in found:
+        try:
+            read.append(inputs.read(job, place.known(job)))
+        except (OSError, UsageError) as error:
+            what = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else error.what
+            lost.append(not_converted(job.name, what, "it was left out of the output", Severity.ERROR))
+    return read, lost
 
 
-def _source_stamp(path: Path) -> tuple[int, ...]:
-    """What tells that a file was not written since. Zeros where it was just written: a clock has ticks."""
-    stat = os.stat(path)  # noqa: PTH116 (thousands of files: Path costs)
-    if time.time_ns() - max(stat.st_ctime_ns, stat.st_mtime_ns) < _TICK_NS:
-        return (0, 0, 0, 0)
-    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
-
-
-def _output_stands(job: Job, kept: Kept) -> bool:
-    """Whether an output is where it was written and nobody wrote it since."""
-    try:
-        return kept.report.output == str(job.output) and _stamp(job.output) == kept.stamp
-    except OSError:
-        return False
-
-
-def _refuse_named(sources: Sequence[Path], read: list[Read]) -> None:
+def _refuse_named(read: Sequence[Read], found: Sequence[Job], entries: Sequence[Finding]) -> None:
     """A file that was named by itself and cannot be converted is a mistake of the command line."""
-    named = {source for source in sources if source.is_file()}
-    for one in read:
-        if one.job.source in named and one.refusal:
-            raise UsageError(one.refusal, where=str(one.job.source), next="name CUDA or C++ sources, or their folder")
-
-
-def _fresh(one: Read, known: Mapping[str, Kept]) -> bool:
-    kept = known.get(one.job.name)
-    if kept is None or kept.read != one.digest:
-        return False
-    return one.data is None or _output_stands(one.job, kept)
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    """Size and time of a file: what tells whether somebody wrote it since."""
-    stat = os.stat(path)  # noqa: PTH116 (thousands of files: Path costs)
-    return stat.st_size, stat.st_mtime_ns
+    named = {job.name: job.source for job in found if not job.below}
+    refused = [(one.job.source, one.refusal) for one in read if one.refusal and not one.job.below]
+    refused += [(named[finding.subject], finding.found) for finding in entries if finding.subject in named]
+    for source, why in refused:
+        raise UsageError(why, where=str(source), next="name CUDA or C++ sources, or their folder")
 
 
 def _convert_all(engine: Engine, stale: list[Read], workers: int) -> Iterator[tuple[str, Converted]]:
@@ -202,27 +205,43 @@ def _one(engine: Engine, item: tuple[str, bytes]) -> Converted:
     return replace(made, edits=())
 
 
-def _write_all(read: list[Read], known: Mapping[str, Kept], made: dict[str, Converted]) -> tuple[dict[str, Kept], int]:
-    """Write what was converted; the files in order with how many outputs changed on disk."""
-    files: dict[str, Kept] = {}
-    written = 0
+def _outcome(
+    read: Sequence[Read], made: Mapping[str, Converted], place: _Place
+) -> tuple[dict[str, Kept], list[Output]]:
+    """What to remember of each output by its path, and the outputs that may have to be written or touched."""
+    kept: dict[str, Kept] = {}
+    outputs: list[Output] = []
     for one in read:
-        name, before = one.job.name, one.data or b""
-        if name in made:
-            data = made[name].text.encode("utf-8", "surrogateescape")
-            report = _report(one, before, made[name], data)
-        elif one.refusal:
-            data, report = before, _refused(one)
-        else:
-            files[name] = replace(known[name], source=one.source)
+        path, origin = place.path(one.job), place.origin(one.job)
+        converted = made.get(one.job.name)
+        if converted is None and not one.refusal:
+            assert one.kept is not None  # what is not fresh was converted
+            kept[path] = replace(one.kept, source=one.source)
+            if one.kept.stamp[1] < one.mtime_ns:
+                outputs.append(Output(path, one.job.output, one.kept.written, one.mtime_ns, origin))
             continue
-        written += write(one.job.output, data, one.job.source.stat().st_mtime_ns)
-        files[name] = Kept(one.digest, hashlib.sha256(data).hexdigest(), one.source, _stamp(one.job.output), report)
-    return files, written
+        data: bytes | Path = one.job.source
+        digest, report = one.digest, _refused(one)
+        if converted is not None:
+            data = converted.text.encode("utf-8", "surrogateescape")
+            digest, report = hashlib.sha256(data).hexdigest(), _report(one, converted, data)
+        kept[path] = Kept(place.key, origin, one.job.name, one.digest, digest, one.source, (0, 0), report)
+        outputs.append(Output(path, data, digest, one.mtime_ns, origin))
+    return kept, outputs
 
 
-def _report(one: Read, before: bytes, made: Converted, data: bytes) -> FileReport:
+def _after(now: State, kept: Mapping[str, Kept], put: Put, shims: Sequence[Output], gone: Collection[str]) -> State:
+    """The state that a run leaves: what it made, and what others made."""
+    mine = {path: replace(one, stamp=put.stamps.get(path, one.stamp)) for path, one in kept.items()}
+    files = {path: one for path, one in now.files.items() if path not in gone} | mine
+    support = {**now.support, **{shim.path: shim.digest for shim in shims}}
+    pending = {path: digests for path, digests in now.pending.items() if path not in mine and path not in support}
+    return State(files, support, pending)
+
+
+def _report(one: Read, made: Converted, data: bytes) -> FileReport:
     findings = made.findings
+    before = one.data or b""
     if not _is_utf8(before):
         findings = (_not_utf8(one.job.name), *findings)
     how = "copied" if data == before else "converted"
@@ -253,52 +272,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _told(kept: Kept, made: bool) -> FileReport:
-    return kept.report if made or kept.report.state != "converted" else replace(kept.report, state="unchanged")
-
-
-def write(path: Path, data: bytes, not_before_ns: int = 0) -> int:
-    """Write a file in one rename where its bytes differ: 1 if so, else 0. Its time is never before `not_before_ns`.
-
-    So that ninja sees an output as older than its source in no case, and untouched where nothing changed.
-    """
-    try:
-        if path.read_bytes() == data:
-            return 0
-    except OSError:
-        pass
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f".{path.name}.{os.getpid()}.new")
-        new.write_bytes(data)
-        new.replace(path)
-        if path.stat().st_mtime_ns < not_before_ns:
-            os.utime(path, ns=(not_before_ns, not_before_ns))
-    except OSError as error:
-        raise UsageError(
-            f"cannot be written: {error.strerror}", where=str(path), next="check the output folder"
-        ) from error
-    return 1
-
-
-def _write_support(folder: Path, engine: Engine, made: Iterable[Converted], before: tuple[str, ...]) -> int:
-    needed = {name for one in made for name in one.needs} | {n for n in before if n in engine.rules.shims}
-    return sum(write(folder / name, engine.rules.shims[name].encode()) for name in sorted(needed))
-
-
-def _remove_gone(folder: Path, last: State, files: dict[str, Kept]) -> tuple[str, ...]:
-    """Remove the outputs of the last run whose sources are gone, unless somebody changed them since."""
-    removed = []
-    current = {kept.report.output for kept in files.values()}
-    for name, kept in last.files.items():
-        path = Path(kept.report.output)
-        if name in files or kept.report.output in current or folder.resolve() not in path.resolve().parents:
-            continue
-        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == kept.written:
-            path.unlink()
-            removed.append(name)
-    return tuple(sorted(removed))
-
-
-def _write_state(folder: Path, now: State) -> None:
-    write(folder / STATE, state.dump(now))
+def _told(report: FileReport, job: Job, is_new: bool) -> FileReport:
+    """A file's report under the paths that this run was given."""
+    how = "unchanged" if report.state == "converted" and not is_new else report.state
+    return replace(report, source=str(job.source), output=str(job.output), state=how)

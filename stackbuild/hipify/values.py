@@ -11,6 +11,8 @@ from stackbuild.hipify.tables import Flavour
 from stackbuild.report import Finding, Severity
 
 Launch = Literal["keep", "ggl"]
+INSIDE_NAME = "HIPIFY-RULE-INSIDE-NAME"
+"""The finding of a literal rule that would cut an identifier."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,10 @@ class FileReport:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole run: `engine` and `tool` say what did it, `written` how many outputs changed on disk."""
+    """A whole run: `engine` and `tool` say what did it, `written` how many outputs changed on disk.
+
+    `rules` are the faults of rules, `entries` the findings about what lies in the source and the output rather than about texts.
+    """
 
     engine: str
     tool: str
@@ -77,11 +82,17 @@ class Report:
     removed: tuple[str, ...] = ()
     rules: tuple[Finding, ...] = ()
     seconds: float = 0.0
+    entries: tuple[Finding, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those of the rules, then those of the files in order of path, line and column."""
-        return self.rules + tuple(f for file in self.files for f in file.findings)
+        """Those of the rules and of entries, then those of the files in order of path, line and column."""
+        return self.rules + self.entries + tuple(f for file in self.files for f in file.findings)
+
+    @property
+    def faults(self) -> tuple[Finding, ...]:
+        """What is wrong with the rules: those that match nothing, and those that match inside a longer identifier."""
+        return self.rules + tuple(f for file in self.files for f in file.findings if f.rule == INSIDE_NAME)
 
     @property
     def substitutions(self) -> dict[str, int]:

@@ -72,6 +72,7 @@ def json_of(run: Report) -> dict[str, Any]:
     body |= {"substitutions": run.substitutions, "written": run.written, "removed": list(run.removed)}
     body |= {
         "rules": as_plain(run.rules),
+        "entries": as_plain(run.entries),
         "files": [as_plain(file) for file in run.files],
         "seconds": round(run.seconds, 3),
     }

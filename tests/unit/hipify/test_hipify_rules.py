@@ -91,7 +91,7 @@ def test_a_rule_that_matches_nothing_is_an_error_unless_optional_or_for_another_
         "{id: maybe, why: w, identifier: E, to: F, optional: true}",
         "{id: later, why: w, identifier: G, to: H, rocm: '>=7'}",
     )
-    found = rulecheck.unmatched(some, "6.4", [FileReport("a", "b", "converted", rules={"used": 3})])
+    found = rulecheck.unmatched(some, Target(rocm="6.4"), [FileReport("a", "b", "converted", rules={"used": 3})])
     assert [f.subject for f in found] == ["unused"]
     assert "because" in found[0].why and "mine.yaml:5:5" in found[0].fix
 

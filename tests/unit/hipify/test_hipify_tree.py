@@ -11,9 +11,10 @@ from tests_hipify import bundled_rules, hip, small_tables
 from stackbuild.errors import UsageError
 from stackbuild.hipify import hipify_tree, locate
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import STATE, jobs
+from stackbuild.hipify.files import jobs
 from stackbuild.hipify.installed import Tools
 from stackbuild.hipify.rules import joined, read
+from stackbuild.hipify.state import STATE
 from stackbuild.hipify.values import Report, Target
 from stackbuild.show.hipify import json_of
 from stackbuild.show.sarif import sarif
