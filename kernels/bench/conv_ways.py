@@ -33,7 +33,7 @@ RESNET = [(3, 224, 64, 7, 2), (64, 56, 64, 1, 1), (64, 56, 64, 3, 1), (64, 56, 2
 def check(device: d.Device, seed: int) -> int:
     """Every convolution case, each way; returns how many answers were wrong."""
     runs, wrong = 0, []
-    for case, last in correctness.cases(seed, quick=False, only="Conv"):
+    for case, last in correctness.cases(seed, correctness.EVERY, only="Conv"):
         placed = correctness.place(device, case, last)
         why = correctness.check_one(device, placed)
         count, troubles = correctness.check_ways(device, placed)

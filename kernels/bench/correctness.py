@@ -39,8 +39,12 @@ class Placed:
         return why
 
 
-def cases(seed: int, quick: bool, only: str = "") -> Iterator[tuple[Case, bool]]:
-    """(case, channels last) for every operator (or one), type and layout; `quick` keeps every sixth."""
+EVERY = (0, 1)
+QUICK = (0, 6)  # a part of the cases: those whose number leaves the first when divided by the second
+
+
+def cases(seed: int, part: tuple[int, int], only: str = "") -> Iterator[tuple[Case, bool]]:
+    """(case, channels last) for every operator (or one), type and layout, of this part of them."""
     number = 0
     for op, folder in MODULES.items():
         if only not in ("", op):
@@ -52,7 +56,7 @@ def cases(seed: int, quick: bool, only: str = "") -> Iterator[tuple[Case, bool]]
             for case in drawn:
                 for last in (False, True) if op in LAYOUTS else (False,):
                     number += 1
-                    if not quick or number % 6 == 0:
+                    if number % part[1] == part[0]:
                         yield case, last
 
 
@@ -92,11 +96,11 @@ def check_ways(device: d.Device, placed: Placed) -> tuple[int, list[str]]:
     return len(ways), wrong
 
 
-def check_all(device: d.Device, seed: int, quick: bool) -> tuple[dict[str, int], list[str]]:
+def check_all(device: d.Device, seed: int, part: tuple[int, int] = EVERY) -> tuple[dict[str, int], list[str]]:
     """Cases run per operator, type and layout; and one line for each that is wrong."""
     counts: dict[str, int] = {}
     wrong = []
-    for case, last in cases(seed, quick):
+    for case, last in cases(seed, part):
         placed = place(device, case, last)
         key = " ".join(filter(None, (case.op, str(case.dtype), placed.layout)))
         counts[key] = counts.get(key, 0) + 1
@@ -113,7 +117,7 @@ def check_streams(device: d.Device, seed: int, rounds: int = 20) -> list[str]:
     """Two streams at once, each with its own buffers: the answers must be those of one stream, bit for bit."""
     wrong = []
     streams = [device.stream(), device.stream()]
-    for case, last in cases(seed, quick=True):
+    for case, last in cases(seed, QUICK):
         pair = [place(device, case, last) for _ in streams]
         if case.expected.size == 0:
             continue
