@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import stackbuild.hipify.kept as kept
@@ -46,6 +46,7 @@ def relocate_step(log: str, record: Path, at: str) -> str:
 def _relocated(log: str, places: list[Place]) -> str:
     known = {_real(place[0]): place for place in places}
     names = {path.rpartition("/")[2] for path in (place[0] for place in places)}
+    tails = {name[-2:] for name in names}
     suffixes = _by_suffix(places)
 
     def at(path: str) -> Place | None:
@@ -53,14 +54,19 @@ def _relocated(log: str, places: list[Place]) -> str:
             return None
         return known.get(_real(path)) or suffixes.get(re.sub(r"^(\.\.?/)+", "", path))
 
-    return "".join(_line(line, at) for line in log.splitlines(keepends=True))
+    return "".join(_line(line, tails, at) for line in log.splitlines(keepends=True))
 
 
-def _line(line: str, at: Callable[[str], Place | None]) -> str:
-    """A line with the places in it told otherwise. A path may have spaces: the longest that is known counts."""
+def _line(line: str, tails: Collection[str], at: Callable[[str], Place | None]) -> str:
+    """A line with the places in it told otherwise. A path may have spaces: the longest that is known counts.
+
+    `tails` are how names end, for a quick look.
+    """
     pieces: list[str] = []
     done = 0
     for found in _PLACE.finditer(line):
+        if line[max(0, found.start() - 2) : found.start()] not in tails:
+            continue
         start = max(done, found.start() - _LONGEST)
         edges = [start, *(e.end() for e in _EDGE.finditer(line, start, found.start()))]
         for edge in edges[:1] + edges[1:][-_EDGES:]:
