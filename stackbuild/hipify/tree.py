@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import signal
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from os.path import normpath
@@ -17,7 +20,7 @@ import stackbuild.hipify.putting as putting
 import stackbuild.hipify.rulecheck as rulecheck
 import stackbuild.hipify.state as state
 from stackbuild.digest import of_value
-from stackbuild.errors import UsageError
+from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.files import Job, not_converted, origins, refuse_collisions, walk
 from stackbuild.hipify.inputs import Read
@@ -33,9 +36,13 @@ _WORTH_WORKERS = 6 << 20  # bytes to convert before starting other processes pay
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a run writes, and what it knows of the last: its key, the real paths of its sources from there."""
+    """Where a run writes, and what it knows of the last: its key, the real paths of its sources from there.
+
+    `cut` is how many characters of an output's path the folder is.
+    """
 
     folder: Path
+    cut: int
     is_whole: bool
     key: str
     origins: Mapping[Path, str]
@@ -44,7 +51,7 @@ class _Place:
 
     def path(self, job: Job) -> str:
         """The path of an output in the folder."""
-        return str(job.output) if self.folder == Path() else str(job.output)[len(str(self.folder).rstrip("/")) + 1 :]
+        return str(job.output)[self.cut :]
 
     def origin(self, job: Job) -> str:
         root = self.origins[job.root]
@@ -122,7 +129,8 @@ def _place(out: Path, moved: Sequence[Job], engine: Engine) -> _Place:
     is_file = len(moved) == 1 and moved[0].output == out
     folder = out.parent if is_file else out
     seen = state.seen(folder)
-    return _Place(folder, not is_file, run_key(engine), origins(moved, folder), state.load(folder), seen)
+    cut = 0 if folder == Path() else len(str(folder).rstrip("/")) + 1
+    return _Place(folder, cut, not is_file, run_key(engine), origins(moved, folder), state.load(folder), seen)
 
 
 def _renamed(found: list[Job], out: Path, engine: Engine) -> tuple[list[Job], frozenset[str]]:
@@ -191,12 +199,42 @@ def _convert_all(engine: Engine, stale: list[Read], workers: int) -> Iterator[tu
     """The texts of the files to convert, by name. Other processes help where there is enough to do."""
     todo = [(one.job.name, one.data) for one in stale if one.data is not None and not one.refusal]
     if workers > 1 and len(todo) > 1 and (engine.name != "fast" or sum(len(d) for _, d in todo) > _WORTH_WORKERS):
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(workers, len(todo)), mp_context=context) as pool:
-            size = max(1, min(64, len(todo) // (workers * 4)))
-            yield from zip((n for n, _ in todo), pool.map(partial(_one, engine), todo, chunksize=size), strict=True)
+        size = max(1, min(64, len(todo) // (workers * 4)))
+        with _pool(min(workers, len(todo))) as pool:
+            with _deaf_children():
+                made = pool.map(partial(_one, engine), todo, chunksize=size)
+            yield from zip((n for n, _ in todo), made, strict=True)
     else:
         yield from ((item[0], _one(engine, item)) for item in todo)
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes, which end at once where the run is stopped. Raises MachineLacks where one was killed."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield pool
+    except BrokenProcessPool as broken:
+        raise MachineLacks(
+            "a worker process was killed", where="--jobs", next="give fewer jobs, or more memory"
+        ) from broken
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes started meanwhile do not hear Ctrl-C, of which each would print a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _one(engine: Engine, item: tuple[str, bytes]) -> Converted:
@@ -216,7 +254,7 @@ def _outcome(
         converted = made.get(one.job.name)
         if converted is None and not one.refusal:
             assert one.kept is not None  # what is not fresh was converted
-            kept[path] = replace(one.kept, source=one.source)
+            kept[path] = one.kept if one.kept.source == one.source else replace(one.kept, source=one.source)
             if one.kept.stamp[1] < one.mtime_ns:
                 outputs.append(Output(path, one.job.output, one.kept.written, one.mtime_ns, origin))
             continue
@@ -232,7 +270,7 @@ def _outcome(
 
 def _after(now: State, kept: Mapping[str, Kept], put: Put, shims: Sequence[Output], gone: Collection[str]) -> State:
     """The state that a run leaves: what it made, and what others made."""
-    mine = {path: replace(one, stamp=put.stamps.get(path, one.stamp)) for path, one in kept.items()}
+    mine = {p: replace(one, stamp=put.stamps[p]) if p in put.stamps else one for p, one in kept.items()}
     files = {path: one for path, one in now.files.items() if path not in gone} | mine
     support = {**now.support, **{shim.path: shim.digest for shim in shims}}
     pending = {path: digests for path, digests in now.pending.items() if path not in mine and path not in support}
@@ -275,4 +313,7 @@ def _is_utf8(data: bytes) -> bool:
 def _told(report: FileReport, job: Job, is_new: bool) -> FileReport:
     """A file's report under the paths that this run was given."""
     how = "unchanged" if report.state == "converted" and not is_new else report.state
-    return replace(report, source=str(job.source), output=str(job.output), state=how)
+    source, output = str(job.source), str(job.output)
+    if (report.source, report.output, report.state) == (source, output, how):
+        return report
+    return replace(report, source=source, output=output, state=how)
