@@ -1,178 +1,202 @@
-"""Shuffle ladders: `for` loops that move values between lanes by a step that halves or doubles.
+"""Shuffle ladders: loops that move values between lanes by a step that the loop changes.
 
-Each ladder is evaluated, not matched: from the loop's start, condition and step come the offsets it visits, and from
-those how many lanes one lane's result depends on. Names in the start stand for 32 lanes and then for 64. Other forms of
-ladders are in `otherladders`.
+A ladder is run, not matched: its loop is interpreted for wavefronts of 32 and of 64 lanes, with whatever counters,
+casts and constants it has, and the steps at the shuffle are noted. What the interpreter cannot follow gives no verdict.
+Ladders without a loop are in `unrolled`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
-from stackbuild.hipify.scan import arguments
+from stackbuild.hipify.lint.interpret import Interpreter, Lost, names_set
+from stackbuild.hipify.lint.scope import Scope, means_lane, means_warp
+from stackbuild.hipify.lint.shuffles import Mode, Shuffle, complete, shuffles
+from stackbuild.hipify.lint.statements import Loop, Statements, Unreadable
 from stackbuild.hipify.view import View
 
-_FOR = re.compile(r"\bfor\s*\(")
-START = re.compile(r"(?:[\w:]+\s+)*?(\w+)\s*=\s*(.+)", re.S)
-CONDITION = re.compile(r"(\w+)\s*(?:(>=|<=|!=|>|<)\s*(.+))?", re.S)
-STEP = re.compile(r"(\w+)\s*(>>=|<<=|/=|\*=|=)\s*(.+)", re.S)
-CALL = re.compile(r"\b(?:\w*[sS]hfl\w*|\w*SHFL\w*|\w*[sS]huffle\w*)\s*(?:<[\w:, ]*>)?\s*\(")
-NUMBER = re.compile(r"(\d+)[uUlL]*")
-_DELIMITER = re.compile(r"[(){};]")
-_MAX_STEPS = 70
+_KEYWORD = re.compile(r"\b(?:for|while|do)\b")
+_BEFORE = 6000
+"""So many characters before a shuffle its loop may begin."""
+_REACH = 1 << 14
+LANES = (32, 64)
+EXPONENTS = (5, 6)
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """One loop: its offset in the text, and the offsets it visits where names stand for 32 and for 64 lanes.
+    """One ladder: its offset in the text, and the steps it visits where names stand for 32 and for 64 lanes.
 
-    `names` are those names; without any both are the same. `width` is the literal width of the shuffle, 0 for none.
+    `names` are those names; without any both are the same. `width` is the shuffle's width where it is a number, 0 for
+    none. `scales` says that the step is multiplied or divided; `tile` that the shuffle is a group's own and stays in it.
     """
 
     at: int
     visits: tuple[tuple[int, ...], tuple[int, ...]]
     names: frozenset[str]
     width: int
+    mode: Mode = "down"
+    scales: bool = True
+    tile: bool = False
 
     @property
     def complete(self) -> bool:
-        """Whether the offsets reach every lane of the group that twice the largest of them spans."""
-        return all(reach(offsets) == 2 * max(offsets) for offsets in self.visits)
-
-
-def reach(offsets: tuple[int, ...]) -> int:
-    """How many lanes one lane's value comes from after steps at these offsets: the distinct sums of subsets."""
-    sums = {0}
-    for offset in offsets:
-        sums |= {s + offset for s in sums}
-    return len(sums)
-
-
-def shuffles(view: View) -> bool:
-    """Whether anything in a text could be a shuffle: a quick look before the search."""
-    return any(is_shuffle(word) for word in view.words)
-
-
-def is_shuffle(word: str) -> bool:
-    """Whether a name could be a shuffle's."""
-    return "shfl" in word or "SHFL" in word or "huffle" in word
-
-
-def for_loops(view: View) -> Iterator[Ladder]:
-    """The `for` loops of a text that shuffle by the loop's variable."""
-    for found in _FOR.finditer(view.code):
-        head = _head(view.code, found.end() - 1)
-        if head is None:
-            continue
-        parts, body_at = head
-        start, condition, step = START.fullmatch(parts[0]), CONDITION.fullmatch(parts[1]), STEP.fullmatch(parts[2])
-        if start is None or condition is None or step is None or step.group(1) != start.group(1):
-            continue
-        loop = Loop(start.group(1), start.group(2), condition, step)
-        if (ladder := ladder_of(view.code, found.start(), loop, body_at, body_end(view.code, body_at))) is not None:
-            yield ladder
-
-
-def _head(code: str, open_at: int) -> tuple[list[str], int] | None:
-    """The three parts of a `for` head and the offset after its bracket."""
-    depth, parts, start = 0, [], open_at + 1
-    for at in range(open_at, min(len(code), open_at + 600)):
-        char = code[at]
-        depth += {"(": 1, ")": -1}.get(char, 0)
-        if (char == ";" and depth == 1) or depth == 0:
-            parts.append(code[start:at].strip())
-            start = at + 1
-        if depth == 0:
-            return (parts, at + 1) if len(parts) == 3 else None
-    return None
+        """Whether the steps reach every lane of the group that they span."""
+        return all(complete(offsets, self.mode) for offsets in self.visits)
 
 
 @dataclass(frozen=True)
-class Loop:
-    """A loop that counts with `name`: its start, condition and step as written.
+class Unread:
+    """A loop that looks like a ladder and could not be followed, with the text of its step."""
 
-    `asks_last` is a `do` loop's; `steps_first` says that the step comes before the shuffle in the body.
-    """
-
-    name: str
-    start: str
-    condition: re.Match[str]
-    step: re.Match[str]
-    asks_last: bool = False
-    steps_first: bool = False
+    at: int
+    step: str
 
 
-def ladder_of(code: str, at: int, loop: Loop, body_at: int, end: int) -> Ladder | None:
-    """The ladder that a loop is, None where its body does not shuffle by its variable or it cannot be evaluated."""
-    if loop.condition.group(1) != loop.name:
-        return None
-    found = shuffle_by(code[body_at:end], loop.name)
-    if found is None:
-        return None
-    first, bound = loop.start, loop.condition.group(3) or "0"
-    known, more = arithmetic.names(first), arithmetic.names(bound)
-    if known is None or more is None or not _one_unknown(known, more):
-        return None
-    visits = tuple(_visit(dict.fromkeys(known | more, lanes), loop, bound) for lanes in (32, 64))
-    if visits[0] is None or visits[1] is None:
-        return None
-    return Ladder(at, (visits[0], visits[1]), frozenset(known | more), found[1])
+@dataclass(eq=False)
+class _Loops:
+    """The loops of one text, each read once and only where a shuffle is inside."""
+
+    view: View
+    ends: dict[int, int] = field(default_factory=dict)
+    trees: dict[int, Loop | None] = field(default_factory=dict)
+    followed: dict[tuple[int, str, str, str], Ladder | Unread | None] = field(default_factory=dict)
+
+    def around(self, at: int) -> Iterator[Loop]:
+        """The loops that an offset is in, the innermost first."""
+        start = max(0, at - _BEFORE)
+        found = [m for m in _KEYWORD.finditer(self.view.code, start, at) if self._end(m.start(), m.group()) > at]
+        for match in reversed(found):
+            if match.start() not in self.trees:
+                self.trees[match.start()] = self._read(match.start(), match.group())
+            tree = self.trees[match.start()]
+            if tree is not None:
+                yield tree
+
+    def _end(self, at: int, word: str) -> int:
+        if at not in self.ends:
+            self.ends[at] = body_end(self.view.code, at + len(word))
+        return self.ends[at]
+
+    def _read(self, at: int, word: str) -> Loop | None:
+        try:
+            return Statements(self.view.code, _limit(self.view.code, at)).loop(at, word)[0]
+        except Unreadable:
+            return None
 
 
-def _one_unknown(start: set[str], bound: set[str]) -> bool:
-    """Whether names can stand for one number: a bound with names of its own is some other width on purpose."""
-    return not bound or (len(start | bound) == 1)
+_DELIMITER = re.compile(r"[(){};]")
 
 
-def body_end(code: str, at: int, reach: int = 1 << 14) -> int:
-    """Where the statement ends that begins at `at`: after its `}` or `;`. `at` itself where that is farther than `reach`."""
+def body_end(code: str, at: int) -> int:
+    """About where the statement ends whose head begins at `at`: after a `}` or `;` outside of its brackets."""
     depth = 0
-    for found in _DELIMITER.finditer(code, at, at + reach):
-        depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(found.group(), 0)
-        if depth <= 0 and found.group() in ";}":
+    for found in _DELIMITER.finditer(code, at, at + _REACH):
+        sign = found.group()
+        depth += 1 if sign in "{(" else -1 if sign in "})" else 0
+        if depth <= 0 and sign in ";}":
             return found.end()
-    return at
+    return min(len(code), at + _REACH)
 
 
-def shuffle_by(body: str, name: str) -> tuple[int, int] | None:
-    """Where a loop's body shuffles by `name`, and the literal width (0 for none written); None for no such shuffle."""
-    for found in CALL.finditer(body):
-        parsed = arguments(body, found.end() - 1)
-        if parsed is None:
-            continue
-        texts = [body[start:end] for start, end in parsed[0]]
-        if name in texts:
-            rest = texts[texts.index(name) + 1 :]
-            width = NUMBER.fullmatch(rest[0]) if rest else None
-            return found.start(), int(width.group(1)) if width else 0
-    return None
+def _limit(code: str, at: int) -> int:
+    """Where a statement has to end: with its macro's last line, or with the text."""
+    line = code.rfind("\n", 0, at) + 1
+    while line and code[: line - 1].rstrip("\r").endswith("\\"):
+        line = code.rfind("\n", 0, line - 1) + 1
+    if not code[line:at].lstrip().startswith("#"):
+        return len(code)
+    end = code.find("\n", at)
+    while end >= 0 and code[:end].rstrip("\r").endswith("\\"):
+        end = code.find("\n", end + 1)
+    return end if end >= 0 else len(code)
 
 
-def _visit(stands_for: dict[str, int], loop: Loop, bound_text: str) -> tuple[int, ...] | None:
-    """The offsets that a loop shuffles by, in order. None where that cannot be told, or it does not end, or is 0 or less."""
-    at, bound = arithmetic.value(loop.start, stands_for), arithmetic.value(bound_text, stands_for)
-    if at is None or bound is None:
+def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder | Unread]:
+    """The loops of a text that shuffle by what they count, each once; and those that could not be followed."""
+    found: dict[int, Ladder | Unread] = {}
+    loops, scope = _Loops(view), Scope(view)
+    for call in shuffles(view) if calls is None else calls:
+        made = _ladder(view, loops, scope, call)
+        if made is not None and not isinstance(found.get(made.at), Ladder):
+            found[made.at] = made
+    yield from (found[at] for at in sorted(found))
+
+
+def _ladder(view: View, loops: _Loops, scope: Scope, call: Shuffle) -> Ladder | Unread | None:
+    """The innermost loop around a shuffle that is its ladder; else one that looks so."""
+    unread: Unread | None = None
+    for loop in loops.around(call.at):
+        changed = names_set(view.code, loop)
+        for step, width in call.steps():
+            if not (names := arithmetic.names(step)) or names.isdisjoint(changed):
+                continue
+            key = (loop.at, step, width, call.name)
+            if key not in loops.followed:  # several shuffles of one loop by one step are one ladder
+                loops.followed[key] = _follow(view, scope, call, loop, step, width)
+            made = loops.followed[key]
+            if isinstance(made, Ladder):
+                return made
+            if made is _ON_PURPOSE:
+                return unread
+            unread = unread or (made if call.place else None)
+    return unread
+
+
+_ON_PURPOSE = Unread(-1, "")
+"""A loop between two names: some other width than a warp's, chosen by whoever wrote it."""
+
+
+def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, width: str) -> Ladder | Unread | None:
+    """The ladder that a loop is for a shuffle by `step`, which the loop changes; None where it is none."""
+    runner = Interpreter(view.code, loop, call.at, call.end, step, width)
+    scales = runner.scales()
+    if not scales and call.mode != "index":
         return None
-    name, sign, by = loop.step.group(1, 2, 3)
-    step = by if sign == "=" else f"{name} {sign[:-1]} ({by})"
-    visited: list[int] = []
-    goes_on = loop.asks_last or _holds(at, loop.condition.group(2) or "!=", bound)
-    while goes_on:
-        after = arithmetic.value(step, {**stands_for, name: at})
-        if after is None:
-            return None
-        visited.append(after if loop.steps_first else at)
-        if len(visited) > _MAX_STEPS or visited[-1] <= 0:
-            return None
-        at = after
-        goes_on = _holds(at, loop.condition.group(2) or "!=", bound)
-    return tuple(visited) or None
+    names = runner.free()
+    known: arithmetic.Env = {name: scope.value(name, loop.at) for name in names}
+    lanes = {name for name in names if call.mode == "index" and means_lane(name)}
+    mode: Mode = "xor" if lanes and scales else call.mode  # `lane ^ o`: the step is what the first lane asks for
+    known.update(dict.fromkeys(lanes, 0))
+    open_names = frozenset(name for name in names if known[name] is None)
+    if open_names and not _one_unknown(runner, open_names):
+        return _ON_PURPOSE if scales else None
+    try:
+        visits = _visits(runner, known, open_names)
+    except Lost:
+        return Unread(loop.at, " ".join(step.split())) if scales else None
+    if visits is None:
+        return None
+    if lanes and any(number & (number - 1) for number in visits[0] + visits[1]):
+        return None
+    if min(visits[0] + visits[1]) <= 0 and mode != "index":
+        return Unread(loop.at, " ".join(step.split()))
+    wide = 0 if means_warp(width) else runner.width
+    return Ladder(loop.at, visits, open_names, wide, mode, scales, call.member and is_tiled(view))
 
 
-def _holds(value: int, sign: str, bound: int) -> bool:
-    return {">=": value >= bound, ">": value > bound, "<=": value <= bound, "<": value < bound}.get(
-        sign, value != bound
-    )
+def is_tiled(view: View) -> bool:
+    """Whether a text has cooperative groups of a fixed size, within which their own shuffles stay."""
+    return not view.words.isdisjoint(("thread_block_tile", "tiled_partition"))
+
+
+def _visits(
+    runner: Interpreter, known: arithmetic.Env, open_names: frozenset[str]
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The steps for 32 and 64 lanes, where open names are those numbers or, if that is beyond them, their exponents."""
+    for stands_for in (LANES, EXPONENTS):
+        found = [runner.run({**known, **dict.fromkeys(open_names, number)}) for number in stands_for]
+        if not found[0] or not found[1]:
+            return None
+        if not open_names or max(found[0]) <= LANES[1]:
+            break
+    return found[0], found[1]
+
+
+def _one_unknown(runner: Interpreter, open_names: frozenset[str]) -> bool:
+    """Whether the names can stand for one number: a bound with names of its own is some other width on purpose."""
+    bound = open_names & runner.bound()
+    return not bound or len(open_names) == 1 or all(means_warp(name) for name in open_names)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackbuild.hipify.lint.ladders import Ladder, reach
-from stackbuild.hipify.lint.otherladders import ladders
+import stackbuild.hipify.lint.unrolled as unrolled
+from stackbuild.hipify.lint.ladders import LANES, Ladder, Unread
+from stackbuild.hipify.lint.ladders import ladders as loops
+from stackbuild.hipify.lint.scope import means_warp
+from stackbuild.hipify.lint.shuffles import reach, shuffles
 from stackbuild.hipify.masks import FUNCTIONS
 from stackbuild.hipify.scan import arguments, skip_space, whole_names
 from stackbuild.hipify.view import View
@@ -29,22 +32,39 @@ _FULL = re.compile(r"0[xX][fF]{8,16}[uUlL]*|[~\-]?[01][uUlL]*")
 _LITERAL = re.compile(r"0[xX][0-9a-fA-F]{1,8}[uU]?|\d+[uU]?")
 
 
+def ladders(view: View) -> Iterator[Ladder | Unread]:
+    """The shuffle ladders of a text in every form, and the loops that look like one and could not be followed."""
+    if calls := shuffles(view):
+        yield from loops(view, calls)
+        yield from unrolled.ladders(view, calls)
+
+
 def shuffle_ladders(view: View) -> Iterator[Found]:
     """Ladders that leave lanes out, and those made for one wavefront size."""
     for ladder in ladders(view):
-        offsets = ladder.visits[0]
-        group = 2 * max(offsets)
-        if not ladder.complete:
-            yield ladder.at, "LINT-LADDER-INCOMPLETE", (_steps(ladder), str(group))
-        elif not ladder.names and not ladder.width:
-            if reach(offsets) == 32:
-                yield ladder.at, "LINT-LADDER-32", (_steps(ladder),)
-            elif reach(offsets) == 64:
-                yield ladder.at, "LINT-LADDER-64", (_steps(ladder),)
+        if isinstance(ladder, Unread):
+            yield ladder.at, "LINT-LADDER-UNREAD", (ladder.step,)
+        elif (verdict := _verdict(ladder)) is not None:
+            yield ladder.at, *verdict
 
 
-def _steps(ladder: Ladder) -> str:
-    return ", ".join(map(str, ladder.visits[0]))
+def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
+    """The rule that a ladder breaks, and its words."""
+    if not ladder.scales and ladder.mode != "index":
+        return None
+    offsets = ladder.visits[0]
+    steps = ", ".join(map(str, offsets[:8])) + (", …" if len(offsets) > 8 else "")
+    group = 1 << max(offsets).bit_length()
+    if ladder.scales and ladder.mode != "index" and not ladder.complete:
+        return "LINT-LADDER-INCOMPLETE", (steps, str(group))
+    if ladder.mode != "index" and ladder.width and max(offsets) >= ladder.width:
+        return "LINT-LADDER-WIDTH", (steps, f"a width of {ladder.width}")
+    if ladder.mode != "index" and ladder.names and all(map(means_warp, ladder.names)) and max(offsets) >= LANES[0]:
+        return "LINT-LADDER-WIDTH", (steps, f"a wavefront of {LANES[0]}")
+    if ladder.names or ladder.width or ladder.tile:
+        return None
+    reached = reach(offsets, ladder.mode)
+    return {32: ("LINT-LADDER-32", (steps,)), 64: ("LINT-LADDER-64", (steps,))}.get(reached)
 
 
 def warp_sizes(view: View) -> Iterator[Found]:

@@ -40,6 +40,19 @@ WARNINGS: dict[str, Told] = {
         f"{_BOTH}: with 32 a step of 32 gives each lane its own value again, so sums count it twice",
         "start at warpSize / 2",
     ),
+    "LINT-LADDER-WIDTH": Told(
+        Severity.WARNING,
+        "a shuffle ladder that steps {0} in {1} lanes",
+        "a step of at least the width gives each lane its own value again, so sums count it twice",
+        "start at half the width",
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html#warp-shuffle-functions",
+    ),
+    "LINT-LADDER-UNREAD": Told(
+        Severity.NOTE,
+        "a loop shuffles by {0}, and which lanes it reaches could not be told",
+        f"{_BOTH}: a loop made for 32 leaves half of 64 apart",
+        "see what it does for 32 and for 64 lanes",
+    ),
     "LINT-WARP-SIZE-LITERAL": Told(
         Severity.WARNING,
         "{0} is 32 by definition",

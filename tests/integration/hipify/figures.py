@@ -20,7 +20,8 @@ from pathlib import Path
 from stackbuild.hipify import Target, hipify_tree, open_engine
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.lint.otherladders import ladders
+from stackbuild.hipify.lint.ladders import Ladder
+from stackbuild.hipify.lint.lanes import ladders
 from stackbuild.hipify.verify import compare
 from stackbuild.hipify.view import View
 
@@ -101,7 +102,7 @@ def recall(engine: Engine) -> None:
 
 
 def lint(texts: dict[Path, str]) -> None:
-    found = [(p, ladder) for p, t in texts.items() for ladder in ladders(View(t, str(p)))]
+    found = [(p, one) for p, t in texts.items() for one in ladders(View(t, str(p))) if isinstance(one, Ladder)]
     incomplete = [(p, ladder) for p, ladder in found if not ladder.complete]
     print(
         f"ladders: {len(found)}, called incomplete: {len(incomplete)} ({100 * len(incomplete) / max(1, len(found)):.1f} %)"
