@@ -13,14 +13,15 @@ from dataclasses import dataclass
 
 from stackbuild.agreement import disagreements, finding
 from stackbuild.compatibility import Table, numbers, series
-from stackbuild.components import Convertible, HipdnnEp, MIGraphXEp, OnnxRuntime, Wheel
+from stackbuild.components import Convertible, HipdnnEp, MIGraphX, MIGraphXEp, OnnxRuntime, RocMLIR, Wheel
 from stackbuild.errors import PlanError
 from stackbuild.estimates import table as estimates
-from stackbuild.lock import Lock, unlocked
+from stackbuild.lock import ROCMLIR, Dep, Lock, unlocked
 from stackbuild.recipe import Recipe
 from stackbuild.report import Finding, Place, Severity
 from stackbuild.steps.context import size
 from stackbuild.steps.onnxruntime import check_rocm_ep
+from stackbuild.steps.rocmlir import OPTIONS
 
 _UNCONFIRMED = re.compile(r"#.*\bunconfirmed\b:?\s*(.*)", re.IGNORECASE)
 _RUNTIME = re.compile(r"libamdhip64\.so\.([0-9]+)")
@@ -41,7 +42,10 @@ class Checked:
 
 def check(given: Checked) -> tuple[Finding, ...]:
     """All findings, errors first."""
-    checks = (_rocm, _gfx, _pythons, _rocm_ep, _disagreements, _cmake, _sonames, _memory, _hipify, _lock, _unconfirmed)
+    checks = (
+        *(_rocm, _gfx, _pythons, _rocm_ep, _disagreements, _cmake, _sonames, _memory, _hipify, _rocmlir_line),
+        *(_lock, _unconfirmed),
+    )
     found = [f for one in checks for f in one(given)]
     return tuple(sorted(found, key=lambda f: list(Severity).index(f.severity)))
 
@@ -156,6 +160,40 @@ def _hipify(given: Checked) -> Iterator[Finding]:
             yield finding(
                 "HIPIFY", Severity.ERROR, f"components.{name}.hipify", "the base has no HIPIFY among its packages",
                 "the tables to convert by come from it", "add `hipify-perl` to `base.debian.packages`, or name a source with `tool`",
+            )  # fmt: skip
+
+
+def _rocmlir_line(given: Checked) -> Iterator[Finding]:
+    """MIGraphX up to 2.17 compiles with rocMLIR only, and its own requirements say how that is built."""
+    for name, component in given.recipe.components.items():
+        if not isinstance(component, MIGraphX):
+            continue
+        needed = (given.recipe.components[n] for n in component.needs)
+        built = next((c for c in needed if isinstance(c, RocMLIR)), None)
+        if built is None:
+            yield finding(
+                "NO-ROCMLIR", Severity.WARNING, f"components.{name}.needs", "MIGraphX is built without rocMLIR",
+                "no release is known to compile so", "add a component of kind `rocmlir` and name it in `needs`",
+            )  # fmt: skip
+        elif given.lock is not None:
+            rows = (d for d in given.lock.deps.get(component.source, ()) if d.name in ROCMLIR)
+            yield from (f for row in rows for f in _against(row, built, given.lock.commits.get(built.source, "")))
+
+
+def _against(row: Dep, built: RocMLIR, commit: str) -> Iterator[Finding]:
+    """What that line asks for and the component that stands for it is not."""
+    pinned = row.url.rpartition("/")[2].removesuffix(".tar.gz")
+    said, subject = "MIGraphX's own requirements.txt", f"sources.{built.source}"
+    if commit and not pinned.startswith(commit):
+        yield finding(
+            "ROCMLIR-PIN", Severity.WARNING, subject, f"{commit[:12]}, but {said} pins {pinned[:12]}",
+            "nobody is known to have built that pair", f"use `ref: {pinned}`",
+        )  # fmt: skip
+    for option in row.options:
+        if option.removeprefix("-D").partition("=")[0] not in {**OPTIONS, **built.options}:
+            yield finding(
+                "ROCMLIR-OPTION", Severity.WARNING, subject, f"{said} builds {row.name} with {option}, the component does not",
+                "a library made in another way may not be what MIGraphX links", "write it in the component's `options`",
             )  # fmt: skip
 
 

@@ -134,8 +134,8 @@ def unlocked(recipe: Recipe, lock: Lock) -> tuple[str, ...]:
     return tuple(lines)
 
 
-ROCMLIR = "rocMLIR"
-"""The line of MIGraphX's requirements that comes from a component of its own."""
+ROCMLIR = ("rocMLIR", "rocmlirTriton")
+"""The line of MIGraphX's requirements that comes from a component of its own, and the fork of it that newer ones name."""
 
 
 DIRECTML = ("eigen", "d3dx12", "boost")
@@ -145,7 +145,7 @@ DIRECTML = ("eigen", "d3dx12", "boost")
 def is_elsewhere(dep: Dep, component: Downloading) -> bool:
     """Whether a dependency is not fetched for its own sake: the base has it, a component makes it, or no Linux build asks."""
     if isinstance(component, MIGraphX):
-        return dep.name in (*component.from_base, ROCMLIR)
+        return dep.name in (*component.from_base, *ROCMLIR)
     return isinstance(component, MIGraphXEp) and dep.name in DIRECTML
 
 

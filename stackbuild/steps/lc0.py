@@ -9,8 +9,9 @@ from stackbuild.components import Lc0
 from stackbuild.plan import Command, Step
 from stackbuild.steps.context import Context, session_step
 
-OFF = ("b_lto", "cudnn", "cutlass", "gtest", "native_arch", "nvcc", "opencl", "plain_cuda")
-"""As lc0#2420 builds it; meson refuses an option that the project does not have."""
+OFF = ("b_lto", "cudnn", "cutlass", "dag_classic", "gtest", "ispc", "native_arch", "nvcc", "opencl", "plain_cuda")
+"""As lc0#2420 builds it; meson refuses an option that the project does not have. `dag_classic`, a search algorithm, would be
+the one part that downloads (abseil, by a wrap); `ispc` compiles for the machine it runs on, where it is installed."""
 
 
 def steps(name: str, component: Lc0, context: Context) -> tuple[Step, ...]:

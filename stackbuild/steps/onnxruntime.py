@@ -17,18 +17,27 @@ from stackbuild.plan import Command, Step
 from stackbuild.steps.cmake import spell
 from stackbuild.steps.context import Context, session_step
 from stackbuild.steps.rocm import common, demanded, deps_step
+from stackbuild.upstream import REGENERATED
 
 LINUX_DEPS = (
     *("abseil_cpp", "date", "dlpack", "eigen", "flatbuffers", "json", "microsoft_gsl", "mp11", "onnx", "protobuf"),
-    *("protoc_linux_x64", "pybind11", "pytorch_cpuinfo", "re2", "safeint", "utf8_range"),
+    *("pybind11", "pytorch_cpuinfo", "re2", "safeint", "utf8_range"),
 )
 """Rows of `cmake/deps.txt` that a Linux x86-64 build with Python and no tests asks for (cmake/external/
 onnxruntime_external_deps.cmake); a version that lacks one of them does not need it."""
+
+OLDER_DEPS = ("google_nsync", "neural_speed", "protoc_linux_x64")
+OWN_PROTOC = (1, 21)
+"""The first version that downloads `protoc` only to cross-compile; before it these rows are asked for too, where they exist
+(nsync up to 1.19, neural_speed in 1.17 to 1.19)."""
 
 ROCM_DEPS = ("composable_kernel",)
 LAST_ROCM_EP = (1, 22)
 MIRROR_OPTION = (1, 24)
 """The first version whose `build.py` takes `--cmake_deps_mirror_dir`; an earlier one stops at an argument it does not know."""
+
+OWN_EIGEN = (1, 22, 1)
+"""The first version whose Eigen is served with the digest that its `cmake/deps.txt` says (onnxruntime#25157)."""
 
 HIPIFIED = 'empty=$(find {tree}/Release/amdgpu -type f -empty) && [ -z "$empty" ] || {{ echo "hipify wrote nothing: $empty" >&2; exit 1; }}'
 """Its amd_hipify.py takes what hipify-perl printed, however it ended: a file it failed on is empty, and compiles."""
@@ -76,13 +85,19 @@ def check_rocm_ep(name: str, component: OnnxRuntime, rocm: str) -> None:
         )
 
 
+def _parts(component: OnnxRuntime) -> tuple[int, ...]:
+    return tuple(map(int, component.version.split(".")))
+
+
 def _version(component: OnnxRuntime) -> tuple[int, ...]:
-    return tuple(map(int, component.version.split(".")[:2]))
+    return _parts(component)[:2]
 
 
 def _wanted(component: OnnxRuntime) -> tuple[str, ...]:
-    rocm = ROCM_DEPS if "rocm" in component.providers else ()
-    return (*LINUX_DEPS, *rocm, *component.deps)
+    kernels = component.options.get("onnxruntime_USE_COMPOSABLE_KERNEL", True)
+    rocm = ROCM_DEPS if kernels and "rocm" in component.providers else ()
+    older = OLDER_DEPS if _version(component) < OWN_PROTOC else ()
+    return (*LINUX_DEPS, *older, *rocm, *component.deps)
 
 
 def _commands(name: str, component: OnnxRuntime, context: Context) -> tuple[Command, ...]:
@@ -116,6 +131,9 @@ def _tree(name: str, component: OnnxRuntime) -> tuple[str, tuple[Command, ...]]:
         return given, ()
     own = f"/build/{name}/source"
     words = f"mkdir -p {own} && cp -a {given}/. {own} && chmod -R u+w {own} && ln -sfn {given}-deps {own}/mirror"
+    if _parts(component) < OWN_EIGEN:
+        served = " ".join(f"-e s/{old}/{new}/" for old, new in sorted(REGENERATED.items()))
+        words += f" && sed -i {served} {own}/cmake/deps.txt"
     return own, (Command(("sh", "-c", words), "configure"),)
 
 

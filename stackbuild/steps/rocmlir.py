@@ -10,16 +10,20 @@ from stackbuild.plan import Step
 from stackbuild.steps.context import Context
 from stackbuild.steps.rocm import cmake_step, compilers
 
+OPTIONS = {
+    "BUILD_FAT_LIBROCKCOMPILER": True,
+    "LLVM_APPEND_VC_REV": False,
+    "LLVM_ENABLE_ZLIB": False,
+    "LLVM_ENABLE_ZSTD": False,
+    "LLVM_INCLUDE_TESTS": False,
+    "MLIR_ENABLE_ROCM_RUNNER": False,
+    "MLIR_INCLUDE_TESTS": False,
+}
+"""LLVM's revision is kept out of the library, so that equal sources give equal bytes, and so are the base's compression
+libraries: whoever links a static library needs its dependencies too. MLIR's runner of ROCm kernels would want HIP and an X86
+back end, and the fat library has neither. LLVM itself lies in the source (external/llvm-project); nothing fetches it."""
+
 
 def steps(name: str, component: RocMLIR, context: Context) -> tuple[Step, ...]:
-    """One step. LLVM's revision is kept out of the library, so that equal sources give equal bytes, and
-    so are the base's compression libraries: whoever links a static library needs its dependencies too."""
-    options = {
-        **compilers(component),
-        "BUILD_FAT_LIBROCKCOMPILER": True,
-        "LLVM_APPEND_VC_REV": False,
-        "LLVM_ENABLE_ZLIB": False,
-        "LLVM_ENABLE_ZSTD": False,
-        "LLVM_INCLUDE_TESTS": False,
-    }
-    return (cmake_step(name, component, context, options),)
+    """One step."""
+    return (cmake_step(name, component, context, {**compilers(component), **OPTIONS}),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import hashlib
 import io
@@ -13,7 +14,9 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 UPSTREAMS = Path(__file__).parent / "upstreams"
@@ -63,6 +66,8 @@ class Stack:
     libraries: dict[str, str]
     requirements: str = "requirements-7.2.txt"
     flavour: str = "complete"
+    headers: str = "trixie"
+    """Debian's suite whose ONNX Runtime the C API is taken from: 1.21 in trixie, 1.27 in experimental."""
 
     @property
     def image(self) -> str:
@@ -77,20 +82,23 @@ SEVEN = {"amdhip64": "7", "hipblaslt": "1"}
 STACKS = {
     "rocm-6.4": Stack(
         "6.4.4",
-        "1.22.0",
+        "1.22.1",
         {"amdhip64": "6", "hipblas": "2", "MIOpen": "1", "hipfft": "0", "rocm_smi64": "7", "roctracer64": "4"},
         "requirements.txt",
     ),
     "rocm-7.2": Stack("7.2.4", "1.23.2", SEVEN),
-    "rocm-10.1": Stack("10.1.0", "1.29.0", SEVEN, flavour="full"),
+    "rocm-10.1": Stack("10.1.0", "1.29.0", SEVEN, flavour="full", headers="experimental"),
 }
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
 PERSON = {f"GIT_{who}_{what}": v for who in ("AUTHOR", "COMMITTER") for what, v in (("NAME", "t"), ("EMAIL", "t@t"))}
 DATES = {f"GIT_{who}_DATE": "2023-11-14T22:13:20Z" for who in ("AUTHOR", "COMMITTER")}
 
 
-def make_mirror(folder: Path, stack: Stack) -> dict[str, str]:
-    """Write everything but the image into `folder`; the commit of each git repository by its source's name."""
+def make_mirror(folder: Path, stack: Stack, root: Path) -> dict[str, str]:
+    """Write everything but the image into `folder`; the commit of each git repository by its source's name.
+
+    The miniature of ONNX Runtime gets the headers that Debian has nearest to its version, for the kernels are built with them.
+    """
     archives(folder)
     commits = {}
     for name, project in MIRRORED.items():
@@ -99,6 +107,8 @@ def make_mirror(folder: Path, stack: Stack) -> dict[str, str]:
         if name == "onnxruntime":
             (tree / "cmake" / "deps.txt").write_text(deps_txt(folder))
             (tree / "VERSION_NUMBER").write_text(f"{stack.onnxruntime}\n")
+            session = tree / "include" / "onnxruntime" / "core" / "session"
+            shutil.copytree(root / "opt" / "onnxruntime-headers" / stack.headers, session, dirs_exist_ok=True)
         if name == "migraphx":
             wanted = (tree / stack.requirements).read_text()
             (tree / "requirements.txt").write_text(wanted)
@@ -181,8 +191,16 @@ def make_image(root: Path, folder: Path, image: str, stack: Stack = STACKS["rocm
     blobs = place / "blobs" / "sha256"
     blobs.mkdir(parents=True)
     kinds = "application/vnd.oci.image"
-    contents = [_tar_of(root), _rocm_layer(stack)]
-    layers = [_blob(blobs, content, f"{kinds}.layer.v1.tar") for content in contents]
+    bottom = _packed(root)
+    with suppress(OSError):  # another file system
+        os.link(bottom, blobs / bottom.name)
+    if not (blobs / bottom.name).exists():
+        shutil.copyfile(bottom, blobs / bottom.name)
+    kind = f"{kinds}.layer.v1.tar"
+    layers: list[dict[str, str | int]] = [
+        {"mediaType": kind, "digest": f"sha256:{bottom.name}", "size": bottom.stat().st_size},
+        _blob(blobs, _rocm_layer(stack, root), kind),
+    ]
     diffs = {"type": "layers", "diff_ids": [layer["digest"] for layer in layers]}
     config = {"architecture": "amd64", "os": "linux", "config": {}, "rootfs": diffs}
     manifest = {
@@ -204,34 +222,40 @@ def _blob(blobs: Path, content: bytes, kind: str) -> dict[str, str | int]:
     return {"mediaType": kind, "digest": f"sha256:{name}", "size": len(content)}
 
 
-def _tar_of(root: Path) -> bytes:
-    words = ["tar", "--create", "--sort=name", "--numeric-owner", "--exclude=./dev/*", f"--directory={root}", "."]
-    return subprocess.run(words, check=True, capture_output=True).stdout
+@cache
+def _packed(root: Path) -> Path:
+    """The root as a tar, made once and linked into every mirror; it is called by its digest."""
+    folder = Path(tempfile.mkdtemp(prefix="stackbuild-miniature-layer-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    words = ["tar", "--create", "--sort=name", "--numeric-owner", "--exclude=./dev/*", "--exclude=./opt/onnxruntime-headers"]
+    made = folder / "layer.tar"
+    subprocess.run([*words, f"--directory={root}", f"--file={made}", "."], check=True)
+    with made.open("rb") as content:
+        return made.rename(folder / hashlib.file_digest(content, "sha256").hexdigest())
 
 
 PACKAGES = {
-    "hip": "hip::host",
     "hipblaslt": "roc::hipblaslt",
     "hipdnn_frontend": "hipdnn_frontend",
     "hipdnn_backend": "hipdnn_backend",
 }
-"""CMake packages of ROCm and the target that each has."""
+"""CMake packages of ROCm that the root has not from Debian (rocm-tree.sh), and the target that each has."""
 
 
-def _rocm_layer(stack: Stack) -> bytes:
-    """What AMD's image has beside its distribution: clang in its place, libraries to link, CMake packages, hipify-perl."""
+def _rocm_layer(stack: Stack, root: Path) -> bytes:
+    """What AMD's image of that version has beside the root's /opt/rocm: libraries to link, CMake packages, hipify-perl."""
     buffer = io.BytesIO()
+    hip = (root / "opt" / "rocm" / ".info" / "libamdhip64.symbols").read_text().split()
     with tarfile.open(fileobj=buffer, mode="w") as layer:
-        for tool in ("clang", "clang++"):
-            _link(layer, f"opt/rocm/llvm/bin/{tool}", f"/usr/bin/{tool}")
         _link(layer, "usr/local/bin/python3.12", "/usr/bin/python3")
         _file(layer, "opt/rocm/bin/hipify-perl", b'#!/bin/sh\ncat "$@"\n', 0o755)
         _file(layer, "opt/rocm/.info/version", f"{stack.rocm}-129\n".encode(), 0o644)
         for name, soname in stack.libraries.items():
-            _file(layer, f"opt/rocm/lib/lib{name}.so.{soname}", _library(f"lib{name}.so.{soname}"), 0o755)
+            content = _library(f"lib{name}.so.{soname}", hip if name == "amdhip64" else [])
+            _file(layer, f"opt/rocm/lib/lib{name}.so.{soname}", content, 0o755)
             _link(layer, f"opt/rocm/lib/lib{name}.so", f"lib{name}.so.{soname}")
         for name, target in PACKAGES.items():
-            library = {"hip": "amdhip64", "hipblaslt": "hipblaslt"}.get(name, "")
+            library = "hipblaslt" if name == "hipblaslt" else ""
             if library and library not in stack.libraries:
                 continue
             links = f"target_link_libraries({target} INTERFACE /opt/rocm/lib/lib{library}.so)\n" if library else ""
@@ -253,10 +277,12 @@ def _file(layer: tarfile.TarFile, name: str, content: bytes, mode: int) -> None:
     layer.addfile(info, io.BytesIO(content))
 
 
-def _library(soname: str) -> bytes:
-    """An empty shared library of that soname."""
+def _library(soname: str, functions: list[str]) -> bytes:
+    """A shared library of that soname with these functions, none of which does anything: it is linked with and never run."""
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / soname
-        words = ["cc", "-shared", "-nostdlib", "-x", "c", "/dev/null", f"-Wl,-soname,{soname}", "-o", str(out)]
+        source, out = Path(folder) / "empty.s", Path(folder) / soname
+        rows = [f".globl {name}\n.type {name}, @function\n{name}:" for name in functions]
+        source.write_text("\n".join([*rows, '.section .note.GNU-stack,"",@progbits', ""]))
+        words = ["cc", "-shared", "-nostdlib", str(source), f"-Wl,-soname,{soname}", "-o", str(out)]
         subprocess.run(words, check=True, capture_output=True)
         return out.read_bytes()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,13 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.network, pytest.mark.slow, pytest
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory) -> Yard:
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
     made = prepared(tmp_path_factory.mktemp("yard"))
     recipe = made.recipe("rocm-6.4")
     done = made.run("lock", "--recipe", str(recipe))
     assert done.returncode == 0, done.stderr
-    return made
+    yield made
+    made.gone()
 
 
 def built(yard: Yard, *more: str) -> str:
@@ -52,7 +54,7 @@ def test_the_lock_is_complete_from_the_mirror(yard: Yard) -> None:
 def test_the_stack_is_built_and_packed(yard: Yard) -> None:
     built(yard)
     wheel = wheel_of(yard)
-    assert wheel.name.startswith("onnxruntime_rocm-1.22.0+rocm.6.4.4-cp312-cp312-")
+    assert wheel.name.startswith("onnxruntime_rocm-1.22.1+rocm.6.4.4-cp312-cp312-")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         record = next(n for n in names if n.endswith("/RECORD"))

@@ -37,7 +37,7 @@ def changed(name: str, *pairs: tuple[str, str]) -> str:
 
 def test_the_rocm_ep_is_refused_from_onnxruntime_1_23_with_the_reason() -> None:
     with pytest.raises(PlanError, match=r"removed in 1\.23") as stopped:
-        plan_of(changed("rocm-6.4", ("version: 1.22.0\n", "version: 1.23.0\n")))
+        plan_of(changed("rocm-6.4", ("version: 1.22.1\n", "version: 1.23.0\n")))
     assert "onnxruntime#26205" in stopped.value.what
     assert "migraphx" in stopped.value.next
 
@@ -192,7 +192,7 @@ OTHER_ROCMLIR = ("ref: 6671a1ee31d44e1f2f7743a26a71ffc4ce9169bf", "ref: 0f4a7090
 @pytest.mark.parametrize(
     ("rule", "name", "pairs"),
     [
-        ("ORT-VERSION", "rocm-6.4", [("ref: v1.22.0", "ref: v1.23.2")]),
+        ("ORT-VERSION", "rocm-6.4", [("ref: v1.22.1", "ref: v1.23.2")]),
         ("MIGRAPHX", "rocm-6.4", [("ref: rocm-6.4.4", "ref: rocm-7.2.4")]),
         ("MIGRAPHX", "rocm-6.4", [("version: 2.12.0", "version: 2.99.0")]),
         ("MIGRAPHX", "rocm-6.4", [("ref: rocm-6.4.4", "ref: rocm-7.2.4"), ("version: 2.12.0", "version: 2.15.0")]),
@@ -203,7 +203,7 @@ OTHER_ROCMLIR = ("ref: 6671a1ee31d44e1f2f7743a26a71ffc4ce9169bf", "ref: 0f4a7090
         ("IMAGE-APT", "rocm-6.4", [("dev-ubuntu-24.04:6.4.4", "dev-almalinux-8:6.4.4")]),
         ("IMAGE-PYTHON", "rocm-6.4", [('python: ["3.12"]', 'python: ["3.11", "3.13"]')]),
         ("CMAKE-4", "rocm-6.4", [("cmake: 3.31.10", "cmake: 4.2.3")]),
-        ("WHEEL-VERSION", "rocm-6.4", [("version: 1.22.0+rocm", "version: 1.21.0+rocm")]),
+        ("WHEEL-VERSION", "rocm-6.4", [("version: 1.22.1+rocm", "version: 1.21.0+rocm")]),
         ("WHEEL-VERSION", "rocm-6.4", [("0.1.0+rocm.6.4.4", "0.1.0+rocm.7.2.4")]),
         ("WHEEL-NAME", "rocm-6.4", [("distribution: stackbuild-kernels", "distribution: ONNXruntime_rocm")]),
     ],
