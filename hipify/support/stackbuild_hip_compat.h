@@ -16,6 +16,13 @@ namespace stackbuild_hip {
 
 using lanes = unsigned long long;
 
+// A lane mask of CUDA code: 32 ones mean all lanes, also of a wavefront of 64; any other mask names the lanes it names.
+template <typename Mask> __host__ __device__ constexpr lanes lane_mask(Mask mask) {
+  return sizeof(Mask) > 4 ? static_cast<lanes>(mask)
+         : static_cast<unsigned>(mask) == 0xffffffffu ? ~0ull
+                                                      : static_cast<lanes>(static_cast<unsigned>(mask));
+}
+
 // __syncwarp: the lanes of a wavefront run together, so memory order is what remains to be kept.
 __device__ inline void syncwarp(lanes = ~0ull) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
@@ -102,6 +109,13 @@ template <typename T> __device__ inline lanes match_any(T value) {
     if (__shfl(value, lane) == value) same |= 1ull << lane;
   return same & __ballot(1);
 }
+template <typename T> __device__ inline lanes match_all(lanes mask, T value, int* all) {
+  const lanes there = __ballot(1) & mask;
+  const T first = __shfl(value, __ffsll(static_cast<unsigned long long>(there)) - 1);
+  const bool same = (__ballot(!(first == value)) & mask) == 0;
+  if (all) *all = same;
+  return same ? there : 0;
+}
 }  // namespace stackbuild_hip
 #ifndef __shfl_sync
 #define __shfl_sync(mask, ...) __shfl(__VA_ARGS__)
@@ -110,18 +124,21 @@ template <typename T> __device__ inline lanes match_any(T value) {
 #define __shfl_xor_sync(mask, ...) __shfl_xor(__VA_ARGS__)
 #endif
 #ifndef __ballot_sync
-#define __ballot_sync(mask, predicate) (__ballot(predicate) & static_cast<unsigned long long>(mask))
+#define __ballot_sync(mask, predicate) (__ballot(predicate) & stackbuild_hip::lane_mask(mask))
 #endif
 #ifndef __any_sync
-#define __any_sync(mask, predicate) ((__ballot(predicate) & static_cast<unsigned long long>(mask)) != 0)
+#define __any_sync(mask, predicate) ((__ballot(predicate) & stackbuild_hip::lane_mask(mask)) != 0)
 #define __all_sync(mask, predicate) \
-  ((__ballot(!(predicate)) & static_cast<unsigned long long>(mask)) == 0)
+  ((__ballot(!(predicate)) & stackbuild_hip::lane_mask(mask)) == 0)
 #endif
 #ifndef __activemask
 #define __activemask() __ballot(1)
 #endif
 #ifndef __match_any_sync
-#define __match_any_sync(mask, value) (stackbuild_hip::match_any(value) & static_cast<unsigned long long>(mask))
+#define __match_any_sync(mask, value) (stackbuild_hip::match_any(value) & stackbuild_hip::lane_mask(mask))
+#endif
+#ifndef __match_all_sync
+#define __match_all_sync(mask, value, all) stackbuild_hip::match_all(stackbuild_hip::lane_mask(mask), value, all)
 #endif
 #endif
 
@@ -166,12 +183,12 @@ template <typename = void> __device__ inline unsigned long long ullmax(unsigned 
 #define __stcs(to, value) stackbuild_hip::store(to, value)
 #define __stwt(to, value) stackbuild_hip::store(to, value)
 
-#define __reduce_add_sync(mask, v) stackbuild_hip::reduce(mask, v, [](auto a, auto b) { return a + b; })
-#define __reduce_min_sync(mask, v) stackbuild_hip::reduce(mask, v, [](auto a, auto b) { return b < a ? b : a; })
-#define __reduce_max_sync(mask, v) stackbuild_hip::reduce(mask, v, [](auto a, auto b) { return a < b ? b : a; })
-#define __reduce_and_sync(mask, v) stackbuild_hip::reduce(mask, v, [](auto a, auto b) { return a & b; })
-#define __reduce_or_sync(mask, v) stackbuild_hip::reduce(mask, v, [](auto a, auto b) { return a | b; })
-#define __reduce_xor_sync(mask, v) stackbuild_hip::reduce(mask, v, [](auto a, auto b) { return a ^ b; })
+#define __reduce_add_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a + b; })
+#define __reduce_min_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return b < a ? b : a; })
+#define __reduce_max_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a < b ? b : a; })
+#define __reduce_and_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a & b; })
+#define __reduce_or_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a | b; })
+#define __reduce_xor_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a ^ b; })
 
 #define STACKBUILD_SIMD(part, a, b, expression) \
   stackbuild_hip::simd<part>(a, b, [](int x, int y) { return expression; })

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ from stackbuild.hipify.argumentlist import NewList, new_list
 from stackbuild.hipify.edits import Edit, wrap
 from stackbuild.hipify.prepare import Plan
 from stackbuild.hipify.rules import Rule
-from stackbuild.hipify.scan import arguments, skip_space
+from stackbuild.hipify.scan import arguments, back_space, back_token, is_name_char, skip_space
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -61,19 +62,38 @@ def _one(view: View, rule: Rule, name: Span, asked: Calls) -> None:
 
 
 _NO_TYPE = frozenset(
-    ("return", "else", "do", "throw", "case", "co_return", "co_await", "co_yield", "not", "and", "or", "xor", "in")
-)
+    ("return", "else", "do", "throw", "case", "co_return", "co_await", "co_yield", "not", "and", "or", "xor", "in",
+     "__extension__", "goto")
+)  # fmt: skip
+_DEFINED = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+[ \t]*\Z")
+_EXPRESSION = re.compile(r"[&*!~(\"'\-+\d]|\w+\s*(?:[(.\[]|->)")
 
 
 def _declares(view: View, start: int, spans: list[Span]) -> bool:
-    """Whether this is a declaration of the function and no call: a type stands before it on its line."""
-    line = max(view.code.rfind(c, 0, start) for c in ";{}\n") + 1
-    before = view.code[line:start].split()
-    if not before:
+    """Whether this declares the function and does not call it: a type's name stands right before, and no value inside."""
+    end = back_token(view.code, start)
+    if view.code.endswith("::", 0, end):
+        end = back_space(view.code, end - 2)
+    first = end
+    while first and is_name_char(view.code[first - 1]):
+        first -= 1
+    if first == end:
+        return view.code.endswith((">", "*", "&"), 0, end) and _begins_with_type(view.code, end)
+    if view.code[first:end] in _NO_TYPE:
         return False
-    if before[0] in ("extern", "static", "inline", "__host__", "typedef", "#"):
-        return True
-    return before[0][0] != "#" and before[-1].isidentifier() and before[-1] not in _NO_TYPE
+    line = view.code.rfind("\n", 0, first) + 1
+    if _DEFINED.match(view.code, line, end):
+        return False
+    return not any(_EXPRESSION.match(view.code, *span) for span in spans)
+
+
+def _begins_with_type(code: str, end: int) -> bool:
+    """Whether nothing but a type stands between a statement's begin and an offset: words, `::`, `<…>`, `*`, `&`."""
+    start = max(code.rfind(mark, 0, end) for mark in ";{}\n") + 1
+    return (
+        re.fullmatch(r"\s*(?:extern\s+\"[^\"]*\"\s*)?(?!return\b|else\b|case\b)\w[\w\s:<>,*&]*", code[start:end])
+        is not None
+    )
 
 
 def _wraps(view: View, rule: Rule, spans: list[Span]) -> Iterator[Edit]:

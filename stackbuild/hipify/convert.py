@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import stackbuild.hipify.apireport as apireport
 import stackbuild.hipify.calls as calls
@@ -15,8 +15,10 @@ import stackbuild.hipify.masks as masks
 import stackbuild.hipify.rename as rename
 from stackbuild.hipify.argumentlist import NewList, compose
 from stackbuild.hipify.edits import Edit, apply, line_map, settle
+from stackbuild.hipify.newlines import Newlines
 from stackbuild.hipify.prepare import Plan, prepare
 from stackbuild.hipify.rules import Rules
+from stackbuild.hipify.scan import spliced_names
 from stackbuild.hipify.tables import Tables
 from stackbuild.hipify.values import Converted, Target
 from stackbuild.hipify.view import View
@@ -33,11 +35,12 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
     again changes nothing.
     """
     plan = prepare(tables, rules, target)
-    view = View(text, name)
+    lines = Newlines(text)
+    view = View(lines.text, name, plan.theirs)
     found = directives.read(view)
     edits, lists, findings, needs = _edits(view, plan, found)
     settled = settle(edits)
-    made = compose(text, settled, lists) if lists else settled
+    made = lines.outwards(compose(view.text, settled, lists) if lists else settled)
     if target.lint:
         findings += lint.lint(view, plan, found.includes)
     return Converted(
@@ -62,7 +65,9 @@ def _edits(
     called = calls.by_rules(view, plan)
     edits += called.edits
     if fix := plan.fixes(view.name).get("sync-masks"):
-        edits += masks.fix(view, fix)
+        widened, told = masks.fix(view, fix, _has_lane_mask(plan, view.name))
+        edits += widened
+        findings += told
     edits += rename.by_tables(view, plan, present)
     if plan.target.launch == "ggl":
         launched, unreadable = launch.to_calls(view)
@@ -71,6 +76,7 @@ def _edits(
     launches = next(launch.offsets(view.code), None) is not None
     headers = includes.convert(view, plan, found, {e.group for e in edits}, launches)
     findings += [
+        *_not_renamed(view, plan, present),
         *called.findings,
         *headers.findings,
         *apireport.report(view, plan, present, ruled | _supplied(plan, headers.needs)),
@@ -78,6 +84,38 @@ def _edits(
     added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed = [e for e in headers.edits if e.start < e.end]
     return added + edits + changed, called.lists, findings, headers.needs
+
+
+def _not_renamed(view: View, plan: Plan, present: Iterable[str]) -> Iterator[Finding]:
+    """CUDA's names that the text declares as its own, and those that a continued line divides: left as they are."""
+    for name in present:
+        for hidden in view.hidden(name) if name in plan.names else ():
+            left = f"{name} is {hidden.scope}'s own here and was left as it is there"
+            renamed = f"{name} is {hidden.scope}'s own here and was renamed with CUDA's"
+            yield view.finding(
+                hidden.at,
+                "HIPIFY-OWN-NAME",
+                Severity.WARNING,
+                renamed if hidden.space else left,
+                "other files may name it in a way that does not tell whose it is: as a member or qualified it is left as"
+                " it is, by itself it is renamed",
+                "look for it in other files, or give it a name that CUDA has not",
+            )
+    for at, name in spliced_names(view.text, view.code):
+        if name in plan.interesting:
+            yield view.finding(
+                at,
+                "HIPIFY-DIVIDED-NAME",
+                Severity.WARNING,
+                f"{name} is divided by a backslash at the end of its line",
+                "it was left as it is",
+                "write the name on one line",
+            )
+
+
+def _has_lane_mask(plan: Plan, name: str) -> bool:
+    """Whether a file that uses warp functions includes the support header that widens masks."""
+    return any("__shfl_sync" in rule.when for rule in plan.of_kind("shim", name))
 
 
 def _supplied(plan: Plan, needs: tuple[str, ...]) -> frozenset[str]:

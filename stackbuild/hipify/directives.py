@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stackbuild.hipify.view import View
 
 _DIRECTIVE = re.compile(r"#[ \t]*(include|ifdef|ifndef|if|elifdef|elifndef|elif|else|endif|pragma|define)\b")
-_PATH = re.compile(r"[ \t]*([<\"])([^>\"\n]+)[>\"]")
+_SIGN = re.compile(r"[ \t]*(?=[<\"])")
+_PATH = re.compile(r"<([^>\n]+)>|\"([^\"\n]+)\"")
 _GUARD = re.compile(r"[ \t]*(\w+)")
-_IF_NOT_DEFINED = re.compile(r"[ \t]*!\s*defined\s*\(?\s*(\w+)\s*\)?[ \t]*$", re.M)
+_MACRO = re.compile(r"[ \t]*(\w+)[ \t]*$", re.M)
+_VALUE = re.compile(r"[ \t]*(\w+)[ \t]+(?=[<\"])")
+_IF_NOT_DEFINED = re.compile(r"[ \t]*![ \t]*defined[ \t]*\(?[ \t]*(\w+)[ \t]*\)?[ \t]*$", re.M)
+_HAS_INCLUDE = re.compile(r"\b__has_include[ \t]*\([ \t]*(?=[<\"])")
 
 Branch = tuple[int, int]
 
@@ -27,11 +32,20 @@ class Include:
 
 
 @dataclass(frozen=True)
+class Mention:
+    """A header named elsewhere than in an `#include`: in `__has_include`, or as the macro of one. `span` is the path's."""
+
+    path: str
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Directives:
     """`head` is where a first `#include` belongs: after licence, `#pragma once` and include guard."""
 
     includes: tuple[Include, ...]
     head: int
+    mentions: tuple[Mention, ...] = ()
 
 
 def read(view: View) -> Directives:
@@ -44,6 +58,7 @@ def read(view: View) -> Directives:
     includes: list[Include] = []
     stack: list[Branch] = []
     numbered = 0
+    named: set[str] = set()
     for word, start, end in found:
         if word in ("if", "ifdef", "ifndef"):
             numbered += 1
@@ -54,12 +69,36 @@ def read(view: View) -> Directives:
         elif word in ("else", "elif", "elifdef", "elifndef"):
             if stack:
                 stack[-1] = (stack[-1][0], stack[-1][1] + 1)
-        elif word == "include" and (path := _PATH.match(view.text, end)):
-            line_end = code.find("\n", path.end())
+        elif word == "include" and (path := _path(view, _SIGN, end)):
             branches = tuple(b for b in stack if b != (guard, 0))
-            line = len(code) if line_end < 0 else line_end + 1
-            includes.append(Include(path.group(2), start, line, path.span(2), branches))
-    return Directives(tuple(includes), head)
+            includes.append(Include(path.path, start, _line_end(code, path.span[1] + 1), path.span, branches))
+        elif word == "include" and (macro := _MACRO.match(code, end)):
+            named.add(macro.group(1))
+    return Directives(tuple(includes), head, tuple(_mentions(view, found, named)))
+
+
+def _path(view: View, before: re.Pattern[str], at: int) -> Mention | None:
+    """The header whose `<` or `"` follows `before`, which stands at an offset."""
+    sign = before.match(view.code, at)
+    if sign is None or (path := _PATH.match(view.text, sign.end())) is None:
+        return None
+    return Mention(path.group(path.lastindex or 1), path.span(path.lastindex or 1))
+
+
+def _mentions(view: View, found: list[tuple[str, int, int]], named: set[str]) -> Iterator[Mention]:
+    for word, _, end in found:
+        value = _VALUE.match(view.code, end) if word == "define" else None
+        path = _path(view, _VALUE, end) if value else None
+        if value and path and (value.group(1) in named or _is_bracketed(view.code, value.end(), path.span[1])):
+            yield path
+    for sign in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
+        if path := _path(view, _HAS_INCLUDE, sign.start()):
+            yield path
+
+
+def _is_bracketed(code: str, start: int, end: int) -> bool:
+    """Whether a macro's text is `<…>` and nothing else."""
+    return code[start] == "<" and not code[end + 1 : _line_end(code, end)].strip()
 
 
 def _begins(view: View, at: int) -> int:
@@ -120,5 +159,5 @@ def place_for_include(view: View, directives: Directives) -> int:
     top = next((i for i in directives.includes if not i.branches), None)
     if top is None or top.start < directives.head:
         return directives.head
-    between = re.compile(r"^[ \t]*(?:#.*(?:\\\r?\n.*)*|\r?)$", re.M).sub("", view.code[directives.head : top.start])
+    between = re.compile(r"^[ \t]*(?:#.*)?$", re.M).sub("", view.code[directives.head : top.start])
     return directives.head if between.strip() else top.start

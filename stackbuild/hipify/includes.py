@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stackbuild.hipify.directives import Directives, Include, place_for_include
@@ -48,10 +49,11 @@ def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str],
             findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
         if not path or _already(have, path, include):
-            edits.append(Edit(include.start, include.end, "", by, group))
+            edits += _dropped(view, include, by, group)
             continue
         edits += _renamed(view, include, path, by, group)
         have.append((path, include))
+    edits += _mentioned(view, plan, rules, directives)
     everywhere = {path for path, include in have if not include.branches}
     shims = _shims(view, plan)
     runtime = _needs_runtime(view, uses, launches) and not _brings_runtime(plan, everywhere | {n for n, _ in shims})
@@ -112,6 +114,30 @@ def _renamed(view: View, include: Include, path: str, by: str, group: str) -> li
     return [Edit(start, end, path, by, group)]
 
 
+def _dropped(view: View, include: Include, by: str, group: str) -> Iterator[Edit]:
+    """Deletes an include: its whole line, but not a comment that stands or begins there.
+
+    Other text after the path means nothing to a compiler, and would if it stayed: it goes, too.
+    """
+    after = include.path_span[1] + 1
+    if not view.text[after : include.end].strip():
+        yield Edit(include.start, include.end, "", by, group)
+        return
+    yield Edit(include.start, after, "", by, group)
+    for rest in re.compile(r"\S+").finditer(view.code, after, include.end):
+        if view.text[rest.start()] != "\\":
+            yield Edit(*rest.span(), "", by)
+
+
+def _mentioned(view: View, plan: Plan, rules: list[Rule], directives: Directives) -> Iterator[Edit]:
+    """The edits of headers in `__has_include` and in macros that an `#include` names, where HIP has a header for them."""
+    for mention in directives.mentions:
+        if (target := _target(plan, rules, mention.path)) is not None:
+            path = _choose(view, plan, target[0], target[1])
+            if path and path != mention.path and not target[0][0].startswith(SUPPORT):
+                yield Edit(*mention.span, path, target[1], target[2])
+
+
 def _already(have: list[tuple[str, Include]], path: str, include: Include) -> bool:
     """Whether the same header is included before, on every path that leads here."""
     return any(p == path and i.branches == include.branches[: len(i.branches)] for p, i in have)
@@ -153,8 +179,8 @@ def _additions(
     if not wanted:
         return []
     at = place_for_include(view, directives)
-    lead = view.newline if at and view.text[at - 1] != "\n" else ""
-    return [Edit(at, at, (lead if i == 0 else "") + line + view.newline, by) for i, (line, by) in enumerate(wanted)]
+    lead = "\n" if at and view.text[at - 1] != "\n" else ""
+    return [Edit(at, at, (lead if i == 0 else "") + line + "\n", by) for i, (line, by) in enumerate(wanted)]
 
 
 def _beside(view: View, name: str) -> str:

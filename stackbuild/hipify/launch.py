@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from stackbuild.hipify.edits import Edit
-from stackbuild.hipify.scan import arguments, back_space, is_name_char, skip_space
+from stackbuild.hipify.backwards import is_statement, postfix_start
+from stackbuild.hipify.edits import Edit, wrap
+from stackbuild.hipify.scan import REACH, arguments, back_space, skip_space, template_end
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -13,11 +15,11 @@ BY = "launch"
 
 
 def offsets(code: str) -> Iterator[int]:
-    """Where `<<<` opens a launch: exactly three signs, so that a conflict marker is none."""
+    """Where `<<<` opens a launch: exactly three signs, so that a conflict marker is none, and not `operator<<<`."""
     at = code.find("<<<")
     while at >= 0:
         end = at + 3
-        if not code.startswith("<", end) and not (at and code[at - 1] == "<"):
+        if not code.startswith("<", end) and not code.endswith(("<", "operator"), 0, at):
             yield at
         while code.startswith("<", end):
             end += 1
@@ -29,7 +31,7 @@ def to_calls(view: View) -> tuple[list[Edit], list[Finding]]:
     edits: list[Edit] = []
     findings: list[Finding] = []
     for at in offsets(view.code):
-        made = _one(view.code, at)
+        made = _one(view, at)
         if made is None:
             findings.append(_unreadable(view, at))
         else:
@@ -37,79 +39,73 @@ def to_calls(view: View) -> tuple[list[Edit], list[Finding]]:
     return edits, findings
 
 
-def _one(code: str, open_at: int) -> list[Edit] | None:
-    kernel = _kernel(code, open_at)
-    found = _configuration(code, open_at)
+def _one(view: View, open_at: int) -> list[Edit] | None:
+    """The edits of one launch. None where a part cannot be told, or it is no statement: hipLaunchKernelGGL is one."""
+    code = view.code
+    kernel, found = postfix_start(code, back_space(code, open_at)), _configuration(code, open_at)
     if kernel is None or found is None:
         return None
     spans, close_at = found
     call_at = skip_space(code, close_at + 3)
-    if not 2 <= len(spans) <= 4 or not code.startswith("(", call_at):
+    called = arguments(code, call_at)
+    if called is None or not is_statement(code, kernel, called[1] + 1) or _DIRECTIVE.search(code, kernel, called[1]):
         return None
-    templated = "," in code[kernel[0] : kernel[1]]
-    edits = [Edit(kernel[0], kernel[0], "hipLaunchKernelGGL(" + "HIP_KERNEL_NAME(" * templated, BY, "kernel_launch")]
-    edits.append(Edit(kernel[1], spans[0][0], ")" * templated + ", dim3(", BY))
-    edits.append(Edit(spans[0][1], spans[1][0], "), dim3(", BY))
+    end = back_space(code, open_at)
+    named = ("HIP_KERNEL_NAME(", ")") if _bare_comma(code, kernel, end) else ("", "")
+    edits = [Edit(kernel, kernel, f"hipLaunchKernelGGL({named[0]}", BY, "kernel_launch")]
+    edits += _gap(view, end, spans[0][0], named[1] + ", dim3(", (open_at, open_at + 3))
+    comma = code.index(",", spans[0][1])
+    edits += _gap(view, spans[0][1], spans[1][0], "), dim3(", (comma, comma + 1))
     edits.append(Edit(spans[1][1], spans[1][1], ")", BY, closes=True))
+    for start, stop in spans[2:]:
+        edits += wrap(start, stop, "(", ")", BY) if _bare_comma(code, start, stop) else []
     edits += [Edit(spans[-1][1], spans[-1][1], ", 0", BY)] * (4 - len(spans))
-    empty = code.startswith(")", skip_space(code, call_at + 1))
-    edits.append(Edit(spans[-1][1], call_at + 1, "" if empty else ", ", BY))
-    return edits
+    signs = ((close_at, close_at + 3), (call_at, call_at + 1))
+    return edits + _gap(view, spans[-1][1], call_at + 1, ", " if called[0] else "", *signs)
+
+
+def _gap(view: View, start: int, end: int, new: str, *signs: tuple[int, int]) -> list[Edit]:
+    """The edits that put `new` for the signs between two parts; comments between them stay, blanks do not."""
+    if view.text[start:end].split() == view.code[start:end].split():
+        return [Edit(start, end, new, BY)]
+    return [Edit(*sign, "" if i else new, BY) for i, sign in enumerate(signs)]
+
+
+_UNKNOWN_COUNT = re.compile(r"\b__VA_ARGS__\b|\.\.\.")
+_DIRECTIVE = re.compile(r"\n[ \t]*#")
 
 
 def _configuration(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | None:
-    """The spans between `<<<` and `>>>`, and where that is."""
+    """The two to four spans between `<<<` and the `>>>` that a `(` follows, and where that is."""
     close_at = code.find(">>>", open_at)
-    while close_at >= 0:
+    while 0 <= close_at < open_at + REACH:
         inside = f"({code[open_at + 3 : close_at]})"
         if (found := arguments(inside, 0)) is not None and found[1] == len(inside) - 1:
             shift = open_at + 2
-            return [(start + shift, end + shift) for start, end in found[0]], close_at
+            spans = [(start + shift, end + shift) for start, end in found[0]]
+            if (
+                2 <= len(spans) <= 4
+                and code.startswith("(", skip_space(code, close_at + 3))
+                and not _open_template(inside)
+            ):
+                return None if any(_UNKNOWN_COUNT.search(code, *span) for span in spans) else (spans, close_at)
         close_at = code.find(">>>", close_at + 1)
     return None
 
 
-def _kernel(code: str, open_at: int) -> tuple[int, int] | None:
-    """The span of the kernel's name with its namespaces and template arguments, before the `<<<`."""
-    end = at = back_space(code, open_at)
-    if at and code[at - 1] == ">":
-        opened = _template_start(code, at)
-        if opened is None:
-            return None
-        at = back_space(code, opened)
-    elif at and code[at - 1] == ")":
-        return _bracketed(code, at), end
-    start = at
-    while start and (is_name_char(code[start - 1]) or code.endswith(("::", ".", "->"), 0, start)):
-        start -= 2 if code.endswith(("::", "->"), 0, start) else 1
-    return (start, end) if start < at else None
+def _open_template(inside: str) -> bool:
+    """Whether template arguments begin in a text that do not end in it: then its `>>>` was theirs."""
+    return any(template_end(inside, m.start()) is None for m in re.finditer(r"(?<=\w)<(?![<=\s])", inside))
 
 
-def _bracketed(code: str, end: int) -> int:
-    """Where the bracket that ends before `end` opens; `end` itself where it does not."""
+def _bare_comma(code: str, start: int, end: int) -> bool:
+    """Whether a macro would divide a span at a comma: only round brackets keep it together."""
     depth = 0
-    for at in range(end - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(code[at], 0)
-        if depth == 0:
-            return at
-    return end
-
-
-def _template_start(code: str, end: int) -> int | None:
-    """Where the `<` stands whose `>` ends before `end`."""
-    depth = brackets = 0
-    for at in range(end - 1, max(-1, end - 4000), -1):
-        char = code[at]
-        brackets += {")": 1, "(": -1}.get(char, 0)
-        if char in ";{}":
-            return None
-        if brackets == 0 and char == ">" and code[at - 1] != "-":
-            depth += 1
-        elif brackets == 0 and char == "<":
-            depth -= 1
-            if depth == 0:
-                return at
-    return None
+    for sign in re.finditer(r"[(),]", code[start:end]):
+        depth += {"(": 1, ")": -1}.get(sign.group(), 0)
+        if depth == 0 and sign.group() == ",":
+            return True
+    return False
 
 
 def _unreadable(view: View, at: int) -> Finding:
@@ -117,7 +113,7 @@ def _unreadable(view: View, at: int) -> Finding:
         at,
         "HIPIFY-LAUNCH-UNREADABLE",
         Severity.WARNING,
-        "a launch whose kernel or configuration cannot be told apart",
+        "a launch whose kernel or configuration cannot be told apart, or that is part of an expression",
         "it was left as it is: HIP's compiler reads <<<>>> too",
-        "write the configuration with balanced brackets, or leave it",
+        "write it as a statement of its own with two to four arguments in balanced brackets, or leave it",
     )

@@ -1,17 +1,21 @@
-"""The fix `sync-masks`: HIP's warp functions take 64-bit lane masks, in calls, macro bodies and macro values.
+"""The fix `sync-masks`: HIP's warp functions take 64-bit lane masks, also where a macro's text calls them.
 
-A full 32-bit literal becomes the full 64-bit literal, any other mask is widened by a cast: HIP refuses a narrower type
-(static_assert in amd_warp_sync_functions.h), and drops the upper half where a wavefront has 32 lanes. A mask that names
-some lanes of 32 keeps naming those: lint tells the reader.
+Only what is an argument of such a function is a lane mask. A literal of 32 ones becomes one of 64. Any other mask goes
+through `stackbuild_hip::lane_mask` of the support header, which makes all lanes of 32 ones, whatever variable, constant
+or macro of whatever file holds them, and widens other masks; without that header it is a cast, since HIP refuses a
+narrower type (static_assert in amd_warp_sync_functions.h). A macro that this file alone defines and uses for nothing else
+becomes 64 bits wide itself.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from stackbuild.hipify.edits import Edit, wrap
-from stackbuild.hipify.scan import arguments, skip_space
+from stackbuild.hipify.scan import arguments, skip_space, whole_names
 from stackbuild.hipify.view import View
+from stackbuild.report import Finding, Severity
 
 FUNCTIONS = (
     "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync", "__ballot_sync", "__any_sync", "__all_sync",
@@ -20,68 +24,121 @@ FUNCTIONS = (
 )  # fmt: skip
 FULL = "0xffffffffffffffffULL"
 CAST = "(unsigned long long)"
+LANE_MASK = "stackbuild_hip::lane_mask"
+_UNSIGNED = r"(?:unsigned(?:\s+int)?|(?:std\s*::\s*)?uint32_t|uint|u32)"
 _FULL_32 = re.compile(
-    r"(?:0[xX][fF]{8}|4294967295|(?:0[xX])?~0|-1)[uUlL]*|~0[xX]0+[uU]?|\(\s*(?:unsigned|uint32_t)\s*\)\s*-1"
+    r"(?:0[xX](?:[fF]'?){8}|4294967295|037777777777|0[bB](?:1'?){32}|(?:0[xX])?~0|-1)[uUlL]*|~0[xX]0+[uU]?|UINT_MAX|UINT32_MAX"
+    rf"|\(\s*{_UNSIGNED}\s*\)\s*\(?\s*(?:-1|~0)[uU]?\s*\)?|{_UNSIGNED}\s*[({{]\s*(?:-1|~0)[uU]?\s*[)}}]|static_cast<\s*{_UNSIGNED}\s*>\s*\(\s*(?:-1|~0)\s*\)"
+    r"|\(\s*1(?:ull|ULL|ll|LL|ul|UL)\s*<<\s*32\s*\)\s*-\s*1[uUlL]*"
+    rf"|std\s*::\s*numeric_limits<\s*{_UNSIGNED}\s*>\s*::\s*max\s*\(\s*\)"
 )
 _WIDE = re.compile(
     r"0[xX][0-9a-fA-F]{9,16}[uUlL]*|~0[uU]?(?:ll|LL)[uU]?|\(unsigned long long\)|\(uint64_t\)|static_cast<(?:unsigned long long|uint64_t)>"
-    r"|__activemask\(\)|__ballot\("
+    rf"|__activemask\(\)|__ballot\(|{LANE_MASK}\("
 )
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?[ \t]*([^\s()]+)[ \t]*\)?[ \t]*$", re.M)
+_WIDE_VALUE = re.compile(r"0[xX][fF]{16}[uUlL]*|~0[uU]?(?:ll|LL)[uU]?")
+_LITERAL = re.compile(r"(?:0[xX][0-9a-fA-F']+|[\d']+)[uUlL]*")
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\S.*?)[ \t]*$", re.M)
+_NO_USE = re.compile(r"#[ \t]*(?:define|undef|ifdef|ifndef)[ \t]+\Z|\bdefined[ \t]*\(?[ \t]*\Z")
+_DEFINES = re.compile(r"#[ \t]*define[ \t]+\Z")
+_HEADER = (".h", ".hh", ".hpp", ".cuh", ".hxx", ".inc", ".inl", ".ipp", ".tcc")
+_DECLARES = re.compile(
+    r"(?!(?:sizeof|not|and|or|bitand|bitor|compl|xor)\b)\w+\s+(?!(?:and|or|bitand|bitor|xor)\b)[A-Za-z_]"
+)
+_TYPE = re.compile(r"(?:const\s+)?(?:unsigned|int|u?int(?:32|64)_t|uint|u32|long|MaskT)(?:\s+(?:int|long))*(?:\s*=.*)?")
+
+Span = tuple[int, int]
 
 
-def fix(view: View, by: str) -> list[Edit]:
-    """The edits of all masks of a text, in the name of rule `by`."""
-    present = [f for f in FUNCTIONS if f in view.words]
-    if not present and "MASK" not in view.code and "mask" not in view.code:
-        return []
-    macros = _macros(view)
+def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
+    """The edits of all masks of a text, in the name of rule `by`; `header` says whether LANE_MASK is there for it."""
+    masks = {span: view.text[slice(*span)].strip() for span in _masks(view)}
+    if not masks:
+        return [], []
     edits: list[Edit] = []
-    used: set[str] = set()
-    for name in present:
+    findings: list[Finding] = []
+    values = _values(view)
+    held: set[str] = set()
+    for name in {mask for mask in masks.values() if mask in values}:
+        places = {span[0] for span, mask in masks.items() if mask == name}
+        others = [at for at in whole_names(view.code, name) if at not in places and not _no_use(view.code, at)]
+        if not others and not view.name.endswith(_HEADER):
+            held.add(name)
+            edits += [Edit(*span, FULL, by) for span in values[name] if not _WIDE_VALUE.fullmatch(_bare(view, span))]
+        elif all(_WIDE_VALUE.fullmatch(_bare(view, span)) for span in values[name]):
+            held.add(name)
+        elif others:
+            findings.append(_other_use(view, name, others[0]))
+    for span, mask in masks.items():
+        if mask not in held:
+            edits += _widened(mask, span, by, header)
+    return edits, findings
+
+
+def _masks(view: View) -> Iterator[Span]:
+    """The spans of the first arguments of warp functions, where those are called."""
+    present = [name for name in FUNCTIONS if name in view.words]
+    aliases = [m[1] for m in _DEFINE.finditer(view.code) if m[2] in present] if present else []
+    for name in (*present, *aliases):
         for at in view.own(name):
-            if (span := _mask(view.code, at + len(name))) is None:
+            open_at = skip_space(view.code, at + len(name))
+            if not view.code.startswith("(", open_at) or _DEFINES.search(view.code, max(0, at - 80), at):
                 continue
-            mask = view.text[span[0] : span[1]].strip()
-            if mask in macros:
-                used.add(mask)
-            else:
-                edits += _widen(mask, span, by)
-    for name, (start, end) in macros.items():
-        if (name in used or "MASK" in name.upper()) and not _WIDE.match(view.text, start):
-            edits.append(Edit(start, end, FULL, by))
-    return edits
-
-
-def _mask(code: str, end: int) -> tuple[int, int] | None:
-    """The span of the first argument of the call whose name ends at `end`."""
-    open_at = skip_space(code, end)
-    if not code.startswith("(", open_at) or (found := arguments(code, open_at)) is None or not found[0]:
-        return None
-    return found[0][0]
-
-
-def _widen(mask: str, span: tuple[int, int], by: str) -> list[Edit]:
-    if _FULL_32.fullmatch(mask):
-        return [Edit(*span, FULL, by)]
-    if not mask or _WIDE.match(mask) or _is_parameter(mask):
-        return []
-    return wrap(*span, f"{CAST}(", ")", by)
+            found = arguments(view.code, open_at)
+            if found and found[0] and not _is_parameter(view.code[slice(*found[0][0])]):
+                yield found[0][0]
 
 
 def _is_parameter(mask: str) -> bool:
     """Whether this is a declaration's parameter (`unsigned mask`) and no expression."""
-    return bool(
-        re.fullmatch(
-            r"(?:const\s+)?(?:unsigned|int|uint\w*|long|MaskT)(?:\s+(?:int|long))*(?:\s+\w+)?(?:\s*=.*)?", mask
-        )
+    return bool(_TYPE.fullmatch(mask) or _DECLARES.match(mask))
+
+
+def _widened(mask: str, span: Span, by: str, header: bool) -> list[Edit]:
+    bare = _stripped(mask)
+    if _FULL_32.fullmatch(bare):
+        return [Edit(*span, FULL, by)]
+    if not mask or _WIDE.match(mask):
+        return []
+    return wrap(*span, f"{LANE_MASK if header and not _LITERAL.fullmatch(bare) else CAST}(", ")", by)
+
+
+def _values(view: View) -> dict[str, list[Span]]:
+    """The macros that stand for a full mask, of 32 or 64 bits, wherever the text defines them, with the values' spans."""
+    found: dict[str, list[Span]] = {}
+    for macro in _DEFINE.finditer(view.code):
+        found.setdefault(macro.group(1), []).append(macro.span(2))
+    return {name: spans for name, spans in found.items() if all(_is_full(view, span) for span in spans)}
+
+
+def _is_full(view: View, span: Span) -> bool:
+    value = _bare(view, span)
+    return bool(_FULL_32.fullmatch(value) or _WIDE_VALUE.fullmatch(value))
+
+
+def _bare(view: View, span: Span) -> str:
+    return _stripped(view.code[slice(*span)])
+
+
+def _stripped(text: str) -> str:
+    """A text without the round brackets around it."""
+    text = text.strip()
+    while text.startswith("(") and (found := arguments(text, 0)) is not None and found[1] == len(text) - 1:
+        text = text[1:-1].strip()
+    return text
+
+
+def _no_use(code: str, at: int) -> bool:
+    """Whether a macro's name at an offset is defined or asked for and not used."""
+    return _NO_USE.search(code, code.rfind("\n", 0, at) + 1, at) is not None
+
+
+def _other_use(view: View, name: str, at: int) -> Finding:
+    return view.finding(
+        at,
+        "HIPIFY-MASK-OTHER-USE",
+        Severity.WARNING,
+        f"{name} is a lane mask elsewhere in this file; here it keeps its 32 bits",
+        "what is compared or combined with it may have 64 bits where a wavefront has 64 lanes",
+        "say all lanes as ~0ull here if lanes are meant; if not, nothing",
     )
-
-
-def _macros(view: View) -> dict[str, tuple[int, int]]:
-    """The macros of the text that stand for a full mask, of 32 or 64 bits, with the span of the value."""
-    return {
-        m.group(1): m.span(2)
-        for m in _DEFINE.finditer(view.code)
-        if _FULL_32.fullmatch(m.group(2)) or re.fullmatch(r"0[xX][fF]{16}[uUlL]*", m.group(2))
-    }

@@ -51,20 +51,23 @@ def _namespaces(view: View, plan: Plan) -> Iterator[Edit]:
                         yield Edit(at, at + len(name), rule.to[0], rule.id)
 
 
-_BEFORE = re.compile(r"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=|\b(inline\s+)?\bnamespace)\s*(?:::\s*)?\Z")
-_AFTER = re.compile(r"\s*::")
-_OPENS = re.compile(r"\s*\{")
+_USES = re.compile(r"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=)\s*(?:::\s*)?\Z")
+_OPENS = re.compile(r"\bnamespace\s+\Z")
+_AFTER = re.compile(r"\s*(::|\{)?")
 
 
 def _names_a_space(view: View, start: int, end: int) -> bool:
-    """Whether a name is `name::`, `using namespace name`, `namespace x = name` or `namespace name {`, and not `other::name`."""
-    if _AFTER.match(view.code, end):
+    """Whether a name is `name::`, `using namespace name`, `namespace x = name` or `namespace name {`, and not `other::name`.
+
+    A namespace that another one encloses is another.
+    """
+    after = _AFTER.match(view.code, end)
+    line = max(view.code.rfind(";", 0, start) + 1, start - 80)
+    if after and after[1] and _OPENS.search(view.code, line, start):
+        return not view.in_space(start)
+    if after and after[1] == "::":
         return qualifier(view.code, start) in ("", "::")
-    line = view.code.rfind(";", 0, start) + 1
-    if (before := _BEFORE.search(view.code, max(line, start - 80), start)) is None:
-        return False
-    opens = _OPENS.match(view.code, end) is not None
-    return opens == before.group().split()[-1].startswith("namespace") and not (opens and view.in_space(start))
+    return bool(_USES.search(view.code, line, start))
 
 
 def literals(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:

@@ -1,7 +1,8 @@
 """Looks at C++ text without reading comments and strings: blanking, names, arguments, lines.
 
 `blank` gives a text of the same length in which comments are spaces and literals are quotes around `FILL`, so that an
-offset in it is an offset in the original. All the rest of this package searches that text.
+offset in it is an offset in the original. All the rest of this package searches that text. Its lines are the
+preprocessor's: a line that a backslash or a comment continues is one line there, as it is for the compiler.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
+_LITERAL = (
+    r"""|"(?:(?<=(?<!\w)R")|(?<=(?<!\w)[LuU]R")|(?<=(?<!\w)u8R"))([^()\\\s"]{0,16})\(.*?(?:\)\1"|\Z)"""
+    r"""|"[^"\\\n]*(?:\\(?:[ \t]*\n|.)[^"\\\n]*)*\""""
+    r"""|'(?:(?<![0-9A-Za-z_]')|(?<=[uUL]')|(?<=u8')|(?<=\breturn')|(?<=\bcase'))(?:[^'\\\n]|\\.)[^'\n]{0,12}'"""
+)
 # Each alternative begins with its own character: the search then skips to the next of those three.
-_COMMENT_OR_STRING = re.compile(
-    r"""//[^\n\\]*(?:\\.[^\n\\]*)*"""
-    r"""|/\*.*?(?:\*/|\Z)"""
-    r"""|"(?<=R")([^()\\\s"]{0,16})\(.*?(?:\)\1"|\Z)"""
-    r"""|"[^"\\\n]*(?:\\.[^"\\\n]*)*\""""
-    r"""|'(?:(?<![0-9A-Za-z_]')|(?<=[uUL]')|(?<=u8'))(?:[^'\\\n]|\\.)[^'\n]{0,8}'""",
+_COMMENT_OR_STRING = re.compile(r"//[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/\*.*?(?:\*/|\Z)" + _LITERAL, re.S)
+# The same where a line is continued between the two signs of a comment's begin or end.
+_SPLICED_COMMENT = re.compile(
+    r"/(?:\\[ \t]*\n)*/[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/(?:\\[ \t]*\n)*\*.*?(?:\*(?:\\[ \t]*\n)*/|\Z)" + _LITERAL,
     re.S,
 )
+_SPLICED_SIGN = re.compile(r"[/*]\\[ \t]*\n")
+_SPLICE = re.compile(r"\\[ \t]*\n")
 FILL = "\x01"
 # How far a call's arguments and a template's may go: what is longer is not one, and a broken file stays quick.
 REACH = 1 << 16
@@ -27,21 +33,41 @@ DEPTH = 64
 _NOT_NEWLINE = re.compile(r"[^\n]")
 NAME = re.compile(r"[A-Za-z_]\w*")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
-_STEP = re.compile(r"[()\[\]{},;]")
-_TEMPLATE_STEP = re.compile(r"[()\[\]{};<>,]|->|&&|\|\|")
+_STEP = re.compile(r"[()\[\]{},;<]")
+_TEMPLATE_STEP = re.compile(r"[()\[\]{};]|->\*?|<<=?|<=>?|>>?=|&&|\|\||\?|[<>]")
 
 
 def blank(text: str) -> str:
-    """The text with comments as spaces and literals as quotes around FILL; newlines stay where they are."""
-    return _COMMENT_OR_STRING.sub(_hollow, text)
+    """The text with comments as spaces and literals as quotes around FILL; a newline in it ends a logical line."""
+    signs = _SPLICED_COMMENT if "\\\n" in text and _SPLICED_SIGN.search(text) else _COMMENT_OR_STRING
+    code = signs.sub(_hollow, text)
+    if "\\\n" in code:
+        code = code.replace("\\\n", "  ")
+    if "\\ " in code or "\\\t" in code:
+        code = _SPLICE.sub(lambda found: " " * len(found.group()), code)
+    return code
 
 
 def _hollow(found: re.Match[str]) -> str:
     text = found.group()
     if text[0] == "/":
-        return " " * len(text) if "\n" not in text else _NOT_NEWLINE.sub(" ", text)
-    inner = FILL * (len(text) - 2) if "\n" not in text else _NOT_NEWLINE.sub(FILL, text[1:-1])
+        return " " * len(text)
+    raw = found.group(1) is not None and "\n" in text
+    inner = _NOT_NEWLINE.sub(FILL, text[1:-1]) if raw else FILL * (len(text) - 2)
     return '"' + inner + '"'
+
+
+def spliced_names(text: str, code: str) -> list[tuple[int, str]]:
+    """The names that a continued line divides, `cuda\\` over `Malloc`, each with its offset and whole."""
+    found: list[tuple[int, str]] = []
+    for splice in _SPLICE.finditer(text) if "\\\n" in text else ():
+        start, end = splice.span()
+        if code[start] == " " and is_name_char(code[start - 1 : start]) and is_name_char(code[end : end + 1]):
+            while start and is_name_char(code[start - 1]):
+                start -= 1
+            if whole := re.compile(r"\w+(?:\\[ \t]*\n\w+)+").match(text, start):
+                found.append((start, _SPLICE.sub("", whole.group())))
+    return found
 
 
 class Lines:
@@ -78,6 +104,17 @@ def back_space(code: str, at: int) -> int:
     return at
 
 
+def back_token(code: str, at: int) -> int:
+    """The offset after the last character before `at` that is neither white space nor part of a preprocessor line."""
+    end = back_space(code, at)
+    while end and "\n" in code[end:at]:
+        line = code.rfind("\n", 0, end) + 1
+        if code[skip_space(code, line)] != "#":
+            break
+        at, end = line, back_space(code, line)
+    return end
+
+
 def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | None:
     """The spans of the arguments of the call whose `(` is at `open_at`, and the offset of its `)`.
 
@@ -103,9 +140,13 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
             if not stack:
                 _add(code, spans, start, found.start())
                 return spans, found.start()
-        elif char == "," and len(stack) == 1 and not _in_template(code, start, found.start()):
+        elif len(stack) > 1:
+            continue
+        elif char == ",":
             _add(code, spans, start, found.start())
             start = at
+        elif char == "<":
+            at = template_end(code, at - 1) or at + (code[at : at + 1] == "<")
     return None
 
 
@@ -115,46 +156,68 @@ def _add(code: str, spans: list[tuple[int, int]], start: int, end: int) -> None:
         spans.append((min(first, last), last))
 
 
-def _in_template(code: str, start: int, comma: int) -> bool:
-    """Whether the comma stands between the `<` and `>` of a template's arguments."""
-    at = code.find("<", start, comma)
-    while at >= 0:
-        end = template_end(code, at)
-        if end is not None and end > comma:
-            return True
-        at = code.find("<", end if end is not None else at + 1, comma)
-    return False
-
-
 def template_end(code: str, open_at: int) -> int | None:
     """The offset after the `>` that closes the `<` at `open_at`, or None where that is a comparison or a shift.
 
-    A `<` opens template arguments when a name stands before it, and what follows closes before any `;`, `{`, `&&`
-    or unbalanced bracket.
+    A `<` opens template arguments where a name stands before it, brackets and inner template arguments close, and what
+    follows the `>` is what follows a template and no operand of a comparison.
     """
-    before = code[open_at - 1] if open_at else ""
-    if not (before.isalnum() or before == "_") or code[open_at : open_at + 2] in ("<<", "<="):
+    if not _may_open(code, open_at):
         return None
-    depth, brackets, at = 1, 0, open_at + 1
+    stack: list[str] = []
+    depth, at, odd = 1, open_at + 1, False
     limit = open_at + TEMPLATE_REACH
     while found := _TEMPLATE_STEP.search(code, at, limit):
         step, at = found.group(), found.end()
-        if step in "([":
-            brackets += 1
-        elif step in ")]":
-            brackets -= 1
-            if brackets < 0:
+        if step in _OPEN:
+            stack.append(_OPEN[step])
+        elif step in (")", "]", "}"):
+            if not stack or stack.pop() != step:
                 return None
-        elif step in ("{", "}", ";", "&&", "||"):
-            if brackets == 0:
+        elif stack:
+            continue
+        elif step == ";":
+            return None
+        elif step in ("&&", "||", "?"):
+            odd = True
+        elif step == "<":
+            depth += _may_open(code, at - 1) and not code[at - 2].isspace()
+            if depth > DEPTH:
                 return None
-        elif brackets == 0 and step == "<":
-            depth += is_name_char(code[at - 2])
-        elif brackets == 0 and step == ">":
+        elif step == ">":
             depth -= 1
             if depth == 0:
-                return at
+                return at if _follows_template(code, open_at, at, odd) else None
     return None
+
+
+def _may_open(code: str, at: int) -> bool:
+    """Whether the `<` at an offset may open template arguments: a name before it, that is not `operator`."""
+    if code.startswith(("<<", "<="), at) or code[at - 1 : at] == "<":
+        return False
+    end = back_space(code, at)
+    if not end or not is_name_char(code[end - 1]):
+        return False
+    start = end
+    while start and is_name_char(code[start - 1]):
+        start -= 1
+    return not code[start].isdigit() and code[start:end] not in ("operator", "return")
+
+
+_OPERAND = re.compile(r"[\w\"'!~+]|-(?!>)")
+
+
+def _follows_template(code: str, open_at: int, end: int, odd: bool) -> bool:
+    """Whether what follows a `>` makes `name<…>` a template: a comma, a closing sign or `::` does, an operand does not.
+
+    A `(` follows both: then signs that template arguments seldom have, or blanks around the `<`, speak for a comparison.
+    """
+    at = skip_space(code, end)
+    if code.startswith("(", at):
+        return not odd and not (code[open_at - 1].isspace() and code[open_at + 1 : open_at + 2].isspace())
+    if code.startswith(("*", "&"), at) and not code.startswith("&&", at):
+        return code[skip_space(code, at + 1) : skip_space(code, at + 1) + 1] in (">", ",", ")", "*", "&")
+    return not _OPERAND.match(code, at)
 
 
 def is_name_char(char: str) -> bool:
@@ -198,5 +261,4 @@ def qualifier(code: str, at: int) -> str:
 
 def _ends_directive(code: str, before: int, end: int) -> bool:
     """Whether what ends at `before` is a preprocessor line that is over before `end`."""
-    line = code.rfind("\n", 0, before) + 1
-    return "\n" in code[before:end] and code[line:before].lstrip().startswith("#")
+    return "\n" in code[before:end] and back_token(code, end) != before

@@ -17,6 +17,8 @@ from stackbuild.hipify.convert import convert
 from stackbuild.hipify.edits import Edit, apply, settle
 from stackbuild.hipify.engines import Engine, perl
 from stackbuild.hipify.files import jobs
+from stackbuild.hipify.newlines import Newlines
+from stackbuild.hipify.prepare import prepare
 from stackbuild.hipify.rename import TABLE
 from stackbuild.hipify.view import View
 
@@ -84,8 +86,10 @@ def compare(text: str, name: str, engine: Engine, theirs: str) -> list[Differenc
     expected = apply(text, modelled)
     if expected != theirs:
         return list(_model_is_wrong(name, expected, theirs))
-    ours = convert(text, engine.tables, engine.rules, target, name)
-    return list(_explained(View(text, name), modelled, list(ours.edits)))
+    lines = Newlines(text)
+    ours = convert(lines.text, engine.tables, engine.rules, target, name)
+    view = View(lines.text, name, prepare(engine.tables, engine.rules, target).theirs)
+    return list(_explained(view, lines.inwards(modelled), list(ours.edits)))
 
 
 def _model_is_wrong(name: str, expected: str, theirs: str) -> Iterator[Difference]:
@@ -160,7 +164,7 @@ def _why_only_theirs(view: View, edit: Edit, ours: list[Edit], lines: list[tuple
         return "PERL-HIP-AGAIN" if _HIP_CALL.search(view.code, *statement) else None
     if rule := next((o.by for o in ours if o.start <= at < o.end and o.by != TABLE), None):
         return f"RULE {rule}"
-    if edit.by == "word" and view.foreign(at):
+    if edit.by == "word" and at not in view.own(view.text[edit.start : edit.end]):
         return "PERL-FOREIGN"
     return "PERL-CUB-PREFIX" if edit.by == "cub" else None
 

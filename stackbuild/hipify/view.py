@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackbuild.hipify.scan import FILL, NAME, Lines, blank, qualifier, whole_names
+from stackbuild.hipify.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names
+from stackbuild.hipify.scopes import Declaration, Scopes
 from stackbuild.report import Finding, Place, Severity
 
 # Namespaces that CUDA's own names stand in; any other qualifier makes a name someone else's.
@@ -13,13 +15,22 @@ _CUDA_SPACES = frozenset(
     f"{name}::" for name in ("cub", "hipcub", "cooperative_groups", "cg", "nvcuda", "wmma", "nv", "cuda", "thrust")
 )
 
+_ALIAS = re.compile(
+    r"\busing\s+(\w+)\s*=\s*(?:enum\s+|::\s*)*(\w+)\s*;|\btypedef\s+(?:enum\s+|::\s*)*(\w+)\s+(\w+)\s*;"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A text and its path relative to the source. `code` is the text blanked, offset for offset."""
+    """A text, whose lines end with `\\n`, and its path relative to the source. `code` is the text blanked, offset for offset.
+
+    `theirs` are the names that CUDA has: those may qualify (`cudaMemcpyKind::cudaMemcpyHostToDevice`), and be hidden by
+    what a class or a namespace of the text declares.
+    """
 
     text: str
     name: str = ""
+    theirs: frozenset[str] = frozenset()
 
     @cached_property
     def code(self) -> str:
@@ -33,22 +44,67 @@ class View:
     def lines(self) -> Lines:
         return Lines(self.text)
 
-    @cached_property
-    def newline(self) -> str:
-        return "\r\n" if "\r\n" in self.text else "\n"
-
     @property
     def is_cuda(self) -> bool:
         """Whether nvcc would take the file as CUDA: then it includes CUDA's runtime by itself."""
         return not self.name or self.name.endswith((".cu", ".cuh", ".cu.inc", ".hip"))
 
+    @cached_property
+    def _scopes(self) -> Scopes:
+        return Scopes(self.code)
+
+    @cached_property
+    def _hidden(self) -> dict[str, list[Declaration]]:
+        return {}
+
     def own(self, name: str) -> list[int]:
-        """Where `name` stands as CUDA's own: a whole identifier, no member, in no foreign namespace."""
-        return [at for at in whole_names(self.code, name) if not self.foreign(at)]
+        """Where `name` stands as CUDA's own: a whole identifier, no member, in no foreign namespace or scope."""
+        places = whole_names(self.code, name)
+        if name in self.theirs and (hidden := self.hidden(name, places)):
+            places = [at for at in places if not _within(at, hidden) or self._is_global(at)]
+        return [at for at in places if not self.foreign(at)]
+
+    def hidden(self, name: str, places: list[int] | None = None) -> list[Declaration]:
+        """The declarations of a CUDA name as something else, which hide CUDA's in their scopes."""
+        if name not in self._hidden:
+            found = whole_names(self.code, name) if places is None else places
+            self._hidden[name] = self._scopes.declared(name, found)
+        return self._hidden[name]
+
+    def in_space(self, at: int) -> bool:
+        """Whether an offset is inside a named namespace."""
+        return self._scopes.in_space(at)
+
+    def _is_global(self, at: int) -> bool:
+        return qualifier(self.code, at) == "::"
 
     def foreign(self, at: int) -> bool:
+        """Whether the name at an offset is a member, or qualified by what is not CUDA's."""
         found = qualifier(self.code, at)
-        return found not in ("", "::") and found not in _CUDA_SPACES
+        if found in ("", "::"):
+            return False
+        if found in (".", "->"):
+            return True
+        space = found[:-2]
+        if found not in _CUDA_SPACES and space not in self.theirs and space not in self._aliases:
+            return not self._declared_in(space, at)
+        before = back_space(self.code, at)
+        return self.foreign(back_space(self.code, before - 2) - len(space))
+
+    def _declared_in(self, space: str, at: int) -> bool:
+        """Whether the text declares the name at an offset in a namespace of that name: then both are renamed."""
+        name = NAME.match(self.code, at)
+        return (
+            name is not None
+            and name.group() in self.theirs
+            and any(d.space == space for d in self.hidden(name.group()))
+        )
+
+    @cached_property
+    def _aliases(self) -> frozenset[str]:
+        """The names that the text gives to types of CUDA."""
+        found = {(m[1] or m[4]): (m[2] or m[3]) for m in _ALIAS.finditer(self.code)}
+        return frozenset(alias for alias, of in found.items() if of in self.theirs)
 
     def in_comment(self, at: int) -> bool:
         """Whether the character at an offset, which is no white space, belongs to a comment."""
@@ -64,3 +120,7 @@ class View:
         """A finding at an offset of the text."""
         line, column = self.lines.at(at)
         return Finding(rule, severity, self.name, found, why, fix, link, Place(self.name, line, column))
+
+
+def _within(at: int, hidden: list[Declaration]) -> bool:
+    return any(start <= at < end for declaration in hidden for start, end in declaration.spans)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +9,11 @@ from tests_hipify import hip, small_tables
 
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.rules import Rules
-from stackbuild.hipify.values import Converted, Target
+from stackbuild.hipify.values import Converted, Launch, Target
+
+TESTS = Path(__file__).parents[2]
+PROGRAMS = TESTS / "integration" / "hipify" / "programs"
+KERNELS = TESTS.parent / "hipify" / "support"
 
 RUNTIME = "#include <hip/hip_runtime.h>\n"
 
@@ -93,6 +99,18 @@ def test_substitutions_are_counted_by_api_group() -> None:
     assert made.substitutions == {"memory": 2, "type": 1}
 
 
+@pytest.mark.parametrize(
+    "path", sorted(PROGRAMS.glob("*.cu")) + sorted(KERNELS.glob("**/*.h*")), ids=lambda path: path.name
+)
+@pytest.mark.parametrize("launch", ["keep", "ggl"])
+def test_the_crlf_form_of_a_file_becomes_the_crlf_form_of_what_it_becomes(path: Path, launch: Launch) -> None:
+    text = path.read_text(encoding="utf-8")
+    target = Target(launch=launch)
+    plain, dos = hip(text, path.name, target=target), hip(text.replace("\n", "\r\n"), path.name, target=target)
+    assert dos.text == plain.text.replace("\n", "\r\n")
+    assert (dos.findings, dos.rules, dos.lines) == (plain.findings, plain.rules, plain.lines)
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_line_ends_and_odd_bytes_survive(newline: str) -> None:
     source = newline.join(
@@ -120,6 +138,13 @@ def test_converting_again_changes_nothing(text: str, name: str, launch: str) -> 
     target = Target(launch=launch)  # type: ignore[arg-type]
     once = hip(text, name, target=target)
     assert hip(once.text, name, target=target).text == once.text
+
+
+@settings(max_examples=40)
+@given(st.lists(PIECES.map(lambda piece: piece.replace("\r", "")), max_size=14).map("".join))
+def test_crlf_changes_nothing_but_line_ends(text: str) -> None:
+    text += "\n"
+    assert hip(text.replace("\n", "\r\n")).text == hip(text).text.replace("\n", "\r\n")
 
 
 @settings(max_examples=40)

@@ -70,7 +70,7 @@ def test_findings_are_in_order_and_each_once() -> None:
         ("__shfl_sync(0xFFFFFFFFu, v, 1)", "__shfl_sync(0xffffffffffffffffULL, v, 1)"),
         ("__any_sync(~0, p)", "__any_sync(0xffffffffffffffffULL, p)"),
         ("__all_sync(-1, p)", "__all_sync(0xffffffffffffffffULL, p)"),
-        ("__shfl_sync(m, v, 1)", "__shfl_sync((unsigned long long)(m), v, 1)"),
+        ("__shfl_sync(m, v, 1)", "__shfl_sync(stackbuild_hip::lane_mask(m), v, 1)"),
         ("__shfl_sync(__activemask(), v, 1)", "__shfl_sync(__activemask(), v, 1)"),
         ("__shfl_sync(0xffffffffffffffffULL, v, 1)", "__shfl_sync(0xffffffffffffffffULL, v, 1)"),
         ("__shfl_sync((unsigned long long)(m), v, 1)", "__shfl_sync((unsigned long long)(m), v, 1)"),
@@ -83,5 +83,8 @@ def test_findings_are_in_order_and_each_once() -> None:
     ],
 )  # fmt: skip
 def test_lane_masks_become_64_bits_wide(cuda: str, expected: str) -> None:
-    text = hip(cuda, "k.h").text
-    assert text.replace('#include "stackbuild_hip_compat.h"\n', "") == expected
+    text = hip(cuda, "k.cu").text
+    assert (
+        text.replace('#include "stackbuild_hip_compat.h"\n', "").replace("#include <hip/hip_runtime.h>\n", "")
+        == expected
+    )

@@ -1,0 +1,154 @@
+"""Where a name that CUDA has is somebody else's: declared in a class or a named namespace, or brought by `using`.
+
+A class's name is left as it is, at its declaration and where it is used: other files name it as `x.name`. A namespace's
+is renamed with CUDA's, also where it is qualified in this file: other files of the namespace name it without.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from stackbuild.hipify.scan import back_token, is_name_char, qualifier, skip_space
+
+_BRACE = re.compile(r"[{}]")
+_NESTED = re.compile(r"\([^()]*\)")
+_FUNCTION = re.compile(r"\)\s*(?:const|noexcept|override|final|mutable|volatile|&&?|->[^{;]*|\s)*\Z")
+_SPACE = re.compile(r"\bnamespace\s+((?:\w+\s*::\s*)*\w+)")
+_CLASS = re.compile(
+    r"\b(?:struct|class|union)\b(?:\s*\[\[[^\]]*\]\])?[\s()]*((?:\w+[\s()]+)*?)(\w+)?\s*(?:<[^{;]*>)?\s*(?:\bfinal\s*)?(?::[^:].*|\Z)",
+    re.S,
+)
+_SCOPED_ENUM = re.compile(r"\benum\s+(?:class|struct)\b")
+_USING = re.compile(r"\busing\s+(?:typename\s+)?[\w:\s]*\Z")
+_TYPE_WORDS = frozenset(("struct", "class", "union", "enum"))
+_NO_TYPE = _TYPE_WORDS | frozenset(
+    ("return", "else", "do", "throw", "case", "goto", "new", "delete", "typename", "using", "namespace", "sizeof", "not", "and", "or", "xor",
+     "co_return", "co_await", "co_yield", "operator", "in", "public", "private", "protected", "template", "defined", "define", "undef", "ifdef",
+     "ifndef", "if", "elif", "include", "pragma", "friend", "alignof", "typeof", "typeid"),
+)  # fmt: skip
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A name that is declared at an offset as something of `scope`, and the spans in which it means that and stays.
+
+    `space` is the last part of the namespace that declares it; such a name has no spans.
+    """
+
+    at: int
+    scope: str
+    spans: tuple[Span, ...] = ()
+    space: str = ""
+
+
+class Scopes:
+    """The braces of a text, and what is declared directly inside those of classes and named namespaces."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self._opened: list[Span] | None = None
+
+    def declared(self, name: str, places: list[int]) -> list[Declaration]:
+        """The declarations of `name`, which stands at `places`, in scopes of their own."""
+        scoped = (self._scope(at) for at in places if self._may_declare(at, at + len(name)))
+        found = [declaration for declaration in scoped if declaration is not None]
+        spaces = {declaration.space for declaration in found}
+        used = (self._used(at, spaces) for at in places)
+        return found + [declaration for declaration in used if declaration is not None]
+
+    def _may_declare(self, at: int, end: int) -> bool:
+        """Whether a type stands before a name and what ends a declarator after it, or it is an enumerator."""
+        code = self._code
+        before, after = back_token(code, at), skip_space(code, end)
+        left, right = code[before - 1 : before], code[after : after + 1]
+        if left in ("*", "&") and right == ")":
+            return True
+        if left in ("*", "&", ">"):
+            return right in ("(", ";", ",", "[") and "=" not in code[_statement(code, at) : at]
+        if left in ("{", ","):
+            return right in (",", "}", "=")
+        if not is_name_char(left) or right not in ("(", ";", ",", "=", "[", "{", ":"):
+            return False
+        start = before
+        while start and is_name_char(code[start - 1]):
+            start -= 1
+        word = code[start:before]
+        if word in _TYPE_WORDS:
+            return right in ("{", ";", ":")
+        if word == "using":
+            return right == "="
+        return word not in _NO_TYPE and (right != ":" or code[after + 1 : after + 2] != ":")
+
+    def _scope(self, at: int) -> Declaration | None:
+        """What a name at an offset is a declaration of: the class or namespace whose braces are the innermost around it."""
+        if (inner := self._innermost(at)) is None:
+            return None
+        head = self._head(inner[0])
+        if _SCOPED_ENUM.search(head):
+            return Declaration(at, "an enumeration", (inner,))
+        if self._code[back_token(self._code, at) - 1] in "{,":
+            return None
+        if space := _SPACE.search(head):
+            name = "".join(space.group(1).split())
+            return Declaration(at, f"namespace {name}", space=name.rpartition("::")[2])
+        plain = head
+        while (shorter := _NESTED.sub("", plain)) != plain:
+            plain = shorter
+        if _FUNCTION.search(head) or "=" in plain or not (made := _CLASS.search(plain)):
+            return None
+        name = made.group(2) or ""
+        return Declaration(at, f"class {name}".strip(), (inner, *(self._bodies(name) if name else ())))
+
+    def in_space(self, at: int) -> bool:
+        """Whether a named namespace is around an offset."""
+        around = (span for span in self._pairs() if span[0] < at < span[1])
+        return any(_SPACE.search(self._head(span[0])) for span in around)
+
+    def _used(self, at: int, spaces: set[str]) -> Declaration | None:
+        """`using other::name;`: the rest of the scope that it stands in, unless the text declares that name itself."""
+        found = qualifier(self._code, at)
+        if found in ("", "::", ".", "->") or not _USING.search(self._code, max(0, at - 200), at):
+            return None
+        if (space := found.removesuffix("::")) in spaces:
+            return None
+        inner = self._innermost(at)
+        return Declaration(at, f"namespace {space}", ((at, inner[1] if inner else len(self._code)),))
+
+    def _bodies(self, name: str) -> list[Span]:
+        """The bodies of functions of a class that are defined outside it: `name::f(…) {…}`."""
+        outside = re.compile(rf"\b{re.escape(name)}\s*(?:<[^{{}};]*>)?\s*::\s*~?\w+\s*\(")
+        return [span for span in self._pairs() if outside.search(self._head(span[0]))]
+
+    def _head(self, open_at: int) -> str:
+        """What stands before a `{` since the statement before it."""
+        return self._code[_statement(self._code, open_at) : open_at]
+
+    def _pairs(self) -> list[Span]:
+        if self._opened is None:
+            pairs, stack = [], []
+            for brace in _BRACE.finditer(self._code):
+                if brace.group() == "{":
+                    stack.append(brace.start())
+                elif stack:
+                    pairs.append((stack.pop(), brace.start()))
+            self._opened = sorted(pairs + [(at, len(self._code)) for at in stack])
+        return self._opened
+
+    def _innermost(self, at: int) -> Span | None:
+        pairs = self._pairs()
+        for number in range(bisect_right(pairs, (at, 0)) - 1, -1, -1):
+            if pairs[number][1] > at:
+                return pairs[number]
+        return None
+
+
+def _statement(code: str, at: int) -> int:
+    """The offset after the `;`, brace or preprocessor line before an offset."""
+    start = max(code.rfind(mark, 0, at) for mark in ";{}") + 1
+    while (line := re.compile(r"\s*#[^\n]*\n").match(code, start, at)) is not None:
+        start = line.end()
+    return start

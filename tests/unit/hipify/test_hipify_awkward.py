@@ -1,0 +1,218 @@
+"""Legal CUDA that is written in an odd way: each was once converted wrongly and without a word."""
+
+from __future__ import annotations
+
+import pytest
+from tests_hipify import hip
+
+from stackbuild.hipify.scan import arguments, blank
+from stackbuild.hipify.values import Target
+
+RUNTIME = "#include <hip/hip_runtime.h>\n"
+
+
+def body(text: str, name: str = "a.cu", launch: str = "keep") -> str:
+    """The converted text without the includes that conversion adds; converting it again changes nothing."""
+    target = Target(launch=launch)  # type: ignore[arg-type]
+    made = hip(text, name, target=target).text
+    assert hip(made, name, target=target).text == made
+    return made.replace(RUNTIME, "", 1).replace('#include "stackbuild_hip_compat.h"\n', "")
+
+
+def rules_of(text: str, name: str = "a.cu") -> list[str]:
+    return [f.rule for f in hip(text, name).findings]
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("auto k = cudaMemcpyKind::cudaMemcpyHostToDevice;", "auto k = hipMemcpyKind::hipMemcpyHostToDevice;"),
+        ("f(::cudaMemcpyKind::cudaMemcpyHostToDevice);", "f(::hipMemcpyKind::hipMemcpyHostToDevice);"),
+        ("using K = cudaMemcpyKind; f(K::cudaMemcpyHostToDevice);", "using K = hipMemcpyKind; f(K::hipMemcpyHostToDevice);"),
+        ("typedef enum cudaMemcpyKind K; f(K::cudaMemcpyHostToDevice);", "typedef enum hipMemcpyKind K; f(K::hipMemcpyHostToDevice);"),
+        ("f(my::cudaMemcpyKind::cudaMemcpyHostToDevice);", "f(my::cudaMemcpyKind::cudaMemcpyHostToDevice);"),
+        ("f(at::cuda::cudaMalloc);", "f(at::cuda::cudaMalloc);"),
+        ("#ifdef A\n::cudaFree(p);\n#endif\n::cudaFree(q);", "#ifdef A\n::hipFree(p);\n#endif\n::hipFree(q);"),
+    ],
+)  # fmt: skip
+def test_qualified_names(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("struct A { int (*cudaMalloc)(void**); }; void f(A& a) { a.cudaMalloc(&p); cudaMalloc(&q); }", "struct A { int (*cudaMalloc)(void**); }; void f(A& a) { a.cudaMalloc(&p); hipMalloc(&q); }"),
+        ("class A { void cudaFree(int); void f() { cudaFree(1); ::cudaFree(p); } void g(); };\nvoid A::g() { cudaFree(2); }\nvoid h() { cudaFree(p); }",
+         "class A { void cudaFree(int); void f() { cudaFree(1); ::hipFree(p); } void g(); };\nvoid A::g() { cudaFree(2); }\nvoid h() { hipFree(p); }"),
+        ("struct alignas(8) A : B<int> { cudaStream_t s = cudaSuccess; };", "struct alignas(8) A : B<int> { hipStream_t s = hipSuccess; };"),
+        ("enum class K { cudaSuccess, cudaFree = 2 }; f(K::cudaFree, cudaSuccess);", "enum class K { cudaSuccess, cudaFree = 2 }; f(K::cudaFree, hipSuccess);"),
+        ("namespace my { int cudaMalloc(int); } int x = my::cudaMalloc(1);", "namespace my { int hipMalloc(int); } int x = my::hipMalloc(1);"),
+        ("void f() { using my::cudaFree; cudaFree(p); } void g() { cudaFree(p); }", "void f() { using my::cudaFree; cudaFree(p); } void g() { hipFree(p); }"),
+        ('extern "C" { int cudaMalloc(void**); }', 'extern "C" { int hipMalloc(void**); }'),
+    ],
+)  # fmt: skip
+def test_a_name_is_one_thing_where_it_is_declared_and_where_it_is_used(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+def test_own_names_are_told() -> None:
+    assert rules_of("struct A { int cudaMalloc(int); };") == ["HIPIFY-OWN-NAME"]
+    assert rules_of("namespace my { int cudaMalloc(int); }") == ["HIPIFY-OWN-NAME"]
+    assert rules_of("cuda\\\nFree(p);") == ["HIPIFY-DIVIDED-NAME"]
+    assert rules_of("struct A { cudaStream_t s; int f() { return cudaFree(p); } };") == []
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("static int e = cudaMemcpyToSymbol(s, &x, 4);", "static int e = hipMemcpyToSymbol(HIP_SYMBOL(s), &x, 4);"),
+        ("# define UP() cudaMemcpyToSymbol(s, &x, 4)\n", "# define UP() hipMemcpyToSymbol(HIP_SYMBOL(s), &x, 4)\n"),
+        ("#define UP cudaMemcpyToSymbol(s, p, 4)\n", "#define UP hipMemcpyToSymbol(HIP_SYMBOL(s), p, 4)\n"),
+        ("#ifndef A\ncudaMemcpyToSymbol(s, p, 4);\n#endif\n", "#ifndef A\nhipMemcpyToSymbol(HIP_SYMBOL(s), p, 4);\n#endif\n"),
+        ("else\n  cudaMemcpyToSymbol(s, p, 4);", "else\n  hipMemcpyToSymbol(HIP_SYMBOL(s), p, 4);"),
+        ("extern __host__ cudaError_t CB cudaMemcpyToSymbol(const void* s, const void* p, size_t n);", "extern __host__ hipError_t CB hipMemcpyToSymbol(const void* s, const void* p, size_t n);"),
+        ("template <class T>\nstatic inline int cudaMemcpyToSymbol(T& s, const void* p);", "template <class T>\nstatic inline int hipMemcpyToSymbol(T& s, const void* p);"),
+        ("#define cudaMemcpyToSymbol(s, p, n) g(s, p)\n", "#define hipMemcpyToSymbol(s, p, n) g(s, p)\n"),
+        ("cudaMemcpyToSymbolAsync(s, p, n<4?4:n, 0, k>0?a:b);", "hipMemcpyToSymbolAsync(HIP_SYMBOL(s), p, n<4?4:n, 0, k>0?a:b);"),
+        ("cudaMemcpyToSymbolAsync(s, p, a < b, c > d);", "hipMemcpyToSymbolAsync(HIP_SYMBOL(s), p, a < b, c > d, hipMemcpyHostToDevice);"),
+        ("cudaFuncSetAttribute(k <A && B, 4>, C, 1);", "hipFuncSetAttribute(reinterpret_cast<const void*>(k <A && B, 4>), C, 1);"),
+    ],
+)  # fmt: skip
+def test_calls_and_declarations(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("(a<b?c:d, x>y)", 2), ("(a<b, c>d)", 2), ("(a<b, c>)", 1), ("(k <float, 4>, A)", 2), ("(A<B<int, 2>>::v, 3)", 2), ("(x<1<<3, 5)", 2),
+        ("(a<b, c>=d)", 2), ("(static_cast<A<int, int>*>(p), 2)", 2), ("(A<decltype([]{ return 1; }), 2>(), 3)", 2), ("(p<q && r>s, t)", 2),
+        ("(k<x->y, 3>, 2)", 2), ("(f<a, b>(1, 2), 3)", 2), ("(n<4, m>-1)", 2), ("(pair<int, vector<vector<int>>>{}, 3)", 2), ("()", 0),
+        ("(a->b<c, d>::e, 1)", 2), ("(x << 2, y >> 3)", 2), ("(&A::operator<, b > c)", 2),
+    ],
+)  # fmt: skip
+def test_commas_of_templates_do_not_divide_and_those_between_comparisons_do(code: str, count: int) -> None:
+    found = arguments(code, 0)
+    assert found is not None and len(found[0]) == count and found[1] == len(code) - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("#define A \\\n b /* x\n y */ c\nd", "#define A    b            c\nd"),
+        ("// a \\\n b\nc", "         \nc"),
+        ("// a\\\\\nb\nc", "        \nc"),
+        ("// a \\ \nb\nc", "         \nc"),
+        ("/\\\n/ a\nb", "      \nb"),
+        ("/\\\n* a *\\\n/ b", "            b"),
+        ("return'\"'; x", 'return"\x01"; x'),
+        ('FOOR"(" x ")"', 'FOOR"\x01" x "\x01"'),
+        ('u8R"a(b)" c)a" d', 'u8R"' + "\x01" * 9 + '" d'),
+        ('R"(a\nb)"', 'R"\x01\x01\n\x01\x01"'),
+        ('"a\\\nb" c', '"\x01\x01\x01\x01" c'),
+    ],
+)
+def test_lines_are_the_preprocessor_s(text: str, code: str) -> None:
+    assert blank(text) == code and len(code) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("#include <cuda.h>\n#include <cuda_runtime.h> // again\nint x;\n", "#include <hip/hip_runtime.h>\n // again\nint x;\n"),
+        ("#include <device_launch_parameters.h> /* a\n b */\nint x;\n", " /* a\n b */\nint x;\n"),
+        ("#include \\\n  <cuda_fp16.h>\n", "#include \\\n  <hip/hip_fp16.h>\n"),
+        ("#include /* c */ <cuda_fp16.h>/* d */\n", "#include /* c */ <hip/hip_fp16.h>/* d */\n"),
+        ("#include <cuda.h>\n#include \\\n <cuda_runtime.h>\nint x;\n", "#include <hip/hip_runtime.h>\nint x;\n"),
+        ("#if __has_include(<cuda_fp16.h>)\n#endif\n", "#if __has_include(<hip/hip_fp16.h>)\n#endif\n"),
+        ("#define H <cuda_fp16.h>\n#include H\n", "#define H <hip/hip_fp16.h>\n#include H\n"),
+        ('#define H "cuda_fp16.h"\n#include H\n#define G "cuda_fp16.h"\n', '#define H "hip/hip_fp16.h"\n#include H\n#define G "cuda_fp16.h"\n'),
+        ("#if !defined(A) \\\n\n#define A \\\n 1\n__global__ void k();\n#endif\n", "#if !defined(A) \\\n\n#define A \\\n 1\n#include <hip/hip_runtime.h>\n__global__ void k();\n#endif\n"),
+    ],
+)  # fmt: skip
+def test_includes(cuda: str, expected: str) -> None:
+    assert hip(cuda, "a.h").text == expected
+    assert hip(expected, "a.h").text == expected
+
+
+def test_what_follows_a_dropped_include_on_its_line_was_never_read() -> None:
+    assert "int x" not in hip("#include <device_launch_parameters.h> /* a\n b */ int x;\nint y;\n", "a.h").text
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("namespace cub { struct A; } cub::A a;", "namespace hipcub { struct A; } hipcub::A a;"),
+        ("namespace cub::detail { }", "namespace hipcub::detail { }"),
+        ("namespace at { namespace cub { struct A; } }", "namespace at { namespace cub { struct A; } }"),
+        (
+            "namespace at::cub { } using cub::A; namespace c = ::cub;",
+            "namespace at::cub { } using hipcub::A; namespace c = ::hipcub;",
+        ),
+    ],
+)
+def test_the_namespace_of_cub(cuda: str, expected: str) -> None:
+    assert body(cuda, "a.h") == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("A<int>::k<<<g, b>>>(x);", "hipLaunchKernelGGL(A<int>::k, dim3(g), dim3(b), 0, 0, x);"),
+        ("this->template k<4><<<g, b>>>(x);", "hipLaunchKernelGGL(this->template k<4>, dim3(g), dim3(b), 0, 0, x);"),
+        ("get()<<<g, b>>>(x);", "hipLaunchKernelGGL(get(), dim3(g), dim3(b), 0, 0, x);"),
+        ("get<int>(1)[2]<<<g, b>>>(x);", "hipLaunchKernelGGL(get<int>(1)[2], dim3(g), dim3(b), 0, 0, x);"),
+        ("if (c) (p ? k : j)<<<g, b>>>(x);", "if (c) hipLaunchKernelGGL((p ? k : j), dim3(g), dim3(b), 0, 0, x);"),
+        ("k<<<g, /* b */ b, // smem\n n>>>(x);", "hipLaunchKernelGGL(k, dim3(g), dim3( /* b */ b), // smem\n n, 0, x);"),
+        ("k<<<dim3{1, 2}, b, f<c, d>()>>>(x);", "hipLaunchKernelGGL(k, dim3(dim3{1, 2}), dim3(b), (f<c, d>()), 0, x);"),
+        ("k<<<g, f<A<B<int>>>(1)>>>(x);", "hipLaunchKernelGGL(k, dim3(g), dim3(f<A<B<int>>>(1)), 0, 0, x);"),
+        ("#define L(K) K<<<1, 2>>>(p)\n", "#define L(K) hipLaunchKernelGGL(K, dim3(1), dim3(2), 0, 0, p)\n"),
+        ("#if A\nk<<<1, 2>>>(p);\n#endif\n", "#if A\nhipLaunchKernelGGL(k, dim3(1), dim3(2), 0, 0, p);\n#endif\n"),
+    ],
+)  # fmt: skip
+def test_launches(cuda: str, expected: str) -> None:
+    assert body(cuda, launch="ggl") == expected
+
+
+@pytest.mark.parametrize(
+    "cuda",
+    ["return k<<<1, 2>>>(x);", "k<<<1, 2>>>(x), j();", "(void)k<<<1, 2>>>(x);", "k<<<1>>>(x);", "#define L(...) k<<<__VA_ARGS__>>>(x)\n",
+     "#define L(K, ...) K<<<1, __VA_ARGS__>>>(x)\n", "k<<<1, 2>>>(\n#if A\n a\n#endif\n);", "k<<<1, 2, 3, 4, 5>>>(x);"],
+)  # fmt: skip
+def test_a_launch_that_cannot_be_a_statement_is_left_and_told(cuda: str) -> None:
+    made = hip(cuda, target=Target(launch="ggl"))
+    assert made.text == RUNTIME + cuda
+    assert [f.rule for f in made.findings] == ["HIPIFY-LAUNCH-UNREADABLE"]
+
+
+def test_operator_less_less_of_a_template_is_no_launch() -> None:
+    assert rules_of("template <class T> S& operator<<<T>(S&, T);", "a.h") == []
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("#define CRC_MASK 0xffffffff\nbool f(unsigned x) { return x == CRC_MASK; }\n", "#define CRC_MASK 0xffffffff\nbool f(unsigned x) { return x == CRC_MASK; }\n"),
+        ("constexpr unsigned M = 0xffffffff; __any_sync(M, p);", "constexpr unsigned M = 0xffffffff; __any_sync(stackbuild_hip::lane_mask(M), p);"),
+        ("__any_sync(uint_mask, p);", "__any_sync(stackbuild_hip::lane_mask(uint_mask), p);"),
+        ("__any_sync(static_cast<unsigned>(-1), p);", "__any_sync(0xffffffffffffffffULL, p);"),
+        ("__any_sync((0xFFFF'FFFFu), p);", "__any_sync(0xffffffffffffffffULL, p);"),
+        ("__any_sync(0xffff, p);", "__any_sync((unsigned long long)(0xffff), p);"),
+        ("#define __any_sync(mask, p) __any(p)\n", "#define __any_sync(mask, p) __any(p)\n"),
+        ("bool __any_sync(const MyMask mask, bool p);", "bool __any_sync(const MyMask mask, bool p);"),
+        ("#define M 0xffffffff\n#ifdef M\n__any_sync(M, p); __syncwarp(M);\n#endif\n", "#define M 0xffffffffffffffffULL\n#ifdef M\n__any_sync(M, p); __syncwarp(M);\n#endif\n"),
+        ("#define ANY __any_sync\nANY(m, p);", "#define ANY __any_sync\nANY(stackbuild_hip::lane_mask(m), p);"),
+        ("#define M ~0ull\n__any_sync(M, p); f(M);\n", "#define M ~0ull\n__any_sync(M, p); f(M);\n"),
+    ],
+)  # fmt: skip
+def test_only_lane_masks_are_widened(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+def test_a_macro_with_another_use_keeps_its_value_and_is_told() -> None:
+    cuda = "#define M 0xffffffff\nbool f(unsigned x) { return __any_sync(M, x == M); }\n"
+    assert body(cuda) == cuda.replace("(M,", "(stackbuild_hip::lane_mask(M),")
+    assert rules_of(cuda) == ["HIPIFY-MASK-OTHER-USE"]
+    header = "#define M 0xffffffff\n__device__ bool f(int p) { return __any_sync(M, p); }\n"
+    assert body(header, "a.cuh") == header.replace("(M,", "(stackbuild_hip::lane_mask(M),")
