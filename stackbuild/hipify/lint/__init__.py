@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
+import stackbuild.hipify.lint.ballots as ballots
 import stackbuild.hipify.lint.devices as devices
 import stackbuild.hipify.lint.lanes as lanes
 from stackbuild.hipify.directives import Include
@@ -14,14 +15,15 @@ from stackbuild.hipify.view import View
 from stackbuild.report import Finding
 
 _CHECKS = (
-    lanes.shuffle_ladders, lanes.warp_sizes, lanes.lane_arithmetic, lanes.ballots, lanes.partial_masks, lanes.tiles,
+    lanes.shuffle_ladders, lanes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
+    ballots.partial_masks, lanes.tiles,
     devices.ptx, devices.libraries, devices.launch_bounds, devices.arch_guards,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
 _ONLY_WITH = {
     "LINT-LADDER-32": 64, "LINT-LADDER-64": 32, "LINT-WARP-SIZE-LITERAL": 64, "LINT-LANE-ARITHMETIC": 64,
-    "LINT-BALLOT-32": 64, "LINT-PARTIAL-MASK": 64, "LINT-TILE-32": 64, "LINT-TEXTURE-FETCH": 64,
+    "LINT-BALLOT-32": 64, "LINT-LANE-MASK-32": 64, "LINT-PARTIAL-MASK": 64, "LINT-TILE-32": 64, "LINT-TEXTURE-FETCH": 64,
 }  # fmt: skip
 
 

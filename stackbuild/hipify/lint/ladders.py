@@ -119,10 +119,16 @@ def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder |
     """The loops of a text that shuffle by what they count, each once; and those that could not be followed."""
     found: dict[int, Ladder | Unread] = {}
     loops, scope = _Loops(view), Scope(view)
+    unread: dict[int, tuple[int, Unread]] = {}
     for call in shuffles(view) if calls is None else calls:
         made = _ladder(view, loops, scope, call)
-        if made is not None and not isinstance(found.get(made.at), Ladder):
+        if isinstance(made, Ladder):
             found[made.at] = made
+        elif made is not None:
+            unread[made.at] = (call.at, made)
+    for at, (shuffled, one) in unread.items():
+        if not any(at <= ladder <= shuffled for ladder in found):  # a loop inside it is the ladder
+            found[at] = one
     yield from (found[at] for at in sorted(found))
 
 

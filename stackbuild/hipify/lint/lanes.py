@@ -8,28 +8,26 @@ from collections.abc import Iterator
 import stackbuild.hipify.lint.unrolled as unrolled
 from stackbuild.hipify.lint.ladders import LANES, Ladder, Unread
 from stackbuild.hipify.lint.ladders import ladders as loops
-from stackbuild.hipify.lint.scope import means_warp
+from stackbuild.hipify.lint.scope import means_lane, means_warp
 from stackbuild.hipify.lint.shuffles import reach, shuffles
-from stackbuild.hipify.masks import FUNCTIONS
-from stackbuild.hipify.scan import arguments, skip_space, whole_names
+from stackbuild.hipify.scan import whole_names
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
 
-_WARP_NAME = re.compile(r"\w*(?:WARP|[wW]arp|WAVE|[wW]ave)\w*")
-_SIZE = re.compile(r"(?:SIZE|[sS]ize|LANES|[lL]anes|THREADS|[tT]hreads|WIDTH|[wW]idth)|^k?[wW]arp$|^WARP$")
 _IS_32 = re.compile(r"(?:\s*=\s*|[ \t]+)\(?\s*32[uU]?\s*\)?\s*(?:[;,}]|$)", re.M)
 _IN_CONSTANT = re.compile(
     r"\b(?:constexpr|static_assert|enum)\b[^;{}]*\bwarpSize\b|<[^;{}<>()]*\bwarpSize\b[^;{}<>()]*>|\[[^\]\n]*\bwarpSize\b[^\]\n]*\]\s*(?:;|\[|=)"
 )
-_BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF])|%\s*32|>>\s*5|/\s*32)[uU]?\b(?!\s*[\w.])")
-_LANE = re.compile(r"\b(?:threadIdx\s*\.\s*\w|lane\w*|tid\w*|tx|thread\w*|\w*[iI]dx)\s*\)?\s*\Z")
-_BALLOT = re.compile(r"\b(__ballot_sync|__ballot|__activemask|__match_any_sync)\s*\(")
-_NARROW = re.compile(r"\b((?:unsigned(?:\s+int)?|int|uint32_t|uint|int32_t|u32))\s+(?:const\s+)?\w+\s*=\s*(?:~\s*)?\Z")
-_COUNT = re.compile(r"\b(__popc|__ffs|__clz|__brev)\s*\(\s*(?:~\s*)?\Z")
+# Each begins with a sign of its own: the search then skips to that.
+_BY_32 = tuple(
+    re.compile(rf"{what}[uU]?\b(?!\s*[\w.])") for what in (r"&\s*(?:31|0x1[fF])", r"%\s*32", r">>\s*5", r"/\s*32")
+)
+_LANE = re.compile(
+    r"\b(?:threadIdx\s*\.\s*\w|\w*(?:lane|Lane)\w*(?:\s*\(\s*\))?|tid\w*|tx|thread\w*|\w*[iI]dx)\s*\)?\s*\Z"
+)
+_LAST_LANE = re.compile(r"(\w+)\s*[!=]=\s*(?:31|0x1[fF])[uU]?\b")
 _TILE = re.compile(r"\b(thread_block_tile|tiled_partition)\s*<\s*(32|\w*(?:WARP|[wW]arp)\w*)\s*[,>]")
-_FULL = re.compile(r"0[xX][fF]{8,16}[uUlL]*|[~\-]?[01][uUlL]*")
-_LITERAL = re.compile(r"0[xX][0-9a-fA-F]{1,8}[uU]?|\d+[uU]?")
 
 
 def ladders(view: View) -> Iterator[Ladder | Unread]:
@@ -70,9 +68,7 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
 def warp_sizes(view: View) -> Iterator[Found]:
     """Names that stand for a warp size and are 32, and warpSize where a constant is needed."""
     for name in sorted(
-        w
-        for w in view.words
-        if ("arp" in w or "ARP" in w or "ave" in w or "AVE" in w) and _WARP_NAME.fullmatch(w) and _SIZE.search(w)
+        w for w in view.words if ("arp" in w or "ARP" in w or "ave" in w or "AVE" in w) and means_warp(w)
     ):
         for at in whole_names(view.code, name):
             if _IS_32.match(view.code, at + len(name)) and _defines(view.code, at):
@@ -93,36 +89,16 @@ def _defines(code: str, at: int) -> bool:
 
 
 def lane_arithmetic(view: View) -> Iterator[Found]:
-    for found in _BY_32.finditer(view.code):
-        if before := _LANE.search(view.code, max(0, found.start() - 40), found.start()):
-            said = view.code[before.start() : found.end()]
-            yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(said.split()),)
-
-
-def ballots(view: View) -> Iterator[Found]:
-    """64-bit ballots in 32-bit variables and 32-bit bit counts."""
-    if view.words.isdisjoint(("__ballot_sync", "__ballot", "__activemask", "__match_any_sync")):
-        return
-    for found in _BALLOT.finditer(view.code):
-        before = view.code[max(0, found.start() - 60) : found.start()]
-        narrow = _NARROW.search(before) or _COUNT.search(before)
-        if narrow:
-            what = narrow.group(1) if narrow.re is _NARROW else f"argument of {narrow.group(1)}"
-            yield found.start(), "LINT-BALLOT-32", (found.group(1), " ".join(what.split()))
-
-
-def partial_masks(view: View) -> Iterator[Found]:
-    """Literal masks that name only some of 32 lanes."""
-    for name in FUNCTIONS:
-        if name not in view.words:
-            continue
-        for at in view.own(name):
-            open_at = skip_space(view.code, at + len(name))
-            if not view.code.startswith("(", open_at) or not (parsed := arguments(view.code, open_at)) or not parsed[0]:
-                continue
-            mask = view.text[slice(*parsed[0][0])].strip()
-            if _LITERAL.fullmatch(mask) and not _FULL.fullmatch(mask) and int(mask.rstrip("uU"), 0) < 0xFFFFFFFF:
-                yield at, "LINT-PARTIAL-MASK", (name, mask)
+    """Lane and warp numbers that are computed with 32, and lane 31 as the last."""
+    code = view.code
+    for what in _BY_32:
+        for found in what.finditer(code):
+            if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
+                yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : found.end()].split()),)
+    if "lane" in code or "Lane" in code:
+        for found in _LAST_LANE.finditer(code):
+            if means_lane(found[1]):
+                yield found.start(), "LINT-LANE-ARITHMETIC", (" ".join(found.group().split()),)
 
 
 def tiles(view: View) -> Iterator[Found]:

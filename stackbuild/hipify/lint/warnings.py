@@ -80,6 +80,13 @@ WARNINGS: dict[str, Told] = {
         "use unsigned long long and __popcll, __ffsll or __clzll",
         "https://github.com/ROCm/hip/issues/3667",
     ),
+    "LINT-LANE-MASK-32": Told(
+        Severity.WARNING,
+        "a mask of lanes in 32 bits: {0}",
+        "lanes from 32 on have no bit in it, and shifting 32 bits by 32 or more is undefined",
+        "shift 1ull, or use __lanemask_lt() and its like",
+        "https://github.com/ROCm/hip/issues/3667",
+    ),
     "LINT-PARTIAL-MASK": Told(
         Severity.WARNING,
         "{0} takes a mask of some lanes: {1}",
