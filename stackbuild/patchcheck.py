@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stackbuild import git, mirror
-from stackbuild.errors import MachineLacks
+from stackbuild.errors import MachineLacks, Mistake, RecipeError
 from stackbuild.fetch import Wanted, fetch
 from stackbuild.load import Loaded
 from stackbuild.lock import Lock
 from stackbuild.locking import patch_folder
 from stackbuild.patches import Patch, Series, apply, is_taken, series, try_one
 from stackbuild.recipe import Source
-from stackbuild.report import Finding, Severity
+from stackbuild.report import Finding, Place, Severity
 from stackbuild.stopper import Stopper
 from stackbuild.unpack import unpack
 
@@ -25,11 +25,15 @@ from stackbuild.unpack import unpack
 def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool) -> tuple[Finding, ...]:
     """What there is to say of the recipe's patches; the sources are fetched where `ask` is true.
 
-    Raises RecipeError for a patch whose header is wrong, StepFailed and LockError where a source is not the locked one.
+    Raises StepFailed and LockError where a source is not the locked one.
     """
     found: list[Finding] = []
     for name, source in loaded.recipe.sources.items():
-        wanted = series(patch_folder(loaded, source.patches)) if source.patches else None
+        try:
+            wanted = series(patch_folder(loaded, source.patches)) if source.patches else None
+        except RecipeError as error:
+            found += [mistake_finding("PATCH", f"sources.{name}", mistake) for mistake in error.mistakes]
+            continue
         if wanted is None or not wanted.patches:
             continue
         if not ask or lock is None:
@@ -78,6 +82,18 @@ def _fetch(source: Source, commit: str, tree: Path) -> None:
     archive = tree.parent / "archive"
     fetch(Wanted(source.archive or "", f"sha256:{source.sha256}"), archive, mirror.given(), Stopper())
     unpack(archive, tree)
+
+
+def mistake_finding(rule: str, subject: str, mistake: Mistake) -> Finding:
+    """A mistake in a file that the recipe names as a finding, at its place `file:line:column`."""
+    parts = mistake.place.rsplit(":", 2)
+    place = (
+        Place(parts[0], int(parts[1]), int(parts[2]))
+        if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit()
+        else None
+    )
+    found, why = f"{mistake.place}: {mistake.what}", "the step that reads it would stop"
+    return Finding(f"SB-STACK-{rule}", Severity.ERROR, subject, found, why, mistake.next, "", place)
 
 
 def _finding(rule: str, severity: Severity, name: str, found: str, why: str, fix: str, link: str = "") -> Finding:

@@ -49,6 +49,7 @@ def check(
     from stackbuild.checking import check as checked
     from stackbuild.compatibility import table
     from stackbuild.errors import LockError
+    from stackbuild.hipifycheck import hipify_findings
     from stackbuild.load import load, text_of
     from stackbuild.patchcheck import patch_findings
     from stackbuild.report import Severity
@@ -62,7 +63,7 @@ def check(
         lock = None
     path = loaded.lock_path.name.replace(".lock", "")
     findings = checked(Checked(loaded.recipe, lock, text_of(name), path, table(), loaded.called))
-    findings = (*patch_findings(loaded, lock, sources), *findings)
+    findings = (*patch_findings(loaded, lock, sources), *hipify_findings(loaded), *findings)
     if json:
         print_json({"recipe": loaded.recipe.name, "findings": findings}, "stackbuild.check/1")
     else:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from stackbuild import data
 from stackbuild.errors import Mistake, RecipeError, UsageError
+from stackbuild.hipify.rules import SUPPORT as SUPPORT_HEADER
 from stackbuild.hipify.rules import Rule, Rules, joined, read
 
 BASE = "base"
 SUPPORT = "support"
-SUPPORT_HEADER = "support:"
+MAX_BYTES = 4 << 20
 
 
 def names() -> list[str]:
@@ -32,11 +33,22 @@ def _one(name: str) -> Rules:
         if not path.is_file():
             known = ", ".join(names())
             raise UsageError(f"no rule set is called {name!r}", next=f"bundled are {known}; a path ends with .yaml")
+    return _with_support(read(_text(path), str(path)), path.parent / SUPPORT)
+
+
+def _text(path: Path) -> str:
+    """The text of a rule set. Raises UsageError where it is no file of a set's size, or not UTF-8."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the rule set cannot be read: {error}", where=str(path), next="check the path") from error
-    return _with_support(read(text, str(path)), path.parent / SUPPORT)
+        if path.exists() and not path.is_file():
+            raise OSError("it is no file")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise OSError(f"it is larger than {MAX_BYTES >> 20} MiB")
+        return data.decode("utf-8")
+    except (OSError, ValueError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise UsageError(f"the rule set cannot be read: {why}", where=str(path), next="check the path") from error
 
 
 def _support_of(rule: Rule) -> tuple[str, ...]:

@@ -24,11 +24,42 @@ from stackbuild.yamlread import Path as YamlPath
 from stackbuild.yamlread import Places, compose
 
 KINDS = ("identifier", "pattern", "literal", "header", "path", "call", "namespace", "fix", "shim")
-FIELDS = {"id", "why", "link", "to", "files", "except", "rocm", "optional", "wrap", "insert", "drop", "count", "when", "arguments", "flavour"}
+FIELDS = {
+    "id",
+    "why",
+    "link",
+    "to",
+    "files",
+    "except",
+    "rocm",
+    "optional",
+    "wrap",
+    "insert",
+    "drop",
+    "count",
+    "when",
+    "arguments",
+    "flavour",
+}
+_ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
+_SCOPED = _ANY | {"files", "except"}
+TAKES = {
+    **dict.fromkeys(("identifier", "pattern", "literal", "header", "namespace"), _SCOPED | {"to"}),
+    "path": _ANY | {"to"},
+    "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments"},
+    "fix": _SCOPED,
+    "shim": _SCOPED | {"when"},
+}
+"""The fields of each kind beside the kind itself."""
 FIXES = ("sync-masks",)
 FLAVOURS = ("hip", "roc", "miopen")
+SUPPORT = "support:"
+"""What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")
 """Where an argument goes in the `arguments:` of a call rule."""
+_NESTED = re.compile(r"\((?:[^()\\]|\\.)*?(?<![\\*+?}])[*+](?!\+)(?:[^()\\]|\\.)*\)(?:[*+](?!\+)|\{\d*,\d*\})")
+"""A repeat of a group that repeats inside: on a name that does not match, it may be tried in more ways than there is time for."""
+_SUPPORT_NAME = re.compile(r"\w[\w.+-]*")
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)$")
 
 
@@ -130,6 +161,13 @@ def in_range(rocm: str, bounds: str) -> bool:
     return True
 
 
+def _has_versions(bounds: str) -> bool:
+    """Whether bounds that can be read have a version between them: each end, and what lies next to it, is tried."""
+    numbers = [found.group(2) for b in bounds.split(",") if (found := _BOUND.match(b.strip()))]
+    near = [*numbers, *(f"{n}.0.1" for n in numbers), *(f"{n}.1" for n in numbers), "0.0.1", ""]
+    return any(in_range(one, bounds) for one in near)
+
+
 def renamed(path: str, rules: Iterable[Rule]) -> tuple[str, str]:
     """A path under path rules, and the id of the last rule that changed it ("" for none)."""
     by = ""
@@ -203,8 +241,17 @@ class _Reader:
             self.blame(path, f"a rule has one kind, this has {len(kinds)}", f"give one of: {', '.join(KINDS)}")
             return None
         kind = kinds[0]
-        for key in item.keys() - FIELDS - {kind}:
-            self.blame_key((*path, key), sorted(FIELDS))
+        for key in sorted(item.keys() - TAKES[kind] - {kind}):
+            if key in FIELDS:
+                self.mistakes.append(
+                    Mistake(
+                        self.places.of_key((*path, key)),
+                        f"a {kind} rule has no `{key}`",
+                        f"it takes {', '.join(sorted(TAKES[kind]))}",
+                    )
+                )
+            else:
+                self.blame_key((*path, key), sorted(TAKES[kind]))
         rule = Rule(
             id=self.text(item, path, "id", required=True),
             kind=kind,
@@ -230,6 +277,13 @@ class _Reader:
 
     def check(self, rule: Rule, path: YamlPath) -> None:
         """What a rule of each kind must have, and that its patterns and ranges can be read."""
+        if not rule.match or "" in rule.match:
+            self.blame((*path, rule.kind), "it names nothing", f"say what the {rule.kind} is")
+        if rule.to is not None and len(rule.to) != 1 and rule.kind != "header":
+            self.blame(
+                (*path, "to"), f"`to` is {len(rule.to)} texts", "give one: only a header rule chooses among several"
+            )
+        self.check_support(rule, path)
         if rule.kind in ("identifier", "pattern", "literal", "header", "path", "namespace") and rule.to is None:
             self.blame(path, f"a {rule.kind} rule says what it becomes", "add `to:`")
         if rule.kind == "call":
@@ -242,6 +296,8 @@ class _Reader:
             self.blame(path, "a shim rule says for which names it is needed", "add `when: [NAME, …]`")
         if rule.rocm and not all(_BOUND.match(b.strip()) for b in rule.rocm.split(",")):
             self.blame((*path, "rocm"), f"{rule.rocm!r} is not a version range", 'write one such as ">=6.0,<7.0"')
+        elif rule.rocm and not _has_versions(rule.rocm):
+            self.blame((*path, "rocm"), f"no version is in {rule.rocm!r}", 'write one such as ">=6.0,<7.0"')
         if rule.kind in ("identifier", "call", "namespace"):
             for name in rule.match:
                 if not re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -252,6 +308,19 @@ class _Reader:
             if text.count("{}") != 1:
                 self.blame((*path, "wrap"), f"{text!r} has not one {{}}", "put {} where the argument goes")
 
+    def check_support(self, rule: Rule, path: YamlPath) -> None:
+        """A support header is a file in the folder of that name, and in the root of the output."""
+        named = (
+            rule.match
+            if rule.kind == "shim"
+            else (t.removeprefix(SUPPORT) for t in rule.to or () if t.startswith(SUPPORT))
+        )
+        for name in named if rule.kind in ("shim", "header") else ():
+            if not _SUPPORT_NAME.fullmatch(name):
+                self.blame(
+                    path, f"{name!r} is not the name of a support header", "name a file of `support/` beside the set"
+                )
+
     def check_call(self, rule: Rule, path: YamlPath) -> None:
         if not (rule.to or rule.wrap or rule.insert or rule.drop or rule.arguments):
             self.blame(path, "a call rule changes something", "add `to:`, `wrap:`, `insert:`, `drop:` or `arguments:`")
@@ -260,10 +329,18 @@ class _Reader:
             self.blame((*path, "arguments"), what, "give `count:`, and neither `wrap:`, `insert:` nor `drop:`")
         numbers = [int(n) for n in PLACE.findall(rule.arguments)]
         if rule.count is not None and (beyond := [n for n in numbers if n >= rule.count]):
-            self.blame((*path, "arguments"), f"{{{beyond[0]}}} is none of {rule.count} arguments", "count them from {0}")
+            self.blame(
+                (*path, "arguments"), f"{{{beyond[0]}}} is none of {rule.count} arguments", "count them from {0}"
+            )
 
     def check_patterns(self, rule: Rule, path: YamlPath) -> None:
         for pattern in rule.match:
+            if _NESTED.search(pattern):
+                what = f"{pattern!r} repeats a group that repeats inside, which may take for ever"
+                self.blame(
+                    (*path, rule.kind), what, "write it with one repeat, or make the inner one possessive: `a++`"
+                )
+                continue
             try:
                 compiled = re.compile(pattern)
                 if rule.to:

@@ -24,7 +24,7 @@ from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.files import Job, not_converted, origins, refuse_collisions, walk
 from stackbuild.hipify.inputs import Read
-from stackbuild.hipify.outputs import locked
+from stackbuild.hipify.outputs import NEW, locked
 from stackbuild.hipify.putting import Output, Put
 from stackbuild.hipify.rules import renamed
 from stackbuild.hipify.state import Kept, State
@@ -152,6 +152,12 @@ def _renamed(found: list[Job], out: Path, engine: Engine) -> tuple[list[Job], fr
         if not path or path.startswith("/") or ".." in path.split("/"):
             what = f"a path rule makes {path!r} of {job.name}, which is outside of the output"
             raise UsageError(what, where=str(job.source), next="mend the rule: it gives a path below OUT")
+        if path.rpartition("/")[2] in (state.STATE, NEW):
+            raise UsageError(
+                f"a path rule makes {path!r} of {job.name}",
+                where=str(job.source),
+                next="mend the rule: that name is taken",
+            )
         moved.append(replace(job, output=out / path))
     refuse_collisions(moved)
     return moved, frozenset(moving)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,81 @@ def test_exit_codes(kernel: Path, fake: Path, tmp_path: Path) -> None:
     rules.write_text("schema: 1\nname: mine\nrules: [{id: r, why: w, identifier: NotThere, to: x}]\n")
     done = run(kernel, "-o", out, "--rules", rules, code=2, HIPIFY_PERL=str(fake))
     assert "rule r (identifier: NotThere) matched nothing" in done.stdout
+
+
+def test_a_literal_that_cuts_a_name_fails_the_run(kernel: Path, fake: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "mine.yaml"
+    rules.write_text(
+        "schema: 1\nname: mine\nrules: [{id: r, why: w, literal: noth, to: x, optional: true}, {id: q, why: w, literal: Noth, to: x, optional: true}]\n"
+    )
+    done = run(kernel, "-o", tmp_path / "o", "--rules", rules, code=2, HIPIFY_PERL=str(fake))
+    assert (
+        "the literal 'Noth' of rule q matches inside a longer identifier" in done.stdout and "rule r" not in done.stdout
+    )
+
+
+def test_a_killed_run_leaves_whole_files_and_the_next_one_finishes(fake: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "src", tmp_path / "out"
+    source.mkdir()
+    for i in range(400):
+        (source / f"{i}.cu").write_text("cudaFree(p);\n" * 400)
+    argv = [sys.executable, "-m", "stackbuild", "hipify", str(source), "-o", str(out), "-j", "1", "--summary"]
+    begun = subprocess.Popen(
+        argv, env={**os.environ, "HIPIFY_PERL": str(fake)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while begun.poll() is None and not list(out.glob("*.cu")):
+        time.sleep(0.001)
+    begun.kill()
+    begun.wait()
+    left = list(out.glob("*.cu"))
+    assert left and {p.stat().st_size for p in left} == {left[0].stat().st_size}
+    (source / "0.cu").write_text("cudaFree(q);\n")
+    run(source, "-o", out, "--summary", HIPIFY_PERL=str(fake))
+    assert len(list(out.iterdir())) == 401 and "hipFree(q)" in (out / "0.cu").read_text()
+
+
+def test_runs_into_one_folder_at_a_time_know_of_each_other(fake: Path, tmp_path: Path) -> None:
+    for i in range(6):
+        (tmp_path / f"{i}.cu").write_text(f"cudaFree({i});\n")
+    environment = {**os.environ, "HIPIFY_PERL": str(fake)}
+    argv = [sys.executable, "-m", "stackbuild", "hipify"]
+    for text in ("first", "second"):
+        started = [
+            subprocess.Popen(
+                [*argv, f"{i}.cu", "-o", f"out/{i}.hip", "--summary"],
+                cwd=tmp_path,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+            for i in range(6)
+        ]
+        assert [one.communicate()[1].count(b"stackbuild:") or one.returncode for one in started] == [0] * 6, text
+        for i in range(6):
+            (tmp_path / f"{i}.cu").write_text(f"cudaFree({i} + {i});\n")
+    assert sorted(json.loads((tmp_path / "out" / ".stackbuild-hipify.json").read_text())["files"]) == [
+        f"{i}.hip" for i in range(6)
+    ]
+
+
+def test_an_interrupted_run_ends_its_workers_without_a_traceback(fake: Path, tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    for i in range(8):
+        (source / f"{i}.cu").write_text("cudaFree(p);\n" * 150_000)
+    argv = [sys.executable, "-m", "stackbuild", "hipify", str(source), "-o", str(tmp_path / "out"), "-j", "2"]
+    begun = subprocess.Popen(
+        argv,
+        env={**os.environ, "HIPIFY_PERL": str(fake)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    time.sleep(3)
+    os.killpg(begun.pid, signal.SIGINT)
+    said = begun.communicate(timeout=60)[0]
+    assert begun.returncode == 130 and b"Traceback" not in said, said
+    assert not list((tmp_path / "out").rglob("*.cu"))
 
 
 def test_tables_are_cached_by_the_tool_s_bytes(kernel: Path, fake: Path, tmp_path: Path) -> None:

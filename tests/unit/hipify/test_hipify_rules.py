@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests_hipify import hip
+from tests_hipify import hip, small_tables
 
 from stackbuild.errors import RecipeError, UsageError
 from stackbuild.hipify import bundled, rulecheck
+from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.installed import Tools
 from stackbuild.hipify.rules import Rules, glob, in_range, joined, read
 from stackbuild.hipify.values import Converted, FileReport, Target
 
@@ -96,6 +100,42 @@ def test_a_rule_that_matches_nothing_is_an_error_unless_optional_or_for_another_
     assert "because" in found[0].why and "mine.yaml:5:5" in found[0].fix
 
 
+def test_a_rule_for_another_flavour_is_not_called_unused() -> None:
+    some = rules("{id: r, why: w, call: f, to: g, flavour: miopen}")
+    assert not rulecheck.unmatched(some, Target(), [])
+    assert [f.subject for f in rulecheck.unmatched(some, Target(flavour="miopen"), [])] == ["r"]
+
+
+@pytest.mark.parametrize(("name", "found"), [("fast", ["r"]), ("perl", ["mine"])])
+def test_rules_that_an_engine_does_not_apply_are_not_called_unused(name: str, found: list[str]) -> None:
+    some = joined([rules("{id: r, why: w, identifier: A, to: B}"), bundled.load(["generic"])])
+    engine = Engine(name, small_tables(), some, Target(), Tools(None, None))
+    told = rulecheck.faults(engine, [], frozenset())
+    assert [f.subject for f in told] == found
+    assert rulecheck.faults(replace(engine, rules=bundled.load(["generic"])), [], frozenset()) == ()
+
+
+@pytest.mark.parametrize("bounds", [">=6.0,<7", "==6.4", ">6.4,<6.5", "<6", ">7.2", "<=5.7"])
+def test_ranges_with_versions_in_them_are_let_pass(bounds: str) -> None:
+    assert rules(f"{{id: r, why: w, identifier: A, to: B, rocm: '{bounds}'}}").rules
+
+
+@pytest.mark.parametrize("pattern", [r"Cuda(\w*)", r"(?:a++)+b", r"(\d+)_(\d+)", r"a\(b*\)+", "(?:ab|c)*d"])
+def test_patterns_that_end_in_time_are_let_pass(pattern: str) -> None:
+    assert rules(f"{{id: r, why: w, pattern: '{pattern}', to: B}}").rules
+
+
+def test_a_rule_set_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.yaml")
+    (tmp_path / "zero.yaml").symlink_to("/dev/zero")
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "large.yaml").write_bytes(b"#" * (5 << 20))
+    (tmp_path / "latin.yaml").write_bytes(b"name: \xe9")
+    for name in ("fifo", "zero", "folder", "large", "latin", "gone"):
+        with pytest.raises(UsageError, match="the rule set cannot be read"):
+            bundled.load([str(tmp_path / f"{name}.yaml")])
+
+
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
@@ -115,6 +155,16 @@ def test_a_rule_that_matches_nothing_is_an_error_unless_optional_or_for_another_
         ("schema: 1\nname: n\nrules: [{id: i, why: w, fix: magic}]", "m.yaml:3:30: unknown fix 'magic'"),
         ("schema: 1\nname: n\nrules: [{id: i, why: w, call: f, wrap: {0: 'x'}}]", "m.yaml:3:40: 'x' has not one {}"),
         ("schema: 1\nname: n\nrules: [{id: i, why: w, call: f}]", "m.yaml:3:9: a call rule changes something"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, literal: '', to: x}]", "m.yaml:3:34: it names nothing"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: [], to: x}]", "m.yaml:3:37: it names nothing"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a, to: [x, y]}]", "m.yaml:3:44: `to` is 2 texts"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a, to: b, drop: 1}]", "m.yaml:3:47: a identifier rule has no `drop`"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, path: a, to: b, files: c}]", "m.yaml:3:41: a path rule has no `files`"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, pattern: '(a+)+$', to: b}]", "m.yaml:3:34: '(a+)+$' repeats a group"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, path: 'x(?:a|b*c){2,}', to: b}]", "m.yaml:3:31: 'x(?:a|b*c){2,}' repeats a group"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a, to: b, rocm: '>=7,<6'}]", "m.yaml:3:53: no version is in '>=7,<6'"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, shim: ../x.h, when: a}]", "m.yaml:3:9: '../x.h' is not the name of a support header"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, header: a.h, to: 'support:/x.h'}]", "m.yaml:3:9: '/x.h' is not the name of a support header"),
         ("schema: 1\nname: n\nrules: [{id: i, why: w, shim: f.h}]", "m.yaml:3:9: a shim rule says for which names it is needed"),
     ],
 )  # fmt: skip
