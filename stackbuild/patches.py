@@ -14,11 +14,12 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.digest import of_text
 from stackbuild.errors import MachineLacks, Mistake, PlanError, RecipeError
+from stackbuild.misfits import Change, changes, hunks
 
 REQUIRED = ("Why", "Upstream", "Remove-When")
 _NAME = re.compile(r"(\d{4})-[\w.+-]+\.patch")
@@ -52,22 +53,33 @@ class Patch:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """What changed the lines that a hunk looks at: rules by name; whether upstream did (None: it may have)."""
+
+    by: tuple[str, ...] = ()
+    upstream: bool | None = True
+
+    def __str__(self) -> str:
+        if not self.by:
+            return "no rule changes it: upstream moved"
+        also = {True: ", and upstream moved", False: "", None: ", or upstream moved"}[self.upstream]
+        return f"changed there by {', '.join(self.by)}{also}"
+
+
+@dataclass(frozen=True)
 class Misfit:
-    """A hunk that no longer applies: where, and which rules or changes may have moved it."""
+    """A hunk that no longer applies: where it says, on which line its text is now (0: not known), and what moved it."""
 
     patch: str
     file: str
     line: int
-    moved_by: tuple[str, ...]
+    now: int
+    moved: Moved
     upstream: str
 
     def __str__(self) -> str:
-        by = (
-            f"; changed there by {', '.join(self.moved_by)}"
-            if self.moved_by
-            else "; no rule changes it: upstream moved"
-        )
-        return f"{self.patch}: the hunk at {self.file}:{self.line} does not apply{by} (upstream: {self.upstream})"
+        now = f" (now about line {self.now})" if self.now and abs(self.now - self.line) > 1 else ""
+        return f"{self.patch}: the hunk at {self.file}:{self.line}{now} does not apply; {self.moved} (upstream: {self.upstream})"
 
 
 @dataclass(frozen=True)
@@ -137,13 +149,13 @@ def _same_numbers(patches: Iterable[Patch], folder: str) -> list[Mistake]:
     return mistakes
 
 
-Movers = Callable[[str, int, int], tuple[str, ...]]
-"""Which hipify rules changed a file from a line to a line: a misfit names them."""
+Movers = Callable[[str, tuple[Change, ...]], Moved]
+"""What made a file's lines other than a hunk expects them: a misfit names it."""
 
 
-def nobody(file: str, first: int, last: int) -> tuple[str, ...]:
+def nobody(file: str, changes: tuple[Change, ...]) -> Moved:
     """The movers of a source that was not converted."""
-    return ()
+    return Moved()
 
 
 def apply(source: Path, wanted: Series, movers: Movers = nobody) -> tuple[str, ...]:
@@ -179,16 +191,21 @@ def try_one(source: Path, patch: Patch, movers: Movers = nobody) -> tuple[Misfit
     if not places:
         places = [(patch.files[0] if patch.files else "?", 0)]
     upstream = patch.of("Upstream") or "none"
+    return tuple(_misfit(source, patch, file, line, movers, upstream) for file, line in places)
+
+
+def _misfit(source: Path, patch: Patch, file: str, line: int, movers: Movers, upstream: str) -> Misfit:
+    """Why the hunk that begins at a line does not fit; line 0 is the whole file."""
+    hunk = next((h for h in hunks(patch.text) if (h.file, h.line) == (file, line)), None)
+    try:
+        now = (source / file).read_bytes().decode("utf-8", "surrogateescape").split("\n") if hunk else []
+    except OSError:
+        now = []
+    found = changes(hunk.before, now, line) if hunk and now else ()
+    moved = movers(file, found) if found else Moved()
     named = tuple(n.strip() for n in patch.of("Moved-By").split(",") if n.strip())
-    return tuple(
-        Misfit(patch.name, f, n, tuple(dict.fromkeys((*movers(f, n, n + _length(patch, n)), *named))), upstream)
-        for f, n in places
-    )
-
-
-def _length(patch: Patch, line: int) -> int:
-    """How many lines the hunk that begins at a line looks at."""
-    return next((int(long or 1) - 1 for at, long in _HUNK.findall(patch.text) if int(at) == line), 0)
+    moved = replace(moved, by=tuple(dict.fromkeys((*moved.by, *named))))
+    return Misfit(patch.name, file, line, found[0].line if found else 0, moved, upstream)
 
 
 def _git(source: Path, arguments: Sequence[str], text: str, failing: bool = False) -> tuple[int, str]:

@@ -10,7 +10,8 @@ from stackbuild.actions.snapshot import settle
 from stackbuild.errors import StepFailed
 from stackbuild.hipify import staged_engine
 from stackbuild.hipify.kept import dump
-from stackbuild.hipify.stage import Asked, code_and_rules, convert_source, line, moved_by, put, refuse, rules_of
+from stackbuild.hipify.movers import moved_by
+from stackbuild.hipify.stage import Asked, code_and_rules, convert_source, line, put, refuse, rules_of
 from stackbuild.hipify.values import Report
 from stackbuild.patches import apply
 from stackbuild.plan import CONVERSION, CONVERTED

@@ -5,7 +5,7 @@ Everything that is not converted comes along as it is. A finding that the recipe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile, copymode
@@ -16,7 +16,6 @@ from stackbuild.errors import StepFailed
 from stackbuild.hipify import bundled
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.files import jobs
-from stackbuild.hipify.rename import TABLE
 from stackbuild.hipify.rules import Rules, renamed
 from stackbuild.hipify.state import STATE
 from stackbuild.hipify.tree import code_digest, hipify_tree
@@ -137,26 +136,3 @@ def line(finding: Finding) -> str:
     place = finding.place
     where = f"{place.file}:{place.line}:{place.column}" if place else finding.subject
     return f"{where}: {finding.severity.value}: {finding.found} [{finding.rule}]"
-
-
-def moved_by(report: Report, source: Path, scratch: Path, engine: Engine) -> Callable[[str, int, int], tuple[str, ...]]:
-    """Which rules changed lines `first` to `last` of a converted file: asked only of a patch that no longer applies."""
-    known = {Path(f.output).relative_to(scratch).as_posix(): f for f in report.files}
-
-    def answer(file: str, first: int, last: int) -> tuple[str, ...]:
-        found = known.get(file)
-        return (
-            _changed(Path(found.source), source, engine, found.lines.original(first), found.lines.original(last))
-            if found is not None
-            else ()
-        )
-
-    return answer
-
-
-def _changed(file: Path, source: Path, engine: Engine, first: int, last: int) -> tuple[str, ...]:
-    """What changed the lines of a file of the source: rules by id, HIPIFY's tables by what they replaced."""
-    text = file.read_bytes().decode("utf-8", "surrogateescape")
-    edits = engine.run(text, file.relative_to(source).as_posix()).edits
-    there = [e for e in edits if first <= text.count("\n", 0, e.start) + 1 <= last]
-    return tuple(dict.fromkeys(f"HIPIFY ({text[e.start : e.end]})" if e.by == TABLE else f"rule {e.by}" for e in there))
