@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -99,19 +98,24 @@ class Docker:
             return (*self._reap_containers(), *self._reap_images())
 
     def _reap_images(self) -> Iterator[str]:
-        now = datetime.now(UTC)
+        from docker.errors import NotFound
+
+        now = time.time()
         for name, days in KEEP_DAYS.items():
-            for image in self.client.images.list(name=name):
-                made = datetime.fromisoformat(str(image.attrs["Created"])[:19] + "+00:00")
-                if (now - made).days >= days:
-                    self.client.images.remove(image.id, force=True)
-                    yield f"image {', '.join(image.tags)}"
+            for row in self.client.api.images(name=name):  # one answer; `images.list` asks for each, which may be gone
+                if now - row["Created"] >= days * 86400:
+                    with contextlib.suppress(NotFound):
+                        self.client.images.remove(row["Id"], force=True)
+                        yield f"image {', '.join(row['RepoTags'] or ())}"
 
     def _reap_containers(self) -> Iterator[str]:
-        for container in self.client.containers.list(all=True, filters={"label": LABEL}):
+        from docker.errors import NotFound
+
+        for container in self.client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
             if container.labels.get(LABEL) != self.label and not _lives(container.labels.get(OWNER, "")):
-                container.remove(force=True)
-                yield f"container {container.name}"
+                with contextlib.suppress(NotFound):
+                    container.remove(force=True)
+                    yield f"container {container.name}"
 
     def _image(self, room: Room) -> str:
         """The image of the room's base, imported on first use; its tag is the base's digest."""
