@@ -54,9 +54,13 @@ def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str],
         edits += _renamed(view, include, path, by, group)
         have.append((path, include))
     edits += _mentioned(view, plan, rules, directives)
-    everywhere = {path for path, include in have if not include.branches}
+    c_only = {include.start for _, include in have if view.in_c(include.start)}
+    everywhere = {path for path, include in have if not include.branches and include.start not in c_only}
     shims = _shims(view, plan)
-    runtime = _needs_runtime(view, uses, launches) and not _brings_runtime(plan, everywhere | {n for n, _ in shims})
+    hidden = any(include.start in c_only and path.startswith("hip") for path, include in have)
+    runtime = (hidden or _needs_runtime(view, uses, launches)) and not _brings_runtime(
+        plan, everywhere | {n for n, _ in shims}
+    )
     edits += _additions(view, directives, everywhere, shims, runtime)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
     return Headers(tuple(edits), tuple(findings), tuple(n for n in plan.shims if n in needed))

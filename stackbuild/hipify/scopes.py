@@ -22,6 +22,8 @@ _CLASS = re.compile(
 )
 _SCOPED_ENUM = re.compile(r"\benum\s+(?:class|struct)\b")
 _USING = re.compile(r"\busing\s+(?:typename\s+)?[\w:\s]*\Z")
+_EXTERN = re.compile(r"\bextern\s*\"[^\"]*\"\s*\Z")
+_DECLTYPE = re.compile(r"\bdecltype\s*\([^;{}]*\)\Z")
 _TYPE_WORDS = frozenset(("struct", "class", "union", "enum"))
 _NO_TYPE = _TYPE_WORDS | frozenset(
     ("return", "else", "do", "throw", "case", "goto", "new", "delete", "typename", "using", "namespace", "sizeof", "not", "and", "or", "xor",
@@ -69,6 +71,8 @@ class Scopes:
             return True
         if left in ("*", "&", ">"):
             return right in ("(", ";", ",", "[") and "=" not in code[_statement(code, at) : at]
+        if left == ")":
+            return right in (";", ",") and _DECLTYPE.search(code, _statement(code, at), before) is not None
         if left in ("{", ","):
             return right in (",", "}", "=")
         if not is_name_char(left) or right not in ("(", ";", ",", "=", "[", "{", ":"):
@@ -107,6 +111,10 @@ class Scopes:
         """Whether a named namespace is around an offset."""
         around = (span for span in self._pairs() if span[0] < at < span[1])
         return any(_SPACE.search(self._head(span[0])) for span in around)
+
+    def in_c(self, at: int) -> bool:
+        """Whether the braces of an `extern "C"` are around an offset."""
+        return any(span[0] < at < span[1] and _EXTERN.search(self._head(span[0])) for span in self._pairs())
 
     def _used(self, at: int, spaces: set[str]) -> Declaration | None:
         """`using other::name;`: the rest of the scope that it stands in, unless the text declares that name itself."""

@@ -75,6 +75,10 @@ class View:
         """Whether an offset is inside a named namespace."""
         return self._scopes.in_space(at)
 
+    def in_c(self, at: int) -> bool:
+        """Whether an offset is between the braces of `extern "C"`, where HIP's headers, which are C++, cannot be read."""
+        return "extern" in self.words and self._scopes.in_c(at)
+
     def _is_global(self, at: int) -> bool:
         return qualifier(self.code, at) == "::"
 

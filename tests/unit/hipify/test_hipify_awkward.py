@@ -45,6 +45,7 @@ def test_qualified_names(cuda: str, expected: str) -> None:
         ("struct A { int (*cudaMalloc)(void**); }; void f(A& a) { a.cudaMalloc(&p); cudaMalloc(&q); }", "struct A { int (*cudaMalloc)(void**); }; void f(A& a) { a.cudaMalloc(&p); hipMalloc(&q); }"),
         ("class A { void cudaFree(int); void f() { cudaFree(1); ::cudaFree(p); } void g(); };\nvoid A::g() { cudaFree(2); }\nvoid h() { cudaFree(p); }",
          "class A { void cudaFree(int); void f() { cudaFree(1); ::hipFree(p); } void g(); };\nvoid A::g() { cudaFree(2); }\nvoid h() { hipFree(p); }"),
+        ("struct A { decltype(&::cudaFree) cudaFree; }; A a; void f() { a.cudaFree(p); }", "struct A { decltype(&::hipFree) cudaFree; }; A a; void f() { a.cudaFree(p); }"),
         ("struct alignas(8) A : B<int> { cudaStream_t s = cudaSuccess; };", "struct alignas(8) A : B<int> { hipStream_t s = hipSuccess; };"),
         ("enum class K { cudaSuccess, cudaFree = 2 }; f(K::cudaFree, cudaSuccess);", "enum class K { cudaSuccess, cudaFree = 2 }; f(K::cudaFree, hipSuccess);"),
         ("namespace my { int cudaMalloc(int); } int x = my::cudaMalloc(1);", "namespace my { int hipMalloc(int); } int x = my::hipMalloc(1);"),
@@ -134,6 +135,13 @@ def test_lines_are_the_preprocessor_s(text: str, code: str) -> None:
 def test_includes(cuda: str, expected: str) -> None:
     assert hip(cuda, "a.h").text == expected
     assert hip(expected, "a.h").text == expected
+
+
+def test_headers_of_hip_come_before_extern_c() -> None:
+    text = 'extern "C" {\n#include <cuda_runtime.h>\n#include <cublas_v2.h>\n}\n'
+    made = hip(text, "a.h").text
+    assert made == RUNTIME + 'extern "C" {\n#include <hip/hip_runtime.h>\n#include <hipblas/hipblas.h>\n}\n'
+    assert hip(made, "a.h").text == made
 
 
 def test_what_follows_a_dropped_include_on_its_line_was_never_read() -> None:
