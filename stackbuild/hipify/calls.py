@@ -49,6 +49,8 @@ def _one(view: View, rule: Rule, name: Span, asked: Calls) -> None:
     spans, close_at = found
     if _declares(view, name[0], spans):
         return
+    if rule.by_hand:
+        asked.findings.append(_by_hand(view, rule, name))
     if rule.count is not None and len(spans) != rule.count:
         if rule.arguments:
             asked.findings.append(_other_arguments(view, rule, name, len(spans)))
@@ -135,6 +137,18 @@ def _other_arguments(view: View, rule: Rule, name: Span, count: int) -> Finding:
         f"{view.text[slice(*name)]} has {count} arguments here, and rule {rule.id} knows it with {rule.count}",
         "HIP's function takes them in another order or number, so with its name alone it does not compile, or is wrong",
         "write this call by hand, or add a call rule for it",
+    )
+
+
+def _by_hand(view: View, rule: Rule, name: Span) -> Finding:
+    return view.finding(
+        name[0],
+        "HIPIFY-BY-HAND",
+        Severity.ERROR,
+        f"{view.text[slice(*name)]} takes other arguments in its HIP form, and only its name was converted",
+        rule.why,
+        "write this call by hand from the library's documentation",
+        rule.link,
     )
 
 

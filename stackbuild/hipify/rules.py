@@ -39,6 +39,7 @@ FIELDS = {
     "count",
     "when",
     "arguments",
+    "by_hand",
     "flavour",
 }
 _ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
@@ -46,7 +47,7 @@ _SCOPED = _ANY | {"files", "except"}
 TAKES = {
     **dict.fromkeys(("identifier", "pattern", "literal", "header", "namespace"), _SCOPED | {"to"}),
     "path": _ANY | {"to"},
-    "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments"},
+    "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand"},
     "fix": _SCOPED,
     "shim": _SCOPED | {"when"},
 }
@@ -69,7 +70,7 @@ class Rule:
 
     `files` and `excluded` are globs over the path in the source, `rocm` a range such as ">=6.0,<7.0". A rule that
     is not `optional` must match somewhere. `wrap` and `insert` are (argument index from 0, text) of call rules;
-    `arguments` is a whole new argument list in which `{0}` stands for the first of `count`. `flavours` are those of the
+    `by_hand` tells each such call as one that no rule can change rightly; `arguments` is a whole new argument list in which `{0}` stands for the first of `count`. `flavours` are those of the
     target that it is for, all where empty.
     """
 
@@ -90,6 +91,7 @@ class Rule:
     count: int | None = None
     when: tuple[str, ...] = ()
     arguments: str = ""
+    by_hand: bool = False
     flavours: tuple[str, ...] = ()
 
     def is_for_rocm(self, rocm: str) -> bool:
@@ -270,6 +272,7 @@ class _Reader:
             count=next(iter(self.numbers(item, path, "count")), None),
             when=self.texts(item, path, "when"),
             arguments=self.text(item, path, "arguments"),
+            by_hand=self.flag(item, path, "by_hand"),
             flavours=self.texts(item, path, "flavour"),
         )
         self.check(rule, path)
@@ -322,8 +325,9 @@ class _Reader:
                 )
 
     def check_call(self, rule: Rule, path: YamlPath) -> None:
-        if not (rule.to or rule.wrap or rule.insert or rule.drop or rule.arguments):
-            self.blame(path, "a call rule changes something", "add `to:`, `wrap:`, `insert:`, `drop:` or `arguments:`")
+        if not (rule.to or rule.wrap or rule.insert or rule.drop or rule.arguments or rule.by_hand):
+            fix = "add `to:`, `wrap:`, `insert:`, `drop:` or `arguments:`, or `by_hand: true`"
+            self.blame(path, "a call rule changes something", fix)
         if rule.arguments and (rule.wrap or rule.insert or rule.drop or rule.count is None):
             what = "`arguments:` is a whole list of arguments in place of `count:` others"
             self.blame((*path, "arguments"), what, "give `count:`, and neither `wrap:`, `insert:` nor `drop:`")

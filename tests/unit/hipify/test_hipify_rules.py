@@ -13,6 +13,7 @@ from stackbuild.hipify import bundled, rulecheck
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.installed import Tools
 from stackbuild.hipify.rules import Rules, glob, in_range, joined, read
+from stackbuild.hipify.tables import Flavour
 from stackbuild.hipify.values import Converted, FileReport, Target
 
 
@@ -233,6 +234,18 @@ def test_lines_below_a_shorter_argument_list_keep_their_numbers() -> None:
     made = by_miopen("f0(a,\n b,\n c);\nint x;\n", 'count: 3, arguments: "{0}"')
     assert made.text == "f0(a);\nint x;\n"
     assert made.lines.original(2) == 4
+
+
+def test_calls_that_no_rule_can_change_are_told_for_their_flavour() -> None:
+    text = "cudnnGetLRNDescriptor(d, &n, &a, &b, &k); cusparseSpMV(h, o);"
+
+    def told(flavour: Flavour) -> list[str]:
+        made = hip(text, "a.cpp", bundled.load([]), Target(flavour=flavour))
+        return [f.found.split()[0] for f in made.findings if f.rule == "HIPIFY-BY-HAND"]
+
+    assert told("miopen") == ["cudnnGetLRNDescriptor"]
+    assert told("roc") == ["cusparseSpMV"]
+    assert told("hip") == []
 
 
 def test_flavours_choose_rules() -> None:
