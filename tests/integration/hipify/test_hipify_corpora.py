@@ -56,6 +56,16 @@ def test_real_files_convert_once_and_for_all(corpus: list[tuple[str, str]]) -> N
         assert convert(once, engine.tables, engine.rules, engine.target, name).text == once, name
 
 
+def test_line_ends_of_real_files_change_nothing_else(corpus: list[tuple[str, str]]) -> None:
+    engine = open_engine(hipify_perl=PERL, target=Target(rocm="6.4"))
+    for name, text in corpus:
+        plain = text.replace("\r\n", "\n")
+        one = convert(plain, engine.tables, engine.rules, engine.target, name)
+        other = convert(plain.replace("\n", "\r\n"), engine.tables, engine.rules, engine.target, name)
+        assert other.text == one.text.replace("\n", "\r\n"), name
+        assert other.findings == one.findings and other.lines == one.lines, name
+
+
 def test_no_real_ladder_of_these_is_called_incomplete(corpus: list[tuple[str, str]]) -> None:
     found = [one for name, text in corpus for one in ladders(View(text, name)) if isinstance(one, Ladder)]
     assert found and all(ladder.complete for ladder in found)
