@@ -125,7 +125,7 @@ def _gates(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[s
             gates.setdefault(name, []).append(Gate("device-function", call_only=True))
         elif "device_type" in by:
             gates.setdefault(name, []).append(Gate("device-type"))
-        elif name not in names and (wanted := [kind for kind in by if kind in lacking]):
+        elif _lacks(target, names.get(name)) and (wanted := [kind for kind in by if kind in lacking]):
             gates.setdefault(name, []).append(Gate("unsupported", wanted[0]))
     if not target.experimental:
         for name, since in tables.experimental.items():
@@ -138,6 +138,11 @@ def _gates(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[s
     if target.rocm:
         _gate_versions(tables, target.rocm, names, gates)
     return {name: tuple(found) for name, found in gates.items()}
+
+
+def _lacks(target: Target, subst: Subst | None) -> bool:
+    """Whether nothing is known that a name could become: with MIOpen, what becomes hipDNN's is in no header."""
+    return subst is None or (target.flavour == "miopen" and subst.hip.lower().startswith("hipdnn"))
 
 
 def _gate_versions(tables: Tables, rocm: str, names: Mapping[str, Subst], gates: dict[str, list[Gate]]) -> None:

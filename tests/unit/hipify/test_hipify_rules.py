@@ -10,10 +10,11 @@ from tests_hipify import hip, small_tables
 
 from stackbuild.errors import RecipeError, UsageError
 from stackbuild.hipify import bundled, rulecheck
+from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.installed import Tools
 from stackbuild.hipify.rules import Rules, glob, in_range, joined, read
-from stackbuild.hipify.tables import Flavour
+from stackbuild.hipify.tables import Flavour, Subst
 from stackbuild.hipify.values import Converted, FileReport, Target
 
 
@@ -266,3 +267,25 @@ def test_flavours_choose_rules() -> None:
 def test_mistakes_in_argument_lists(rule: str, mistake: str) -> None:
     with pytest.raises(RecipeError, match=re.escape(mistake)):
         by_miopen("", rule)
+
+
+def test_with_miopen_what_becomes_hipdnn_s_is_told_as_lacking() -> None:
+    tables = replace(
+        small_tables(),
+        simple=(*small_tables().simple, Subst("cudnnAddTensor", "hipdnnAddTensor", "library")),
+        unsupported={**small_tables().unsupported, "cudnnAddTensor": ("miopen",)},
+    )
+    for flavour, expected in (
+        ("hip", []),
+        ("miopen", [("HIPIFY-UNSUPPORTED", "cudnnAddTensor has no counterpart in MIOpen")]),
+    ):
+        made = convert("cudnnAddTensor(a);\n", tables, bundled.load([]), Target(flavour=flavour), "a.cpp")  # type: ignore[arg-type]
+        assert [(f.rule, f.found) for f in made.findings] == expected
+
+
+def test_onnxruntime_names_that_the_hand_written_files_use() -> None:
+    some = bundled.load(["onnxruntime"])
+    cuda = '#include "core/providers/cuda/cudnn_common.h"\nusing onnxruntime::cuda::ToCudaType;\nx = CUDNN_BN_MIN_EPSILON;\n'
+    assert hip(cuda, "a.cc", some, Target(flavour="miopen")).text == (
+        '#include "core/providers/rocm/miopen_common.h"\nusing onnxruntime::rocm::ToHipType;\nx = MIOPEN_BN_MIN_EPSILON;\n'
+    )
