@@ -14,6 +14,10 @@ enum class FilterLayout : int32_t { channels_first = 0, channels_last = 1 };
 // to the direct form, which takes every one. The CPU implementation has one algorithm and reads none of this.
 enum class ConvAlgorithm : int32_t { automatic = 0, direct = 1, implicit_gemm = 2, winograd2 = 3, winograd4 = 4, depthwise = 5 };
 
+// How `automatic` is settled. `environment`: as STACKBUILD_KERNELS_CONV says, by rule unless it is set. `cached`: as a file of
+// choices says (gpu::conv_choices_file), by rule for shapes that it does not have.
+enum class ConvChoosing : int32_t { environment = 0, rule = 1, measure = 2, cached = 3 };
+
 constexpr int kConvMaxSpatial = 3;
 
 // Spatial arrays are indexed 0 … spatial-1, outermost axis first (2-D: [0] is height, [1] is width); unused entries
@@ -36,6 +40,7 @@ struct ConvParams {
   int64_t dilation[kConvMaxSpatial] = {1, 1, 1};
   int64_t pad_begin[kConvMaxSpatial] = {0, 0, 0};
   ActivationParams activation;
+  ConvChoosing choosing = ConvChoosing::environment;
   const void* x = nullptr;         // [batch, in_channels, in…] in `layout`, dense
   const void* w = nullptr;         // [out_channels, in_channels / groups, kernel…] in `filter_layout`, dense
   const void* bias = nullptr;      // [out_channels] or null
@@ -56,6 +61,10 @@ int conv_choices(const ConvParams& params, ConvChoice (&choices)[kConvMaxChoices
 size_t conv_workspace_bytes(const ConvParams& params);
 
 namespace gpu {
+// Reads the choices in `file`; what is measured from now on is added to it. A process has one such file: its name again is
+// nothing new, another name (or another than STACKBUILD_KERNELS_CONV_CACHE's) is an error. `must_exist`: so is a file that
+// is not there.
+Status conv_choices_file(const char* file, bool must_exist);
 Status conv(const ConvParams& params, const Launch& launch);
 }
 namespace cpu {

@@ -24,8 +24,10 @@ class Book {
     return book;
   }
 
-  bool used() const { return measuring_ || !file_.empty(); }
-  bool measuring() const { return measuring_; }
+  bool reads_choices(ConvChoosing how) const {
+    return how == ConvChoosing::environment ? measuring_ || named_ : how != ConvChoosing::rule;
+  }
+  bool measures(ConvChoosing how) const { return how == ConvChoosing::environment ? measuring_ : how == ConvChoosing::measure; }
   const Status& status() const { return status_; }
 
   bool find(const ShapeKey& key, Choice* choice) const {
@@ -34,6 +36,17 @@ class Book {
     if (found == choices_.end()) return false;
     *choice = found->second;
     return true;
+  }
+
+  Status use(const char* file, bool must_exist) {
+    SBK_TRY(status_);
+    const std::unique_lock<std::shared_mutex> hold(lock_);
+    if (file_ == file) return {};
+    if (!file_.empty()) return invalid("conv: this process has another file of choices already");
+    if (devices_.empty()) SBK_TRY(name_devices());
+    SBK_TRY(read(file, must_exist));
+    file_ = file;
+    return {};
   }
 
   // One thread measures at a time: two at once would measure each other.
@@ -48,7 +61,7 @@ class Book {
     // One write a line: two processes that share the file do not mix their lines.
     out << ((fresh ? std::string(kChoicesHeader) + "\n" : "") + line_of(devices_[static_cast<size_t>(key.device)], key, choice))
         << std::flush;
-    return out ? Status{} : Status{Code::invalid_argument, "conv: STACKBUILD_KERNELS_CONV_CACHE cannot be written"};
+    return out ? Status{} : Status{Code::invalid_argument, "conv: the file of choices cannot be written"};
   }
 
  private:
@@ -60,9 +73,10 @@ class Book {
       status_ = invalid("conv: STACKBUILD_KERNELS_CONV must be rule or measure");
     }
     file_ = file == nullptr ? "" : file;
-    if (!used() || !status_.ok()) return;
+    named_ = !file_.empty();
+    if (!named_ || !status_.ok()) return;
     status_ = name_devices();
-    if (status_.ok() && !file_.empty()) status_ = read();
+    if (status_.ok()) status_ = read(file_, !measuring_);
   }
 
   Status name_devices() {
@@ -82,19 +96,19 @@ class Book {
     return {};
   }
 
-  Status read() {
-    std::ifstream in(file_);
-    if (!in) return measuring_ ? Status{} : invalid("conv: STACKBUILD_KERNELS_CONV_CACHE names no readable file");
+  Status read(const std::string& file, bool must_exist) {
+    std::ifstream in(file);
+    if (!in) return must_exist ? invalid("conv: the file of choices cannot be read") : Status{};
     std::string line;
     if (!std::getline(in, line)) return {};  // empty: to be filled
-    if (line != kChoicesHeader) return invalid("conv: STACKBUILD_KERNELS_CONV_CACHE is no file of choices of this version");
+    if (line != kChoicesHeader) return invalid("conv: the file of choices is none, or of another version");
     while (std::getline(in, line)) {
       if (line == kChoicesHeader && !in.eof()) continue;  // two processes began the file at once
       std::string device;
       ShapeKey key{};
       Choice choice;
       if (in.eof() || !parse_line(line, &device, &key, &choice)) {
-        return invalid("conv: STACKBUILD_KERNELS_CONV_CACHE has a damaged line: delete it or the file");
+        return invalid("conv: the file of choices has a damaged line: delete it or the file");
       }
       for (size_t i = 0; i < devices_.size(); ++i) {
         key.device = static_cast<int64_t>(i);
@@ -104,7 +118,8 @@ class Book {
     return {};
   }
 
-  bool measuring_ = false;
+  bool measuring_ = false;  // the environment says so
+  bool named_ = false;      // the environment names the file
   std::string file_;
   Status status_;
   std::vector<std::string> devices_;
@@ -193,9 +208,9 @@ bool capturing(hipStream_t stream) {
 
 Known known_choice(const ConvParams& p, Choice* choice) {
   const Book& book = Book::get();
-  if (!book.used() || !book.status().ok()) return Known::no;
+  if (!book.reads_choices(p.choosing) || !book.status().ok()) return Known::no;
   if (book.find(key_of(p), choice)) return Known::yes;
-  return book.measuring() ? Known::must_measure : Known::no;
+  return book.measures(p.choosing) ? Known::must_measure : Known::no;
 }
 
 Status choosing_status() { return Book::get().status(); }
@@ -223,3 +238,7 @@ Status measure_choice(const ConvParams& p, const Launch& launch, Choice* choice,
 }
 
 }  // namespace sbk::conv_detail
+
+sbk::Status sbk::gpu::conv_choices_file(const char* file, bool must_exist) {
+  return conv_detail::Book::get().use(file, must_exist);
+}

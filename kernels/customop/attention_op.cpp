@@ -1,26 +1,10 @@
+#include <algorithm>
+
+#include "customop/attention_parts.hpp"
 #include "customop/ops.hpp"
 
 namespace sbk::customop {
 namespace {
-
-// One of Q, K, V: [B, H, S, D], or [B, S, H * D] with the head count from an attribute.
-struct Heads {
-  int64_t batch, heads, length, size;
-  AttentionStrides strides;
-};
-
-Heads heads_of(const Tensor& t, int64_t heads, const char* name) {
-  if (t.shape.size() == 4) {
-    const int64_t h = t.shape[1], s = t.shape[2], d = t.shape[3];
-    return {t.shape[0], h, s, d, {h * s * d, s * d, d}};
-  }
-  if (t.shape.size() != 3) throw std::runtime_error(std::string("Attention: ") + name + " must have 3 or 4 axes");
-  if (heads <= 0 || t.shape[2] % heads != 0) {
-    throw std::runtime_error("Attention: q_num_heads and kv_num_heads must divide the hidden sizes of 3-D inputs");
-  }
-  const int64_t s = t.shape[1], hidden = t.shape[2], d = hidden / heads;
-  return {t.shape[0], heads, s, d, {s * hidden, d, hidden}};
-}
 
 // Strides of a mask that broadcasts to [B, H, S, T] from the right. Its last axis must be whole.
 void place_mask(AttentionParams& p, const Tensor& mask) {
@@ -50,22 +34,36 @@ void place_mask(AttentionParams& p, const Tensor& mask) {
   if (mask.count() == 0) p.mask_kind = MaskKind::none;
 }
 
-}  // namespace
+// A mask with one value for all keys, written out for each: the kernels read whole rows.
+Tensor whole_rows(Memory& memory, const Tensor& mask, int64_t keys) {
+  Tensor whole = mask;
+  whole.shape.back() = keys;
+  const size_t element = element_bytes(mask.type);
+  auto* to = static_cast<char*>(memory.get(static_cast<size_t>(whole.count()) * element));
+  whole.data = to;
+  for (int64_t i = 0; i < whole.count(); ++i) {
+    memory.copy(to + static_cast<size_t>(i) * element, static_cast<const char*>(mask.data) + static_cast<size_t>(i / keys) * element, element);
+  }
+  return whole;
+}
+// nonpad_kv_seqlen, which is on the host, as the kernel reads it.
+const int32_t* key_lengths(Memory& memory, const Tensor& lengths, int64_t batch) {
+  if (lengths.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 || lengths.count() != batch) {
+    throw std::runtime_error("Attention: nonpad_kv_seqlen must be one int64 for each batch entry");
+  }
+  std::vector<int32_t> narrow(static_cast<size_t>(batch));
+  const auto* from = static_cast<const int64_t*>(lengths.data);
+  std::transform(from, from + batch, narrow.begin(),
+                 [](int64_t n) { return static_cast<int32_t>(std::clamp<int64_t>(n, 0, INT32_MAX)); });
+  void* to = memory.get(narrow.size() * sizeof(int32_t));
+  memory.copy(to, narrow.data(), narrow.size() * sizeof(int32_t));
+  return static_cast<const int32_t*>(to);
+}
 
-AttentionOp::AttentionOp(const Attributes& attributes)
-    : query_heads_(attributes.integer("q_num_heads", 0)), key_heads_(attributes.integer("kv_num_heads", 0)),
-      scale_(attributes.number("scale", 0.0f)), softcap_(attributes.number("softcap", 0.0f)),
-      causal_(attributes.integer("is_causal", 0) != 0) {}
-
-void AttentionOp::compute(const Call& call, Where where) const {
-  const Tensor qt = call.required(0, "Q"), kt = call.required(1, "K"), vt = call.required(2, "V");
-  const Tensor mask = call.input(3);
-  const Heads q = heads_of(qt, query_heads_, "Q"), k = heads_of(kt, key_heads_, "K"), v = heads_of(vt, key_heads_, "V");
+void set_extents(AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
   if (q.batch != k.batch || k.batch != v.batch || k.heads != v.heads || k.length != v.length || q.size != k.size) {
     throw std::runtime_error("Attention: the shapes of Q, K and V disagree");
   }
-  AttentionParams p;
-  p.dtype = floating(qt, "Q");
   p.batch = q.batch;
   p.query_heads = q.heads;
   p.key_heads = k.heads;
@@ -73,33 +71,73 @@ void AttentionOp::compute(const Call& call, Where where) const {
   p.key_length = k.length;
   p.head_size = q.size;
   p.value_size = v.size;
-  p.scale = scale_;
-  p.softcap = softcap_;
-  p.causal = causal_;
   p.q_strides = q.strides;
   p.k_strides = k.strides;
   p.v_strides = v.strides;
-  if (mask.present) place_mask(p, mask);
+  p.q = q.data;
+  p.k = k.data;
+  p.v = v.data;
+}
+
+}  // namespace
+
+AttentionOp::AttentionOp(const Attributes& attributes)
+    : query_heads_(attributes.integer("q_num_heads", 0)), key_heads_(attributes.integer("kv_num_heads", 0)),
+      scale_(attributes.number("scale", 0.0f)), softcap_(attributes.number("softcap", 0.0f)),
+      causal_(attributes.integer("is_causal", 0) != 0), mode_(attributes.integer("qk_matmul_output_mode", 0)) {
+  if (mode_ < 0 || mode_ > 3) throw std::runtime_error("Attention: qk_matmul_output_mode must be 0, 1, 2 or 3");
+}
+
+void AttentionOp::compute(const Call& call, Where where) const {
+  const Tensor qt = call.required(0, "Q"), kt = call.required(1, "K"), vt = call.required(2, "V");
+  Tensor mask = call.input(3);
+  const Tensor past_key = call.input(4), past_value = call.input(5), lengths = call.input(6);
+  AttentionParams p;
+  p.dtype = floating(qt, "Q");
+  const size_t element = size_of(p.dtype);
+  const Heads q = heads_of(qt, query_heads_, "Q");
+  Memory memory(where, call);
+  const auto whole = [&](const Heads& fresh, const Tensor& past, size_t output) {
+    const int64_t before = past.present && past.shape.size() == 4 ? past.shape[2] : 0;
+    void* present = call.output({fresh.batch, fresh.heads, before + fresh.length, fresh.size}, output);
+    return extended(memory, past, fresh, present, element);
+  };
+  const Heads k = whole(heads_of(kt, key_heads_, "K"), past_key, 1), v = whole(heads_of(vt, key_heads_, "V"), past_value, 2);
+  set_extents(p, q, k, v);
+  p.scale = scale_;
+  p.softcap = softcap_;
+  p.causal = causal_;
+  p.causal_offset = past_key.present ? past_key.shape[2] : 0;
   std::vector<int64_t> shape{q.batch, q.heads, q.length, v.size};
   p.y_strides = {q.heads * q.length * v.size, q.length * v.size, v.size};
   if (qt.shape.size() == 3) {
     shape = {q.batch, q.length, q.heads * v.size};
     p.y_strides = {q.length * q.heads * v.size, v.size, q.heads * v.size};
   }
-  p.q = qt.data;
-  p.k = kt.data;
-  p.v = vt.data;
   p.y = call.output(shape);
+  if (mask.present) {
+    const int64_t reach = mask.shape.empty() ? 0 : mask.shape.back();
+    if (reach == 1 && p.key_length > 1) mask = whole_rows(memory, mask, p.key_length);
+    else if (reach < p.key_length) p.key_length = reach;  // later keys take no part
+    place_mask(p, mask);
+  }
   if (p.mask_kind == MaskKind::none) p.mask = nullptr;
-  const size_t element = size_of(p.dtype);
+  if (lengths.present) {
+    p.key_lengths = key_lengths(memory, lengths, p.batch);
+    p.causal_from_lengths = causal_;
+  }
+  if (void* scores = call.output({q.batch, q.heads, q.length, k.length}, 3)) {
+    if (where == Where::gpu) throw std::runtime_error("Attention: on a GPU qk_matmul_output comes from the execution provider alone");
+    attention_scores(p, mode_, k.length, scores);
+  }
   const size_t mask_bytes = p.mask == nullptr ? 0 : static_cast<size_t>(mask.count()) * element_bytes(mask.type);
-  const auto bytes = [&](const Tensor& t) { return static_cast<size_t>(t.count()) * element; };
-  const size_t out_bytes = static_cast<size_t>(q.batch * q.heads * q.length * v.size) * element;
+  const size_t length_bytes = p.key_lengths == nullptr ? 0 : static_cast<size_t>(p.batch) * sizeof(int32_t);
   static constexpr Launchers launchers{untyped<AttentionParams, cpu::attention>, &GpuLibrary::attention,
                                        &GpuLibrary::attention_workspace};
   run(where, launchers, &p,
-      {{&p.q, bytes(qt)}, {&p.k, bytes(kt)}, {&p.v, bytes(vt)}, {&p.mask, mask_bytes},
-       {const_cast<const void**>(&p.y), out_bytes, true}},
+      {{&p.q, q.elements() * element}, {&p.k, k.elements() * element}, {&p.v, v.elements() * element}, {&p.mask, mask_bytes},
+       {reinterpret_cast<const void**>(&p.key_lengths), length_bytes},
+       {const_cast<const void**>(&p.y), static_cast<size_t>(q.batch * q.heads * q.length * v.size) * element, true}},
       call);
 }
 

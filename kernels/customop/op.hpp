@@ -12,14 +12,14 @@ namespace sbk::customop {
 
 constexpr const char* kDomain = "stackbuild.kernels";
 
-constexpr size_t kMaxInputs = 8;
-
-// Inputs from `required` on are optional. Bit i of `any_type` says that input i may have another element type than the
-// operator's own (float32 or float16).
+// Inputs from `required` on are optional, outputs but the first too. Bit i of `any_type` says that input i may have another
+// element type than the operator's own (float32 or float16); bit i of `on_host`, that it is read on the host.
 struct Arity {
   size_t required;
   size_t inputs;
   uint32_t any_type;
+  size_t outputs = 1;
+  uint32_t on_host = 0;
 };
 
 template <class Op>
@@ -52,13 +52,17 @@ class CustomOp : public OrtCustomOp {
     GetInputType = [](const OrtCustomOp* self, size_t i) {
       return (Op::arity.any_type >> i) & 1u ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : cast(self)->type_;
     };
-    GetOutputTypeCount = [](const OrtCustomOp*) { return size_t{1}; };
+    GetOutputTypeCount = [](const OrtCustomOp*) { return Op::arity.outputs; };
     GetOutputType = [](const OrtCustomOp* self, size_t) { return cast(self)->type_; };
     GetInputCharacteristic = [](const OrtCustomOp*, size_t i) {
       return i < Op::arity.required ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
     };
-    GetOutputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
-    GetInputMemoryType = [](const OrtCustomOp*, size_t) { return OrtMemTypeDefault; };
+    GetOutputCharacteristic = [](const OrtCustomOp*, size_t i) {
+      return i == 0 ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
+    };
+    GetInputMemoryType = [](const OrtCustomOp*, size_t i) {
+      return (Op::arity.on_host >> i) & 1u ? OrtMemTypeCPUInput : OrtMemTypeDefault;
+    };
     GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
     GetVariadicInputHomogeneity = [](const OrtCustomOp*) { return 1; };
     GetVariadicOutputMinArity = [](const OrtCustomOp*) { return 1; };

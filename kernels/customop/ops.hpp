@@ -65,7 +65,7 @@ class ConvOp {
 class AttentionOp {
  public:
   static constexpr const char* name = "Attention";
-  static constexpr Arity arity{3, 4, 0b1000};
+  static constexpr Arity arity{3, 7, 0b1001000, 4, 0b1000000};  // opset 24's: past, nonpad_kv_seqlen, present, scores
   explicit AttentionOp(const Attributes& attributes);
   void compute(const Call& call, Where where) const;
 
@@ -73,6 +73,7 @@ class AttentionOp {
   int64_t query_heads_, key_heads_;
   float scale_, softcap_;
   bool causal_;
+  int64_t mode_;  // qk_matmul_output_mode
 };
 
 // The attribute `activation` (none, relu, leaky_relu, silu) with `activation_alpha`.

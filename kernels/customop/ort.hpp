@@ -86,6 +86,7 @@ inline size_t element_bytes(ONNXTensorElementDataType type) {
   switch (type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32: return 4;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64: return 8;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16: return 2;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL: return 1;
     default: throw std::runtime_error("an input has an element type these operators do not take");
@@ -103,6 +104,7 @@ class Call {
  public:
   explicit Call(OrtKernelContext* context) : context_(context) {
     check(g_ort->KernelContext_GetInputCount(context, &inputs_));
+    check(g_ort->KernelContext_GetOutputCount(context, &outputs_));
   }
 
   Tensor input(size_t index) const {
@@ -136,9 +138,12 @@ class Call {
     return tensor;
   }
 
-  void* output(const std::vector<int64_t>& shape) const {
+  // The first output, or another; null where nobody asked for that one.
+  void* output(const std::vector<int64_t>& shape, size_t index = 0) const {
+    if (index >= outputs_) return nullptr;
     OrtValue* value = nullptr;
-    check(g_ort->KernelContext_GetOutput(context_, 0, shape.data(), shape.size(), &value));
+    check(g_ort->KernelContext_GetOutput(context_, index, shape.data(), shape.size(), &value));
+    if (value == nullptr) return nullptr;
     void* data = nullptr;
     check(g_ort->GetTensorMutableData(value, &data));
     return data;
@@ -155,6 +160,7 @@ class Call {
  private:
   OrtKernelContext* context_;
   size_t inputs_ = 0;
+  size_t outputs_ = 0;
 };
 
 }  // namespace sbk::customop

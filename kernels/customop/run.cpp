@@ -63,31 +63,29 @@ void run_with_copies(const Launchers& launchers, const void* params, const std::
   check_gpu(GpuLibrary::get().synchronize(nullptr, &what), what);
 }
 
-// Scratch memory from the execution provider's own arena: released in stream order.
-class Scratch {
- public:
-  Scratch(const Call& call, size_t bytes) {
-    if (bytes == 0) return;
-    OrtMemoryInfo* info = nullptr;
-    check(g_ort->CreateMemoryInfo("Hip", OrtDeviceAllocator, 0, OrtMemTypeDefault, &info));
-    OrtStatus* status = g_ort->KernelContext_GetAllocator(call.raw(), info, &allocator_);
-    g_ort->ReleaseMemoryInfo(info);
-    check(status);
-    check(g_ort->AllocatorAlloc(allocator_, bytes, &data_));
-  }
-  Scratch(const Scratch&) = delete;
-  ~Scratch() {
-    if (data_ != nullptr) g_ort->ReleaseStatus(g_ort->AllocatorFree(allocator_, data_));
-    if (allocator_ != nullptr) g_ort->ReleaseAllocator(allocator_);
-  }
-  void* get() const { return data_; }
-
- private:
-  OrtAllocator* allocator_ = nullptr;
-  void* data_ = nullptr;
-};
-
 }  // namespace
+
+Scratch::Scratch(const Call& call, size_t bytes) {
+  if (bytes == 0) return;
+  OrtMemoryInfo* info = nullptr;
+  check(g_ort->CreateMemoryInfo("Hip", OrtDeviceAllocator, 0, OrtMemTypeDefault, &info));
+  OrtStatus* status = g_ort->KernelContext_GetAllocator(call.raw(), info, &allocator_);
+  g_ort->ReleaseMemoryInfo(info);
+  check(status);
+  check(g_ort->AllocatorAlloc(allocator_, bytes, &data_));
+}
+
+Scratch::~Scratch() {
+  if (data_ != nullptr) g_ort->ReleaseStatus(g_ort->AllocatorFree(allocator_, data_));
+  if (allocator_ != nullptr) g_ort->ReleaseAllocator(allocator_);
+}
+
+void copy_in_order(Where where, const Call& call, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  if (where != Where::gpu) return static_cast<void>(std::memcpy(to, from, bytes));
+  const char* what = "";
+  check_gpu(GpuLibrary::get().copy(to, from, bytes, call.stream(), &what), what);
+}
 
 bool gpu_asked_for() {
   const char* asked = std::getenv("STACKBUILD_KERNELS_DEVICE");

@@ -26,6 +26,22 @@ struct Launchers {
   decltype(&sbk_gpu_conv_workspace) GpuLibrary::* workspace;
 };
 
+// Scratch memory from the execution provider's own arena: released in stream order.
+class Scratch {
+ public:
+  Scratch(const Call& call, size_t bytes);
+  Scratch(const Scratch&) = delete;
+  ~Scratch();
+  void* get() const { return data_; }
+
+ private:
+  OrtAllocator* allocator_ = nullptr;
+  void* data_ = nullptr;
+};
+
+// Copies between tensors of one call (or from the host): on the call's stream where they are on a GPU.
+void copy_in_order(Where where, const Call& call, void* to, const void* from, size_t bytes);
+
 // Whether STACKBUILD_KERNELS_DEVICE asks for the GPU. Read when a kernel is made, not at each call.
 bool gpu_asked_for();
 

@@ -15,26 +15,6 @@ namespace {
 constexpr int kWarmRuns = 2;
 constexpr uint32_t kGraphApi = 26;
 
-std::string entry(const OrtSessionOptions* options, const std::string& key) {
-  size_t size = 0;
-  OrtStatus* status = api().ort->GetSessionConfigEntry(options, key.c_str(), nullptr, &size);
-  if (status != nullptr) {
-    api().ort->ReleaseStatus(status);
-    return "";
-  }
-  std::string value(size, '\0');
-  check(api().ort->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
-  value.resize(size == 0 ? 0 : size - 1);
-  return value;
-}
-
-bool flag(const std::string& value, bool otherwise, const char* name) {
-  if (value.empty()) return otherwise;
-  if (value == "1" || value == "true") return true;
-  if (value == "0" || value == "false") return false;
-  fail(std::string("provider option ") + name + " is 0 or 1, not " + value);
-}
-
 // The operators with kernels in the domain of ONNX Runtime's layout transformation.
 bool converts_to_channels_last(const char* domain, const char* op) {
   static const std::set<std::string> ops = {"Conv", "BatchNormalization", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
@@ -47,16 +27,6 @@ int graph_id(const OrtRunOptions* options) {
 }
 
 }  // namespace
-
-Options Options::read(const OrtSessionOptions* options, const std::string& provider) {
-  std::string prefix = "ep.";
-  for (char c : provider) prefix += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  Options result;
-  result.graph_capture = flag(entry(options, prefix + ".enable_hip_graph"), false, "enable_hip_graph");
-  result.channels_last = flag(entry(options, prefix + ".channels_last"), true, "channels_last");
-  result.fusion = flag(entry(options, prefix + ".fuse"), true, "fuse");
-  return result;
-}
 
 Ep::Ep(Factory& factory, const Offer& offer, const Options& options, const OrtLogger* logger)
     : OrtEp{}, factory_(factory), offer_(offer), options_(options), logger_(logger),
@@ -101,6 +71,12 @@ Ep::~Ep() {
     if (recording.graph != nullptr) device::graph_destroy(recording.graph);
 }
 
+const Options& Ep::options_of(const OrtKernelInfo* info) {
+  const OrtEp* ep = nullptr;
+  check(api().ep->KernelInfo_GetEp(info, &ep));
+  return self(ep)->options_;
+}
+
 OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
   return guarded([&] {
     self(base)->indexed_pool_ |= has_indexed_pool(graph);
@@ -108,10 +84,10 @@ OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportI
   });
 }
 
-OrtStatus* Ep::compile(OrtEp*, const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** out,
+OrtStatus* Ep::compile(OrtEp* base, const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** out,
                        OrtNode**) noexcept {
   return guarded([&] {
-    for (size_t i = 0; i < count; ++i) out[i] = compile_fused(graphs[i], fused[i]);
+    for (size_t i = 0; i < count; ++i) out[i] = compile_fused(graphs[i], fused[i], self(base)->options_);
   });
 }
 

@@ -7,22 +7,15 @@
 
 #include "core/factory.hpp"
 #include "core/fusion.hpp"
+#include "core/options.hpp"
 #include "core/stream.hpp"
 
 namespace rk {
 
-// What a session may ask of the provider, through provider options (session option entries "ep.<name>.<option>").
-struct Options {
-  bool graph_capture = false;  // enable_hip_graph: record a run once, replay it afterwards (ONNX Runtime 1.26 or newer)
-  bool channels_last = true;   // channels_last: let ONNX Runtime give convolutions and pools NHWC data
-  bool fusion = true;          // fuse: run Conv+activation, MatMul+bias+Gelu, attention, … as one step each
-
-  static Options read(const OrtSessionOptions* options, const std::string& provider);
-};
-
 class Ep : public OrtEp {
  public:
   Ep(Factory& factory, const Offer& offer, const Options& options, const OrtLogger* logger);
+  static const Options& options_of(const OrtKernelInfo* info);  // of the session that the kernel is made for
   ~Ep();
   Ep(const Ep&) = delete;
   Ep& operator=(const Ep&) = delete;

@@ -70,6 +70,7 @@ const Offer& Factory::offer(int ordinal) const {
 }
 
 const OrtKernelRegistry* Factory::registry() {
+  const std::lock_guard<std::mutex> hold(lock_);  // sessions may be made on several threads
   if (registry_ == nullptr) registry_ = make_registry(name_.c_str());
   return registry_;
 }

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ class Factory : public OrtEpFactory {
   const OrtLogger* logger_;
   std::deque<Offer> offers_;  // sessions keep references to its elements
   std::vector<OrtHardwareDevice*> made_;
+  std::mutex lock_;  // over registry_
   OrtKernelRegistry* registry_ = nullptr;
 };
 

@@ -25,7 +25,7 @@ std::optional<NodeView> Scope::only_maker(const ValueView& value) const {
   return NodeView(maker);
 }
 
-Slots::Slots(const NodeView& fused) {
+Slots::Slots(const NodeView& fused, const Options& options) : options_(options) {
   for (size_t i = 0; i < fused.inputs().size(); ++i)
     if (fused.inputs()[i]) inputs_.emplace(fused.inputs()[i].name(), i);
 }
@@ -38,7 +38,7 @@ size_t Slots::of(const ValueView& value) const {
 
 std::optional<float> scalar(const ValueView& value) {
   const Tensor constant = value ? value.constant() : Tensor{};
-  if (!constant || constant.size() != 1) return std::nullopt;
+  if (!constant || constant.size() != 1 || constant.shape.rank() > 1) return std::nullopt;  // more axes would reach the result
   if (constant.type == kFloat) return *constant.as<float>();
   if (constant.type == kHalf) return sbk::to_float(*constant.as<sbk::Half>());
   return std::nullopt;
@@ -131,10 +131,10 @@ std::vector<Group> find_groups(const std::vector<NodeView>& nodes) {
   return groups;
 }
 
-OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* fused) {
+OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* fused, const Options& options) {
   const std::vector<NodeView> nodes = nodes_of(graph);
   const Scope scope(nodes);
-  const Slots slots{NodeView(fused)};
+  const Slots slots(NodeView(fused), options);
   for (const Rule& rule : kRules)
     for (const NodeView& node : nodes)
       if (const auto match = match_any(node, rule, scope); match && match->nodes.size() == nodes.size())

@@ -12,6 +12,7 @@
 
 #include "core/graph.hpp"
 #include "core/kernel.hpp"
+#include "core/options.hpp"
 
 namespace rk {
 
@@ -20,7 +21,7 @@ using Group = std::vector<const OrtNode*>;
 // Disjoint groups among `nodes` (all of them ours, in topological order).
 std::vector<Group> find_groups(const std::vector<NodeView>& nodes);
 
-OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* fused);
+OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* fused, const Options& options);
 void release_fused(OrtNodeComputeInfo* info);
 
 // What a matcher may still take, and how to walk from there.
@@ -44,14 +45,17 @@ class Scope {
   std::set<size_t> free_;
 };
 
-// Where a step finds the values it named when it was matched: input numbers of the node made of its group.
+// Where a step finds the values it named when it was matched: input numbers of the node made of its group; and what the
+// session asks for.
 class Slots {
  public:
-  explicit Slots(const NodeView& fused);
+  Slots(const NodeView& fused, const Options& options);
   size_t of(const ValueView& value) const;
+  const Options& options() const { return options_; }
 
  private:
   std::map<std::string, size_t> inputs_;
+  const Options& options_;
 };
 
 struct Match {
@@ -69,7 +73,7 @@ std::optional<Match> match_add_norm(const NodeView& norm, const Scope& scope);
 std::optional<Match> match_group_norm(const NodeView& norm, const Scope& scope);
 
 // Helpers of matchers.
-std::optional<float> scalar(const ValueView& value);  // a constant of one element, float or float16
+std::optional<float> scalar(const ValueView& value);  // a constant of one element and at most one axis, float or float16
 // Equal rank, and no axis where both extents are known and differ, or one is known to be 1 and the other not. Shapes with
 // symbols may still turn out to broadcast: a step that goes by this must look again when it runs.
 bool alike(const ValueView& a, const ValueView& b);

@@ -131,6 +131,7 @@ size_t Context::outputs() const {
 
 Tensor Context::output(size_t index, const Shape& shape) {
   if (index >= outputs()) return {};
+  for (int64_t extent : shape) require(extent >= 0, "the operator's inputs ask for an output of a negative extent");
   OrtValue* value = nullptr;
   check(api().ort->KernelContext_GetOutput(context_, index, shape.data(), static_cast<size_t>(shape.rank()), &value));
   return value == nullptr ? Tensor{} : view_mutable(value);

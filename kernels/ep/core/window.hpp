@@ -45,16 +45,21 @@ struct WindowAttributes {
     const int spatial = x.rank() - 2;
     require(spatial >= 1 && spatial <= 3, "the operator needs 1 to 3 spatial axes");
     require(extents.size() == static_cast<size_t>(spatial), "kernel_shape does not have the input's spatial axes");
+    for (const std::vector<int64_t>* given : {&stride, &dilation})
+      require(given->empty() || given->size() == extents.size(), "strides or dilations do not have the input's spatial axes");
+    require(pads.empty() || pads.size() == 2 * extents.size(), "pads do not have two values for each spatial axis");
+    require(auto_pad == "NOTSET" || auto_pad == "VALID" || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER" || auto_pad.empty(),
+            "auto_pad has a value that ONNX does not know");
     Window w;
     for (int i = 0; i < spatial; ++i) {
       const int at = 3 - spatial + i;
       const size_t n = static_cast<size_t>(i);
       w.in[at] = x[i + 2];
       w.kernel[at] = extents[n];
-      w.stride[at] = n < stride.size() ? stride[n] : 1;
-      w.dilation[at] = n < dilation.size() ? dilation[n] : 1;
+      w.stride[at] = stride.empty() ? 1 : stride[n];
+      w.dilation[at] = dilation.empty() ? 1 : dilation[n];
       require(w.stride[at] > 0 && w.dilation[at] > 0 && w.kernel[at] > 0, "a kernel extent, stride or dilation is not positive");
-      if (pads.size() == 2 * static_cast<size_t>(spatial)) {
+      if (!pads.empty()) {
         w.pad_begin[at] = pads[n];
         w.pad_end[at] = pads[n + static_cast<size_t>(spatial)];
       }

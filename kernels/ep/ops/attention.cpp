@@ -32,6 +32,25 @@ void place_mask(sbk::AttentionParams& p, const Tensor& mask) {
   require(mask.type == kBool || data_type(mask.type) == p.dtype, "attention's additive mask must have the query's type");
 }
 
+// The kernels read whole rows of the mask.
+Tensor whole_rows(Context& context, const Tensor& mask, int64_t keys) {
+  const int rank = mask.shape.rank();
+  if (keys == 1 || (rank > 0 && mask.shape[rank - 1] != 1)) return mask;
+  Tensor whole = mask;
+  if (rank == 0) whole.shape.push(keys);
+  else whole.shape[rank - 1] = keys;
+  whole.data = context.scratch(static_cast<size_t>(whole.bytes()));
+  StridedCopy copy;
+  copy.shape = whole.shape;
+  copy.from = mask.data;
+  copy.to = whole.data;
+  copy.from_strides = broadcast_strides(mask.shape, whole.shape);
+  copy.to_strides = dense_strides(whole.shape);
+  copy.element_bytes = bytes_of(mask.type);
+  strided_copy(context.stream(), copy);
+  return whole;
+}
+
 void place_heads(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
   p.q = q.data;
   p.k = k.data;
@@ -52,6 +71,7 @@ namespace {
 void set_extents(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
   require(q.batch == k.batch && k.batch == v.batch && k.heads == v.heads && k.length == v.length && q.size == k.size,
           "attention's inputs do not fit together");
+  require(k.heads > 0 ? q.heads % k.heads == 0 : q.heads == 0, "attention's key heads do not divide its query heads");
   p.batch = q.batch;
   p.query_heads = q.heads;
   p.key_heads = k.heads;
@@ -112,7 +132,7 @@ class Attention : public Kernel {
     if (mask) {
       const int64_t reach = mask.shape.rank() > 0 ? mask.shape[mask.shape.rank() - 1] : 1;
       if (reach > 1 && reach < p.key_length) p.key_length = reach;  // the keys after it take no part
-      place_mask(p, mask);
+      place_mask(p, whole_rows(context, mask, p.key_length));
     }
     if (lengths) {
       require(lengths.size() == p.batch, "attention's nonpad_kv_seqlen has one value for each batch entry");
@@ -129,6 +149,8 @@ class Attention : public Kernel {
   Heads extended(Context& context, size_t input, size_t past_input, size_t present_output) const {
     const Tensor fresh = context.input(input), past = context.input(past_input);
     const Heads heads = heads_of(fresh, key_heads_);
+    require(!past || past.shape == Shape{heads.batch, heads.heads, past.shape[2], heads.size},
+            "attention's past does not have the batch, heads and size of its key or value");
     const int64_t total = heads.length + (past ? past.shape[2] : 0);
     Tensor present = context.output(present_output, Shape{heads.batch, heads.heads, total, heads.size});
     if (!present && !past) return heads;
@@ -169,7 +191,7 @@ class MultiHead : public Kernel {
     if (y.size() == 0) return;
     p.y = y.data;
     p.y_strides = heads_of(y, heads_).strides;
-    if (mask) place_mask(p, mask);
+    if (mask) place_mask(p, whole_rows(context, mask, p.key_length));
     run_attention(context, p, q, k, v);
   }
 

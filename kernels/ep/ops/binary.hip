@@ -19,17 +19,23 @@ RK_HD inline A power(A x, A y) {
   }
 }
 
-// Integer division by zero is undefined in ONNX; it must not trap on the CPU platform.
+// -x, and the least integer for itself.
+template <class A>
+RK_HD inline A negated(A x) {
+  return static_cast<A>(std::make_unsigned_t<A>(0) - static_cast<std::make_unsigned_t<A>>(x));
+}
+
+// Integer division by zero, and of the least integer by -1, is undefined in ONNX; it must not trap on the CPU platform.
 template <class A>
 RK_HD inline A quotient(A x, A y) {
-  if constexpr (std::is_integral_v<A>) return y == 0 ? 0 : x / y;
+  if constexpr (std::is_integral_v<A>) return y == 0 ? 0 : (y == -1 ? negated(x) : x / y);
   else return x / y;
 }
 
 // ONNX Mod with fmod = 1: the sign of the dividend (C's %).
 template <class A>
 RK_HD inline A remainder_of(A x, A y) {
-  if constexpr (std::is_integral_v<A>) return y == 0 ? 0 : x % y;
+  if constexpr (std::is_integral_v<A>) return y == 0 || y == -1 ? 0 : x % y;
 #if RK_CPU
   else return static_cast<A>(fmodl(x, y));  // exact; fmod is a new symbol since glibc 2.38, fmodl is not
 #else

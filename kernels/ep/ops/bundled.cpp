@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/copy.hpp"
+#include "core/ep.hpp"
 #include "core/graph.hpp"
 #include "core/types.hpp"
 
@@ -53,8 +54,12 @@ Window window_of(const WindowAttributes& attributes, const ConvCall& call) {
   const Shape x = channels_first(call.x.shape, call.layout);
   const Shape& w = call.w.shape;
   require(w.rank() == x.rank() && x.rank() >= 3, "Conv's weights do not have the input's rank");
-  require(x[1] == w[1] * call.groups && w[0] % call.groups == 0, "Conv's channels do not match its weights and groups");
-  return attributes.on(x, std::vector<int64_t>(w.begin() + 2, w.end()));
+  require(call.groups > 0 && x[1] == w[1] * call.groups && w[0] % call.groups == 0,
+          "Conv's channels do not match its weights and groups");
+  require(!call.bias || call.bias.size() == w[0], "Conv's bias does not have one value for each output channel");
+  const std::vector<int64_t> extents(w.begin() + 2, w.end());
+  require(attributes.kernel.empty() || attributes.kernel == extents, "Conv's kernel_shape is not that of its weights");
+  return attributes.on(x, extents);
 }
 
 }  // namespace
@@ -88,6 +93,7 @@ void run_conv(Context& context, const WindowAttributes& attributes, const ConvCa
     p.pad_begin[i] = window.pad_begin[at];
   }
   p.activation = call.activation;
+  p.choosing = call.choosing;
   p.x = call.x.data;
   std::tie(p.w, p.filter_layout) = filter.get(context.stream(), call.w, call.constant_filter);
   p.bias = call.bias.data;
@@ -102,7 +108,8 @@ template <sbk::Layout layout>
 class Conv : public Kernel {
  public:
   explicit Conv(const Info& info)
-      : attributes_(WindowAttributes::read(info)), groups_(info.integer("group", 1)), constant_(info.is_constant(1)) {}
+      : attributes_(WindowAttributes::read(info)), groups_(info.integer("group", 1)), constant_(info.is_constant(1)),
+        choosing_(Ep::options_of(info.raw()).conv_choice) {}
   void compute(Context& context) override {
     ConvCall call;
     call.x = context.input(0);
@@ -111,6 +118,7 @@ class Conv : public Kernel {
     call.groups = groups_;
     call.layout = layout;
     call.constant_filter = constant_;
+    call.choosing = choosing_;
     run_conv(context, attributes_, call, filter_, context.output(0, conv_shape(attributes_, call)));
   }
 
@@ -118,6 +126,7 @@ class Conv : public Kernel {
   WindowAttributes attributes_;
   int64_t groups_;
   bool constant_;
+  sbk::ConvChoosing choosing_;
   Filter filter_;
 };
 
@@ -138,6 +147,8 @@ class BatchNorm : public Kernel {
     p.batch = extents[0];
     p.channels = extents.rank() > 1 ? extents[1] : 1;
     p.spatial = extents.product(2, extents.rank());
+    for (size_t i = 1; i <= 4; ++i)
+      require(context.input(i).size() == p.channels, "BatchNormalization's statistics do not have one value for each channel");
     p.epsilon = epsilon_;
     p.x = x.data;
     p.scale = scale.data;
@@ -153,6 +164,8 @@ class BatchNorm : public Kernel {
 };
 
 bool inference(const NodeView& node) {
+  const auto dims = node.input(0).dims();
+  if (dims && dims->size() < 2) return false;  // ONNX Runtime's layout transformation stumbles over it
   return node.integer("training_mode", 0) == 0 && node.outputs().size() == 1 && node.integer("spatial", 1) == 1;
 }
 
@@ -188,7 +201,7 @@ class GroupNorm : public Kernel {
   void compute(Context& context) override {
     const Tensor x = context.input(0);
     GroupNormCall call = call_;
-    if (Instance) call.groups = x.shape[1];
+    if (Instance) call.groups = x.shape.rank() < 2 ? 0 : x.shape[1];
     run_group_norm(context, call, x, context.input(1), context.input(2), context.output(0, x.shape));
   }
 
@@ -196,8 +209,10 @@ class GroupNorm : public Kernel {
   GroupNormCall call_;
 };
 
-bool spatial_up_to_three(const NodeView& node) {
+bool conv_fits(const NodeView& node) {
   const auto dims = node.input(1) ? node.input(1).dims() : std::nullopt;
+  for (int64_t pad : node.integers("pads").value_or(std::vector<int64_t>{}))
+    if (pad < 0) return false;
   return dims && dims->size() >= 3 && dims->size() <= 5;
 }
 
@@ -205,6 +220,9 @@ bool spatial_up_to_three(const NodeView& node) {
 
 void run_group_norm(Context& context, const GroupNormCall& call, const Tensor& x, const Tensor& scale, const Tensor& bias,
                     const Tensor& y) {
+  require(x.shape.rank() >= 2, "the normalization takes batch, channels and more");
+  const int64_t values = call.per_group ? call.groups : x.shape[1];
+  require(scale.size() == values && bias.size() == values, "the normalization's scale or bias does not have one value for each channel (or group)");
   if (y.size() == 0) return;
   sbk::GroupNormParams p;
   p.dtype = data_type(x.type);
@@ -229,7 +247,7 @@ template <sbk::Layout layout>
 void add_conv_and_norm(Entries& e, const char* domain) {
   const std::vector<TypeRule> t = {{"T", floats()}};
   using Norm = BatchNorm<layout>;
-  e.push_back({"Conv", 1, kNewest, t, make<Conv<layout>>, {}, {}, false, false, spatial_up_to_three, domain});
+  e.push_back({"Conv", 1, kNewest, t, make<Conv<layout>>, {}, {}, false, false, conv_fits, domain});
   e.push_back({"BatchNormalization", 7, 13, t, make<Norm>, {}, {}, false, false, inference, domain});
   e.push_back({"BatchNormalization", 14, 14, {{"T", floats()}, {"U", floats()}}, make<Norm>, {}, {}, false, false, inference, domain});
   e.push_back({"BatchNormalization", 15, kNewest, {{"T", floats()}, {"T1", floats()}, {"T2", floats()}}, make<Norm>, {}, {}, false,

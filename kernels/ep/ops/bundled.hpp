@@ -57,6 +57,7 @@ struct ConvCall {
   sbk::ActivationParams activation;
   sbk::Layout layout = sbk::Layout::channels_first;
   bool constant_filter = false;
+  sbk::ConvChoosing choosing = sbk::ConvChoosing::environment;
 };
 Shape conv_shape(const WindowAttributes& attributes, const ConvCall& call);  // of y, in its layout
 void run_conv(Context& context, const WindowAttributes& attributes, const ConvCall& call, Filter& filter, const Tensor& y);
@@ -78,6 +79,8 @@ struct Heads {
 };
 Heads heads_of(const Tensor& tensor, int64_t heads);  // [B, H, S, D], or [B, S, H D] with the head count given
 
+// A mask with one value for all keys, written out for each in scratch memory; else the mask.
+Tensor whole_rows(Context& context, const Tensor& mask, int64_t keys);
 void place_mask(sbk::AttentionParams& params, const Tensor& mask);
 void place_heads(sbk::AttentionParams& params, const Heads& q, const Heads& k, const Heads& v);
 void run_attention(Context& context, sbk::AttentionParams params, const Heads& q, const Heads& k, const Heads& v);

@@ -69,25 +69,6 @@ void spread(Heads& heads, int64_t batch, int64_t count) {
   heads.heads = count;
 }
 
-// The kernel reads whole rows of the mask: one value for all keys is written out for each.
-Tensor whole_rows(Context& context, const Tensor& mask, int64_t keys) {
-  const int rank = mask.shape.rank();
-  if (rank > 0 && mask.shape[rank - 1] == keys) return mask;
-  Tensor whole = mask;
-  if (rank == 0) whole.shape.push(keys);
-  else whole.shape[rank - 1] = keys;
-  whole.data = context.scratch(static_cast<size_t>(whole.bytes()));
-  StridedCopy copy;
-  copy.shape = whole.shape;
-  copy.from = mask.data;
-  copy.to = whole.data;
-  copy.from_strides = broadcast_strides(mask.shape, whole.shape);
-  copy.to_strides = dense_strides(whole.shape);
-  copy.element_bytes = bytes_of(mask.type);
-  strided_copy(context.stream(), copy);
-  return whole;
-}
-
 std::optional<Scores> scores_of(const NodeView& softmax, const Scope& scope) {
   Scores scores;
   scores.product = softmax.input(0);
@@ -132,7 +113,8 @@ struct Core {
 };
 
 void attend(Context& context, const Core& core, Type type, Heads q, Heads k, Heads v) {
-  const int64_t batch = std::max({q.batch, k.batch, v.batch}), heads = std::max({q.heads, k.heads, v.heads});
+  const auto joint = [](int64_t a, int64_t b, int64_t c) { return a != 1 ? a : (b != 1 ? b : c); };  // 0 stays 0
+  const int64_t batch = joint(q.batch, k.batch, v.batch), heads = joint(q.heads, k.heads, v.heads);
   for (Heads* each : {&q, &k, &v}) spread(*each, batch, heads);
   require(k.length == v.length && q.size == k.size, "attention's inputs do not fit together");
   const Tensor y = context.output(0, core.out_sequence_first ? Shape{q.batch, q.length, q.heads, v.size}

@@ -17,7 +17,7 @@ std::optional<sbk::ActivationParams> activation_of(const NodeView& node) {
     return sbk::ActivationParams{sbk::Activation::leaky_relu, node.real("alpha", 0.01f), 0.0f};
   if (node.op() != "Clip") return std::nullopt;
   const auto low = scalar(node.input(1)), high = scalar(node.input(2));
-  if (node.inputs().size() != 3 || !low || !high) return std::nullopt;
+  if (node.inputs().size() != 3 || !low || !high || *low > *high) return std::nullopt;
   return sbk::ActivationParams{sbk::Activation::clip, *low, *high};
 }
 
@@ -29,10 +29,11 @@ class ConvStep : public Kernel {
   sbk::ActivationParams activation;
   sbk::Layout layout = sbk::Layout::channels_first;
   bool constant_filter = false;
+  sbk::ConvChoosing choosing = sbk::ConvChoosing::environment;
 
   void compute(Context& context) override {
     const auto at = [&](size_t slot) { return slot == kAbsent ? Tensor{} : context.input(slot); };
-    ConvCall call{at(x), at(w), at(bias), at(residual), groups, activation, layout, constant_filter};
+    ConvCall call{at(x), at(w), at(bias), at(residual), groups, activation, layout, constant_filter, choosing};
     const Shape shape = conv_shape(attributes, call);
     if (!call.residual || call.residual.shape == shape)
       return run_conv(context, attributes, call, filter_, context.output(0, shape));
@@ -89,6 +90,7 @@ std::optional<Match> match_conv(const NodeView& conv, const Scope& scope) {
     step->activation = activation;
     step->layout = conv.domain() == kChannelsLast ? sbk::Layout::channels_last : sbk::Layout::channels_first;
     step->constant_filter = conv.input(1).is_constant();
+    step->choosing = slots.options().conv_choice;
     return step;
   };
   return match;

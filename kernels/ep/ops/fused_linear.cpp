@@ -10,8 +10,10 @@
 namespace rk {
 namespace {
 
-bool near(std::optional<float> value, double wanted) {  // as float16 rounds it
-  return value && std::fabs(*value - wanted) <= 2e-3 * std::fabs(wanted);
+// As the constant's type rounds it; float32 with the five digits that some exporters write.
+bool near(const ValueView& value, double wanted) {
+  const auto found = scalar(value);
+  return found && std::fabs(*found - wanted) <= (value.type() == kHalf ? 5e-4 : 1e-5) * std::fabs(wanted);
 }
 
 bool is_op(const std::optional<NodeView>& node, const char* op) { return node && node->op() == op && node->domain().empty(); }
@@ -29,12 +31,12 @@ std::optional<Gelu> gelu_one_node(const ValueView& y, const Scope& scope) {
 }
 
 bool halves(const NodeView& node, const ValueView& value) {
-  return node.op() == "Mul" && near(scalar(other_input(node, value)), 0.5);
+  return node.op() == "Mul" && near(other_input(node, value), 0.5);
 }
 
 bool shrinks(const NodeView& node, const ValueView& y) {  // y / √2
-  if (node.op() == "Div") return node.input(0) == y && near(scalar(node.input(1)), std::sqrt(2.0));
-  return node.op() == "Mul" && near(scalar(other_input(node, y)), std::sqrt(0.5));
+  if (node.op() == "Div") return node.input(0) == y && near(node.input(1), std::sqrt(2.0));
+  return node.op() == "Mul" && near(other_input(node, y), std::sqrt(0.5));
 }
 
 std::optional<Gelu> gelu_from(const ValueView& y, const NodeView& shrink, const NodeView& product, const Scope& scope) {
@@ -42,7 +44,7 @@ std::optional<Gelu> gelu_from(const ValueView& y, const NodeView& shrink, const 
   const auto erf = scope.only_reader(shrink.output(0));
   if (!is_op(erf, "Erf")) return std::nullopt;
   const auto plus = scope.only_reader(erf->output(0));
-  if (!is_op(plus, "Add") || !near(scalar(other_input(*plus, erf->output(0))), 1.0)) return std::nullopt;
+  if (!is_op(plus, "Add") || !near(other_input(*plus, erf->output(0)), 1.0)) return std::nullopt;
   Gelu gelu{{shrink.raw(), erf->raw(), plus->raw(), product.raw()}, {}};
   const auto reader = scope.only_reader(plus->output(0));
   if (!reader) return std::nullopt;
@@ -86,8 +88,11 @@ bool plain_norm(const NodeView& norm) {
   if (norm.op() != "LayerNormalization" || !last_axis(norm)) return false;
   for (size_t i = 1; i < norm.outputs().size(); ++i)
     if (norm.output(i)) return false;
-  const auto scale = norm.input(1).dims();
-  return scale && scale->size() == 1;
+  for (size_t i = 1; i < norm.inputs().size(); ++i) {  // one value for all would have to be spread
+    const auto dims = norm.input(i) ? norm.input(i).dims() : std::vector<int64_t>{2};
+    if (!dims || dims->size() != 1 || (*dims)[0] < 2) return false;
+  }
+  return true;
 }
 
 std::optional<Norm> find_norm(const ValueView& x, const Scope& scope) {
@@ -133,12 +138,14 @@ void sum_and_norm(Context& context, const NormSlots& slots, Tensor x, const Tens
   if (whole) work.residual = residual.data;
   if (whole) work.bias = bias.data;
   work.scale = context.input(slots.scale).data;
-  if (slots.shift != kAbsent) work.shift = context.input(slots.shift).data;
+  const Tensor shift = slots.shift == kAbsent ? Tensor{} : context.input(slots.shift);
+  work.shift = shift.data;
   work.y = y.data;
   work.n = n;
   work.rows = y.size() / n;
   work.epsilon = slots.epsilon;
-  require(context.input(slots.scale).size() == n, "LayerNormalization's scale must have the last axis's extent");
+  require(context.input(slots.scale).size() == n && (!shift || shift.size() == n),
+          "LayerNormalization's scale and bias must have the last axis's extent");
   add_norm(context.stream(), work);
 }
 

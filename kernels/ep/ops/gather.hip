@@ -99,6 +99,10 @@ class GatherElements : public Kernel {
   void compute(Context& context) override {
     const Tensor x = context.input(0);
     const Tensor indices = context.input(1);
+    const int axis = axis_in(axis_, x.shape.rank());
+    require(indices.shape.rank() == x.shape.rank(), "GatherElements' indices do not have the input's rank");
+    for (int i = 0; i < x.shape.rank(); ++i)
+      require(i == axis || indices.shape[i] <= x.shape[i], "GatherElements' indices are larger than the input");
     const Tensor y = context.output(0, indices.shape);
     with_bytes(bytes_of(x.type), [&](auto zero) {
       using T = decltype(zero);

@@ -63,6 +63,7 @@ void run_matmul(Stream& stream, const MatmulPlan& plan, Type type, const void* a
   gemm.stride_b = walk.stride(1, last);
   gemm.stride_c = walk.stride(2, last);
   const int64_t bytes = bytes_of(type);
+  if (plan.k == 0) return zero_fill(stream, Tensor{y, plan.out, type});
   for (int64_t outer = 0; outer < walk.count() / std::max<int64_t>(gemm.batch, 1); ++outer) {
     int64_t at[3] = {}, rest = outer;
     for (int i = last - 1; i >= 0; --i) {
@@ -87,7 +88,6 @@ class MatMul : public Kernel {
     const MatmulPlan plan = plan_matmul(a.shape, b.shape);
     const Tensor y = context.output(0, plan.out);
     if (y.size() == 0) return;
-    if (plan.k == 0) return zero_fill(context.stream(), y);
     run_matmul(context.stream(), plan, a.type, a.data, b.data, y.data);
   }
 };
@@ -102,6 +102,7 @@ class GemmKernel : public Kernel {
     const Tensor a = context.input(0);
     const Tensor b = context.input(1);
     const Tensor c = context.input(2);
+    require(a.shape.rank() == 2 && b.shape.rank() == 2, "Gemm takes matrices");
     Gemm gemm;
     gemm.type = a.type;
     gemm.transpose_a = transpose_a_;
@@ -113,20 +114,20 @@ class GemmKernel : public Kernel {
     const Tensor y = context.output(0, Shape{gemm.m, gemm.n});
     if (y.size() == 0) return;
     gemm.alpha = alpha_;
-    gemm.lda = a.shape[1];
-    gemm.ldb = b.shape[1];
+    gemm.lda = std::max<int64_t>(a.shape[1], 1);
+    gemm.ldb = std::max<int64_t>(b.shape[1], 1);
     gemm.ldc = gemm.n;
     gemm.a = a.data;
     gemm.b = b.data;
     gemm.c = y.data;
     if (c && beta_ != 0.0f) {
+      require(broadcast(c.shape, y.shape) == y.shape, "Gemm's C does not broadcast to its output");
       spread(context.stream(), c, y);
       gemm.beta = beta_;
     } else if (gemm.k == 0) {
       zero_fill(context.stream(), y);
     }
-    if (gemm.k == 0) require(gemm.beta == 1.0f || gemm.beta == 0.0f, "Gemm without inner extent and with beta");
-    else context.stream().blas().gemm(gemm);
+    if (gemm.k > 0 || (gemm.beta != 0.0f && gemm.beta != 1.0f)) context.stream().blas().gemm(gemm);
   }
 
  private:

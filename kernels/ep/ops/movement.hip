@@ -1,4 +1,6 @@
 // Operators that put data elsewhere: Transpose, Concat, Split, Slice, Expand, Tile, Pad, DepthToSpace, SpaceToDepth.
+#include <utility>
+
 #include "core/copy.hpp"
 #include "core/graph.hpp"
 #include "core/kernel.hpp"
@@ -28,8 +30,11 @@ class Transpose : public Kernel {
     Shape shape;
     Strides strides{};
     const Strides dense = dense_strides(x.shape);
+    require(!permutation_ || permutation_->size() == static_cast<size_t>(rank), "Transpose's perm does not have the input's rank");
+    bool taken[kMaxRank] = {};
     for (int i = 0; i < rank; ++i) {
       const int from = permutation_ ? axis_in((*permutation_)[static_cast<size_t>(i)], rank) : rank - 1 - i;
+      require(!std::exchange(taken[from], true), "Transpose's perm names an axis twice");
       shape.push(x.shape[from]);
       strides[i] = dense[from];
     }
@@ -52,7 +57,13 @@ class Concat : public Kernel {
     const int axis = axis_in(axis_, first.shape.rank());
     Shape shape = first.shape;
     shape[axis] = 0;
-    for (size_t i = 0; i < context.inputs(); ++i) shape[axis] += context.input(i).shape[axis];
+    for (size_t i = 0; i < context.inputs(); ++i) {
+      const Shape part = context.input(i).shape;
+      require(part.rank() == shape.rank(), "Concat's inputs have different ranks");
+      for (int k = 0; k < part.rank(); ++k)
+        require(k == axis || part[k] == shape[k], "Concat's inputs differ in an axis other than the one they are joined along");
+      shape[axis] += part[axis];
+    }
     const Tensor y = context.output(0, shape);
     int64_t at = 0;
     for (size_t i = 0; i < context.inputs(); ++i) {
@@ -94,6 +105,7 @@ class Split : public Kernel {
       }
       at += sizes[i];
     }
+    require(at == x.shape[axis], "Split's parts do not add up to the axis");
   }
 
  private:
@@ -123,14 +135,19 @@ class Slice : public Kernel {
     const std::vector<int64_t> steps = starts_ ? std::vector<int64_t>{} : optional(context, 4);
     if (axes.empty())
       for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+    require(ends.size() == starts.size() && axes.size() == starts.size() && (steps.empty() || steps.size() == starts.size()),
+            "Slice's starts, ends, axes and steps differ in length");
     const Strides dense = dense_strides(x.shape);
     Strides strides = dense;
     Shape shape = x.shape;
     int64_t offset = 0;
+    bool taken[kMaxRank] = {};
     for (size_t i = 0; i < axes.size(); ++i) {
       const int axis = axis_in(axes[i], x.shape.rank());
-      const int64_t step = i < steps.size() ? steps[i] : 1;
-      require(step != 0, "Slice's step is 0");
+      require(!std::exchange(taken[axis], true), "Slice names an axis twice");
+      require(steps.empty() || steps[i] != 0, "Slice's step is 0");
+      const int64_t reach = x.shape[axis] + 1;  // a step beyond the axis takes one element, however large it is
+      const int64_t step = steps.empty() ? 1 : std::min(std::max(steps[i], -reach), reach);
       const Range range = clamp(starts[i], ends[i], step, x.shape[axis]);
       shape[axis] = range.count;
       offset += range.start * dense[axis];
@@ -194,7 +211,11 @@ class Tile : public Kernel {
     const Tensor x = context.input(0);
     const std::vector<int64_t> repeats = integers(context.input(1));
     Shape shape = x.shape;
-    for (int i = 0; i < shape.rank(); ++i) shape[i] *= repeats[static_cast<size_t>(i)];
+    require(repeats.size() == static_cast<size_t>(shape.rank()), "Tile's repeats do not have the input's rank");
+    for (int i = 0; i < shape.rank(); ++i) {
+      require(repeats[static_cast<size_t>(i)] >= 0, "Tile repeats an axis a negative number of times");
+      shape[i] *= repeats[static_cast<size_t>(i)];
+    }
     const Tensor y = context.output(0, shape);
     const Strides from = dense_strides(x.shape), to = dense_strides(shape);
     StridedCopy copy = dense_copy(x, y);
@@ -227,6 +248,7 @@ class DepthSpace : public Kernel {
     const Shape& s = x.shape;
     require(s.rank() == 4 && block_ > 0, "the operator takes [N, C, H, W] and a positive block size");
     const int64_t b = block_;
+    require(to_space_ ? s[1] % (b * b) == 0 : s[2] % b == 0 && s[3] % b == 0, "the block size does not divide the input");
     const Shape shape = to_space_ ? Shape{s[0], s[1] / (b * b), s[2] * b, s[3] * b}
                                   : Shape{s[0], s[1] * b * b, s[2] / b, s[3] / b};
     const Tensor y = context.output(0, shape);
@@ -262,7 +284,9 @@ struct PadElement {
   const T* value;  // on the device, or null for zero
   Border border;
   int rank;
-  int64_t in[kMaxRank];
+  int64_t whole[kMaxRank];  // x's extents
+  int64_t skip[kMaxRank];   // what a negative pad cuts off x's beginning
+  int64_t in[kMaxRank];     // what is left of x
   int64_t out[kMaxRank];
   int64_t begin[kMaxRank];
 
@@ -284,8 +308,8 @@ struct PadElement {
         if (border == Border::constant) outside = true;
         else at = fold(at, in[i], border);
       }
-      offset += at * step;
-      step *= in[i];
+      offset += (at + skip[i]) * step;
+      step *= whole[i];
     }
     y[index] = outside ? (value == nullptr ? T{} : *value) : x[offset];
   }
@@ -305,19 +329,28 @@ class Pad : public Kernel {
     if (!given)
       for (int i = 0; i < rank; ++i) axes.push_back(i);
     require(pads.size() == 2 * axes.size(), "Pad's pads do not match its axes");
-    Shape begin = x.shape, shape = x.shape;
-    for (int64_t& extent : begin) extent = 0;
+    Shape in = x.shape, shape = x.shape;
+    int64_t begin[kMaxRank] = {}, skip[kMaxRank] = {};
+    bool taken[kMaxRank] = {};
     for (size_t i = 0; i < axes.size(); ++i) {
       const int axis = axis_in(axes[i], rank);
-      begin[axis] = pads[i];
-      shape[axis] += pads[i] + pads[i + axes.size()];
+      require(!std::exchange(taken[axis], true), "Pad names an axis twice");
+      const int64_t before = pads[i], after = pads[i + axes.size()];
+      shape[axis] += before + after;
+      begin[axis] = std::max<int64_t>(before, 0);
+      skip[axis] = std::max<int64_t>(-before, 0);
+      in[axis] -= skip[axis] + std::max<int64_t>(-after, 0);
+      require(border_ == Border::constant || in[axis] > 0 || shape[axis] <= 0, "Pad has nothing to repeat: the axis is empty");
     }
+    require(!value || value.size() == 1, "Pad's constant must be one element");
     const Tensor y = context.output(0, shape);
     with_bytes(bytes_of(x.type), [&](auto zero) {
       using T = decltype(zero);
-      PadElement<T> element{x.as<T>(), y.as<T>(), value.as<T>(), border_, rank, {}, {}, {}};
+      PadElement<T> element{x.as<T>(), y.as<T>(), value.as<T>(), border_, rank, {}, {}, {}, {}, {}};
       for (int i = 0; i < rank; ++i) {
-        element.in[i] = x.shape[i];
+        element.whole[i] = x.shape[i];
+        element.skip[i] = skip[i];
+        element.in[i] = in[i];
         element.out[i] = shape[i];
         element.begin[i] = begin[i];
       }

@@ -1,4 +1,5 @@
 // Softmax, LogSoftmax, LayerNormalization, RMSNormalization.
+#include "core/copy.hpp"
 #include "core/kernel.hpp"
 #include "core/launch.hpp"
 #include "core/types.hpp"
@@ -94,6 +95,24 @@ struct LayerNormRow {
   }
 };
 
+// A scale or bias with a value for each place of the normalized axes; one that broadcasts is written out.
+Tensor spread(Context& context, const Tensor& given, const Shape& axes) {
+  if (!given || given.shape == axes) return given;
+  require(broadcast(given.shape, axes) == axes, "LayerNormalization's scale or bias does not broadcast to the normalized axes");
+  if (given.size() == axes.size()) return given;
+  Tensor whole{nullptr, axes, given.type};
+  whole.data = context.scratch(static_cast<size_t>(whole.bytes()));
+  StridedCopy copy;
+  copy.shape = axes;
+  copy.from = given.data;
+  copy.to = whole.data;
+  copy.from_strides = broadcast_strides(given.shape, axes);
+  copy.to_strides = dense_strides(axes);
+  copy.element_bytes = bytes_of(given.type);
+  strided_copy(context.stream(), copy);
+  return whole;
+}
+
 template <bool Centred>
 class LayerNorm : public Kernel {
  public:
@@ -101,17 +120,16 @@ class LayerNorm : public Kernel {
 
   void compute(Context& context) override {
     const Tensor x = context.input(0);
-    const Tensor scale = context.input(1);
-    const Tensor bias = Centred ? context.input(2) : Tensor{};
-    const Tensor y = context.output(0, x.shape);
     const int axis = axis_in(axis_, x.shape.rank());
+    const Shape axes(x.shape.begin() + axis, static_cast<size_t>(x.shape.rank() - axis));
+    const Tensor scale = spread(context, context.input(1), axes);
+    const Tensor bias = Centred ? spread(context, context.input(2), axes) : Tensor{};
+    const Tensor y = context.output(0, x.shape);
     Shape statistics = x.shape;
     for (int i = axis; i < statistics.rank(); ++i) statistics[i] = 1;
     const Tensor mean = context.output(1, statistics);
     const Tensor inverse = context.output(2, statistics);
     const int64_t length = x.shape.product(axis, x.shape.rank());
-    require(scale.size() == length, "LayerNormalization's scale must cover the normalized axes, unbroadcast");
-    require(!bias || bias.size() == length, "LayerNormalization's bias must cover the normalized axes, unbroadcast");
     if (x.size() == 0) return;
     if (Centred && !mean && !inverse) {
       AddNorm work;

@@ -141,6 +141,8 @@ class Pool : public Kernel {
     const Tensor x = context.input(0);
     const Shape extents = channels_first(x.shape, layout);
     const Window window = attributes_.on(extents, attributes_.kernel, ceil_);
+    for (int i = 0; i < 3; ++i)  // else a window may lie in the padding alone, and has no maximum
+      require(window.pad_begin[i] < window.kernel[i] && window.pad_end[i] < window.kernel[i], "a pool's padding is not smaller than its window");
     const Shape out = in_layout(window.output_shape(extents[0], extents[1], extents.rank() - 2), layout);
     const Tensor y = context.output(0, out);
     const Tensor indices = Average ? Tensor{} : context.output(1, out);

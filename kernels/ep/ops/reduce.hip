@@ -47,7 +47,7 @@ struct ReduceRow {
       result = sign * extreme(base[0], team, sign);
     } else {
       float most = kind == Kind::log_sum_exp ? extreme(base[0], team, 1.0f) : 0.0f;
-      if (most == -INFINITY) most = 0.0f;
+      if (most == -INFINITY || most == INFINITY) most = 0.0f;
       float sum = 0;
       for (int64_t i = team.rank; i < reduced.count(); i += team.size) {
         int64_t at[1];

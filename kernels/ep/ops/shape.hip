@@ -1,4 +1,6 @@
 // Operators that leave the data as it is (Reshape, Flatten, Squeeze, …) or make data of a shape.
+#include <memory>
+
 #include "core/kernel.hpp"
 #include "core/graph.hpp"
 #include "core/launch.hpp"
@@ -28,6 +30,7 @@ class Reshape : public Kernel {
     int64_t known = 1;
     for (size_t i = 0; i < wanted.size(); ++i) {
       int64_t extent = wanted[i];
+      require(extent >= -1 && (extent != -1 || inferred < 0), "Reshape's shape has a negative extent, or more than one -1");
       if (extent == 0 && !zero_is_zero_) {
         require(static_cast<int>(i) < x.shape.rank(), "Reshape copies an extent that the input does not have");
         extent = x.shape[static_cast<int>(i)];
@@ -129,7 +132,11 @@ class Unsqueeze : public Kernel {
     const int rank = x.shape.rank() + static_cast<int>(axes.size());
     require(rank <= kMaxRank, "Unsqueeze makes a rank above 8");
     bool fresh[kMaxRank] = {};
-    for (int64_t axis : axes) fresh[axis_in(axis, rank)] = true;
+    for (int64_t axis : axes) {
+      const int i = axis_in(axis, rank);
+      require(!fresh[i], "Unsqueeze names an axis twice");
+      fresh[i] = true;
+    }
     Shape shape;
     for (int i = 0, next = 0; i < rank; ++i) shape.push(fresh[i] ? 1 : x.shape[next++]);
     same_data(context, x, shape);
@@ -183,10 +190,11 @@ class ConstantOfShape : public Kernel {
       api().ort->ReleaseStatus(status);
       return;
     }
+    const std::unique_ptr<OrtValue, void (*)(OrtValue*)> owned(value, [](OrtValue* v) { api().ort->ReleaseValue(v); });
     const Tensor tensor = view(value);
+    require(tensor.size() == 1, "ConstantOfShape's value must be one element");
     bytes_ = bytes_of(tensor.type);
     std::copy_n(tensor.as<char>(), bytes_, pattern_);
-    api().ort->ReleaseValue(value);
   }
 
   void compute(Context& context) override {

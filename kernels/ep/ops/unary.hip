@@ -200,6 +200,7 @@ class Clip : public Kernel {
     const Tensor x = context.input(0);
     const Tensor low = context.input(1);
     const Tensor high = context.input(2);
+    require((!low || low.size() == 1) && (!high || high.size() == 1), "Clip's bounds must be one element each");
     const Tensor y = context.output(0, x.shape);
     with_number(x.type, [&](auto zero) {
       using T = decltype(zero);
