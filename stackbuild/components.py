@@ -42,20 +42,28 @@ class Hipify(Model):
         ("generic",),
         description="Rule sets, by bundled name or as the path of a `.yaml` beside the recipe; the first wins.",
     )
-    engine: Literal["fast", "perl"] = Field("fast", description="fast: stackbuild's own · perl: hipify-perl makes the text.")
-    include: tuple[str, ...] = Field((), description="Globs of the files to convert; every C, C++ and CUDA file where empty.")
+    engine: Literal["fast", "perl"] = Field(
+        "fast", description="fast: stackbuild's own · perl: hipify-perl makes the text."
+    )
+    include: tuple[str, ...] = Field(
+        (), description="Globs of the files to convert; every C, C++ and CUDA file where empty."
+    )
     exclude: tuple[str, ...] = Field((), description="Globs of files to leave as they are.")
     twins: Literal["refuse", "keep"] = Field(
         "refuse",
         description="Where a path rule would put a file over one that the source has: stop, or keep the hand-written one.",
     )
     rocm: str | None = Field(
-        None, pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$", description="The ROCm version to convert for; the recipe's where left out."
+        None,
+        pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$",
+        description="The ROCm version to convert for; the recipe's where left out.",
     )
     headers: tuple[Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/+-]+$")], ...] = Field(
         ("/usr/include", "/opt/rocm/include"), description="The base's include folders, to resolve headers against."
     )
-    launch: Literal["keep", "ggl"] = Field("keep", description="keep: leave `<<<>>>` · ggl: make `hipLaunchKernelGGL` of it.")
+    launch: Literal["keep", "ggl"] = Field(
+        "keep", description="keep: leave `<<<>>>` · ggl: make `hipLaunchKernelGGL` of it."
+    )
     flavour: Literal["hip", "roc", "miopen"] = Field("hip", description="As `stackbuild hipify --flavour`.")
     experimental: bool = Field(False, description="Also convert APIs that HIPIFY calls experimental.")
     lint: bool = Field(True, description="Report what no mapping can fix.")
@@ -128,7 +136,9 @@ class Rocm(Convertible):
     compiler: str = Field(
         "/opt/rocm/llvm/bin", pattern=r"^/[A-Za-z0-9._/+-]*$", description="Folder of ROCm's `clang` and `clang++`."
     )
-    options: dict[OptionName, Scalar] = Field({}, description="More CMake cache entries; they win over stackbuild's own.")
+    options: dict[OptionName, Scalar] = Field(
+        {}, description="More CMake cache entries; they win over stackbuild's own."
+    )
     generator: Literal["Ninja", "Unix Makefiles"] = Field("Ninja", description="CMake's generator.")
     unused_ok: tuple[str, ...] = Field(
         (), description="Cache entries the project may leave unused; any other unused one fails the configure phase."
@@ -167,6 +177,11 @@ class OnnxRuntime(Rocm):
     )
     python_package: bool = Field(True, description="Build the Python package, one for each of the recipe's Pythons.")
     deps: tuple[str, ...] = Field((), description="More rows of `cmake/deps.txt` to fetch than a Linux build needs.")
+    empty_packages: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")], ...] = Field(
+        (),
+        description="CMake packages that MIGraphX's own package asks for and its C API does not use, where the base has MIGraphX "
+        "without them: each is found, and empty.",
+    )
 
 
 class HipdnnEp(Rocm):
@@ -223,10 +238,12 @@ class Wheel(Component):
     )
     license: str = Field("MIT", description="SPDX licence expression.")
     license_files: tuple[str, ...] = Field(
-        (), description="Licence and notice files in the needed component's `/out`; they travel in the wheel's metadata."
+        (),
+        description="Licence and notice files in the needed component's `/out`; they travel in the wheel's metadata.",
     )
     abi: Literal["none", "cpython"] = Field(
-        "none", description="cpython: it has an extension module, so there is one wheel for each of the recipe's Pythons."
+        "none",
+        description="cpython: it has an extension module, so there is one wheel for each of the recipe's Pythons.",
     )
 
     @field_validator("version")

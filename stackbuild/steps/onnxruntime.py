@@ -39,6 +39,8 @@ MIRROR_OPTION = (1, 24)
 OWN_EIGEN = (1, 22, 1)
 """The first version whose Eigen is served with the digest that its `cmake/deps.txt` says (onnxruntime#25157)."""
 
+EMPTY = "for p in {names}; do mkdir -p {folder}/lib/cmake/$p && : > {folder}/lib/cmake/$p/${{p}}Config.cmake; done"
+
 HIPIFIED = 'empty=$(find {tree}/Release/amdgpu -type f -empty) && [ -z "$empty" ] || {{ echo "hipify wrote nothing: $empty" >&2; exit 1; }}'
 """Its amd_hipify.py takes what hipify-perl printed, however it ended: a file it failed on is empty, and compiles."""
 
@@ -61,7 +63,7 @@ def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ..
             "ORT_BUILD_WITH_CACHE": "0",
         },
         (known.need(deps.name, f"/src/{component.source}-deps"),),
-        demanded(_entries(component, known), component.unused_ok),
+        demanded(_entries(name, component, known), component.unused_ok),
     )
     return (deps, build)
 
@@ -114,8 +116,10 @@ def _commands(name: str, component: OnnxRuntime, context: Context) -> tuple[Comm
         if component.python_package
         else ()
     )
+    empty = EMPTY.format(names=" ".join(component.empty_packages), folder=f"{tree}/empty")
     return (
         *copying,
+        *((Command(("sh", "-c", empty), "configure"),) if component.empty_packages else ()),
         Command((*driver, "--update"), "configure"),
         Command(("cmake", "--build", f"{tree}/Release"), "build"),
         *((Command(("sh", "-c", HIPIFIED.format(tree=tree)), "build"),) if "rocm" in component.providers else ()),
@@ -146,7 +150,7 @@ def _arguments(name: str, component: OnnxRuntime, context: Context) -> tuple[str
         provider += ("--use_migraphx", "--migraphx_home", home)
     if "rocm" in component.providers:
         provider += ("--use_rocm", "--rocm_home", component.rocm_home, "--rocm_version", context.rocm)
-    defines = (f"{key}={spell(value)}" for key, value in sorted(_entries(component, context).items()))
+    defines = (f"{key}={spell(value)}" for key, value in sorted(_entries(name, component, context).items()))
     return (
         *("--build_dir", f"/build/{name}", "--config", "Release", "--cmake_generator", component.generator),
         *("--build_shared_lib", "--skip_submodule_sync", "--skip_tests", "--allow_running_as_root"),
@@ -158,7 +162,7 @@ def _arguments(name: str, component: OnnxRuntime, context: Context) -> tuple[str
     )
 
 
-def _entries(component: OnnxRuntime, context: Context) -> dict[str, Scalar]:
+def _entries(name: str, component: OnnxRuntime, context: Context) -> dict[str, Scalar]:
     """No package of the base is taken for a dependency, no build path stays in a library, no stack is executable."""
     entries: dict[str, Scalar] = {
         **{k: v for k, v in common(component, context).items() if k != "CMAKE_BUILD_TYPE"},
@@ -168,6 +172,8 @@ def _entries(component: OnnxRuntime, context: Context) -> dict[str, Scalar]:
         "FETCHCONTENT_TRY_FIND_PACKAGE_MODE": "NEVER",
         "onnxruntime_BUILD_UNIT_TESTS": False,
     }
+    if component.empty_packages:
+        entries["CMAKE_PREFIX_PATH"] = f"{entries['CMAKE_PREFIX_PATH']};/build/{name}/empty"
     if "rocm" in component.providers:
         entries["CMAKE_HIP_ARCHITECTURES"] = ";".join(context.gfx)
     return {**entries, **component.options}

@@ -202,3 +202,12 @@ def test_each_wheel_of_a_bundled_recipe_has_a_version_that_sorts(name: str) -> N
         assert f"{local}.".startswith(f"rocm.{recipe.rocm}.")
         built = [runtimes[n] for n in component.needs if n in runtimes]
         assert not built or said.startswith(f"{built[0].version}+")
+
+
+def test_packages_that_migraphxs_own_asks_for_and_its_c_api_does_not_use_can_be_empty() -> None:
+    """Debian's MIGraphX asks CMake for MIOpen, rocBLAS and hipBLASLt, and its package depends on none of them."""
+    plan = plan_of(text_of("debian-sid-onnxruntime"), locked("debian-sid-onnxruntime"))
+    (step,) = (s for s in plan.steps if s.name.startswith("onnxruntime.cp"))
+    made, configured = (c.argv[-1] for c in step.commands[:2])
+    assert made.startswith("for p in MIOpen hipblaslt rocblas;") and f"/build/{step.name}/empty/lib/cmake/$p" in made
+    assert configured == "--update" and f";/build/{step.name}/empty" in told(step)
