@@ -106,13 +106,16 @@ def bracket_start(code: str, end: int) -> int | None:
 def _template_start(code: str, end: int) -> int | None:
     """Where the `<` stands whose `>` ends before `end`."""
     depth = brackets = 0
-    for at in range(end - 1, max(-1, end - _BACK), -1):
+    at = end
+    while (at := at - 1) > max(0, end - _BACK):
         char = code[at]
         brackets += {")": 1, "]": 1, "}": 1, "(": -1, "[": -1, "{": -1}.get(char, 0)
         if brackets < 0 or (char == ";" and brackets == 0):
             return None
         if brackets == 0 and char == ">" and code[at - 1] != "-":
             depth += 1
+        elif brackets == 0 and char == "<" and code[at - 1] == "<":
+            at -= 1
         elif brackets == 0 and char == "<":
             depth -= 1
             if depth == 0:

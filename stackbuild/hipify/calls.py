@@ -49,6 +49,11 @@ def _one(view: View, rule: Rule, name: Span, asked: Calls) -> None:
     spans, close_at = found
     if _declares(view, name[0], spans):
         return
+    if (line := _DIRECTIVE.search(view.code, open_at, close_at)) is not None:
+        spans = [span for span in spans if span[1] <= line.start()]
+        if rule.count is not None or rule.insert or rule.drop or rule.arguments:
+            asked.findings.append(_divided(view, view.text[slice(*name)], name[0]))
+            return
     if rule.by_hand:
         asked.findings.append(_by_hand(view, rule, name))
     if rule.count is not None and len(spans) != rule.count:
@@ -67,6 +72,7 @@ _NO_TYPE = frozenset(
     ("return", "else", "do", "throw", "case", "co_return", "co_await", "co_yield", "not", "and", "or", "xor", "in",
      "__extension__", "goto")
 )  # fmt: skip
+_DIRECTIVE = re.compile(r"\n[ \t]*#")
 _DEFINED = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+[ \t]*\Z")
 _EXPRESSION = re.compile(r"[&*!~(\"'\-+\d]|\w+\s*(?:[(.\[]|->)")
 
@@ -149,6 +155,17 @@ def _by_hand(view: View, rule: Rule, name: Span) -> Finding:
         rule.why,
         "write this call by hand from the library's documentation",
         rule.link,
+    )
+
+
+def _divided(view: View, name: str, at: int) -> Finding:
+    return view.finding(
+        at,
+        "HIPIFY-DIVIDED-CALL",
+        Severity.WARNING,
+        f"preprocessor lines stand between the arguments of {name}",
+        "how many arguments it has depends on them, so only its name was converted",
+        "put the lines around the whole call, or convert this call by hand",
     )
 
 

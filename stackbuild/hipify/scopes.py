@@ -22,13 +22,15 @@ _CLASS = re.compile(
 )
 _SCOPED_ENUM = re.compile(r"\benum\s+(?:class|struct)\b")
 _USING = re.compile(r"\busing\s+(?:typename\s+)?[\w:\s]*\Z")
+# What ends a declarator, by the sign before its name.
+_AFTER = {"*": ")(;,[", "&": ")(;,[", ">": "(;,[", ")": ";,", "{": ",}=", ",": ",}="}
 _EXTERN = re.compile(r"\bextern\s*\"[^\"]*\"\s*\Z")
 _DECLTYPE = re.compile(r"\bdecltype\s*\([^;{}]*\)\Z")
 _TYPE_WORDS = frozenset(("struct", "class", "union", "enum"))
 _NO_TYPE = _TYPE_WORDS | frozenset(
     ("return", "else", "do", "throw", "case", "goto", "new", "delete", "typename", "using", "namespace", "sizeof", "not", "and", "or", "xor",
      "co_return", "co_await", "co_yield", "operator", "in", "public", "private", "protected", "template", "defined", "define", "undef", "ifdef",
-     "ifndef", "if", "elif", "include", "pragma", "friend", "alignof", "typeof", "typeid"),
+     "ifndef", "if", "elif", "include", "pragma", "friend", "const", "volatile", "constexpr", "static", "inline", "virtual", "mutable", "explicit", "extern", "alignof", "typeof", "typeid"),
 )  # fmt: skip
 
 Span = tuple[int, int]
@@ -67,25 +69,29 @@ class Scopes:
         code = self._code
         before, after = back_token(code, at), skip_space(code, end)
         left, right = code[before - 1 : before], code[after : after + 1]
-        if left in ("*", "&") and right == ")":
-            return True
-        if left in ("*", "&", ">"):
-            return right in ("(", ";", ",", "[") and "=" not in code[_statement(code, at) : at]
-        if left == ")":
-            return right in (";", ",") and _DECLTYPE.search(code, _statement(code, at), before) is not None
-        if left in ("{", ","):
-            return right in (",", "}", "=")
-        if not is_name_char(left) or right not in ("(", ";", ",", "=", "[", "{", ":"):
+        if is_name_char(left):
+            if not self._follows_type(before, right) or code.startswith("::", after):
+                return False
+        elif not right or right not in _AFTER.get(left, ""):
             return False
+        head = code[_statement(code, at) : at]
+        if head.count("(") - head.count(")") != (right == ")") or "friend" in head.split():
+            return False
+        if left == ")":
+            return _DECLTYPE.search(head.rstrip()) is not None
+        return right == ")" or left not in ("*", "&", ">") or "=" not in head
+
+    def _follows_type(self, before: int, right: str) -> bool:
+        """Whether the word that ends at an offset may be a type, and the sign may end the declarator that follows it."""
         start = before
-        while start and is_name_char(code[start - 1]):
+        while start and is_name_char(self._code[start - 1]):
             start -= 1
-        word = code[start:before]
+        word = self._code[start:before]
         if word in _TYPE_WORDS:
             return right in ("{", ";", ":")
         if word == "using":
             return right == "="
-        return word not in _NO_TYPE and (right != ":" or code[after + 1 : after + 2] != ":")
+        return word not in _NO_TYPE and right in ("(", ";", ",", "=", "[", "{", ":")
 
     def _scope(self, at: int) -> Declaration | None:
         """What a name at an offset is a declaration of: the class or namespace whose braces are the innermost around it."""

@@ -57,6 +57,23 @@ def test_a_name_is_one_thing_where_it_is_declared_and_where_it_is_used(cuda: str
     assert body(cuda) == expected
 
 
+@pytest.mark.parametrize(
+    "cuda",
+    ["struct A { friend int cudaFree(void*); };", "struct A { void f(const cudaStream_t, int); };", "struct A { void f(int, cudaStream_t, int); };",
+     "struct A { cudaStream_t f(); const cudaStream_t& g(); operator cudaStream_t() const; };", "struct A : cudaStream_t { };",
+     "class A { std::function<cudaError_t(cudaStream_t)> f; B<const cudaStream_t, 3> b; };"],
+)  # fmt: skip
+def test_types_and_friends_in_a_class_are_cuda_s(cuda: str) -> None:
+    made = hip(cuda)
+    assert "cuda" not in made.text and made.findings == ()
+
+
+def test_preprocessor_lines_between_arguments() -> None:
+    text = "cudaMemcpyToSymbolAsync(s,\n#ifdef A\n a, 4\n#else\n b, 8\n#endif\n);\n"
+    assert body(text) == text.replace("cudaMemcpyToSymbolAsync(s", "hipMemcpyToSymbolAsync(HIP_SYMBOL(s)")
+    assert rules_of(text) == ["HIPIFY-DIVIDED-CALL"]
+
+
 def test_own_names_are_told() -> None:
     assert rules_of("struct A { int cudaMalloc(int); };") == ["HIPIFY-OWN-NAME"]
     assert rules_of("namespace my { int cudaMalloc(int); }") == ["HIPIFY-OWN-NAME"]
@@ -169,6 +186,7 @@ def test_the_namespace_of_cub(cuda: str, expected: str) -> None:
     [
         ("A<int>::k<<<g, b>>>(x);", "hipLaunchKernelGGL(A<int>::k, dim3(g), dim3(b), 0, 0, x);"),
         ("this->template k<4><<<g, b>>>(x);", "hipLaunchKernelGGL(this->template k<4>, dim3(g), dim3(b), 0, 0, x);"),
+        ("k<T, 1 << 3, A<(4 > 2)>> <<< g, b >>> (x);", "hipLaunchKernelGGL(HIP_KERNEL_NAME(k<T, 1 << 3, A<(4 > 2)>>), dim3(g), dim3(b), 0, 0, x);"),
         ("get()<<<g, b>>>(x);", "hipLaunchKernelGGL(get(), dim3(g), dim3(b), 0, 0, x);"),
         ("get<int>(1)[2]<<<g, b>>>(x);", "hipLaunchKernelGGL(get<int>(1)[2], dim3(g), dim3(b), 0, 0, x);"),
         ("if (c) (p ? k : j)<<<g, b>>>(x);", "if (c) hipLaunchKernelGGL((p ? k : j), dim3(g), dim3(b), 0, 0, x);"),
