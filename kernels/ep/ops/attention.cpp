@@ -62,7 +62,7 @@ void place_heads(sbk::AttentionParams& p, const Heads& q, const Heads& k, const 
 
 void run_attention(Context& context, sbk::AttentionParams p, const Heads& q, const Heads& k, const Heads& v) {
   place_heads(p, q, k, v);
-  if (fits_blas(p)) return attention_blas(context, p);
+  if (!attention_is_fast(p) && fits_blas(p)) return attention_blas(context, p);
   check(backend::attention(p, context.launch(workspace_bytes(p))));
 }
 
@@ -108,7 +108,9 @@ class Attention : public Kernel {
   explicit Attention(const Info& info)
       : query_heads_(info.integer("q_num_heads", 0)), key_heads_(info.integer("kv_num_heads", 0)),
         scale_(info.real("scale", 0.0f)), softcap_(info.real("softcap", 0.0f)), causal_(info.integer("is_causal", 0) != 0),
-        mode_(static_cast<ScoreMode>(info.integer("qk_matmul_output_mode", 0))) {}
+        mode_(static_cast<ScoreMode>(info.integer("qk_matmul_output_mode", 0))) {
+    require(mode_ >= ScoreMode::product && mode_ <= ScoreMode::softmax, "Attention's qk_matmul_output_mode is 0, 1, 2 or 3");
+  }
 
   void compute(Context& context) override {
     const Tensor query = context.input(0), mask = context.input(3), lengths = context.input(6);

@@ -17,8 +17,10 @@ namespace rk {
 #if RK_CPU
 namespace backend = sbk::cpu;
 template <class Params> size_t workspace_bytes(const Params&) { return 0; }  // the CPU implementations take none
+inline bool attention_is_fast(const sbk::AttentionParams&) { return false; }
 #else
 namespace backend = sbk::gpu;
+using sbk::gpu::attention_is_fast;
 inline size_t workspace_bytes(const sbk::ConvParams& p) { return sbk::conv_workspace_bytes(p); }
 inline size_t workspace_bytes(const sbk::AttentionParams& p) { return sbk::attention_workspace_bytes(p); }
 inline size_t workspace_bytes(const sbk::BatchNormParams& p) { return sbk::batch_norm_workspace_bytes(p); }
