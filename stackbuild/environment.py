@@ -69,21 +69,27 @@ def _table() -> _Table:
 def target_of(gpu: str) -> Target:
     """The target of a product's name or a gfx: `RX 7900 XTX`, `MI 300X`, `gfx1100`, `gfx942:xnack-`. Raises UsageError."""
     asked = _plain(gpu.partition(":")[0] if is_known(gpu) else gpu)
+    names = {_plain(name): name for target in TARGETS.values() for name in (target.gfx, *target.products)}
     for target in TARGETS.values():
-        if asked in (target.gfx, *(_plain(p) for p in target.products)):
+        if asked and asked in (target.gfx, *map(_plain, target.products)):
             return target
-    known = [p for t in TARGETS.values() for p in t.products] + list(TARGETS)
-    close = difflib.get_close_matches(gpu, known, n=3, cutoff=0.5)
+    longer = [plain for plain in names if len(asked) > 2 and plain.startswith(asked)][:3]
+    close = [names[near] for near in longer or difflib.get_close_matches(asked, names, n=3, cutoff=0.7)]
     raise UsageError(
         f"no GPU {gpu!r} is known",
         where="--gpu",
-        next=f"did you mean {', '.join(close)}?" if close else "give its gfx target, as rocminfo prints it",
+        next=f"did you mean {', '.join(close)}?"
+        if close
+        else "give an AMD GPU's name, such as RX 7900 XTX, or its gfx target, as rocminfo prints it",
     )
 
 
+_VENDOR = re.compile(r"\(.*?\)|\b(amd|radeon|instinct|pro|graphics|gpu)\b|[^a-z0-9+:]")
+
+
 def _plain(name: str) -> str:
-    words = name.lower().replace("-", " ").split()
-    return "".join(w for w in words if w not in ("amd", "radeon", "instinct", "pro"))
+    """A name without what people leave out or put in: the vendor, `RX`, spaces, signs, what stands in parentheses."""
+    return _VENDOR.sub("", name.lower()).removeprefix("rx")
 
 
 def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "") -> Environment:

@@ -1,7 +1,7 @@
 """The GPU targets LLVM's AMDGPU backend knows that this field uses, with the products behind them.
 
 Sources: LLVM's AMDGPUUsage (processors, target features), ROCm's gpu-arch-specs page, TheRock's
-cmake/therock_amdgpu_targets.cmake (facts/stack.md 2.2).
+cmake/therock_amdgpu_targets.cmake (facts/stack.md 2.2). Of a processor with graphics the code name stands among them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _WAVE32 = {
     "gfx1101": ("RX 7800 XT", "RX 7700 XT", "W7700", "V710"),
     "gfx1102": ("RX 7600", "RX 7700S"),
     "gfx1103": ("Radeon 780M",),
-    "gfx1150": ("Radeon 890M",),
-    "gfx1151": ("Radeon 8060S",),
-    "gfx1152": ("Radeon 860M",),
+    "gfx1150": ("Radeon 890M", "Strix Point"),
+    "gfx1151": ("Radeon 8060S", "Strix Halo", "Ryzen AI Max+ 395"),
+    "gfx1152": ("Radeon 860M", "Krackan"),
     "gfx1153": ("Radeon 820M",),
     "gfx1200": ("RX 9060", "RX 9060 XT"),
     "gfx1201": ("RX 9070", "RX 9070 XT"),

@@ -28,6 +28,15 @@ from stackbuild.report import Status
         ("MI 300X", "gfx942"),
         ("gfx942:xnack-", "gfx942"),
         ("MI450", "gfx1250"),
+        ("7900xtx", "gfx1100"),
+        ("rx7900xtx", "gfx1100"),
+        ("AMD Radeon RX 7900 XTX (RADV NAVI31)", "gfx1100"),
+        ("AMD Radeon(TM) 780M Graphics", "gfx1103"),
+        ("9070xt", "gfx1201"),
+        ("strix-halo", "gfx1151"),
+        ("Ryzen AI Max+ 395", "gfx1151"),
+        ("Vega64", "gfx900"),
+        ("GFX1151", "gfx1151"),
     ],
 )
 def test_a_gpu_is_known_by_any_of_its_names(gpu_name: str, gfx: str) -> None:
@@ -38,6 +47,13 @@ def test_an_unknown_gpu_gets_a_suggestion() -> None:
     with pytest.raises(UsageError) as stopped:
         target_of("RX 7900 XTXX")
     assert "RX 7900 XTX" in stopped.value.next
+
+
+@pytest.mark.parametrize("name", ["", "rx", "RX 580", "RTX 4090", "banana", "gfx9999", "radeon"])
+def test_a_gpu_like_none_gets_no_wrong_suggestion(name: str) -> None:
+    with pytest.raises(UsageError) as stopped:
+        target_of(name)
+    assert stopped.value.next.startswith("give an AMD GPU's name")
 
 
 @pytest.mark.parametrize("form", FORMS)
