@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "attention/attention_direct_kernels.hpp"
+#include "attention/attention_hopper.hpp"
 #include "attention/attention_plan.hpp"
 #include "attention/attention_tiled.hpp"
 
@@ -25,6 +26,10 @@ Status run_direct(const AttentionParams& p, float scale, hipStream_t stream) {
 }  // namespace
 
 size_t attention_workspace_bytes(const AttentionParams&) { return 0; }
+
+bool gpu::attention_is_fast(const AttentionParams& p) {
+  return validate(p).ok() && !is_empty(p) && takes_tiles(p) && takes_hopper(p);
+}
 
 Status gpu::attention(const AttentionParams& p, const Launch& launch) {
   SBK_TRY(validate(p));

@@ -55,6 +55,8 @@ size_t attention_workspace_bytes(const AttentionParams& params);
 namespace gpu {
 // A query that no key may answer gets zeros.
 Status attention(const AttentionParams& params, const Launch& launch);
+// Whether the current device has a form for it that nothing made of several kernels outruns (Hopper's; measured).
+bool attention_is_fast(const AttentionParams& params);
 }
 namespace cpu {
 Status attention(const AttentionParams& params, const Launch& launch);

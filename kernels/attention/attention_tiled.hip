@@ -1,5 +1,7 @@
 #include "attention/attention_tiled.hpp"
 
+#include "attention/attention_hopper.hpp"
+#include "attention/attention_plan.hpp"
 #include "attention/attention_tiled_kernels.hpp"
 
 namespace sbk::attention_detail {
@@ -18,11 +20,6 @@ Status enqueue(const AttentionParams& p, float scale, hipStream_t stream) {
                   static_cast<uint32_t>(p.query_heads), static_cast<uint32_t>(p.batch));
   attention_tiled<T, Shape, General><<<grid, dim3(kTiledThreads), Shape::kShared, stream>>>(p, scale);
   return check_launch();
-}
-
-// Whether each score needs more than a scale and the triangle of a causal mask.
-bool is_general(const AttentionParams& p, float scale) {
-  return p.mask_kind != MaskKind::none || p.softcap > 0.0f || p.key_lengths != nullptr || scale < 0.0f;
 }
 
 template <class T, class Shape>
@@ -70,6 +67,7 @@ bool takes_tiles(const AttentionParams& p) {
 }
 
 Status run_tiled(const AttentionParams& p, float scale, hipStream_t stream) {
+  if (takes_hopper(p)) return run_hopper(p, scale, stream);
   return p.dtype == DataType::float32 ? choose_shape<float>(p, scale, stream)
                                       : choose_shape<__half>(p, scale, stream);
 }

@@ -33,13 +33,14 @@ Status enqueue_rows(const BatchNormParams& p, hipStream_t stream) {
   const int64_t rows = p.batch * p.spatial;
   const int64_t channel_vectors = p.channels / N;
   const int lanes = static_cast<int>(channel_vectors < kThreads ? channel_vectors : kThreads);
-  const int64_t rows_per_block = kThreads / lanes * int64_t{kRowsHeld * kRowBatches};
+  const int64_t rows_per_block = kThreads / lanes * int64_t{kRowsHeld<N>};
   const dim3 grid(static_cast<uint32_t>(ceil_div(rows, rows_per_block)),
                   static_cast<uint32_t>(ceil_div(channel_vectors, lanes)));
   if (grid.y > 65535) return unsupported("batch_norm: too many channels");
+  const auto shared = static_cast<uint32_t>(lanes * N * sizeof(Affine));
   const bool plain = N > 1 && p.activation.kind == Activation::none;
-  if (plain) batch_norm_rows<T, N, (N > 1)><<<grid, dim3(kThreads), 0, stream>>>(p, rows, lanes);
-  else batch_norm_rows<T, N, false><<<grid, dim3(kThreads), 0, stream>>>(p, rows, lanes);
+  if (plain) batch_norm_rows<T, N, (N > 1)><<<grid, dim3(kThreads), shared, stream>>>(p, rows, lanes);
+  else batch_norm_rows<T, N, false><<<grid, dim3(kThreads), shared, stream>>>(p, rows, lanes);
   return check_launch();
 }
 

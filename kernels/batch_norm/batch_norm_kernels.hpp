@@ -79,50 +79,62 @@ batch_norm_planes(BatchNormParams p, Index index, int64_t vectors, int64_t first
   }
 }
 
-constexpr int kRowsHeld = 4;    // rows a thread loads before it stores any: x and y may be the same memory
-constexpr int kRowBatches = 4;  // times that
+// Rows of a thread, enough for 32 values of a vector's type: all are on their way while the block works out its numbers.
+template <int N>
+constexpr int kRowsHeld = N > 4 ? N : 4;
 
-// channels_last. A thread keeps N channels' numbers in registers and walks down the rows (pixels).
+// The numbers of `lanes` vectors of channels from `first` on, worked out once for the block; a thread gets one vector's.
+template <int N>
+__device__ __forceinline__ void share_affine(const BatchNormParams& p, int64_t first, int lanes, int lane, Affine (&mine)[N]) {
+  extern __shared__ __align__(32) float shared[];
+  const int count = lanes * N;
+  for (int c = static_cast<int>(threadIdx.x); c < count && first + c < p.channels; c += kThreads) {
+    const Affine affine = load_affine(p, first + c);
+    shared[c] = affine.mean;
+    shared[count + c] = affine.factor;
+    shared[2 * count + c] = affine.bias;
+  }
+  __syncthreads();
+  using V = Vec<float, N>;
+  const auto* vectors = reinterpret_cast<const V*>(shared);
+  const V mean = vectors[lane], factor = vectors[lanes + lane], bias = vectors[2 * lanes + lane];
+#pragma unroll
+  for (int j = 0; j < N; ++j) mine[j] = {mean.v[j], factor.v[j], bias.v[j]};
+}
+
+// channels_last. A thread has one vector of N channels of some rows (pixels).
 // Grid: x over row strips, y over channel strips. Block: `lanes` threads over channel vectors, the rest over rows.
 template <class T, int N, bool Plain>
 __global__ void __launch_bounds__(kThreads)
 batch_norm_rows(BatchNormParams p, int64_t rows, int lanes) {
+  constexpr int kRows = kRowsHeld<N>;
   const int64_t channel_vectors = p.channels / N;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const int64_t cv = static_cast<int64_t>(blockIdx.y) * lanes + lane;
   const int row_step = kThreads / lanes;
   const int row_start = static_cast<int>(threadIdx.x) / lanes;
-  if (cv >= channel_vectors || row_start >= row_step) return;
-  const int64_t row0 = static_cast<int64_t>(blockIdx.x) * (row_step * kRowsHeld * kRowBatches) + row_start;
+  const bool active = cv < channel_vectors && row_start < row_step;
+  const int64_t row0 = static_cast<int64_t>(blockIdx.x) * (row_step * kRows) + row_start;
   const int64_t first = row0 * channel_vectors + cv, step = row_step * channel_vectors;
   const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x) + first;
   auto* y = reinterpret_cast<Vec<T, N>*>(p.y) + first;
-  int64_t left = rows - row0;  // of this thread's first row on
-  Vec<T, N> held[kRowsHeld];
+  const int64_t left = active ? rows - row0 : 0;  // of this thread's first row on
+  Vec<T, N> held[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    if (i * row_step < left) held[i] = x[i * step];
+  }
   Affine affine[N];
-#pragma unroll 1
-  for (int batch = 0; batch < kRowBatches; ++batch) {
+  share_affine<N>(p, static_cast<int64_t>(blockIdx.y) * lanes * N, lanes, lane, affine);
 #pragma unroll
-    for (int i = 0; i < kRowsHeld; ++i) {
-      if (i * row_step < left) held[i] = x[i * step];
+  for (int i = 0; i < kRows; ++i) {
+    if (i * row_step >= left) continue;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const float value = affine[j](to_float(held[i].v[j]));
+      held[i].v[j] = from_float<T>(Plain ? value : activate(p.activation, value));
     }
-    if (batch == 0) {  // while the first rows are on their way
-#pragma unroll
-      for (int j = 0; j < N; ++j) affine[j] = load_affine(p, cv * N + j);
-    }
-#pragma unroll
-    for (int i = 0; i < kRowsHeld; ++i) {
-      if (i * row_step >= left) continue;
-#pragma unroll
-      for (int j = 0; j < N; ++j) {
-        const float value = affine[j](to_float(held[i].v[j]));
-        held[i].v[j] = from_float<T>(Plain ? value : activate(p.activation, value));
-      }
-      y[i * step] = held[i];
-    }
-    x += kRowsHeld * step;
-    y += kRowsHeld * step;
-    left -= kRowsHeld * row_step;
+    y[i * step] = held[i];
   }
 }
 

@@ -61,6 +61,7 @@ class Attention(c.Structure):
                 ("key_lengths", c.c_void_p), ("y", c.c_void_p)]
 
 
+ADDITIVE = 3  # MaskKind
 STRUCTURES = (Launch, LeakyRelu, BatchNorm, GroupNorm, Conv, Attention)
 NAMES = {LeakyRelu: "leaky_relu", BatchNorm: "batch_norm", GroupNorm: "group_norm", Conv: "conv", Attention: "attention"}
 HAS_WORKSPACE = (GroupNorm, Conv, Attention)

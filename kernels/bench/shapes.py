@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from bench import device as d
@@ -72,28 +73,40 @@ def group_norm(n: int, c: int, h: int, w: int, groups: int, last: bool = False) 
     return Shape("GroupNormalization", f"{n}×{c}×{h}×{w} G={groups}" + (" channels last" if last else ""), make)
 
 
-def attention(b: int, h: int, s: int, size: int) -> Shape:
+def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: bool = False) -> Shape:
+    """Masked: added to the scores, a row for each image, as for padded sequences."""
+
     def make(dtype: Any, at: Launcher) -> Problem:
         torch = at.torch
         q, k, v = (torch.randn(b, h, s, size, device="cuda", dtype=dtype) for _ in range(3))
         y = torch.empty_like(q)
-        params = d.Attention(numpy_dtype(torch, dtype), b, h, h, s, s, size, size, size**-0.5)
+        mask = torch.zeros(b, 1, 1, s, device="cuda", dtype=dtype) if masked else None
+        params = d.Attention(numpy_dtype(torch, dtype), b, h, h, s, s, size, size, size**-0.5, 0.0, causal)
         for strides in (params.q_strides, params.k_strides, params.v_strides, params.y_strides):
             strides[:] = [h * s * size, s * size, size]
         params.q, params.k, params.v, params.y = (t.data_ptr() for t in (q, k, v, y))
-        keep: list[Any] = [q, k, v, y]
-        function = torch.nn.functional.scaled_dot_product_attention
+        keep: list[Any] = [q, k, v, y, mask]
+        if mask is not None:
+            mask[..., s - s // 4 :] = -10000.0
+            params.mask, params.mask_kind, params.mask_batch_stride = mask.data_ptr(), d.ADDITIVE, s
+        function = functools.partial(torch.nn.functional.scaled_dot_product_attention, is_causal=causal)
 
         def expected() -> Any:
             one = slice(0, 1)
-            scores = (q[one].double() @ k[one].double().transpose(-1, -2) * size**-0.5).softmax(-1)
-            return torch.cat([scores @ v[one].double(), *(function(*(t[i : i + 1].float() for t in (q, k, v))).double()
-                                                          for i in range(1, b))])
+            scores = q[one].double() @ k[one].double().transpose(-1, -2) * size**-0.5
+            if mask is not None:
+                scores += mask[one].double()
+            if causal:
+                scores.masked_fill_(torch.ones(s, s, device="cuda", dtype=torch.bool).triu(1), float("-inf"))
+            rest = (function(*(t[i : i + 1].float() for t in (q, k, v)), attn_mask=None if mask is None else mask[i : i + 1].float())
+                    for i in range(1, b))
+            return torch.cat([scores.softmax(-1) @ v[one].double(), *(r.double() for r in rest)])
 
-        return Problem(at.ours(params, keep), lambda: function(q, k, v), at.naive(params, keep), y, expected,
-                       _bytes(q, k, v, y), 4.0 * b * h * s * s * size, keep)
+        naive = None if causal or masked else at.naive(params, keep)
+        return Problem(at.ours(params, keep), lambda: function(q, k, v, attn_mask=mask), naive, y, expected,
+                       _bytes(q, k, v, y), (2.0 if causal else 4.0) * b * h * s * s * size, keep)
 
-    return Shape("Attention", f"B{b} H{h} S{s} D{size}", make)
+    return Shape("Attention", f"B{b} H{h} S{s} D{size}" + " causal" * causal + " masked" * masked, make)
 
 
 def conv(n: int, c: int, hw: int, k: int, r: int, stride: int, last: bool = False, depthwise: bool = False) -> Shape:
@@ -136,6 +149,7 @@ CONVS_LAST = [*(conv(*s, last=True) for s in _CONVS), *(conv(*s, last=True, dept
 SHAPES = [
     leaky_relu(64, 64, 224, 224), batch_norm(64, 256, 56, 56), group_norm(256, 64, 56, 56, 32),
     attention(8, 12, 512, 64), attention(1, 12, 128, 64), attention(4, 16, 4096, 64), attention(4, 16, 2048, 128),
+    attention(4, 16, 2048, 128, causal=True), attention(4, 16, 4096, 64, causal=True), attention(8, 12, 512, 64, masked=True),
     batch_norm(64, 256, 56, 56, last=True), group_norm(256, 64, 56, 56, 32, last=True), *CONVS_FIRST,
 ]
 HALF_ONLY = CONVS_LAST

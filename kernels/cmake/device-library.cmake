@@ -26,10 +26,11 @@ elseif(SBK_PLATFORM STREQUAL "nvidia")
   set_target_properties(sbk_device PROPERTIES CUDA_STANDARD 17 CUDA_VISIBILITY_PRESET hidden)
   # nvcc does not know the suffix .hip
   target_compile_options(sbk_device PRIVATE "SHELL:-x cu" -Xcompiler=-Wall -lineinfo)
-  # Hopper's matrix instructions are in the target sm_90a alone: one source, for that target only, beside the others.
+  # Hopper's matrix instructions are in the target sm_90a alone: sources for that target only, beside the others.
   if(CMAKE_CUDA_ARCHITECTURES MATCHES "90|native|all" AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.5)
-    add_library(sbk_hopper OBJECT conv/conv_wgmma.hip)
-    set_source_files_properties(conv/conv_wgmma.hip PROPERTIES LANGUAGE CUDA)
+    set(SBK_HOPPER_SOURCES conv/conv_wgmma.hip attention/attention_hopper.hip)
+    add_library(sbk_hopper OBJECT ${SBK_HOPPER_SOURCES})
+    set_source_files_properties(${SBK_HOPPER_SOURCES} PROPERTIES LANGUAGE CUDA)
     set_target_properties(sbk_hopper PROPERTIES CUDA_STANDARD 17 CUDA_VISIBILITY_PRESET hidden CUDA_ARCHITECTURES 90a-real)
     target_include_directories(sbk_hopper PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_compile_options(sbk_hopper PRIVATE "SHELL:-x cu" -Xcompiler=-Wall -lineinfo)

@@ -55,4 +55,38 @@ Status launch_overlapped(void (*kernel)(Parameters...), dim3 grid, dim3 block, s
   return check_launch();
 }
 
+// Whether launch_cluster takes more than one block to a cluster on the current device.
+inline bool has_clusters() {
+#if SBK_OVERLAP
+  int device = 0, major = 0;
+  return kOverlaps && hipGetDevice(&device) == hipSuccess &&
+         hipDeviceGetAttribute(&major, hipDeviceAttributeComputeCapabilityMajor, device) == hipSuccess && major >= 9;
+#else
+  return false;
+#endif
+}
+
+// Each `blocks` neighbours in x run at the same time and reach each other's shared memory.
+template <class... Parameters, class... Arguments>
+Status launch_cluster(void (*kernel)(Parameters...), dim3 grid, dim3 block, [[maybe_unused]] int blocks, size_t shared,
+                      hipStream_t stream, const Arguments&... arguments) {
+#if SBK_OVERLAP
+  if (blocks > 1) {
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<uint32_t>(blocks), 1, 1};
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return check(cudaLaunchKernelEx(&config, kernel, arguments...));
+  }
+#endif
+  kernel<<<grid, block, static_cast<uint32_t>(shared), stream>>>(arguments...);
+  return check_launch();
+}
+
 }  // namespace sbk

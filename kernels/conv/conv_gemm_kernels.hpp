@@ -47,6 +47,18 @@ struct GemmShape {
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
+// Where a block's tile begins. Grid: x over tiles, columns first; z over groups.
+template <class Shape>
+struct TileOrigin {
+  int row, column, group;
+
+  __device__ __forceinline__ explicit TileOrigin(const GemmConv& g) : group(static_cast<int>(blockIdx.z)) {
+    const int tile_row = static_cast<int>(g.columns.divide(blockIdx.x));
+    row = tile_row * Shape::kM;
+    column = static_cast<int>(blockIdx.x - tile_row * g.column_tiles) * Shape::kN;
+  }
+};
+
 // Where this thread's vectors lie in a stage, and the vector of K that it serves.
 template <class Shape>
 struct Slot {
@@ -157,6 +169,39 @@ class FilterRows {
   int64_t step_values_;
 };
 
+// One block's copies into its stages, the input's rows before the filters'.
+template <class Shape>
+class StageCopies {
+ public:
+  __device__ __forceinline__ StageCopies(const GemmConv& g, const TileOrigin<Shape>& at, char* shared)
+      : input_(g, at.row, at.group), filter_(g, at.column, at.group), shared_(shared),
+        steps_((g.k_vectors + Shape::kVectorsPerRow - 1) / Shape::kVectorsPerRow) {}
+
+  __device__ __forceinline__ int steps() const { return steps_; }
+  __device__ __forceinline__ char* stage(int step) const { return shared_ + step % Shape::kStages * Shape::kStage; }
+
+  __device__ __forceinline__ void begin(int step) {
+    if (step < steps_) {
+      input_.begin(input_copies_, stage(step), step);
+      filter_.begin(filter_copies_, stage(step) + Shape::kM * Shape::kRowBytes, step);
+    }
+    input_copies_.commit();
+  }
+  __device__ __forceinline__ void finish(int step) {
+    if (step >= steps_) return;
+    input_copies_.finish();
+    filter_copies_.finish();
+  }
+
+ private:
+  InputRows<Shape> input_;
+  FilterRows<Shape> filter_;
+  Copies<InputRows<Shape>::kRows, Shape::kVector> input_copies_;
+  Copies<FilterRows<Shape>::kRows, Shape::kVector> filter_copies_;
+  char* shared_;
+  int steps_;
+};
+
 // The sums of one wave: its place in the block's tile follows from the number of waves, so from the wave's width. They
 // leave in `kPieces` pieces of 16 rows.
 template <class Shape>
@@ -217,53 +262,32 @@ class WaveTile {
 template <class Shape>
 __device__ __forceinline__ void gemm_block(const GemmConv& g, char* shared) {
   using T = typename Shape::Type;
-  const int tile_row = static_cast<int>(g.columns.divide(blockIdx.x));
-  const int row0 = tile_row * Shape::kM;
-  const int column0 = static_cast<int>(blockIdx.x - tile_row * g.column_tiles) * Shape::kN;
-  const int group = static_cast<int>(blockIdx.z);
-  const InputRows<Shape> input(g, row0, group);
-  const FilterRows<Shape> filter(g, column0, group);
-  Copies<InputRows<Shape>::kRows, Shape::kVector> input_copies;
-  Copies<FilterRows<Shape>::kRows, Shape::kVector> filter_copies;
-  const int steps = (g.k_vectors + Shape::kVectorsPerRow - 1) / Shape::kVectorsPerRow;
-  const auto stage = [&](int step) { return shared + step % Shape::kStages * Shape::kStage; };
-  const auto begin = [&](int step) {
-    if (step < steps) {
-      input.begin(input_copies, stage(step), step);
-      filter.begin(filter_copies, stage(step) + Shape::kM * Shape::kRowBytes, step);
-    }
-    input_copies.commit();
-  };
-  const auto finish = [&](int step) {
-    if (step >= steps) return;
-    input_copies.finish();
-    filter_copies.finish();
-  };
+  const TileOrigin<Shape> at(g);
+  StageCopies<Shape> copies(g, at, shared);
   wait_for_previous();
 #pragma unroll
   for (int step = 0; step < Shape::kStages - 1; ++step) {
-    begin(step);
-    finish(step);
+    copies.begin(step);
+    copies.finish(step);
   }
   WaveTile<Shape> tile;
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < copies.steps(); ++step) {
     Copies<1>::template wait<Shape::kStages - 2>();
     __syncthreads();
     // cp.async is issued among the products; AMD's loads go first, to be under way during them.
-    if (!SBK_NVIDIA) begin(step + Shape::kStages - 1);
-    tile.multiply(stage(step));
-    if (SBK_NVIDIA) begin(step + Shape::kStages - 1);
-    finish(step + Shape::kStages - 1);
+    if (!SBK_NVIDIA) copies.begin(step + Shape::kStages - 1);
+    tile.multiply(copies.stage(step));
+    if (SBK_NVIDIA) copies.begin(step + Shape::kStages - 1);
+    copies.finish(step + Shape::kStages - 1);
   }
   Copies<1>::template wait<0>();
   __syncthreads();
   let_next_start();
-  store<T>(g, tile, reinterpret_cast<float*>(shared), row0, column0, group);
+  store<T>(g, tile, reinterpret_cast<float*>(shared), at.row, at.column, at.group);
 }
 
 #endif  // device pass
 
-// Grid: x over tiles, columns first; z over groups.
 template <class Shape>
 __global__ void __launch_bounds__(Shape::kThreads) conv_gemm([[maybe_unused]] const GemmConv g) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)

@@ -1,6 +1,6 @@
 // The implicit GEMM for float16 on NVIDIA's Hopper, fed by the tensor copy engine: one lane of a block's last warp orders
 // whole tiles (input pixels in the engine's im2col order, zeros outside the image), so that no thread works out an
-// address. For channels in whole stages of 64. Facts: PTX ISA, "Tensors" and "mbarrier"; CUDA driver API, tensor maps.
+// address. For channels in whole stages of 64. Facts: PTX ISA, "Tensors"; CUDA driver API, tensor maps.
 #pragma once
 
 #include <cuda.h>
@@ -17,31 +17,6 @@ struct TmaShape : HopperShape<BM, BN, Stages> {
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-// A barrier in shared memory for arrivals and bytes. Its phase's parity flips each time all have come.
-class Barrier {
- public:
-  __device__ __forceinline__ void init(uint32_t arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
-  }
-  __device__ __forceinline__ void arrive() {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
-  }
-  __device__ __forceinline__ void arrive_expecting(uint32_t bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
-  }
-  __device__ __forceinline__ void wait(uint32_t parity) {
-    asm volatile(
-        "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@done bra over;\n"
-        "bra again;\nover:\n}" ::"r"(address()),
-        "r"(parity)
-        : "memory");
-  }
-  __device__ __forceinline__ uint32_t address() const { return static_cast<uint32_t>(__cvta_generic_to_shared(&state_)); }
-
- private:
-  uint64_t state_;
-};
 
 __device__ __forceinline__ void copy_pixels(char* to, const CUtensorMap& map, Barrier& barrier, int c, int w, int h, int n,
                                             int s, int r) {
@@ -64,10 +39,10 @@ __device__ __forceinline__ void copy_filters(char* to, const CUtensorMap& map, B
 // Orders every stage's tiles, each as soon as its place is free.
 template <class Shape>
 __device__ __forceinline__ void tma_feed(const GemmConv& g, const CUtensorMap& input, const CUtensorMap& filter,
-                                         char* shared, Barrier* full, Barrier* empty, int steps, int row0, int column0,
-                                         int group) {
-  const auto n = static_cast<int>(g.image.divide(row0));
-  const int pixel = row0 - n * static_cast<int>(g.image.divisor());
+                                         char* shared, Barrier* full, Barrier* empty, int steps,
+                                         const TileOrigin<Shape>& at) {
+  const auto n = static_cast<int>(g.image.divide(at.row));
+  const int pixel = at.row - n * static_cast<int>(g.image.divisor());
   const auto oh = static_cast<int>(g.line.divide(pixel));
   const int ow = pixel - oh * static_cast<int>(g.line.divisor());
   const int h = oh * g.stride[0] - g.pad[0], w = ow * g.stride[1] - g.pad[1];
@@ -77,8 +52,8 @@ __device__ __forceinline__ void tma_feed(const GemmConv& g, const CUtensorMap& i
     if (step >= Shape::kStages) empty[place].wait((step / Shape::kStages - 1) % 2);
     char* stage = shared + place * Shape::kStage;
     full[place].arrive_expecting(Shape::kStage);
-    copy_pixels(stage, input, full[place], group * g.C + c, w, h, n, s * g.dilation[1], r * g.dilation[0]);
-    copy_filters(stage + Shape::kM * Shape::kRowBytes, filter, full[place], step * Shape::kDepth, group * g.K + column0);
+    copy_pixels(stage, input, full[place], at.group * g.C + c, w, h, n, s * g.dilation[1], r * g.dilation[0]);
+    copy_filters(stage + Shape::kM * Shape::kRowBytes, filter, full[place], step * Shape::kDepth, at.group * g.K + at.column);
     c += Shape::kDepth;
     if (c == g.C) {
       c = 0;
@@ -91,10 +66,7 @@ template <class Shape>
 __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& input, const CUtensorMap& filter,
                                           char* shared) {
   __shared__ Barrier full[Shape::kStages], empty[Shape::kStages];
-  const int tile_row = static_cast<int>(g.columns.divide(blockIdx.x));
-  const int row0 = tile_row * Shape::kM;
-  const int column0 = static_cast<int>(blockIdx.x - tile_row * g.column_tiles) * Shape::kN;
-  const int group = static_cast<int>(blockIdx.z);
+  const TileOrigin<Shape> at(g);
   const int steps = g.k_vectors / Shape::kVectorsPerRow;
   if (threadIdx.x == 0) {
     for (int i = 0; i < Shape::kStages; ++i) {
@@ -106,7 +78,7 @@ __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& 
   __syncthreads();
   wait_for_previous();
   if (wave_id() == Shape::kWarps) {
-    if (lane_id() == 0) tma_feed<Shape>(g, input, filter, shared, full, empty, steps, row0, column0, group);
+    if (lane_id() == 0) tma_feed<Shape>(g, input, filter, shared, full, empty, steps, at);
     return;
   }
   HopperTile<Shape> tile;
@@ -117,9 +89,9 @@ __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& 
     if (step > 0 && lane_id() == 0) empty[(step - 1) % Shape::kStages].arrive();
   }
   wgmma::wait<0>();
-  asm volatile("bar.sync 1, %0;" ::"n"(Shape::kThreads) : "memory");  // of the warps that multiply
+  sync_some(1, Shape::kThreads);  // the warps that multiply
   let_next_start();
-  store<__half>(g, tile, reinterpret_cast<float*>(shared), row0, column0, group);
+  store<__half>(g, tile, reinterpret_cast<float*>(shared), at.row, at.column, at.group);
 }
 
 #endif  // sm_90a

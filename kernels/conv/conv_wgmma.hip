@@ -1,46 +1,12 @@
 // Compiled for sm_90a alone, the one target that has wgmma: cmake/device-library.cmake.
 #include "conv/conv_wgmma.hpp"
 
-#include <cuda.h>
-
+#include "common/hopper_host.hpp"
 #include "conv/conv_tma_kernels.hpp"
 #include "conv/conv_wgmma_kernels.hpp"
 
 namespace sbk::conv_detail {
 namespace {
-
-// sm_90a code runs on compute capability 9.0 and on no other, not even a later one.
-bool on_hopper() {
-  int device = 0, major = 0, minor = 0;
-  return hipGetDevice(&device) == hipSuccess &&
-         hipDeviceGetAttribute(&major, hipDeviceAttributeComputeCapabilityMajor, device) == hipSuccess &&
-         hipDeviceGetAttribute(&minor, hipDeviceAttributeComputeCapabilityMinor, device) == hipSuccess && major == 9 &&
-         minor == 0;
-}
-
-// The driver's makers of tensor maps; null where the driver has none.
-struct Driver {
-  decltype(&cuTensorMapEncodeIm2col) im2col = nullptr;
-  decltype(&cuTensorMapEncodeTiled) tiled = nullptr;
-
-  static const Driver& get() {
-    static const Driver driver = [] {
-      Driver d;
-      d.im2col = reinterpret_cast<decltype(d.im2col)>(find("cuTensorMapEncodeIm2col"));
-      d.tiled = reinterpret_cast<decltype(d.tiled)>(find("cuTensorMapEncodeTiled"));
-      return d;
-    }();
-    return driver;
-  }
-
- private:
-  static void* find(const char* name) {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-    const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result);
-    return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? found : nullptr;
-  }
-};
 
 // Places of the bounding box that the engine walks: its first window's corner, and how far beyond (before) the image's last
 // line or column the last window's corner lies.
@@ -61,7 +27,7 @@ Box box_of(const GemmConv& g) {
 
 // The engine's limits: corners in 8 bits, offsets of taps too, strides up to 8.
 bool takes_tma(const GemmConv& g) {
-  if (g.C % 64 != 0 || g.H == 0 || g.W == 0 || Driver::get().im2col == nullptr || Driver::get().tiled == nullptr) return false;
+  if (g.C % 64 != 0 || g.H == 0 || g.W == 0 || TensorMapMakers::get().im2col == nullptr || TensorMapMakers::get().tiled == nullptr) return false;
   const Box box = box_of(g);
   for (int i = 0; i < 2; ++i) {
     if (box.lower[i] < -128 || box.upper[i] < -128 || box.upper[i] > 127 || g.stride[i] > 8) return false;
@@ -79,7 +45,7 @@ Status map_input(const GemmConv& g, uint32_t pixels, CUtensorMap* map) {
   const cuuint64_t strides[3] = {channels * 2, channels * 2 * extents[1], channels * 2 * extents[1] * extents[2]};
   const cuuint32_t steps[4] = {1, static_cast<uint32_t>(g.stride[1]), static_cast<uint32_t>(g.stride[0]), 1};
   const Box box = box_of(g);
-  return made(Driver::get().im2col(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<void*>(g.x), extents, strides,
+  return made(TensorMapMakers::get().im2col(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<void*>(g.x), extents, strides,
                                    box.lower, box.upper, 64, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                    CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
@@ -89,7 +55,7 @@ Status map_filter(const GemmConv& g, uint32_t channels, CUtensorMap* map) {
   const cuuint64_t depth = static_cast<uint64_t>(g.k_vectors) * lanes_of<__half>();
   const cuuint64_t extents[2] = {depth, static_cast<uint64_t>(g.y_channels)}, strides[1] = {depth * 2};
   const cuuint32_t box[2] = {64, channels}, steps[2] = {1, 1};
-  return made(Driver::get().tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<void*>(g.w), extents, strides, box,
+  return made(TensorMapMakers::get().tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<void*>(g.w), extents, strides, box,
                                   steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }

@@ -1,5 +1,6 @@
 #include "group_norm/group_norm.hpp"
 
+#include "common/overlap.hpp"
 #include "group_norm/group_norm_kernels.hpp"
 #include "group_norm/group_norm_last_kernels.hpp"
 #include "group_norm/group_norm_strip_kernels.hpp"
@@ -69,13 +70,25 @@ Status run(const GroupNormParams& p, const Launch& launch) {
   return enqueue_chunks<T, N>(p, launch, stream);
 }
 
+template <class T, int N, int R, int Parts, bool Plain>
+Status launch_strip(const GroupNormParams& p, const StripPlan& plan, hipStream_t stream) {
+  const dim3 grid(static_cast<uint32_t>(p.channels / N / plan.lanes * plan.blocks), static_cast<uint32_t>(p.batch));
+  const dim3 block(threads_for(static_cast<int64_t>(plan.lanes) * plan.row_threads, 1));
+  if constexpr (R > 0) {
+    group_norm_strip<T, N, R, Parts, Plain><<<grid, block, 0, stream>>>(p, plan);
+    return check_launch();
+  } else {
+    const auto shared = static_cast<uint32_t>(ceil_div(plan.rows, plan.row_threads) * block.x * kVectorBytes);
+    SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(group_norm_strip<T, N, R, Parts, Plain>),
+                                hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
+    return launch_cluster(group_norm_strip<T, N, R, Parts, Plain>, grid, block, plan.blocks, shared, stream, p, plan);
+  }
+}
+
 template <class T, int N, int R, int Parts>
 Status enqueue_strip(const GroupNormParams& p, const StripPlan& plan, hipStream_t stream) {
-  const dim3 grid(static_cast<uint32_t>(p.channels / N / plan.lanes), static_cast<uint32_t>(p.batch));
-  const dim3 block(threads_for(static_cast<int64_t>(plan.lanes) * plan.row_threads, 1));
-  if (p.activation.kind == Activation::none) group_norm_strip<T, N, R, Parts, true><<<grid, block, 0, stream>>>(p, plan);
-  else group_norm_strip<T, N, R, Parts, false><<<grid, block, 0, stream>>>(p, plan);
-  return check_launch();
+  return p.activation.kind == Activation::none ? launch_strip<T, N, R, Parts, true>(p, plan, stream)
+                                               : launch_strip<T, N, R, Parts, false>(p, plan, stream);
 }
 
 template <class T, int N, int R>
@@ -87,11 +100,22 @@ Status choose_parts(const GroupNormParams& p, const StripPlan& plan, hipStream_t
   return invalid("group_norm: a vector does not hold whole groups");
 }
 
+// In one pass, where a plan for that is found.
 template <class T, int N>
-Status run_strip(const GroupNormParams& p, const StripPlan& plan, hipStream_t stream) {
-  const int64_t rows = ceil_div(p.spatial, plan.row_threads);
-  if (rows <= 7) return choose_parts<T, N, 7>(p, plan, stream);
-  return choose_parts<T, N, kStripRows>(p, plan, stream);
+Status run_strip(const GroupNormParams& p, hipStream_t stream, bool* done) {
+  int64_t units = 0;
+  SBK_TRY(multiprocessors(&units));
+  const StripPlan plan = strip_plan<N>(p, units);
+  const int64_t rows = plan.lanes > 0 ? ceil_div(plan.rows, plan.row_threads) : 0;
+  *done = true;
+  if (rows > 0 && rows <= 7) return choose_parts<T, N, 7>(p, plan, stream);
+#if SBK_NVIDIA
+  const StripPlan cluster = has_clusters() ? cluster_plan<N>(p) : StripPlan{};
+  if (cluster.lanes > plan.lanes) return choose_parts<T, N, 0>(p, cluster, stream);
+#endif
+  if (rows > 0) return choose_parts<T, N, kStripRows>(p, plan, stream);
+  *done = false;
+  return {};
 }
 
 // channels_last: rows of one image in chunks; moments per channel, merged per group, then applied.
@@ -99,10 +123,9 @@ template <class T, int N>
 Status run_last(const GroupNormParams& p, const Launch& launch) {
   const auto stream = static_cast<hipStream_t>(launch.stream);
   if constexpr (N > 1) {
-    int64_t units = 0;
-    SBK_TRY(multiprocessors(&units));
-    const StripPlan strip = strip_plan<N>(p, units);
-    if (strip.lanes > 0) return run_strip<T, N>(p, strip, stream);
+    bool done = false;
+    SBK_TRY((run_strip<T, N>(p, stream, &done)));
+    if (done) return {};
   }
   const LastPlan plan = last_plan(p, N);
   if (launch.workspace == nullptr || launch.workspace_bytes < last_workspace(p, plan)) {

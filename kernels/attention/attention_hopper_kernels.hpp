@@ -1,0 +1,338 @@
+// The tiled attention for float16 on NVIDIA's Hopper (sm_90a): wgmma reads queries, keys and values from shared memory,
+// where one lane of a block's last warp orders them from the tensor copy engine. The scores of a tile of keys are
+// multiplied while the values of the tile before are, and softened while those products run (after Shah et al. 2024,
+// "FlashAttention-3"). Facts: PTX ISA, "Tensors"; CUDA driver API, tensor maps.
+#pragma once
+
+#include <cuda.h>
+
+#include "attention/attention_tiled_kernels.hpp"
+#include "common/hopper.hpp"
+
+namespace sbk::attention_detail {
+
+// Groups: warpgroups, 64 queries each. D: head size and value size, padded. BK: keys to a tile. Blocks: on one
+// multiprocessor at a time. A tile lies in shared memory in boxes of 64 columns, its rows of 128 bytes swizzled.
+template <int D, int BK, int Groups, int Blocks, bool Turns>
+struct HopperTiles {
+  static constexpr int kD = D, kKeys = BK, kGroups = Groups, kQueries = 64 * Groups, kBlocks = Blocks;
+  static constexpr bool kTurns = Turns;
+  static constexpr int kBoxes = D / 64, kRowBytes = 128, kStages = 2;
+  static constexpr int kThreads = Groups * 128, kBlock = kThreads + 128;  // the last warpgroup copies
+  // Registers a thread: the block gets kEvenRegisters for each, and the copying warpgroup leaves the others its own.
+  static constexpr int kEvenRegisters = 65536 / Blocks / kBlock / 8 * 8, kFeedRegisters = 24;
+  static constexpr int kShare = (kEvenRegisters * (Groups + 1) - kFeedRegisters) / Groups / 8 * 8;
+  static constexpr int kRegisters = kShare < 240 ? kShare : 240;
+  static constexpr int kQueryBytes = kQueries * kRowBytes * kBoxes, kTileBytes = BK * kRowBytes * kBoxes;
+  static constexpr int kAlign = 1024;  // eight rows
+  static constexpr int kShared = kQueryBytes + 2 * kStages * kTileBytes + kAlign;
+};
+
+// Axes, innermost first: column, row, head, batch. Zeros where columns or rows end.
+struct AttentionMaps {
+  CUtensorMap q, k, v;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Unrolled in two loops: one of 64 rounds, nvcc 13.0 unrolls after it has given its arrays a place in local memory.
+#define SBK_EACH(i, count)                                            \
+  _Pragma("unroll") for (int i##_0 = 0; i##_0 < (count); i##_0 += 8) \
+      _Pragma("unroll") for (int i = i##_0; i < i##_0 + 8; ++i)
+
+template <class Tiles>
+struct HopperShared {
+  Barrier queries, keys_full[Tiles::kStages], keys_empty[Tiles::kStages], values_full[Tiles::kStages],
+      values_empty[Tiles::kStages];
+
+  __device__ __forceinline__ void init() {
+    queries.init(1);
+    for (int i = 0; i < Tiles::kStages; ++i) {
+      keys_full[i].init(1);
+      values_full[i].init(1);
+      keys_empty[i].init(Tiles::kThreads / kWaveSize);
+      values_empty[i].init(Tiles::kThreads / kWaveSize);
+    }
+    wgmma::publish();
+  }
+};
+
+// Rows from `row` on, box by box of 64 columns.
+template <class Tiles, int Rows>
+__device__ __forceinline__ void copy_rows(char* to, const CUtensorMap& map, Barrier& barrier, int row, int head, int batch) {
+  barrier.arrive_expecting(Rows * Tiles::kRowBytes * Tiles::kBoxes);
+#pragma unroll
+  for (int box = 0; box < Tiles::kBoxes; ++box) {
+    const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to + box * Rows * Tiles::kRowBytes));
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
+        "[%2];" ::"r"(address),
+        "l"(&map), "r"(barrier.address()), "r"(box * 64), "r"(row), "r"(head), "r"(batch)
+        : "memory");
+  }
+}
+
+// Which tile of queries of which head a block has, and where its keys end.
+template <class Tiles>
+struct HopperPlace {
+  int query0, head, batch, key_head, keys_end, tiles;
+
+  __device__ __forceinline__ explicit HopperPlace(const AttentionParams& p) {
+    query0 = static_cast<int>(gridDim.x - 1 - blockIdx.x) * Tiles::kQueries;  // causal: the longest rows first
+    head = static_cast<int>(blockIdx.y);
+    batch = static_cast<int>(blockIdx.z);
+    key_head = head / static_cast<int>(p.query_heads / p.key_heads);
+    int64_t end = p.key_length;
+    if (p.causal) end = min(end, query0 + Tiles::kQueries + causal_offset(p, batch));
+    if (p.key_lengths != nullptr) end = min(end, static_cast<int64_t>(p.key_lengths[batch]));
+    keys_end = static_cast<int>(max(end, int64_t{0}));
+    tiles = (keys_end + Tiles::kKeys - 1) / Tiles::kKeys;
+  }
+};
+
+template <class Tiles>
+__device__ __forceinline__ void feed(const AttentionMaps& maps, const HopperPlace<Tiles>& at, char* queries, char* keys,
+                                     char* values, HopperShared<Tiles>& barriers) {
+  if (at.tiles == 0) return;
+  copy_rows<Tiles, Tiles::kQueries>(queries, maps.q, barriers.queries, at.query0, at.head, at.batch);
+  for (int tile = 0; tile < at.tiles; ++tile) {
+    const int place = tile % Tiles::kStages, parity = (tile / Tiles::kStages - 1) % 2;
+    const int key0 = tile * Tiles::kKeys;
+    if (tile >= Tiles::kStages) barriers.keys_empty[place].wait(parity);
+    copy_rows<Tiles, Tiles::kKeys>(keys + place * Tiles::kTileBytes, maps.k, barriers.keys_full[place], key0, at.key_head,
+                                   at.batch);
+    if (tile >= Tiles::kStages) barriers.values_empty[place].wait(parity);
+    copy_rows<Tiles, Tiles::kKeys>(values + place * Tiles::kTileBytes, maps.v, barriers.values_full[place], key0,
+                                   at.key_head, at.batch);
+  }
+}
+
+// A warpgroup's 64 queries; a thread has two rows of them, 8 apart, and of each two neighbouring columns in every eight.
+template <class Tiles, bool General>
+class HopperQueries {
+ public:
+  __device__ __forceinline__ HopperQueries(const AttentionParams& p, float scale, const HopperPlace<Tiles>& at, char* queries,
+                                           char* keys, char* values, HopperShared<Tiles>& barriers)
+      : p_(p), scale_(scale), at_(at), keys_(keys), values_(values), barriers_(barriers) {
+    group_ = wave_id() / 4;
+    mine_ = queries + group_ * 64 * Tiles::kRowBytes;
+    const int64_t offset = p.causal ? causal_offset(p, at.batch) : 0;
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+      const int query = at.query0 + row(s);
+      end_[s] = p.causal ? static_cast<int>(max(min(static_cast<int64_t>(at.keys_end), query + offset + 1), int64_t{0}))
+                         : at.keys_end;
+      if (General && p.mask_kind != MaskKind::none) {
+        mask_[s] = at.batch * p.mask_batch_stride + at.head * p.mask_head_stride +
+                   min(static_cast<int64_t>(query), p.query_length - 1) * p.mask_query_stride;
+      }
+      top_[s] = -INFINITY;
+      sum_[s] = 0.0f;
+    }
+    SBK_EACH(i, kOut) out_[i] = 0.0f;
+  }
+
+  __device__ __forceinline__ void run() {
+    if (at_.tiles > 0) {
+      barriers_.queries.wait(0);
+      begin_scores(0);
+      wgmma::wait<0>();
+      wgmma::pin(scores_);
+      release(barriers_.keys_empty[0]);
+      soften(0);
+      share();
+      for (int tile = 1; tile < at_.tiles; ++tile) step(tile);
+      begin_values(at_.tiles - 1);
+      wgmma::wait<0>();
+      wgmma::pin(out_);
+    }
+    store();
+  }
+
+ private:
+  static constexpr int kScores = Tiles::kKeys / 2, kOut = Tiles::kD / 2;  // values a thread
+
+  // Of this thread's row s, within the block's queries.
+  __device__ __forceinline__ int row(int s) const { return wave_id() * 16 + lane_id() / 4 + 8 * s; }
+  __device__ __forceinline__ static int slot(int i) { return i / 2 % 2; }
+  __device__ __forceinline__ static int column(int i) { return i / 4 * 8 + 2 * (lane_id() % 4) + i % 2; }
+
+  __device__ __forceinline__ void release(Barrier& empty) const {
+    if (lane_id() == 0) empty.arrive();
+  }
+
+  __device__ __forceinline__ void begin_scores(int tile) {
+    const int place = tile % Tiles::kStages;
+    barriers_.keys_full[place].wait(tile / Tiles::kStages % 2);
+    wgmma::fence();
+#pragma unroll
+    for (int box = 0; box < Tiles::kBoxes; ++box) {
+      const uint64_t a = wgmma::descriptor(mine_ + box * Tiles::kQueries * Tiles::kRowBytes);
+      const uint64_t b = wgmma::descriptor(keys_ + place * Tiles::kTileBytes + box * Tiles::kKeys * Tiles::kRowBytes);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        if (box == 0 && k == 0) wgmma::multiply<false>(scores_, a, b);
+        else wgmma::multiply(scores_, a + 2 * k, b + 2 * k);
+      }
+    }
+    wgmma::commit();
+  }
+
+  __device__ __forceinline__ void begin_values(int tile) {
+    const int place = tile % Tiles::kStages;
+    barriers_.values_full[place].wait(tile / Tiles::kStages % 2);
+    const uint64_t b = wgmma::descriptor(values_ + place * Tiles::kTileBytes, Tiles::kKeys * Tiles::kRowBytes);
+    wgmma::fence();
+#pragma unroll
+    for (int k = 0; k < Tiles::kKeys / 16; ++k) wgmma::multiply_down(out_, shares_ + 4 * k, b + k * (16 * Tiles::kRowBytes / 16));
+    wgmma::commit();
+  }
+
+  __device__ __forceinline__ void step(int tile) {
+    if (Tiles::kTurns) sync_some(2 + group_, 2 * 128);
+    begin_scores(tile);
+    begin_values(tile - 1);
+    if (Tiles::kTurns) arrive_some(2 + (group_ + 1) % Tiles::kGroups, 2 * 128);
+    wgmma::wait<1>();
+    wgmma::pin(scores_);
+    release(barriers_.keys_empty[tile % Tiles::kStages]);
+    soften(tile);
+    wgmma::wait<0>();
+    wgmma::pin(out_);
+    release(barriers_.values_empty[(tile - 1) % Tiles::kStages]);
+    SBK_EACH(i, kOut) out_[i] *= fade_[slot(i)];
+    share();
+  }
+
+  // Scores become weights exp(score - top); the sums so far are scaled to the new top, the outputs are to be by fade_.
+  __device__ __forceinline__ void soften(int tile) {
+    const int key0 = tile * Tiles::kKeys;
+    if (General) mask(key0);
+    const int first_end = p_.causal ? static_cast<int>(min(static_cast<int64_t>(at_.keys_end), at_.query0 + group_ * 64 + (General ? causal_offset(p_, at_.batch) : p_.causal_offset) + 1)) : at_.keys_end;
+    if (key0 + Tiles::kKeys > first_end) {
+      SBK_EACH(i, kScores) {
+        scores_[i] = key0 + column(i) < end_[slot(i)] ? scores_[i] : -INFINITY;
+      }
+    }
+    const float factor = General ? kLog2E : scale_ * kLog2E;
+    float base[2];
+#pragma unroll
+    for (int s = 0; s < 2; ++s) base[s] = top_[s];
+    SBK_EACH(i, kScores) base[slot(i)] = fmaxf(base[slot(i)], scores_[i]);
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+      const float top = row_max(base[s]);
+      base[s] = top == -INFINITY ? 0.0f : top * factor;
+      fade_[s] = top == -INFINITY ? 0.0f : fast_exp2((top_[s] - top) * factor);
+      top_[s] = top;
+      sum_[s] *= fade_[s];
+    }
+    SBK_EACH(i, kScores) {
+      scores_[i] = fast_exp2(scores_[i] * factor - base[slot(i)]);
+      sum_[slot(i)] += scores_[i];
+    }
+  }
+
+  // Scale, soft cap and mask.
+  __device__ __forceinline__ void mask(int key0) {
+    SBK_EACH(i, kScores) scores_[i] *= scale_;
+    if (p_.softcap > 0.0f) {
+      const float factor = 2.0f * kLog2E / p_.softcap;
+      SBK_EACH(i, kScores) scores_[i] = p_.softcap - __fdividef(2.0f * p_.softcap, 1.0f + fast_exp2(scores_[i] * factor));
+    }
+    switch (p_.mask_kind) {
+      case MaskKind::boolean: mask_by(static_cast<const uint8_t*>(p_.mask), key0); break;
+      case MaskKind::int32: mask_by(static_cast<const int32_t*>(p_.mask), key0); break;
+      case MaskKind::additive: mask_by(static_cast<const __half*>(p_.mask), key0); break;
+      case MaskKind::none: break;
+    }
+  }
+
+  template <class M>
+  __device__ __forceinline__ void mask_by(const M* mask, int key0) {
+    const int last = at_.keys_end - 1 - key0;  // beyond it may lie no mask, and the scores do not count
+    SBK_EACH(i, kScores) {
+      const M value = mask[mask_[slot(i)] + key0 + min(column(i), last)];
+      if constexpr (sizeof(M) == 2) scores_[i] += to_float(value);
+      else scores_[i] = value ? scores_[i] : -INFINITY;
+    }
+  }
+
+  // The weights as the next product's operand.
+  __device__ __forceinline__ void share() {
+    SBK_EACH(i, kScores / 2) {
+      const __half2 pair = __floats2half2_rn(scores_[2 * i], scores_[2 * i + 1]);
+      memcpy(&shares_[i], &pair, sizeof pair);
+    }
+  }
+
+  // Through the queries' place in shared memory, so that whole vectors leave. A warp's rows are its own.
+  __device__ __forceinline__ void store() {
+    constexpr int kLd = Tiles::kRowBytes * Tiles::kBoxes;
+    sync_some(1 + (Tiles::kTurns ? 8 : 0) + group_, 128);  // all have read the queries
+    char* rows = mine_ - group_ * 64 * Tiles::kRowBytes + wave_id() * 16 * kLd;
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+      const float sum = row_sum(sum_[s]);
+      const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+      const int r = lane_id() / 4 + 8 * s;
+#pragma unroll
+      for (int n = 0; n < Tiles::kD / 8; ++n) {
+        *reinterpret_cast<__half2*>(rows + r * kLd + (n ^ (r % 8)) * 16 + lane_id() % 4 * 4) =
+            __floats2half2_rn(out_[4 * n + 2 * s] * inverse, out_[4 * n + 2 * s + 1] * inverse);
+      }
+    }
+    __syncwarp();
+    constexpr int kVectors = Tiles::kD / 8;  // of a row
+    __half* y = static_cast<__half*>(p_.y) + at_.batch * p_.y_strides.batch + at_.head * p_.y_strides.head;
+#pragma unroll
+    for (int i = 0; i < 16 * kVectors / kWaveSize; ++i) {
+      const int r = (i * kWaveSize + lane_id()) / kVectors, n = (i * kWaveSize + lane_id()) % kVectors;
+      const int query = at_.query0 + wave_id() * 16 + r;
+      if (query >= p_.query_length || n * 8 >= p_.value_size) continue;
+      *reinterpret_cast<uint4*>(y + query * p_.y_strides.sequence + n * 8) =
+          *reinterpret_cast<const uint4*>(rows + r * kLd + (n ^ (r % 8)) * 16);
+    }
+  }
+
+  const AttentionParams& p_;
+  const float scale_;
+  const HopperPlace<Tiles>& at_;
+  char *mine_, *keys_, *values_;
+  HopperShared<Tiles>& barriers_;
+  int group_, end_[2];
+  int64_t mask_[2];
+  float scores_[kScores], out_[kOut], top_[2], sum_[2], fade_[2];
+  uint32_t shares_[kScores / 2];
+};
+
+#endif  // sm_90a
+
+// Grid: x over tiles of queries, y over query heads, z over the batch.
+template <class Tiles, bool General>
+__global__ void __launch_bounds__(Tiles::kBlock, Tiles::kBlocks)
+    attention_hopper([[maybe_unused]] const __grid_constant__ AttentionParams p, [[maybe_unused]] float scale,
+                     [[maybe_unused]] const __grid_constant__ AttentionMaps maps) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(16) char dynamic[];
+  __shared__ HopperShared<Tiles> barriers;
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(dynamic));
+  char* queries = dynamic + (Tiles::kAlign - address % Tiles::kAlign) % Tiles::kAlign;
+  char* keys = queries + Tiles::kQueryBytes;
+  char* values = keys + Tiles::kStages * Tiles::kTileBytes;
+  if (threadIdx.x == 0) barriers.init();
+  __syncthreads();
+  const HopperPlace<Tiles> at(p);
+  if (wave_id() >= Tiles::kThreads / kWaveSize) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Tiles::kFeedRegisters));
+    if (threadIdx.x == Tiles::kThreads) feed(maps, at, queries, keys, values, barriers);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Tiles::kRegisters));
+    HopperQueries<Tiles, General> mine(p, scale, at, queries, keys, values, barriers);
+    if (Tiles::kTurns && wave_id() / 4 == Tiles::kGroups - 1) arrive_some(2, 2 * 128);
+    mine.run();
+  }
+#endif
+}
+
+}  // namespace sbk::attention_detail
