@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from stackbuild.hipify.view import View
 
-_DIRECTIVE = re.compile(r"#[ \t]*(include|ifdef|ifndef|if|elifdef|elifndef|elif|else|endif|pragma|define)\b")
+_DIRECTIVE = re.compile(
+    r"#[ \t]*(include_next|include|import|ifdef|ifndef|if|elifdef|elifndef|elif|else|endif|pragma|define)\b"
+)
 _SIGN = re.compile(r"[ \t]*(?=[<\"])")
 _PATH = re.compile(r"<([^>\n]+)>|\"([^\"\n]+)\"")
 _GUARD = re.compile(r"[ \t]*(\w+)")
@@ -33,7 +35,10 @@ class Include:
 
 @dataclass(frozen=True)
 class Mention:
-    """A header named elsewhere than in an `#include`: in `__has_include`, or as the macro of one. `span` is the path's."""
+    """A header named elsewhere than in an `#include`: in `__has_include`, `#include_next`, `#import`, or as a macro.
+
+    `span` is the path's.
+    """
 
     path: str
     span: tuple[int, int]
@@ -87,6 +92,8 @@ def _path(view: View, before: re.Pattern[str], at: int) -> Mention | None:
 
 def _mentions(view: View, found: list[tuple[str, int, int]], named: set[str]) -> Iterator[Mention]:
     for word, _, end in found:
+        if word in ("include_next", "import") and (path := _path(view, _SIGN, end)):
+            yield path
         value = _VALUE.match(view.code, end) if word == "define" else None
         path = _path(view, _VALUE, end) if value else None
         if value and path and (value.group(1) in named or _is_bracketed(view.code, value.end(), path.span[1])):

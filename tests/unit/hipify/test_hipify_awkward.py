@@ -144,6 +144,7 @@ def test_lines_are_the_preprocessor_s(text: str, code: str) -> None:
         ("#include /* c */ <cuda_fp16.h>/* d */\n", "#include /* c */ <hip/hip_fp16.h>/* d */\n"),
         ("#include <cuda.h>\n#include \\\n <cuda_runtime.h>\nint x;\n", "#include <hip/hip_runtime.h>\nint x;\n"),
         ("#if __has_include(<cuda_fp16.h>)\n#endif\n", "#if __has_include(<hip/hip_fp16.h>)\n#endif\n"),
+        ("#import <cuda_fp16.h>\n#include_next <cuda_fp16.h>\n", "#import <hip/hip_fp16.h>\n#include_next <hip/hip_fp16.h>\n"),
         ("#define H <cuda_fp16.h>\n#include H\n", "#define H <hip/hip_fp16.h>\n#include H\n"),
         ('#define H "cuda_fp16.h"\n#include H\n#define G "cuda_fp16.h"\n', '#define H "hip/hip_fp16.h"\n#include H\n#define G "cuda_fp16.h"\n'),
         ("#if !defined(A) \\\n\n#define A \\\n 1\n__global__ void k();\n#endif\n", "#if !defined(A) \\\n\n#define A \\\n 1\n#include <hip/hip_runtime.h>\n__global__ void k();\n#endif\n"),
