@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 
 _LITERAL = (
     r"""|"(?:(?<=(?<!\w)R")|(?<=(?<!\w)[LuU]R")|(?<=(?<!\w)u8R"))([^()\\\s"]{0,16})\(.*?(?:\)\1"|\Z)"""
@@ -78,7 +79,7 @@ class Lines:
 
     @cached_property
     def starts(self) -> list[int]:
-        return [0, *(m.end() for m in re.finditer("\n", self._text))]
+        return [0, *accumulate(map((1).__add__, map(len, self._text.split("\n"))))][:-1]
 
     def at(self, offset: int) -> tuple[int, int]:
         line = bisect_right(self.starts, offset)

@@ -6,18 +6,22 @@ from collections.abc import Iterable
 from itertools import chain
 
 import stackbuild.hipify.lint.ballots as ballots
+import stackbuild.hipify.lint.branches as branches
 import stackbuild.hipify.lint.devices as devices
 import stackbuild.hipify.lint.lanes as lanes
+import stackbuild.hipify.lint.libraries as libraries
+import stackbuild.hipify.lint.ptx as ptx
 from stackbuild.hipify.directives import Include
 from stackbuild.hipify.lint.warnings import WARNINGS
 from stackbuild.hipify.prepare import Plan
 from stackbuild.hipify.view import View
-from stackbuild.report import Finding
+from stackbuild.report import Finding, Severity
 
 _CHECKS = (
     lanes.shuffle_ladders, lanes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
     ballots.partial_masks, lanes.tiles,
-    devices.ptx, devices.libraries, devices.launch_bounds, devices.arch_guards,
+    ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
+    devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -28,12 +32,27 @@ _ONLY_WITH = {
 
 
 def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
-    """All lint findings of a text that matter for the target's wavefronts."""
+    """All lint findings of a text that matter for the target's wavefronts.
+
+    In a branch that is not compiled for HIP they are mere notes.
+    """
     lanes_of = plan.target.wavefronts
     findings: list[Finding] = []
-    for at, rule, words in chain(devices.headers(includes), *(check(view) for check in _CHECKS)):
-        if _ONLY_WITH.get(rule, lanes_of[0]) in lanes_of:
-            told = WARNINGS[rule]
-            fix = told.fix.format(*words) if "{" in told.fix else told.fix
-            findings.append(view.finding(at, rule, told.severity, told.found.format(*words), told.why, fix, told.link))
+    outside: list[tuple[int, int]] | None = None
+    for at, rule, words in chain(libraries.headers(includes), *(check(view) for check in _CHECKS)):
+        if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (
+            rule == "LINT-DEVICE-NAME" and _supplied(plan, words[0])
+        ):
+            continue
+        told = WARNINGS[rule]
+        severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
+        outside = branches.left_out(view) if outside is None else outside
+        if severity is not Severity.NOTE and any(start <= at < end for start, end in outside):
+            severity, fix = Severity.NOTE, "nothing, where the build for HIP leaves this branch out"
+        findings.append(view.finding(at, rule, severity, told.found.format(*words), told.why, fix, told.link))
     return findings
+
+
+def _supplied(plan: Plan, name: str) -> bool:
+    """Whether HIPIFY's tables or a support header have a name."""
+    return name in plan.known or any(name in names for names in plan.shimmed.values())

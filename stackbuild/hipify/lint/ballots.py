@@ -34,7 +34,7 @@ _FULL_32 = 0xFFFFFFFF
 _ASSIGNED = re.compile(
     r"((?:[A-Za-z_][\w:]*(?:\s*\[[^\]]*\])*\s*(?:\.|->)\s*)*[A-Za-z_][\w:]*)\s*(?:\[.*\]\s*)?([&|^]?=)\s*\Z", re.S
 )
-_SHIFTED = re.compile(r"(?<![\w.])(?:[12][uU]?|0[xX][fF]{8}[uU]?|~0[uU]?)\s*(?:<<|>>)\s*")
+_SHIFTED = re.compile(r"(?<![\w.])(?:[12][uU]?|0[xX][fF]{8}[uU]?|~0[uU]?)\s*\)?\s*\Z")
 _NAMED = re.compile(r"[A-Za-z_][\w:.]*(?:\(\s*\))?")
 _LANE_OF_THREAD = re.compile(r"threadIdx\s*\.\s*x\s*(?:&\s*(?:31|0[xX]1[fF])|%\s*32)|\bwarpSize\b|%laneid")
 _LANES = ("lane", "Lane", "LANE", "warp", "Warp", "WARP")
@@ -269,14 +269,32 @@ def _uses(view: View, at: int, name: str, source: str) -> Iterator[Found]:
 def lane_masks(view: View) -> Iterator[Found]:
     """Masks of lanes made by shifting 32-bit numbers by a lane or by the warp's size: `(1u << lane) - 1`."""
     code = view.code
-    if ("<<" not in code and ">>" not in code) or not any(sign in code for sign in _LANES):
+    if not any(sign in code for sign in _LANES):
         return
-    for found in _SHIFTED.finditer(view.code):
-        end = _operand_end(view.code, found.end())
-        text = view.code[found.end() : end]
+    for at in sorted(_shifts(code)):
+        number = _SHIFTED.search(code, max(0, at - 14), at)
+        if number is None:
+            continue
+        begins = skip_space(code, at + 2)
+        text = code[begins : _operand_end(code, begins)]
         names = _NAMED.findall(text)
         if any(means_lane(name) or means_warp(name) for name in names) or _LANE_OF_THREAD.search(text):
-            yield found.start(), "LINT-LANE-MASK-32", (" ".join(view.code[found.start() : end].split()),)
+            said = code[number.start() : begins] + text
+            yield number.start(), "LINT-LANE-MASK-32", (" ".join(said.split()),)
+
+
+def _shifts(code: str) -> Iterator[int]:
+    """Where numbers are shifted: `<<` that opens no launch, and `>>` where a text has 32 ones."""
+    at = code.find("<<")
+    while at >= 0:
+        end = at + 2
+        while code.startswith("<", end):
+            end += 1
+        if end == at + 2:
+            yield at
+        at = code.find("<<", end)
+    if "ffffffff" in code or "FFFFFFFF" in code or "~0" in code:
+        yield from (m.start() for m in re.finditer(r">>", code))
 
 
 def _operand_end(code: str, at: int) -> int:

@@ -1,172 +1,161 @@
-"""Lint of what belongs to NVIDIA's devices or to CUDA's own libraries and has no mapping."""
+"""Lint of what belongs to NVIDIA's devices: textures, launch bounds, `__CUDA_ARCH__`, launches from kernels, built-in names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from stackbuild.hipify.directives import Include
-from stackbuild.hipify.scan import arguments, is_name_char, skip_space
+import stackbuild.hipify.launch as launch
+from stackbuild.hipify.lint.branches import HIP
+from stackbuild.hipify.scan import arguments, skip_space, whole_names
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
 
-# Instructions or registers in inline PTX, and what stands for them in HIP.
-PTX = {
-    "%laneid": "use __lane_id()",
-    "%smid": "use __smid(), or drop it: it is for statistics",
-    "%warpid": "use (threadIdx.x / warpSize) for a block of one dimension",
-    "%clock": "use clock64() or wall_clock64()",
-    "%globaltimer": "use wall_clock64()",
-    "%lanemask": "use __lanemask_lt() and its like, which are 64 bits wide",
-    "cvta": "drop it: device pointers are generic; for shared memory use the pointer itself",
-    "prefetch": "drop it, or use __builtin_prefetch",
-    "ld.global.nc": "use a plain load or __ldg",
-    "ld.global.cg": "use __builtin_nontemporal_load or a plain load",
-    "ld.global.cs": "use __builtin_nontemporal_load",
-    "ld.volatile": "use a volatile load, or __atomic_load_n",
-    "ld.acquire": "use __atomic_load_n with __ATOMIC_ACQUIRE",
-    "st.release": "use __atomic_store_n with __ATOMIC_RELEASE",
-    "st.global.cs": "use __builtin_nontemporal_store",
-    "membar": "use __threadfence() or __threadfence_system()",
-    "fence": "use __threadfence(), or __builtin_amdgcn_fence",
-    "red.": "use atomicAdd and its like",
-    "atom.": "use atomicAdd, atomicCAS and their like",
-    "lop3": "write the logic in C: the compiler forms v_bfi and v_bitop itself",
-    "prmt": "use __builtin_amdgcn_perm (__byte_perm)",
-    "bfe": "use __builtin_amdgcn_ubfe or shifts",
-    "bfi": "write it with masks: the compiler forms v_bfi",
-    "bfind": "use __clz",
-    "shf.": "use __funnelshift_l or __funnelshift_r",
-    "fma.rn.": "use fmaf, fma or __hfma2",
-    "ex2.approx": "use exp2f or __builtin_amdgcn_exp2f",
-    "lg2.approx": "use log2f or __builtin_amdgcn_logf",
-    "rcp.approx": "use __frcp_rn or __builtin_amdgcn_rcpf",
-    "rsqrt.approx": "use rsqrtf or __builtin_amdgcn_rsqf",
-    "tanh.approx": "use tanhf",
-    "cvt.": "use the conversion functions of hip_fp16.h, hip_bf16.h or hip_fp8.h",
-    "dp4a": "use __builtin_amdgcn_sdot4 where the target has it",
-    "mad.": "write it in C: the compiler forms the multiply-add",
-    "mul.hi": "use __mulhi or __umulhi",
-    "mul.wide": "multiply in a wider type",
-    "vabsdiff4": "use __usad or __builtin_amdgcn_sad_u8",
-    "bar.sync": "use __syncthreads, or __builtin_amdgcn_s_barrier; named barriers do not exist",
-    "barrier": "use __syncthreads; named barriers do not exist",
-    "shfl": "use __shfl and its like",
-    "vote": "use __ballot, __any, __all",
-    "activemask": "use __ballot(1)",
-    "nanosleep": "use __builtin_amdgcn_s_sleep",
-    "trap": "use __builtin_trap() or abort()",
-    "exit": "use __builtin_amdgcn_endpgm()",
-    "mma.sync": "use rocWMMA or the matrix builtins (__builtin_amdgcn_mfma_*, __builtin_amdgcn_wmma_*)",
-    "wgmma": "write the kernel for AMD's matrix instructions: rocWMMA or Composable Kernel",
-    "ldmatrix": "load the fragment with plain shared-memory loads, or rocWMMA",
-    "cp.async": "copy through registers and synchronise the block",
-    "mbarrier": "rewrite with __syncthreads: there are no asynchronous barriers",
-    "griddepcontrol": "drop it: there is no programmatic dependent launch",
-    "createpolicy": "drop it: there are no cache policies of that kind",
+_TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*(?:;|=|\[)")
+_FETCH = re.compile(
+    r"tex(?:1D|2D|3D|Cubemap)(?:Layered)?(?:fetch|Lod|Grad|gather)?|surf(?:1D|2D|3D|Cubemap)(?:Layered)?(?:read|write)"
+)
+_ARCH_DIRECTIVE = re.compile(
+    r"[ \t]*#[ \t]*(if|elif|ifdef|ifndef|elifdef|elifndef|define|undef|error|warning|pragma)\b"
+)
+_TARGETS = ("NV_IF_TARGET", "NV_IF_ELSE_TARGET", "NV_DISPATCH_TARGET")
+_LAUNCHERS = (
+    "cudaLaunchDevice",
+    "cudaLaunchDeviceV2",
+    "cudaStreamFireAndForget",
+    "cudaStreamTailLaunch",
+    "cudaGetCurrentGraphExec",
+)
+
+# Names of the device that neither HIP nor HIPIFY's tables have, with what to use. Looked for in HIP 6.4's headers.
+_NAMES = {
+    "__nanosleep": "use __builtin_amdgcn_s_sleep, whose unit is 64 clocks",
+    "__cvta_generic_to_shared": "use the pointer itself, or a cast to __attribute__((address_space(3)))",
+    "__cvta_shared_to_generic": "use the pointer itself",
+    "__cvta_generic_to_global": "use the pointer itself",
+    "__isShared": "use __builtin_amdgcn_is_shared",
+    "__isLocal": "use __builtin_amdgcn_is_private",
+    "__isGlobal": "use !__builtin_amdgcn_is_shared && !__builtin_amdgcn_is_private",
+    "__isConstant": "drop it: constant memory is global memory",
+    "__isGridConstant": "drop it: kernel arguments are constant memory",
+    "__grid_constant__": "define it as nothing for HIP",
+    "__cluster_dims__": "there are no clusters: launch blocks and synchronise the grid",
+    "__block_size__": "there are no clusters: launch blocks and synchronise the grid",
+    "__maxnreg__": "use __launch_bounds__ or amdgpu_num_vgpr",
+    "__stwt": "use __builtin_nontemporal_store or a plain store",
+    "__stwb": "use a plain store",
+    "__ldlu": "use a plain load",
+    "__ldcv": "use a volatile load",
+    "__reduce_add_sync": "reduce with shuffles; ROCm 7 has it",
+    "__reduce_min_sync": "reduce with shuffles; ROCm 7 has it",
+    "__reduce_max_sync": "reduce with shuffles; ROCm 7 has it",
+    "__reduce_and_sync": "reduce with shuffles; ROCm 7 has it",
+    "__reduce_or_sync": "reduce with shuffles; ROCm 7 has it",
+    "__reduce_xor_sync": "reduce with shuffles; ROCm 7 has it",
+    "atomicAdd_block": "use __hip_atomic_fetch_add with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "atomicMax_block": "use __hip_atomic_fetch_max with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "atomicMin_block": "use __hip_atomic_fetch_min with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "atomicCAS_block": "use __hip_atomic_compare_exchange_strong with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "atomicExch_block": "use __hip_atomic_exchange with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "atomicOr_block": "use __hip_atomic_fetch_or with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "atomicAnd_block": "use __hip_atomic_fetch_and with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "cudaGridDependencySynchronize": "drop it: there is no programmatic dependent launch",
+    "cudaTriggerProgrammaticLaunchCompletion": "drop it: there is no programmatic dependent launch",
 }
-_ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__|__volatile)?\s*\(")
-_STRING = re.compile(r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"')
-_CUDA_STD = re.compile(r"cuda\s*::\s*(std|atomic|atomic_ref|barrier|pipeline|memcpy_async|thread_scope_\w+)\b")
-_TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*;")
-_BOUNDS = re.compile(r"\b__launch_bounds__\s*\(")
-_CAPTURE = frozenset(
-    ("cudaStreamBeginCapture", "cudaGraphInstantiate", "cudaGraphLaunch", "cudaGraphExecUpdate", "cudaGraphAddNode")
-)
-_FETCHES = frozenset(
-    [
-        f"tex{d}{form}"
-        for d in ("1D", "2D", "3D", "Cubemap")
-        for form in ("", "fetch", "Lod", "Grad", "Layered", "gather")
-    ]
-    + [f"surf{d}{form}" for d in ("1D", "2D", "3D") for form in ("read", "write")]
-)
-_ASYNC = frozenset(("__pipeline_memcpy_async", "__pipeline_commit", "memcpy_async", "make_pipeline"))
-_ARCH = re.compile(r"^[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef)\b[^\n]*\b__CUDA_ARCH(?:__|_LIST__|_FEAT\w+)", re.M)
-_HIP_GUARD = re.compile(r"__HIP|USE_ROCM|AMDGPU|GGML_USE_HIP|HIP_PLATFORM|__AMD", re.I)
 
 
-def ptx(view: View) -> Iterator[Found]:
-    """Inline assembly with what is known to stand for its instructions. `asm("")` and AMD's own are let pass."""
-    if view.words.isdisjoint(("asm", "__asm__", "__asm")):
-        return
-    for found in _ASM.finditer(view.code):
-        parsed = arguments(view.code, found.end() - 1)
-        end = parsed[1] if parsed else view.code.find(";", found.end())
-        template = _template(view.text, found.end(), end)
-        if not template.strip() or re.match(r"\s*[sv]_\w+|\s*(?:global|flat|buffer|ds)_\w+", template):
-            continue
-        advice = next((fix for sign, fix in PTX.items() if sign in template), "write it in C++, or with AMD's builtins")
-        yield found.start(), "LINT-PTX", (" ".join(template.replace("\\n", " ").split())[:60], advice)
+def names(view: View) -> Iterator[Found]:
+    """Device names that HIP does not have and HIPIFY does not know, where they are first used."""
+    for name in sorted(view.words & _NAMES.keys()):
+        for at in view.own(name)[:1]:
+            yield at, "LINT-DEVICE-NAME", (name, _NAMES[name])
 
 
-def _template(text: str, start: int, end: int) -> str:
-    """The literals of an asm statement before its operands."""
-    pieces = []
-    at = start
-    for found in _STRING.finditer(text, start, end if start < end < start + 4000 else min(len(text), start + 400)):
-        if ":" in text[at : found.start()]:
-            break
-        pieces.append(found.group(1))
-        at = found.end()
-    return "".join(pieces)
-
-
-_HEADERS = {
-    "mma.h": "LINT-WMMA", "cooperative_groups/": "LINT-COOPERATIVE", "cuda_pipeline": "LINT-ASYNC-COPY",
-    "cuda/": "LINT-CUDA-STD", "nv/": "LINT-CUDA-STD",
-}  # fmt: skip
-
-
-def headers(includes: Iterable[Include]) -> Iterator[Found]:
-    """Includes of what HIP does not have."""
-    for include in includes:
-        for start, rule in _HEADERS.items():
-            if include.path.startswith(start):
-                yield include.path_span[0], rule, (f"<{include.path}>",)
-
-
-def libraries(view: View) -> Iterator[Found]:
-    """wmma, libcu++, asynchronous copies, texture references, graphs."""
-    for name in ("wmma", "nvcuda"):
-        if name in view.words and "rocwmma" not in view.words:
-            found = re.search(rf"\b{name}\s*::\s*(\w+)", view.code)
-            if found:
-                yield found.start(), "LINT-WMMA", (found.group().replace(" ", ""),)
-                break
-    if "cuda" in view.words:
-        for found in _CUDA_STD.finditer(view.code):  # begins with a literal: the search skips to it
-            if is_name_char(view.code[found.start() - 1 : found.start()]):
-                continue
-            yield found.start(), "LINT-CUDA-STD", (f"cuda::{found.group(1)}",)
-    for name in sorted(view.words & _ASYNC):
-        yield view.own(name)[0] if view.own(name) else view.code.index(name), "LINT-ASYNC-COPY", (name,)
+def textures(view: View) -> Iterator[Found]:
+    """Texture and surface references, and fetches."""
     if not view.words.isdisjoint(("texture", "surface")):
         for found in _TEXTURE.finditer(view.code):
             yield found.start(), "LINT-TEXTURE-REFERENCE", (found.group(2),)
-    for name in sorted(view.words & _FETCHES):
+    for name in sorted(w for w in view.words if w.startswith(("tex", "surf")) and _FETCH.fullmatch(w)):
         for at in view.own(name)[:1]:
             yield at, "LINT-TEXTURE-FETCH", (name,)
-    for name in sorted(view.words & _CAPTURE)[:1]:
-        yield view.code.index(name), "LINT-GRAPH", (name,)
 
 
 def launch_bounds(view: View) -> Iterator[Found]:
     if "__launch_bounds__" not in view.words:
         return
-    for found in _BOUNDS.finditer(view.code):
-        parsed = arguments(view.code, found.end() - 1)
+    for at in whole_names(view.code, "__launch_bounds__"):
+        open_at = skip_space(view.code, at + len("__launch_bounds__"))
+        parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
         if parsed and len(parsed[0]) >= 2:
-            yield found.start(), "LINT-LAUNCH-BOUNDS", ()
+            yield at, "LINT-LAUNCH-BOUNDS", ()
 
 
 def arch_guards(view: View) -> Iterator[Found]:
-    """Guards on __CUDA_ARCH__ that do not name HIP as well."""
-    if "__CUDA_ARCH" not in view.code:
-        return
-    for found in _ARCH.finditer(view.code):
-        end = view.code.find("\n", found.start())
-        if not _HIP_GUARD.search(view.code[found.start() : end if end > 0 else len(view.code)]):
-            at = skip_space(view.code, found.start())
-            yield at, "LINT-CUDA-ARCH", ()
+    """What asks for NVIDIA's architecture and not for HIP as well: directives, conditions, macros."""
+    if "__CUDA_ARCH" in view.code:
+        told: set[int] = set()
+        for name in sorted(w for w in view.words if w.startswith("__CUDA_ARCH")):
+            for at in whole_names(view.code, name):
+                place = _guard(view.code, at)
+                if place is not None and place not in told:
+                    told.add(place)
+                    yield place, "LINT-CUDA-ARCH", (name,)
+    for name in _TARGETS:
+        if name in view.words:
+            for at in whole_names(view.code, name)[:1]:
+                yield at, "LINT-CUDA-ARCH", (name,)
+
+
+def _guard(code: str, at: int) -> int | None:
+    """Where the guard begins in which an architecture macro stands, None where it names HIP or only defines the macro."""
+    start = line_start(code, at)
+    directive = _ARCH_DIRECTIVE.match(code, start)
+    if directive is None:
+        return at
+    if directive[1] in ("undef", "error", "warning", "pragma"):
+        return None
+    if directive[1] == "define" and not code[directive.end() : at].strip():
+        return None
+    end = line_end(code, at)
+    return None if HIP.search(code, start, end) else skip_space(code, start)
+
+
+def line_start(code: str, at: int) -> int:
+    """Where the line of an offset begins, with the lines that it continues."""
+    start = code.rfind("\n", 0, at) + 1
+    while start and code.endswith(("\\", "\\\r"), 0, start - 1):
+        start = code.rfind("\n", 0, start - 1) + 1
+    return start
+
+
+def line_end(code: str, at: int) -> int:
+    """Where the line of an offset ends, with the lines that continue it."""
+    end = code.find("\n", at)
+    while end >= 0 and code.endswith(("\\", "\\\r"), 0, end):
+        end = code.find("\n", end + 1)
+    return end if end >= 0 else len(code)
+
+
+def device_launches(view: View) -> Iterator[Found]:
+    """Kernels that are launched from device code."""
+    for at in launch.offsets(view.code):
+        if "__global__" not in view.words:
+            break
+        if _on_device(view.code, at):
+            yield at, "LINT-DEVICE-LAUNCH", ("a kernel launched in a kernel",)
+    for name in _LAUNCHERS:
+        if name in view.words:
+            for at in view.own(name)[:1]:
+                yield at, "LINT-DEVICE-LAUNCH", (name,)
+
+
+def _on_device(code: str, at: int) -> bool:
+    """Whether an offset stands in the body of a `__global__` or purely `__device__` function."""
+    start = max(code.rfind("__global__", 0, at), code.rfind("__device__", 0, at))
+    if start < 0 or code.count("{", start, at) <= code.count("}", start, at):
+        return False
+    body = code.find("{", start)
+    head = code[max(code.rfind(mark, 0, start) for mark in ";}") + 1 : body]
+    return "__host__" not in head and ";" not in head

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
+from stackbuild.hipify.lint.devices import line_end, line_start
 from stackbuild.hipify.lint.interpret import Interpreter, Lost, names_set
 from stackbuild.hipify.lint.scope import Scope, means_lane, means_warp
 from stackbuild.hipify.lint.shuffles import Mode, Shuffle, complete, shuffles
@@ -104,15 +105,8 @@ def body_end(code: str, at: int) -> int:
 
 def _limit(code: str, at: int) -> int:
     """Where a statement has to end: with its macro's last line, or with the text."""
-    line = code.rfind("\n", 0, at) + 1
-    while line and code[: line - 1].rstrip("\r").endswith("\\"):
-        line = code.rfind("\n", 0, line - 1) + 1
-    if not code[line:at].lstrip().startswith("#"):
-        return len(code)
-    end = code.find("\n", at)
-    while end >= 0 and code[:end].rstrip("\r").endswith("\\"):
-        end = code.find("\n", end + 1)
-    return end if end >= 0 else len(code)
+    start = line_start(code, at)
+    return line_end(code, at) if code[start:at].lstrip().startswith("#") else len(code)
 
 
 def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder | Unread]:
@@ -194,7 +188,10 @@ def _visits(
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """The steps for 32 and 64 lanes, where open names are those numbers or, if that is beyond them, their exponents."""
     for stands_for in (LANES, EXPONENTS):
-        found = [runner.run({**known, **dict.fromkeys(open_names, number)}) for number in stands_for]
+        found = [
+            runner.run({**known, **dict.fromkeys(open_names, number)}) for number in stands_for[: len(open_names) + 1]
+        ]
+        found.append(found[0])  # without an open name both are the same
         if not found[0] or not found[1]:
             return None
         if not open_names or max(found[0]) <= LANES[1]:

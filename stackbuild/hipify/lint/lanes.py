@@ -19,10 +19,7 @@ _IS_32 = re.compile(r"(?:\s*=\s*|[ \t]+)\(?\s*32[uU]?\s*\)?\s*(?:[;,}]|$)", re.M
 _IN_CONSTANT = re.compile(
     r"\b(?:constexpr|static_assert|enum)\b[^;{}]*\bwarpSize\b|<[^;{}<>()]*\bwarpSize\b[^;{}<>()]*>|\[[^\]\n]*\bwarpSize\b[^\]\n]*\]\s*(?:;|\[|=)"
 )
-# Each begins with a sign of its own: the search then skips to that.
-_BY_32 = tuple(
-    re.compile(rf"{what}[uU]?\b(?!\s*[\w.])") for what in (r"&\s*(?:31|0x1[fF])", r"%\s*32", r">>\s*5", r"/\s*32")
-)
+_BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF])|%\s*32|>>\s*5|/\s*32)[uU]?\b(?!\s*[\w.])")
 _LANE = re.compile(
     r"\b(?:threadIdx\s*\.\s*\w|\w*(?:lane|Lane)\w*(?:\s*\(\s*\))?|tid\w*|tx|thread\w*|\w*[iI]dx)\s*\)?\s*\Z"
 )
@@ -91,10 +88,9 @@ def _defines(code: str, at: int) -> bool:
 def lane_arithmetic(view: View) -> Iterator[Found]:
     """Lane and warp numbers that are computed with 32, and lane 31 as the last."""
     code = view.code
-    for what in _BY_32:
-        for found in what.finditer(code):
-            if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
-                yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : found.end()].split()),)
+    for found in _BY_32.finditer(code):
+        if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
+            yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : found.end()].split()),)
     if "lane" in code or "Lane" in code:
         for found in _LAST_LANE.finditer(code):
             if means_lane(found[1]):

@@ -14,6 +14,7 @@ _SIZE = re.compile(r"SIZE|[sS]ize|LANES|[lL]anes|THREADS|[tT]hreads|WIDTH|[wW]id
 _LANE = re.compile(
     r"(?:\w*_)?(?:lane|LANE)(?:_?(?:id|idx|index|ID|IDX))?_?|laneI(?:d|dx|D|ndex)|(?:\w+L|l)ane(?:Id|Idx)?"
 )
+_OF_SIZE = re.compile(r"log|bits|shift", re.I)
 _NEAR = 3000
 """So many characters before a place a name is looked for as a local one."""
 _DEPTH = 4
@@ -27,7 +28,7 @@ _CONSTANT = re.compile(r"\b(?:constexpr|const|enum)\b")
 def means_warp(name: str) -> bool:
     """Whether a name is a warp's number of lanes by its spelling: warpSize, kWarpSize, C10_WARP_SIZE."""
     last = re.split(r"::|\.|->", name)[-1]
-    return _WARP.fullmatch(last) is not None and _SIZE.search(last) is not None
+    return _WARP.fullmatch(last) is not None and _SIZE.search(last) is not None and not _OF_SIZE.search(last)
 
 
 def means_lane(name: str) -> bool:

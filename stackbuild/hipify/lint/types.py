@@ -63,6 +63,9 @@ def of_name(code: str, name: str, at: int) -> Width:
 
 def declares(code: str, place: int) -> str | None:
     """The type by which the name at an offset is declared, None where it is not."""
+    end = back_space(code, place)
+    if not end or not (code[end - 1].isalnum() or code[end - 1] in "_>&*,"):
+        return None
     start, opened = _part(code, place)
     head = code[start:place].strip()
     if opened == "[" or not head:

@@ -70,23 +70,23 @@ def _rungs(view: View, calls: Iterable[Shuffle]) -> Iterator[_Rung]:
         for place in (call.place,) if call.place else range(len(call.arguments) - 1, 0, -1):
             if place >= len(call.arguments):
                 continue
-            offset = _value(scope, call.arguments[place], call.at)
+            offset = _value(scope, call.arguments[place])
             if offset is None or not _is_power(offset):
                 continue
             rest = call.arguments[place + 1 : place + 2]
-            width = _value(scope, rest[0], call.at) if rest else 0
+            width = _value(scope, rest[0]) if rest else 0
             others = (call.name, *call.arguments[:place], *call.arguments[place + 1 :])
             yield _Rung(call.at, offset, width or 0, others, call.mode, call.member)
             break
 
 
-def _value(scope: Scope, text: str, at: int) -> int | None:
+def _value(scope: Scope, text: str) -> int | None:
     if text.isdigit():
         return int(text)
     names = arithmetic.names(text)
     if names is None or len(names) > 1:
         return None
-    known = {name: scope.value(name, at) for name in names}
+    known = {name: scope.constant(name) for name in names}
     return arithmetic.value(text, {n: v for n, v in known.items() if v is not None})
 
 

@@ -131,8 +131,8 @@ WARNINGS: dict[str, Told] = {
         Severity.ERROR,
         "libcu++: {0}",
         "HIP ships no cuda::std; libhipcxx is a separate installation",
-        "use std:: with clang's device support, or libhipcxx",
-        "https://github.com/ROCm/libhipcxx",
+        "{1}",
+        "https://rocm.docs.amd.com/projects/libhipcxx/en/latest/conceptual/libhipcxx-extensions.html",
     ),
     "LINT-GRAPH": Told(
         Severity.NOTE,
@@ -149,9 +149,30 @@ WARNINGS: dict[str, Told] = {
     ),
     "LINT-CUDA-ARCH": Told(
         Severity.WARNING,
-        "a guard on __CUDA_ARCH__",
+        "a guard on {0}",
         "HIP does not define it: the code takes the branch for hosts or for the oldest GPU",
         "test __HIP_DEVICE_COMPILE__, or a feature macro of HIP, as well",
+    ),
+    "LINT-DEVICE-LAUNCH": Told(
+        Severity.ERROR,
+        "dynamic parallelism: {0}",
+        "HIP launches kernels from the host only",
+        "launch from the host, loop in one kernel, or make the child a device function",
+        "https://rocm.docs.amd.com/projects/HIP/en/docs-6.1.2/reference/cpp_language_extensions.html",
+    ),
+    "LINT-DEVICE-NAME": Told(
+        Severity.ERROR,
+        "{0} is not in HIP",
+        "neither HIP 6.4's headers nor HIPIFY's tables have it, so it does not compile",
+        "{1}",
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html",
+    ),
+    "LINT-CUTLASS": Told(
+        Severity.ERROR,
+        "CUTLASS: {0}",
+        "it is written for NVIDIA's instructions, and nothing converts it",
+        "use Composable Kernel, rocWMMA or hipBLASLt for the same work",
+        "https://rocm.docs.amd.com/projects/composable_kernel/en/latest/",
     ),
     "LINT-COOPERATIVE": Told(
         Severity.WARNING,

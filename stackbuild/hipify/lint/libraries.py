@@ -1,0 +1,130 @@
+"""Lint of CUDA's own libraries for device code: libcu++, wmma, CUTLASS, asynchronous copies; and of graphs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from stackbuild.hipify.directives import Include
+from stackbuild.hipify.scan import qualifier, skip_space
+from stackbuild.hipify.view import View
+
+Found = tuple[int, str, tuple[str, ...]]
+
+_HEADERS = (
+    ("mma.h", "LINT-WMMA"), ("crt/mma.h", "LINT-WMMA"), ("cooperative_groups/", "LINT-COOPERATIVE"), ("cuda_pipeline", "LINT-ASYNC-COPY"),
+    ("cuda_awbarrier", "LINT-ASYNC-COPY"), ("cuda/", "LINT-CUDA-STD"), ("nv/", "LINT-CUDA-STD"), ("cutlass/", "LINT-CUTLASS"),
+    ("cute/", "LINT-CUTLASS"),
+)  # fmt: skip
+_STARTS = tuple(start for start, _ in _HEADERS)
+_ASYNC = frozenset(
+    (
+        "__pipeline_memcpy_async",
+        "__pipeline_commit",
+        "__pipeline_wait_prior",
+        "__pipeline_arrive_on",
+        "memcpy_async",
+        "make_pipeline",
+    )
+)
+_MMA = re.compile(r"__(?:wmma|bmma|imma|hmma|dmma)_\w+")
+_CUDA = re.compile(r"cuda\s*::\s*(\w+)")
+_OWN = re.compile(r"\bnamespace\s+(?:\w+\s*::\s*)*cuda\s*(?:\{|::)")
+_GRAPH = re.compile(
+    r"(?:cuda|cu)(?:Graph[A-Z]\w*|Stream(?:Begin|End)Capture\w*|StreamIsCapturing|StreamGetCaptureInfo\w*|StreamUpdateCapture\w*)"
+)
+
+_HIPCXX = "libhipcxx has it under the same name"
+_LOADS = "use the plain pointer: there are no such cache policies"
+_BARRIER = "use __syncthreads or a counter in shared memory; libhipcxx's first releases lack it"
+_COPY = "copy through registers and synchronise the block"
+# libcu++'s own names, with what to do in HIP. What libhipcxx has: see the rule's link.
+LIBCUXX = {
+    "std": "use std:: where clang takes it in device code, or libhipcxx, which has <cuda/std/…>",
+    "ptx": "there is no such layer: write it with HIP's functions, as LINT-PTX says for each instruction",
+    **dict.fromkeys(("atomic", "atomic_ref", "atomic_flag", "atomic_thread_fence", "thread_scope"), f"use __hip_atomic_* with a scope; {_HIPCXX}"),
+    "thread_scope_system": "use __HIP_MEMORY_SCOPE_SYSTEM with __hip_atomic_*, or libhipcxx",
+    "thread_scope_device": "use __HIP_MEMORY_SCOPE_AGENT with __hip_atomic_*, or libhipcxx",
+    "thread_scope_block": "use __HIP_MEMORY_SCOPE_WORKGROUP with __hip_atomic_*, or libhipcxx",
+    "thread_scope_thread": "use __HIP_MEMORY_SCOPE_SINGLETHREAD with __hip_atomic_*, or libhipcxx",
+    **dict.fromkeys(("barrier", "latch", "counting_semaphore", "binary_semaphore"), _BARRIER),
+    **dict.fromkeys(("pipeline", "make_pipeline", "pipeline_shared_state", "pipeline_role", "pipeline_consumer_wait_prior"), _COPY),
+    **dict.fromkeys(("memcpy_async", "aligned_size_t"), _COPY),
+    **dict.fromkeys(("annotated_ptr", "access_property", "associate_access_property", "apply_access_property", "discard_memory"), _LOADS),
+    **dict.fromkeys(("maximum", "minimum", "proclaim_return_type", "get_device_address", "ceil_div", "round_up", "round_down"), _HIPCXX),
+    **dict.fromkeys(("bitmask", "bit_reverse", "bitfield_insert", "bitfield_extract", "ilog2", "ilog10", "isqrt"), _HIPCXX),
+    **dict.fromkeys(("is_power_of_two", "next_power_of_two", "prev_power_of_two", "fast_mod_div", "static_for"), "write it out: it is a line of C++"),
+    "device": "use HIP's own functions: shuffles, and address spaces of clang",
+    "mr": "use rocThrust's resources, or hipMallocAsync",
+    "stream_ref": "use hipStream_t",
+    "experimental": "it is in no ROCm library",
+    "is_floating_point": _HIPCXX,
+}  # fmt: skip
+_UNMISTAKABLE = frozenset(
+    ("std", "ptx", "atomic_ref", "annotated_ptr", "access_property", "proclaim_return_type", "aligned_size_t")
+)
+
+
+def headers(includes: Iterable[Include]) -> Iterator[Found]:
+    """Includes of what HIP does not have; of CUTLASS the first."""
+    told = False
+    for include in includes:
+        if include.path.startswith(_STARTS):
+            rule = next(rule for start, rule in _HEADERS if include.path.startswith(start))
+            if rule == "LINT-CUTLASS":
+                if told:
+                    continue
+                told = True
+            yield include.path_span[0], rule, (f"<{include.path}>", "libhipcxx has most of these headers")
+
+
+def matrices(view: View) -> Iterator[Found]:
+    """wmma, once a text; the compiler's own matrix functions."""
+    if "rocwmma" not in view.words:
+        for name in ("wmma", "nvcuda"):
+            found = re.search(rf"\b{name}\s*::\s*(\w+)", view.code) if name in view.words else None
+            if found:
+                yield found.start(), "LINT-WMMA", (found.group().replace(" ", ""),)
+                break
+    for name in sorted(w for w in view.words if w.startswith("__") and _MMA.fullmatch(w)):
+        for at in view.own(name)[:1]:
+            yield at, "LINT-WMMA", (name,)
+
+
+def libcuxx(view: View) -> Iterator[Found]:
+    """libcu++'s names, wherever they stand as `cuda::…` and the project has no namespace of that name."""
+    if "cuda" not in view.words or "::" not in view.code:
+        return
+    own: bool | None = None
+    for found in _CUDA.finditer(view.code):  # begins with a literal: the search skips to it
+        name = found.group(1)
+        if name not in LIBCUXX and not name.startswith("thread_scope_"):
+            continue
+        at = found.start()
+        if (at and (view.code[at - 1].isalnum() or view.code[at - 1] == "_")) or qualifier(view.code, at) not in (
+            "",
+            "::",
+        ):
+            continue
+        if name not in _UNMISTAKABLE and not name.startswith("thread_scope"):
+            own = _OWN.search(view.code) is not None if own is None else own
+            if own:
+                continue
+        yield at, "LINT-CUDA-STD", (f"cuda::{name}", LIBCUXX.get(name, _HIPCXX))
+
+
+def asynchronous(view: View) -> Iterator[Found]:
+    for name in sorted(view.words & _ASYNC):
+        places = [at for at in view.own(name) if qualifier(view.code, at) != "cuda::"]
+        for at in places[:1]:
+            yield at, "LINT-ASYNC-COPY", (name,)
+
+
+def graphs(view: View) -> Iterator[Found]:
+    """Calls of graphs and stream capture, each name where it is first called."""
+    if "Graph" not in view.code and "Captur" not in view.code:
+        return
+    for name in sorted(w for w in view.words if w.startswith("cu") and _GRAPH.fullmatch(w) and not w.endswith("_t")):
+        called = [at for at in view.own(name) if view.code.startswith("(", skip_space(view.code, at + len(name)))]
+        for at in called[:1]:
+            yield at, "LINT-GRAPH", (name,)
