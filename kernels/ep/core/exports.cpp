@@ -18,6 +18,8 @@ extern "C" __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(
 }
 
 extern "C" __attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
-  delete static_cast<rk::Factory*>(factory);
+  const auto* ours = static_cast<rk::Factory*>(factory);
+  // ONNX Runtime lets a library be unregistered under a running session, which goes on calling into it: that factory stays.
+  if (!ours->in_use()) delete ours;
   return nullptr;
 }

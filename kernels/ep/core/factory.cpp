@@ -47,7 +47,10 @@ Factory::Factory(std::string name, const OrtLogger* logger)
   GetVersion = [](const OrtEpFactory*) noexcept { return kVersion; };
   GetSupportedDevices = supported;
   CreateEp = create_ep;
-  ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
+  ReleaseEp = [](OrtEpFactory* base, OrtEp* ep) noexcept {
+    delete static_cast<Ep*>(ep);
+    --self(base)->sessions_;
+  };
   CreateAllocator = create_allocator;
   ReleaseAllocator = [](OrtEpFactory*, OrtAllocator* allocator) noexcept { delete static_cast<Allocator*>(allocator); };
   CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** out) noexcept {
@@ -159,6 +162,7 @@ OrtStatus* Factory::create_ep(OrtEpFactory* base, const OrtHardwareDevice* const
     require(ordinal != nullptr, "the device given to RocKernels is not one it offered");
     Factory& factory = *self(base);
     *out = new Ep(factory, factory.offer(leading_number(ordinal)), Options::read(options, factory.name_), logger);
+    ++factory.sessions_;
   });
 }
 

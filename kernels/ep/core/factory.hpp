@@ -1,6 +1,7 @@
 // OrtEpFactory: which devices there are, and what sessions on one of them share.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,7 @@ class Factory : public OrtEpFactory {
   Factory& operator=(const Factory&) = delete;
 
   const Offer& offer(int ordinal) const;
+  bool in_use() const { return sessions_ > 0; }
   const OrtKernelRegistry* registry();
 
  private:
@@ -52,6 +54,7 @@ class Factory : public OrtEpFactory {
   const OrtLogger* logger_;
   std::deque<Offer> offers_;  // sessions keep references to its elements
   std::vector<OrtHardwareDevice*> made_;
+  std::atomic<int> sessions_{0};
   std::mutex lock_;  // over registry_
   OrtKernelRegistry* registry_ = nullptr;
 };
