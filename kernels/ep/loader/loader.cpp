@@ -47,7 +47,6 @@ struct DeviceLibrary {
 // The first device library that opens. One that is not there was not built; one that does not open names what it lacks.
 DeviceLibrary open_device_library() {
   reason().clear();
-  reason().clear();
   for (const char* name : kDeviceLibraries) {
     const std::filesystem::path path = folder() / name;
     if (!std::filesystem::exists(path)) continue;
