@@ -21,6 +21,8 @@ PLUGIN = Plugin(
     "The MIGraphX plugin execution provider for AMD GPUs.",
 )
 FORCED = "protobuf_FORCE_FETCH_DEPENDENCIES"
+PLATFORM = {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1"}
+"""As AMD's own script builds it: HIP's headers stop without a platform (scripts/build_migraphx_ep_from_packages.sh@72f75dde)."""
 
 
 def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...]:
@@ -44,7 +46,8 @@ def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...
     }
     after = (package(PLUGIN, component.source),)
     allowed = (*folders, FORCED)
-    return (*made, cmake_step(name, component, context, options, more=needs, unused_ok=allowed, after=after))
+    built = cmake_step(name, component, context, options, more=needs, unused_ok=allowed, env=PLATFORM, after=after)
+    return (*made, built)
 
 
 def _homes(component: MIGraphXEp) -> tuple[str, ...]:
