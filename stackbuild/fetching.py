@@ -1,9 +1,9 @@
 """The verb `fetch`: everything of a recipe that comes from a network, into the store; and bundles for machines without one.
 
 A bundle is a mirror: archives and git repositories under `HOST/PATH` of their URLs, wheels under `wheels/`, and whole
-outputs (root file systems, packages) under `objects/KEY.tar`. What comes out of one is held against the lock: archives by
-their digests, git by the commit, wheels by pip. Objects are not, the lock cannot know them: the digest beside each finds
-damage, not an attacker who may write to the bundle.
+outputs (root file systems, packages) under `objects/KEY.tar`, and an index of all that (stackbuild/bundle.py). What comes out
+of one is held against the lock: archives by their digests, git by the commit, wheels by pip. Objects the lock cannot know:
+they are held against the index, and that against the digest that was printed when the bundle was sealed, where it is given.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stackbuild import bundle as sealed
 from stackbuild import git, locking, mirror
 from stackbuild.build import Order, workshop
 from stackbuild.errors import LockError, StepFailed, UsageError
@@ -27,7 +28,7 @@ from stackbuild.schedule import schedule
 
 @dataclass(frozen=True)
 class Fetched:
-    """What was fetched: steps and, of a bundle, files and bytes."""
+    """What was fetched: steps and, of a bundle, files, bytes and its index's sha256. `checked`: files of the mirror's index."""
 
     recipe: str
     steps: tuple[str, ...]
@@ -35,14 +36,19 @@ class Fetched:
     files: int
     bytes: int
     seconds: float
+    sha256: str = ""
+    checked: int = 0
 
 
 def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> Fetched:
     """Fetch every source, wheel and base of a recipe, and write them into `bundle` where one is named.
 
-    Raises LockError where the lock does not answer, StepFailed with everything that failed, MachineLacks.
+    A mirror with an index is read whole first. Raises LockError where the lock does not answer or the mirror is damaged,
+    StepFailed with everything that failed, MachineLacks.
     """
     started = time.monotonic()
+    folder = mirror.given()
+    checked = sealed.verify(folder) if folder else 0
     lock = locking.read(loaded)
     if bundle is not None and bundle.exists() and any(bundle.iterdir()):
         raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
@@ -59,10 +65,12 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
             )
         if bundle is not None:
             _write(bundle, steps, built, shop)
+    sha256 = sealed.seal(bundle) if bundle else ""
     files = tuple(p for p in bundle.rglob("*") if p.is_file()) if bundle else ()
     size = sum(p.stat().st_size for p in files)
     seconds = round(time.monotonic() - started, 3)
-    return Fetched(loaded.recipe.name, tuple(s.name for s in steps), str(bundle or ""), len(files), size, seconds)
+    names = tuple(s.name for s in steps)
+    return Fetched(loaded.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked)
 
 
 def _refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from stackbuild import digest
+from stackbuild import bundle, digest
 from stackbuild.errors import LockError, MachineLacks, UsageError
 
 VARIABLE = "STACKBUILD_MIRROR"
@@ -72,12 +72,12 @@ def pack(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) -> None:
 def unpacked(key: str, out: Path) -> dict[str, str] | None:
     """Put a step's output from the mirror into the empty folder `out`; its notes, or None where no mirror has it.
 
-    Raises LockError when its bytes are not those that its card beside it names: damage. Who may write to the mirror can
-    change both; no lock knows the bytes of an output.
+    Raises LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of an
+    output: against whom may write to the mirror only the index's digest helps (stackbuild/bundle.py).
     """
     folder = given()
     card_path = folder / "objects" / f"{key}.json" if folder else None
-    if card_path is None or not card_path.is_file():
+    if folder is None or card_path is None or not card_path.is_file():
         return None
     archive = card_path.with_suffix(".tar")
     notes, bundled = _card(card_path)
@@ -88,6 +88,8 @@ def unpacked(key: str, out: Path) -> dict[str, str] | None:
             where=str(archive),
             next="copy the bundle again",
         )
+    bundle.check(folder, archive, found)
+    bundle.check(folder, card_path, digest.of_file(card_path))
     subprocess.run(
         ["tar", "--extract", f"--file={archive}", f"--directory={out}", "--no-same-owner", "--delay-directory-restore"],
         check=True,

@@ -14,18 +14,26 @@ Bundle = Annotated[
 Mirror = Annotated[
     Path | None, option("--mirror", metavar="DIR", help="Take everything from this folder and nothing from a network.")
 ]
+Digest = Annotated[
+    str, option("--digest", metavar="SHA256", help="Believe the mirror only if its bundle was sealed with this digest.")
+]
 
 
 @app.command()
-def fetch(recipe: RecipeName, bundle: Bundle = None, mirror: Mirror = None, json: Json = False) -> None:
+def fetch(
+    recipe: RecipeName, bundle: Bundle = None, mirror: Mirror = None, digest: Digest = "", json: Json = False
+) -> None:
     """Fetch everything a recipe takes from a network: sources, dependencies, wheels, the base; check it against the lock.
 
-    Builds need no network afterwards. A base out of a bundle is checked for damage only: trust it as far as the bundle.
+    Builds need no network afterwards. The lock cannot know a base's bytes: those out of a bundle are held against the
+    bundle's own index. Carry the digest that --bundle prints by another way, and give it with --digest.
 
     Example: stackbuild fetch --recipe debian-13 --bundle carry-away
     """
     from stackbuild import mirror as mirrors
     from stackbuild.build import Order
+    from stackbuild.bundle import require
+    from stackbuild.errors import UsageError
     from stackbuild.fetching import fetch_all
     from stackbuild.load import load
     from stackbuild.look import this_glibc, this_python
@@ -34,10 +42,19 @@ def fetch(recipe: RecipeName, bundle: Bundle = None, mirror: Mirror = None, json
     from stackbuild.show.paper import margin, print_json
 
     mirrors.use(mirror)
+    if digest:
+        if mirrors.given() is None:
+            raise UsageError("--digest is of a mirror's bundle, and no mirror is named", next="add --mirror DIR")
+        require(digest)
     with view() as watching:
         done = fetch_all(load(recipe), Order(Choice(python=(this_python(),), glibc=this_glibc())), bundle, (watching,))
     if json:
         print_json(done, "stackbuild.fetched/1")
         return
     where = f"; {done.files} files, {done.bytes >> 20} MiB in {done.bundle}" if done.bundle else ""
-    margin().print(f"{done.recipe}: {len(done.steps)} fetched and verified{where}", markup=False)
+    read = f"; {done.checked} files of the mirror as its index says" if done.checked else ""
+    margin().print(f"{done.recipe}: {len(done.steps)} fetched and verified{read}{where}", markup=False)
+    if done.bundle:
+        margin().print(
+            f"sealed: carry this by another way, for `fetch --mirror DIR --digest {done.sha256}`", markup=False
+        )

@@ -150,10 +150,10 @@ def test_a_damaged_object_of_a_bundle_is_named(card: str, empty: Path) -> None:
         mirror.unpacked("k", Path("/nowhere"))
 
 
-def test_help_and_docs_say_that_objects_are_not_held_against_the_lock() -> None:
+def test_help_and_docs_say_what_objects_are_held_against() -> None:
     from stackbuild.cli.fetch import fetch
 
-    assert "checked for damage only" in (fetch.__doc__ or "")
+    assert "cannot know a base's bytes" in (fetch.__doc__ or "")
     page = (Path(__file__).parents[3] / "docs" / "stacks.md").read_text()
     assert "as if it came from the" not in page
-    assert "finds damage, not an attacker" in page
+    assert "--digest" in page and "who may write to the bundle can write its index too" in page
