@@ -26,6 +26,7 @@ _SPLICED_COMMENT = re.compile(
 )
 _SPLICED_SIGN = re.compile(r"[/*]\\[ \t]*\n")
 _SPLICE = re.compile(r"\\[ \t]*\n")
+_DIVIDES = re.compile(r"\\(?<=\w\\)[ \t]*\n(?=\w)")
 FILL = "\x01"
 # How far a call's arguments and a template's may go: what is longer is not one, and a broken file stays quick.
 REACH = 1 << 16
@@ -61,9 +62,9 @@ def _hollow(found: re.Match[str]) -> str:
 def spliced_names(text: str, code: str) -> list[tuple[int, str]]:
     """The names that a continued line divides, `cuda\\` over `Malloc`, each with its offset and whole."""
     found: list[tuple[int, str]] = []
-    for splice in _SPLICE.finditer(text) if "\\\n" in text else ():
+    for splice in _DIVIDES.finditer(text) if "\\\n" in text else ():
         start, end = splice.span()
-        if code[start] == " " and is_name_char(code[start - 1 : start]) and is_name_char(code[end : end + 1]):
+        if code[start] == " " and is_name_char(code[start - 1]) and is_name_char(code[end]):
             while start and is_name_char(code[start - 1]):
                 start -= 1
             if whole := re.compile(r"\w+(?:\\[ \t]*\n\w+)+").match(text, start):

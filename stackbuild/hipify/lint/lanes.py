@@ -23,7 +23,8 @@ _BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF])|%\s*32|>>\s*5|/\s*32)[uU]?\b(?!\s*[\
 _LANE = re.compile(
     r"\b(?:threadIdx\s*\.\s*\w|\w*(?:lane|Lane)\w*(?:\s*\(\s*\))?|tid\w*|tx|thread\w*|\w*[iI]dx)\s*\)?\s*\Z"
 )
-_LAST_LANE = re.compile(r"(\w+)\s*[!=]=\s*(?:31|0x1[fF])[uU]?\b")
+_LAST_LANE = re.compile(r"[!=]=\s*(?:31|0x1[fF])[uU]?\b")
+_WORD_BEFORE = re.compile(r"(\w+)\s*\Z")
 _TILE = re.compile(r"\b(thread_block_tile|tiled_partition)\s*<\s*(32|\w*(?:WARP|[wW]arp)\w*)\s*[,>]")
 
 
@@ -91,10 +92,11 @@ def lane_arithmetic(view: View) -> Iterator[Found]:
     for found in _BY_32.finditer(code):
         if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
             yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : found.end()].split()),)
-    if "lane" in code or "Lane" in code:
+    if "31" in code and ("lane" in code or "Lane" in code):
         for found in _LAST_LANE.finditer(code):
-            if means_lane(found[1]):
-                yield found.start(), "LINT-LANE-ARITHMETIC", (" ".join(found.group().split()),)
+            word = _WORD_BEFORE.search(code, max(0, found.start() - 40), found.start())
+            if word and means_lane(word[1]):
+                yield word.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[word.start() : found.end()].split()),)
 
 
 def tiles(view: View) -> Iterator[Found]:
