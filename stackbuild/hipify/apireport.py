@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+import stackbuild.hipify.families as families
 from stackbuild.hipify.prepare import Gate, Plan
 from stackbuild.hipify.scan import skip_space
 from stackbuild.hipify.view import View
@@ -85,7 +86,15 @@ KINDS = {
 }
 _LACKING = {"hip": "HIP", "roc": "the roc libraries", "miopen": "MIOpen", "hipdnn": "hipDNN", "": "HIP"}
 _LOOKS_LIKE_API = re.compile(r"cuda[A-Z]\w+")
-_LIBRARY_CALL = re.compile(r"(?:cublas(?:Lt)?|cudnn|cusparse|cufft|curand|cusolver(?:Dn|Sp)|nvrtc|nvml)[A-Z]\w+")
+_LIBRARY_CALL = re.compile(
+    r"(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cufft(?:Xt)?|curand|cusolver(?:Dn|Sp|Mg|Rf)?|cutensor(?:Mg)?|nvrtc|nvtx)[A-Z]\w+|cu[A-Z][a-z]\w+"
+)
+_CONSTANT = re.compile(r"(?:CU|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+")
+_STARTS = ("cu", "CU", "nv", "NV", "npp", "NPP", "nccl", "NCCL", "optix", "OPTIX")
+_PASTED = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
+_OWN = re.compile(r"(?:#[ \t]*define|\b(?:struct|class|enum|union|using|namespace))[ \t]+(\w+)")
+_HAS_INCLUDE = re.compile(r"__has_include(?:_next)?\s*\(\s*([<\"])")
+_INCLUDE_OF = re.compile(r"#[ \t]*include(?:_next)?\b((?:[ \t]|\\\r?\n)*)([A-Za-z_]\w*|[<\"])")
 
 
 def report(view: View, plan: Plan, present: Iterable[str], ruled: frozenset[str]) -> list[Finding]:
@@ -96,6 +105,8 @@ def report(view: View, plan: Plan, present: Iterable[str], ruled: frozenset[str]
             told = list(_told(view, plan, name, gate))
             findings += [_eased(f) for f in told] if name in ruled else told
     findings += _unknown(view, plan, ruled)
+    findings += _made(view)
+    findings += _headers(view, plan)
     return findings
 
 
@@ -122,16 +133,91 @@ def _eased(finding: Finding) -> Finding:
 
 
 def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]:
-    """Names that look like CUDA's and are in no table: hipify-perl's leftovers, and unknown library calls."""
+    """Names that look like NVIDIA's and are in no table: hipify-perl's leftovers, calls, constants, whole libraries."""
+    own = _defined(view)
     for word in view.words:
-        if not word.startswith(("cu", "nv")) or word in plan.known or word in ruled:
+        if not word.startswith(_STARTS) or word in plan.known or word in ruled:
             continue
-        api = _LOOKS_LIKE_API.fullmatch(word)
-        if not api and not _LIBRARY_CALL.fullmatch(word):
+        api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
+        family = families.of_name(word)
+        if not (api or family or constant or _LIBRARY_CALL.fullmatch(word)) or (word in own and not api):
             continue
-        for at in view.own(word):
-            if api or view.code.startswith("(", skip_space(view.code, at + len(word))):
-                yield _leftover(view, at, word)
+        places = view.own(word)
+        if family:
+            yield from (_of_family(view, at, word, family) for at in places[:1])
+        else:
+            for at in places:
+                called = view.code.startswith("(", skip_space(view.code, at + len(word)))
+                if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
+                    yield _leftover(view, at, word)
+
+
+def _defined(view: View) -> frozenset[str]:
+    """The names that the text itself defines as macros, types, enumerators or functions."""
+    return frozenset(m for m in _OWN.findall(view.code))
+
+
+def _made(view: View) -> Iterator[Finding]:
+    """Names that the preprocessor puts together: `cuda##name`."""
+    if "##" not in view.code:
+        return
+    for found in _PASTED.finditer(view.code):
+        yield view.finding(
+            found.start(),
+            "HIPIFY-PASTED-NAME",
+            Severity.WARNING,
+            f"the preprocessor makes a name of {found[1]}{found[2]} ## …",
+            "the name is in no place whole, so nothing converts it: the HIP text still asks for CUDA's",
+            "write the names out, or add a rule for the macro",
+        )
+
+
+def _headers(view: View, plan: Plan) -> Iterator[Finding]:
+    """Headers of libraries that no table has, of `__has_include`, and those that only the preprocessor knows."""
+    for found in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
+        path = _path(view, found.end())
+        if path in plan.headers or families.of_header(path):
+            yield _header(
+                view, found.start(), f"__has_include asks for {path}", "use HIP's header, or drop the question"
+            )
+    for found in _INCLUDE_OF.finditer(view.code):
+        if found[2] not in '<"':
+            if "CU" in found[2].upper() or "NV" in found[2].upper():
+                yield _header(
+                    view,
+                    found.start(),
+                    f"the header of #include {found[2]} is in a macro",
+                    "give the macro HIP's header",
+                )
+            continue
+        path = _path(view, found.end())
+        family = families.of_header(path)
+        if family and path not in plan.headers and not plan.may_rule_header(path):
+            yield view.finding(
+                found.start(), "HIPIFY-NO-TABLE", Severity.ERROR, f"{path} is of {family.title}, which HIPIFY's tables do not have",
+                _NO_TABLE, f"for AMD: {family.instead}", family.link,
+            )  # fmt: skip
+
+
+def _path(view: View, at: int) -> str:
+    """The path of an include whose `<` or quote ends at an offset."""
+    found = re.compile(r'[^>"\n]*').match(view.text, at)
+    return found.group() if found else ""
+
+
+def _header(view: View, at: int, found: str, fix: str) -> Finding:
+    why = "it was left as it is, and the branch that depends on it may be the wrong one"
+    return view.finding(at, "HIPIFY-HEADER-UNREAD", Severity.WARNING, found, why, fix, TABLES)
+
+
+_NO_TABLE = "nothing of it is converted, so the HIP text does not compile or link"
+
+
+def _of_family(view: View, at: int, word: str, family: families.Family) -> Finding:
+    found = f"{word} is of {family.title}, which HIPIFY's tables do not have"
+    return view.finding(
+        at, "HIPIFY-NO-TABLE", Severity.WARNING, found, _NO_TABLE, f"for AMD: {family.instead}", family.link
+    )
 
 
 def _leftover(view: View, at: int, word: str) -> Finding:

@@ -88,3 +88,31 @@ def test_lane_masks_become_64_bits_wide(cuda: str, expected: str) -> None:
         text.replace('#include "stackbuild_hip_compat.h"\n', "").replace("#include <hip/hip_runtime.h>\n", "")
         == expected
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#include <nppi.h>\n", ["HIPIFY-NO-TABLE"]),
+        ("void f() { ncclAllReduce(a, b); }\n", []),
+        ("cuptiSubscribe(&s, a, b);\n", ["HIPIFY-NO-TABLE"]),
+        ("nvshmem_init();\n", ["HIPIFY-NO-TABLE"]),
+        ("nvjpegCreateSimple(&h);\n", ["HIPIFY-NO-TABLE"]),
+        ("nvmlInit();\n", ["HIPIFY-NO-TABLE"]),
+        ("cuFooBarBaz(1);\n", ["HIPIFY-UNKNOWN"]),
+        ("x = CUBLAS_BRAND_NEW;\n", ["HIPIFY-UNKNOWN"]),
+        ("CUBLAS_CHECK(x); CU_CHECK(y);\n", []),
+        ("#define CUDA_MY_OWN 1\nint x = CUDA_MY_OWN;\n", []),
+        ("int customCall(); customCall(1); cuts(2); cu8(3);\n", []),
+        ("#define CALL(x) cuda##x\n", ["HIPIFY-PASTED-NAME"]),
+        ("#define CALL(x) my_cuda##x\n", []),
+        ("#define CALL(x) cuda ## x ## Async\n", ["HIPIFY-PASTED-NAME"]),
+        ("#if __has_include(<cuda_fp16.h>)\n#endif\n", ["HIPIFY-HEADER-UNREAD"]),
+        ("#if __has_include(<vector>)\n#endif\n", []),
+        ("#include CUDA_HEADER\n", ["HIPIFY-HEADER-UNREAD"]),
+        ("#include BOOST_PP_ITERATE()\n", []),
+        ("#include <snpp.h>\n", []),
+    ],
+)  # fmt: skip
+def test_what_no_table_has_is_told(text: str, expected: list[str]) -> None:
+    assert [rule for rule, _, _ in told(text)] == expected
