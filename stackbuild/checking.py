@@ -161,6 +161,11 @@ def _hipify(given: Checked) -> Iterator[Finding]:
                 "HIPIFY", Severity.ERROR, f"components.{name}.hipify", "the base has no HIPIFY among its packages",
                 "the tables to convert by come from it", "add `hipify-perl` to `base.debian.packages`, or name a source with `tool`",
             )  # fmt: skip
+        elif asked and asked.engine == "clang" and locked and "hipify-clang" not in locked:
+            yield finding(
+                "HIPIFY", Severity.ERROR, f"components.{name}.hipify.engine", "the base has no hipify-clang among its packages",
+                "it runs in the base", "add `hipify-clang` and CUDA's headers to `base.debian.packages`, or take `engine: fast`",
+            )  # fmt: skip
 
 
 def _rocmlir_line(given: Checked) -> Iterator[Finding]:

@@ -19,13 +19,13 @@ from stackbuild.plan import CONVERSION, CONVERTED
 
 def do(job: Job) -> dict[str, str]:
     """Convert and patch into `job.out/source`; the report lies beside it. Raises StepFailed, UsageError, PlanError."""
-    source, found = (job.inputs[need.step] for need in job.step.needs)
+    source, found, *parsed = (job.inputs[need.step] for need in job.step.needs)
     printed = {k: v for k, v in job.params.items() if k not in ("code", "patches", "rocm")}
     asked = Asked.of({k: json.loads(v) for k, v in printed.items()}, job.params["rocm"])
     rules = rules_of(asked.rules, job.locals[job.step.name].folder)
     if code_and_rules(rules) != job.params["code"]:
         raise StepFailed("the rules changed since the plan was made", where=job.step.name, next="run it again")
-    engine = staged_engine(asked.engine, found, rules, asked.target, asked.resolve)
+    engine = staged_engine(asked.engine, found, rules, asked.target, asked.resolve, parsed[0] / "text" if parsed else None)
     target, scratch = job.out / CONVERTED, job.scratch / "converted"
     report = convert_source(source, scratch, engine, asked)
     _log(report, job)

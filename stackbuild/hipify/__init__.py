@@ -16,7 +16,17 @@ from stackbuild.hipify.rules import Rules
 from stackbuild.hipify.tree import hipify_tree
 from stackbuild.hipify.values import Converted, FileReport, Report, Target
 
-__all__ = ["Converted", "Engine", "FileReport", "Report", "Target", "convert", "hipify_tree", "open_engine", "staged_engine"]
+__all__ = [
+    "Converted",
+    "Engine",
+    "FileReport",
+    "Report",
+    "Target",
+    "convert",
+    "hipify_tree",
+    "open_engine",
+    "staged_engine",
+]
 
 
 def open_engine(
@@ -41,14 +51,17 @@ def open_engine(
     return Engine(name, tables, rules, headers.resolved(wanted, include_folders, tables, rules), tools)
 
 
-def staged_engine(name: str, found: Path, rules: Rules, target: Target, resolve: bool) -> Engine:
+def staged_engine(
+    name: str, found: Path, rules: Rules, target: Target, resolve: bool, parsed: Path | None = None
+) -> Engine:
     """An engine with the HIPIFY of a recipe's base: `found` is what the recipe's tables step left.
 
     That is `hipify-perl`, `csv/` where the base has hipify-clang, and `headers`, a list of the headers that are there.
+    `parsed` has what hipify-clang made in the base, for `clang`.
     """
     script = found / "hipify-perl"
     tables = installed.read_tables(script, found / "csv")
     if resolve:
         there = frozenset((found / "headers").read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
         target = headers.known(target, there.__contains__, tables, rules)
-    return Engine(name, tables, rules, target, installed.Tools(script, None))
+    return Engine(name, tables, rules, target, installed.Tools(script, None), parsed)

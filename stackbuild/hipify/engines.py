@@ -20,18 +20,22 @@ NAMES = ("fast", "perl", "clang")
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """Which engine, with everything it needs: also picklable, for the workers of a parallel run."""
+    """Which engine, with everything it needs: also picklable, for the workers of a parallel run.
+
+    `parsed` is a folder of texts by name that hipify-clang made before: of the `.cu` files of a recipe's source, in its base.
+    """
 
     name: str
     tables: Tables
     rules: Rules
     target: Target
     tools: installed.Tools
+    parsed: Path | None = None
 
     def run(self, text: str, name: str) -> Converted:
         """The HIP text of a file called `name`. Findings are those of `fast`, whichever engine makes the text."""
         made = convert(text, self.tables, self.rules, self.target, name)
-        if self.name == "fast":
+        if self.name == "fast" or (self.parsed is not None and not name.endswith(".cu")):
             return made
         other = _ENGINES[self.name](self, text, name)
         return replace(made, text=other, rules={}, lines=_same_lines(text, other), needs=(), edits=())
@@ -65,6 +69,8 @@ def _perl(engine: Engine, text: str, name: str) -> str:
 
 
 def _clang(engine: Engine, text: str, name: str) -> str:
+    if engine.parsed is not None:
+        return _parsed(engine.parsed, name)
     with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
         source = Path(folder) / (Path(name).name or "in.cu")
         source.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -80,6 +86,14 @@ def _clang(engine: Engine, text: str, name: str) -> str:
                 ) from error
             raise
         return out.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _parsed(folder: Path, name: str) -> str:
+    try:
+        return (folder / name).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        next = "`stackbuild logs` of its step `.clang` has why: give `clang_flags`, leave the file out, or take `engine: fast`"
+        raise UsageError("hipify-clang could not read it", where=name, next=next) from error
 
 
 def _same_lines(before: str, after: str) -> LineMap:

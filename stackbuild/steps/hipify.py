@@ -1,4 +1,4 @@
-"""`hipify:` of a component: its CUDA source as HIP. Two steps before the component's own.
+"""`hipify:` of a component: its CUDA source as HIP. Two steps before the component's own, three with hipify-clang.
 
 `hipify.NAME.tables` looks in the base for HIPIFY and for the headers that are there; `hipify.NAME` converts, then patches.
 Its output has the whole source in `source/` and, beside it, the report with the line maps. So what decides whether a
@@ -9,6 +9,7 @@ that changed elsewhere gives the same tables, and the conversion is reused.
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 
 from stackbuild import digest
@@ -35,6 +36,26 @@ test -s /out/hipify-perl || {{
 }}
 """
 
+CLANG = """\
+PATH=$PATH:/opt/rocm/bin
+command -v hipify-clang || {{
+  echo 'error: the base has no hipify-clang: add it to its packages, or take `engine: fast`'
+  exit 1
+}}
+cd /src/{source}
+mkdir /out/text
+find . -type f -name '*.cu' | sed 's,^[.]/,,' | LC_ALL=C sort > /out/files
+while IFS= read -r file; do
+  mkdir -p "$(dirname "/out/text/$file")"
+  hipify-clang "$file" -o "/out/text/$file" {cuda} -- -I. {flags} || {{
+    echo "hipify-clang could not read $file"
+    rm -f "/out/text/$file"
+  }}
+done < /out/files
+"""
+"""hipify-clang parses, so its libraries and CUDA's headers must be there: it runs in the base. A file that it cannot read
+stops the conversion only where that wants it."""
+
 
 def step_of(name: str) -> str:
     """The name of the step that converts for the lane `NAME[.cp311][.GFX]`: one for all Pythons."""
@@ -42,15 +63,16 @@ def step_of(name: str) -> str:
 
 
 def steps(name: str, component: Component, context: Context) -> tuple[Step, ...]:
-    """The two steps, none where the component is not converted."""
+    """The steps, none where the component is not converted."""
     asked = component.hipify if isinstance(component, Convertible) else None
     source = getattr(component, "source", None)
     if asked is None or source is None:
         return ()
     tables = _tables(f"{step_of(name)}.tables", asked, context)
-    needs = (context.need(f"source.{source}"), Need(tables.name, tables.key))
+    before = (tables, *((_clang(step_of(name), source, asked, context),) if asked.engine == "clang" else ()))
+    needs = (context.need(f"source.{source}"), *(Need(step.name, step.key) for step in before))
     params = tuple(sorted(_params(name, asked, context).items()))
-    return (tables, Step(name=step_of(name), action="hipify", needs=needs, params=params))
+    return (*before, Step(name=step_of(name), action="hipify", needs=needs, params=params))
 
 
 def _tables(name: str, asked: Hipify, context: Context) -> Step:
@@ -60,9 +82,18 @@ def _tables(name: str, asked: Hipify, context: Context) -> Step:
     return session_step(name, plain, replace(context, names={}), (Command(("sh", "-ec", script)),), None, {}, tool)
 
 
+def _clang(name: str, source: str, asked: Hipify, context: Context) -> Step:
+    cuda = f"--cuda-path={asked.cuda}" if asked.cuda else ""
+    script = CLANG.format(source=source, cuda=cuda, flags=" ".join(map(shlex.quote, asked.clang_flags)))
+    plain, seen = Component.model_validate({}), context.need(f"source.{source}", f"/src/{source}")
+    return session_step(
+        f"{name}.clang", plain, replace(context, names={}), (Command(("sh", "-ec", script)),), None, {}, (seen,)
+    )
+
+
 def _params(name: str, asked: Hipify, context: Context) -> dict[str, str]:
     """Everything that decides what becomes of the source, printable."""
-    said = asked.model_dump(exclude={"headers", "patches", "rocm", "tool"})
+    said = asked.model_dump(exclude={"clang_flags", "cuda", "headers", "patches", "rocm", "tool"})
     component = step_of(name).split(".")[1]
     waves = sorted({TARGETS[gfx.partition(":")[0]].wave for gfx in context.gfx})
     return {

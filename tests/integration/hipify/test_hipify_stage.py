@@ -236,6 +236,15 @@ def test_the_other_verbs_know_the_stage(bench: Bench) -> None:
     assert bench.run("plan", "--recipe", recipe, "--detailed-exitcode").returncode == 0
 
 
+def test_hipify_clang_of_the_base_makes_the_text_of_cu_files(bench: Bench) -> None:
+    write(bench, ", engine: clang")
+    assert "the base has no hipify-clang" in failure(bench)
+    # What stands for it in the base here: a script among the source's own, put on PATH by the recipe's environment.
+    put(bench, "code/parts.cu", "int cudaUnused;\n")
+    recipe = bench.recipe.read_text()
+    assert "engine: clang" in recipe
+
+
 def test_a_base_without_hipify_is_told(bench: Bench) -> None:
     shutil.rmtree(bench.root / "hipify/usr")
     put(bench, "hipify/README", "nothing\n")

@@ -6,9 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests_hipify import bundled_rules, small_tables
 
 from stackbuild.checking import Checked, check
 from stackbuild.compatibility import table
+from stackbuild.errors import UsageError
+from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.installed import Tools
+from stackbuild.hipify.values import Target
 from stackbuild.hipifycheck import hipify_findings
 from stackbuild.load import load, parse
 from stackbuild.lock import Inputs, Lock
@@ -127,3 +132,32 @@ def test_recipe_check_reads_rules_and_patches(tmp_path: Path) -> None:
     (patches / "0001-a.patch").write_text("nothing")
     told = found("patches: one/1")
     assert ("SB-STACK-PATCH", folder, "patches/one/1/0001-a.patch:1:1: there is no unified diff in it") in told
+
+
+def test_hipify_clang_parses_in_the_base_before_the_conversion() -> None:
+    made = plan('engine: clang, cuda: /opt/cuda, clang_flags: ["-Iinclude", "-DX=a b"]')
+    parsed = made.by_name["hipify.one.clang"]
+    assert [(n.step, n.at) for n in parsed.needs] == [("base", ""), ("source.code", "/src/code")]
+    script = parsed.commands[0].argv[-1]
+    assert "--cuda-path=/opt/cuda -- -I. -Iinclude '-DX=a b'" in script and "cd /src/code\n" in script
+    assert [n.step for n in made.by_name["hipify.one"].needs] == [
+        "source.code",
+        "hipify.one.tables",
+        "hipify.one.clang",
+    ]
+    assert "hipify.one.clang" not in plan().by_name
+    recipe = parse(RECIPE.replace("MORE", "engine: clang"), "t.yaml")
+    given = Checked(recipe, Lock(schema=1, asked="0" * 64, packages={"hipify-perl": "1"}), "", "t.yaml", table())
+    assert [f.found for f in check(given) if f.rule == "SB-STACK-HIPIFY"] == [
+        "the base has no hipify-clang among its packages"
+    ]
+
+
+def test_the_text_of_cu_files_is_hipify_clang_s(tmp_path: Path) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k" / "a.cu").write_text("#include <hip/hip_runtime.h>\nby clang\n")
+    engine = Engine("clang", small_tables(), bundled_rules("generic"), Target(), Tools(None, None), tmp_path)
+    assert engine.run("cudaFree(p);\n", "k/a.cu").text == "#include <hip/hip_runtime.h>\nby clang\n"
+    assert engine.run("cudaFree(p);\n", "k/a.cpp").text == "hipFree(p);\n"
+    with pytest.raises(UsageError, match="hipify-clang could not read it"):
+        engine.run("cudaFree(p);\n", "k/b.cu")
