@@ -42,8 +42,19 @@ class Hipify(Model):
         ("generic",),
         description="Rule sets, by bundled name or as the path of a `.yaml` beside the recipe; the first wins.",
     )
-    engine: Literal["fast", "perl"] = Field(
-        "fast", description="fast: stackbuild's own · perl: hipify-perl makes the text."
+    engine: Literal["fast", "perl", "clang"] = Field(
+        "fast",
+        description="fast: stackbuild's own · perl: hipify-perl makes the text · clang: the base's hipify-clang makes that of `.cu` files,"
+        " for which the base needs CUDA's headers.",
+    )
+    clang_flags: tuple[str, ...] = Field(
+        (),
+        description="With `engine: clang`, what hipify-clang parses with, such as `-Iinclude`; paths are below the source.",
+    )
+    cuda: str | None = Field(
+        None,
+        pattern=r"^/[A-Za-z0-9._/+-]+$",
+        description="With `engine: clang`, where the base has CUDA; hipify-clang looks for it where left out.",
     )
     include: tuple[str, ...] = Field(
         (), description="Globs of the files to convert; every C, C++ and CUDA file where empty."
