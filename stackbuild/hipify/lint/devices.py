@@ -16,6 +16,7 @@ _TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*(?:;|=
 _FETCH = re.compile(
     r"tex(?:1D|2D|3D|Cubemap)(?:Layered)?(?:fetch|Lod|Grad|gather)?|surf(?:1D|2D|3D|Cubemap)(?:Layered)?(?:read|write)"
 )
+_BRACE = re.compile(r"[{}]")
 _ARCH_DIRECTIVE = re.compile(
     r"[ \t]*#[ \t]*(if|elif|ifdef|ifndef|elifdef|elifndef|define|undef|error|warning|pragma)\b"
 )
@@ -158,4 +159,11 @@ def _on_device(code: str, at: int) -> bool:
         return False
     body = code.find("{", start)
     head = code[max(code.rfind(mark, 0, start) for mark in ";}") + 1 : body]
-    return "__host__" not in head and ";" not in head
+    if "__host__" in head or ";" in head:
+        return False
+    depth = 0
+    for found in _BRACE.finditer(code, body, at):
+        depth += 1 if found.group() == "{" else -1
+        if depth == 0:
+            return False
+    return True

@@ -57,9 +57,9 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
         return "LINT-LADDER-WIDTH", (steps, f"a width of {ladder.width}")
     if ladder.mode != "index" and ladder.names and all(map(means_warp, ladder.names)) and max(offsets) >= LANES[0]:
         return "LINT-LADDER-WIDTH", (steps, f"a wavefront of {LANES[0]}")
-    if ladder.names or ladder.width or ladder.tile:
-        return None
     reached = reach(offsets, ladder.mode)
+    if ladder.names or ladder.tile or 0 < ladder.width <= reached:
+        return None
     return {32: ("LINT-LADDER-32", (steps,)), 64: ("LINT-LADDER-64", (steps,))}.get(reached)
 
 

@@ -186,6 +186,7 @@ _OPCODE = re.compile(
 _REGISTER = re.compile(
     r"%%?(laneid|smid|nsmid|warpid|nwarpid|clock(?:64|_hi)?|globaltimer\w*|lanemask_\w+|dynamic_smem_size|total_smem_size|clusterid|cluster\w+|gridid)\b"
 )
+_PREDICATED = re.compile(r"(?:\A|[;{]|\\n|\s)\s*@!?%?\w+\s+[a-z]")
 _DECLARES = re.compile(r"\.(?:reg|pred|shared|global|local|param)\b")
 _ONLY_PTX = re.compile(
     r"\.(?:[bsuf](?:8|16|32|64|128)|f16x2|bf16(?:x2)?|tf32|e4m3|e5m2|pred|global|shared|sync|aligned|cta|gpu|sys|gl|release|acquire|relaxed|wide|approx|rn|nc|cg|volatile|wait_group|commit_group)\b"
@@ -222,7 +223,7 @@ def is_ptx(template: str, sure: bool) -> bool:
     """Whether an assembly text is PTX. `sure` says that it stands in a CUDA file, where most is."""
     if not template.strip() or _NOT_PTX.search(template):
         return False
-    if _REGISTER.search(template) or _DECLARES.search(template):
+    if _REGISTER.search(template) or _DECLARES.search(template) or (sure and _PREDICATED.search(template)):
         return True
     codes = opcodes(template)
     known = [code for code in codes if code.split(".")[0].split(":")[0] in _ROOTS]
