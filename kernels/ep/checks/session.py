@@ -40,13 +40,14 @@ def open_session(
     optimize: bool = True,
     no_fallback: bool = False,
     config: dict[str, str] | None = None,
+    severity: int = 3,
 ) -> ort.InferenceSession:
     """A session on `device`, the CPU provider behind it.
 
     `no_fallback` asks ONNX Runtime itself to refuse any node on the CPU provider.
     """
     settings = ort.SessionOptions()
-    settings.log_severity_level = 3
+    settings.log_severity_level = severity
     settings.add_provider_for_devices([device], options or {})
     settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     if no_fallback:
