@@ -134,13 +134,16 @@ def _eased(finding: Finding) -> Finding:
 
 def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]:
     """Names that look like NVIDIA's and are in no table: hipify-perl's leftovers, calls, constants, whole libraries."""
-    own = _defined(view)
+    own: frozenset[str] | None = None
     for word in view.words:
         if not word.startswith(_STARTS) or word in plan.known or word in ruled:
             continue
         api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
         family = families.of_name(word)
-        if not (api or family or constant or _LIBRARY_CALL.fullmatch(word)) or (word in own and not api):
+        if not (api or family or constant or _LIBRARY_CALL.fullmatch(word)):
+            continue
+        own = _defined(view) if own is None else own
+        if word in own and not api:
             continue
         places = view.own(word)
         if family:
@@ -176,13 +179,15 @@ def _headers(view: View, plan: Plan) -> Iterator[Finding]:
     """Headers of libraries that no table has, of `__has_include`, and those that only the preprocessor knows."""
     for found in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
         path = _path(view, found.end())
-        if path in plan.headers or families.of_header(path):
+        dropped = path in plan.headers and not plan.headers[path].hip
+        if dropped or (path not in plan.headers and families.of_header(path)):
             yield _header(
                 view, found.start(), f"__has_include asks for {path}", "use HIP's header, or drop the question"
             )
     for found in _INCLUDE_OF.finditer(view.code):
         if found[2] not in '<"':
-            if "CU" in found[2].upper() or "NV" in found[2].upper():
+            given = re.search(rf"#[ \t]*define[ \t]+{found[2]}[ \t]+[<\"]", view.code)
+            if given is None and ("CU" in found[2].upper() or "NV" in found[2].upper()):
                 yield _header(
                     view,
                     found.start(),
