@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 
 from stackbuild.hipify.scan import back_token, is_name_char, qualifier, skip_space
 
@@ -21,6 +22,7 @@ _CLASS = re.compile(
     re.S,
 )
 _SCOPED_ENUM = re.compile(r"\benum\s+(?:class|struct)\b")
+_BROUGHT = re.compile(r"using\s[\w:\s]*::\s*(\w+)\s*;")
 _USING = re.compile(r"\busing\s+(?:typename\s+)?[\w:\s]*\Z")
 # What ends a declarator, by the sign before its name.
 _AFTER = {"*": ")(;,[", "&": ")(;,[", ">": "(;,[", ")": ";,", "{": ",}=", ",": ",}="}
@@ -61,8 +63,13 @@ class Scopes:
         scoped = (self._scope(at) for at in places if self._may_declare(at, at + len(name)))
         found = [declaration for declaration in scoped if declaration is not None]
         spaces = {declaration.space for declaration in found}
-        used = (self._used(at, spaces) for at in places)
+        used = (self._used(at, spaces) for at in places) if name in self._brought else ()
         return found + [declaration for declaration in used if declaration is not None]
+
+    @cached_property
+    def _brought(self) -> frozenset[str]:
+        """The names that `using other::name;` brings."""
+        return frozenset(_BROUGHT.findall(self._code))
 
     def _may_declare(self, at: int, end: int) -> bool:
         """Whether a type stands before a name and what ends a declarator after it, or it is an enumerator."""
