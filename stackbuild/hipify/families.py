@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _DOCS = "https://rocm.docs.amd.com/projects"
 
@@ -55,6 +56,7 @@ def of_name(name: str) -> Family | None:
     return next((family for family in FAMILIES if family.names.fullmatch(name)), None)
 
 
+@lru_cache(maxsize=4096)
 def of_header(path: str) -> Family | None:
     """The library that a header belongs to."""
     last = path.rsplit("/", 1)[-1]
