@@ -46,8 +46,9 @@ def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
             continue
         told = WARNINGS[rule]
         severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
-        outside = branches.left_out(view) if outside is None else outside
-        if severity is not Severity.NOTE and any(start <= at < end for start, end in outside):
+        if severity is not Severity.NOTE and outside is None:
+            outside = branches.left_out(view)
+        if severity is not Severity.NOTE and outside and any(start <= at < end for start, end in outside):
             severity, fix = Severity.NOTE, "nothing, where the build for HIP leaves this branch out"
         findings.append(view.finding(at, rule, severity, told.found.format(*words), told.why, fix, told.link))
     return findings

@@ -223,10 +223,11 @@ def walk(node: Node) -> Iterator[Node]:
             yield from walk(part)
 
 
-def names(text: str) -> set[str] | None:
+@lru_cache(maxsize=4096)
+def names(text: str) -> frozenset[str] | None:
     """The names in an expression, or None where it is none."""
     node = parse(text)
-    return None if node is None else read_names(node)
+    return None if node is None else frozenset(read_names(node))
 
 
 def read_names(node: Node) -> set[str]:

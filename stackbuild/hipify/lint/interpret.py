@@ -35,7 +35,12 @@ class _Jump(Exception):
 
 def names_set(code: str, loop: Loop) -> set[str]:
     """The names that a loop's head and body change, by a quick look."""
-    return {name for found in _SETS.findall(code[loop.at : loop.end]) for name in found if name}
+    return _set_in(code[loop.at : loop.end])
+
+
+@lru_cache(maxsize=256)
+def _set_in(text: str) -> set[str]:
+    return {name for found in _SETS.findall(text) for name in found if name}
 
 
 @lru_cache(maxsize=2048)
@@ -91,7 +96,7 @@ class Interpreter:
 
     def bound(self) -> set[str]:
         """The names in the loop's condition."""
-        return arithmetic.names(self.text(self.loop.condition)) or set()
+        return set(arithmetic.names(self.text(self.loop.condition)) or ())
 
     def scales(self) -> bool:
         """Whether the step is multiplied or divided from pass to pass: `o >>= 1`, `o = o / 2`, `o += o`, `1 << i`."""
@@ -277,6 +282,7 @@ def _assignments(text: str) -> list[tuple[str, arithmetic.Node | None]]:
     return [("", tree)]
 
 
+@lru_cache(maxsize=4096)
 def _changes(text: str) -> list[tuple[str, set[str]]]:
     """The names that a statement changes, each with the names that its new value stands on."""
     found: list[tuple[str, set[str]]] = []
@@ -303,6 +309,7 @@ def _plain(statement: Statement) -> list[Plain]:
     return [Plain(*statement.first), Plain(*statement.step), Plain(*statement.condition), *_plain(statement.body)]
 
 
+@lru_cache(maxsize=4096)
 def _tree(text: str) -> arithmetic.Node | None:
     """The tree of a statement; a declaration's is that of assignments."""
     rows = declared(text)

@@ -8,8 +8,10 @@ Ladders without a loop are in `unrolled`.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
 from stackbuild.hipify.lint.devices import line_end, line_start
@@ -19,7 +21,7 @@ from stackbuild.hipify.lint.shuffles import Mode, Shuffle, complete, shuffles
 from stackbuild.hipify.lint.statements import Loop, Statements, Unreadable
 from stackbuild.hipify.view import View
 
-_KEYWORD = re.compile(r"\b(?:for|while|do)\b")
+_KEYWORD = re.compile(r"(?<!\w)(?:for|while|do)\b")
 _BEFORE = 6000
 """So many characters before a shuffle its loop may begin."""
 _REACH = 1 << 14
@@ -66,14 +68,20 @@ class _Loops:
     trees: dict[int, Loop | None] = field(default_factory=dict)
     followed: dict[tuple[int, str, str, str], Ladder | Unread | None] = field(default_factory=dict)
 
+    @cached_property
+    def keywords(self) -> list[tuple[int, str]]:
+        return [(m.start(), m.group()) for m in _KEYWORD.finditer(self.view.code)]
+
     def around(self, at: int) -> Iterator[Loop]:
         """The loops that an offset is in, the innermost first."""
         start = max(0, at - _BEFORE)
-        found = [m for m in _KEYWORD.finditer(self.view.code, start, at) if self._end(m.start(), m.group()) > at]
-        for match in reversed(found):
-            if match.start() not in self.trees:
-                self.trees[match.start()] = self._read(match.start(), match.group())
-            tree = self.trees[match.start()]
+        near = self.keywords[bisect_left(self.keywords, (start, "")) : bisect_left(self.keywords, (at, ""))]
+        for place, word in reversed(near):
+            if self._end(place, word) <= at:
+                continue
+            if place not in self.trees:
+                self.trees[place] = self._read(place, word)
+            tree = self.trees[place]
             if tree is not None:
                 yield tree
 
