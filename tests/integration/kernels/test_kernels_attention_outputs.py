@@ -25,7 +25,8 @@ def model(domain: str, feeds: Feeds, outputs: tuple[str, ...], attributes: dict[
         asked.pop()
     node = helper.make_node("Attention", given, asked, domain=domain, **attributes)
     infos = [
-        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), list(v.shape)) for n, v in feeds.items()
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), list(v.shape))
+        for n, v in feeds.items()
     ]
     kind = helper.np_dtype_to_tensor_dtype(feeds["Q"].dtype)
     results = [helper.make_tensor_value_info(n, kind, None) for n in outputs]

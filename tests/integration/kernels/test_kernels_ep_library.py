@@ -85,4 +85,4 @@ def test_the_cpu_platform_is_offered_as_a_cpu(cpu_ep: Path) -> None:
 
 def test_no_package_has_the_cpu_test_platform(cpu_ep: Path) -> None:
     names = {p.name for p in (cpu_ep / "onnxruntime_ep_rockernels").iterdir()}
-    assert names == {"__init__.py", "py.typed", "libonnxruntime_ep_rockernels.so"}
+    assert names == {"LICENSE", "README", "__init__.py", "py.typed", "libonnxruntime_ep_rockernels.so"}
