@@ -19,9 +19,11 @@ from stackbuild.hipify.lint.interpret import Interpreter, Lost, names_set
 from stackbuild.hipify.lint.scope import Scope, means_lane, means_warp
 from stackbuild.hipify.lint.shuffles import Mode, Shuffle, complete, shuffles
 from stackbuild.hipify.lint.statements import Loop, Statements, Unreadable
+from stackbuild.hipify.scan import is_name_char
 from stackbuild.hipify.view import View
 
-_KEYWORD = re.compile(r"(?<!\w)(?:for|while|do)\b")
+# Each begins with its word: the search then skips to that.
+_KEYWORDS = tuple(re.compile(rf"{word}(?=[\s({{\\])") for word in ("for", "while", "do"))
 _BEFORE = 6000
 """So many characters before a shuffle its loop may begin."""
 _REACH = 1 << 14
@@ -70,7 +72,9 @@ class _Loops:
 
     @cached_property
     def keywords(self) -> list[tuple[int, str]]:
-        return [(m.start(), m.group()) for m in _KEYWORD.finditer(self.view.code)]
+        code = self.view.code
+        found = (m for keyword in _KEYWORDS for m in keyword.finditer(code))
+        return sorted((m.start(), m.group()) for m in found if not is_name_char(code[m.start() - 1 : m.start()]))
 
     def around(self, at: int) -> Iterator[Loop]:
         """The loops that an offset is in, the innermost first."""
