@@ -6,6 +6,7 @@ written, whatever lies there or comes to lie there meanwhile.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -112,6 +113,8 @@ class Place:
     def _parent(self, path: str, make: bool) -> int:
         """The folder of a path, opened: the last one stays open, since files come in order of folders."""
         below = path.rpartition("/")[0]
+        if not {"", ".", ".."}.isdisjoint(path.split("/")):  # of a state that somebody wrote
+            raise OSError(errno.EINVAL, "it leads out of the folder")
         if not below:
             return self._fd
         if self._last and self._last[0] == below:
@@ -160,7 +163,7 @@ def locked(folder: Path) -> Iterator[Place]:
         folder.mkdir(parents=True, exist_ok=True)
         fd = os.open(folder, _FOLDER)
     except OSError as error:
-        what = f"cannot be written: {error.strerror}"
+        what = "it is no folder" if isinstance(error, FileExistsError) else f"cannot be written: {error.strerror}"
         raise UsageError(what, where=str(folder), next="check the output folder") from error
     place = Place(folder, fd)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
@@ -271,6 +272,34 @@ def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
             place.write("a/b.cu", tmp_path / "gone")
     assert [p.name for p in (tmp_path / "out" / "a").iterdir()] == ["b.cu"]
     assert (tmp_path / "out" / "a" / "b.cu").read_bytes() == b"whole"
+
+
+def test_a_state_that_somebody_wrote_leads_nowhere(src: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(src, out)
+    known = state.load(out)
+    kept = replace(known.files["y.cu"], written=hashlib.sha256(CALL.encode()).hexdigest(), origin="../src/gone.cu")
+    paths = ("../src/y.cu", "sub/../../src/y.cu", f"{src}/y.cu", "./../src/y.cu", "")
+    pending = dict.fromkeys(paths, ("x",))
+    (out / STATE).write_bytes(
+        state.dump(replace(known, files={**known.files, **dict.fromkeys(paths, kept)}, pending=pending))
+    )
+    assert run(src, out).removed == ()
+    assert (src / "y.cu").read_text() == CALL
+    for path in paths:
+        with locked(out) as place, pytest.raises(UsageError, match="leads out of the folder"):
+            place.write(path, b"x")
+
+
+def test_an_output_folder_that_is_none_is_told(src: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("file", "link"):
+        with pytest.raises(UsageError, match="it is no folder"):
+            run(src, tmp_path / name)
+    (tmp_path / "out" / "y.cu").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"y\.cu: it is a folder"):
+        run(src, tmp_path / "out")
 
 
 def test_an_output_in_place_of_its_source_is_refused_even_by_force(src: Path, tmp_path: Path) -> None:
