@@ -238,7 +238,12 @@ def whole_names(code: str, name: str) -> list[int]:
     return found
 
 
-_NO_NAMESPACE = frozenset(("return", "case", "throw", "else", "delete", "co_return", "co_yield", "co_await"))
+# Keywords that a global `::` may follow.
+_NO_NAMESPACE = frozenset(
+    ("return", "case", "throw", "else", "do", "delete", "new", "co_return", "co_yield", "co_await", "using", "typename", "const", "volatile",
+     "static", "inline", "constexpr", "extern", "friend", "struct", "class", "union", "enum", "virtual", "mutable", "explicit", "operator",
+     "sizeof", "and", "or", "not", "thread_local", "typedef", "__host__", "__device__", "__forceinline__", "__inline__", "__restrict__")
+)  # fmt: skip
 
 
 def qualifier(code: str, at: int) -> str:
