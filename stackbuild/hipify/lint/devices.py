@@ -16,6 +16,8 @@ _TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*(?:;|=
 _FETCH = re.compile(
     r"tex(?:1D|2D|3D|Cubemap)(?:Layered)?(?:fetch|Lod|Grad|gather)?|surf(?:1D|2D|3D|Cubemap)(?:Layered)?(?:read|write)"
 )
+_FUNCTION = 20000
+"""So many characters before a launch the function that it stands in may begin."""
 _BRACE = re.compile(r"[{}]")
 _ARCH_DIRECTIVE = re.compile(
     r"[ \t]*#[ \t]*(if|elif|ifdef|ifndef|elifdef|elifndef|define|undef|error|warning|pragma)\b"
@@ -154,7 +156,8 @@ def device_launches(view: View) -> Iterator[Found]:
 
 def _on_device(code: str, at: int) -> bool:
     """Whether an offset stands in the body of a `__global__` or purely `__device__` function."""
-    start = max(code.rfind("__global__", 0, at), code.rfind("__device__", 0, at))
+    near = max(0, at - _FUNCTION)
+    start = max(code.rfind("__global__", near, at), code.rfind("__device__", near, at))
     if start < 0 or code.count("{", start, at) <= code.count("}", start, at):
         return False
     body = code.find("{", start)

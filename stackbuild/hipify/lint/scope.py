@@ -18,8 +18,10 @@ _OF_SIZE = re.compile(r"log|bits|shift", re.I)
 _NEAR = 3000
 """So many characters before a place a name is looked for as a local one."""
 _DEPTH = 4
+_HEAD = 300
+"""So many characters before a constant's name its declaration may begin."""
 _BRACE = re.compile(r"[{}]")
-_GIVEN = re.compile(r"\s*=\s*([^;,{}=][^;,{}]*)[;,}]|\s*\{([^;{}]*)\}\s*[;,]|[ \t]+(?=[^\s=;,{}])")
+_GIVEN = re.compile(r"\s*=\s*([^;,{}=][^;,{}]{0,200})[;,}]|\s*\{([^;{}]{0,200})\}\s*[;,]|[ \t]+(?=[^\s=;,{}])")
 _DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+")
 _LINE = re.compile(r"[ \t]+([^\n\\]*)")
 _CONSTANT = re.compile(r"\b(?:constexpr|const|enum)\b")
@@ -79,7 +81,7 @@ class Scope:
             if _DEFINE.fullmatch(code, line, at):
                 found.append(_LINE.match(code, at + len(last))[1])  # type: ignore[index]
             elif match[1] or match[2]:
-                start = max(code.rfind(mark, 0, at) for mark in ";})") + 1
+                start = max(code.rfind(mark, max(0, at - _HEAD), at) for mark in ";})") + 1 or max(0, at - _HEAD)
                 head = code[start:at]
                 if _CONSTANT.search(head) and "(" not in head:
                     found.append(match[1] or match[2])

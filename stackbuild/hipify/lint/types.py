@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
-from stackbuild.hipify.scan import arguments, back_space, skip_space, whole_names
+from stackbuild.hipify.scan import arguments, back_space, is_name_char, skip_space, whole_names
 
 Width = Literal["narrow", "wide", ""]
 """32 bits or fewer, 64 bits, or not known (`auto`, a template's parameter, a class, `bool`)."""
@@ -53,12 +54,21 @@ def of_name(code: str, name: str, at: int) -> Width:
     """How wide the last declaration of a name before an offset makes it. Of a member, any declaration counts."""
     last = re.split(r"\.|->|::", name)[-1].strip()
     member = last != name
-    places = [place for place in whole_names(code, last) if member or place < at]
-    for place in reversed(places[-_MOST:] if not member else places[:_MOST]):
+    for place in islice(whole_names(code, last) if member else _backwards(code, last, at), _MOST):
         found = declares(code, place)
         if found is not None:
             return width(code, found)
     return ""
+
+
+def _backwards(code: str, name: str, at: int) -> Iterator[int]:
+    """Where a whole name stands before an offset, the nearest first."""
+    place = code.rfind(name, 0, at)
+    while place >= 0:
+        end = place + len(name)
+        if not is_name_char(code[place - 1 : place]) and not is_name_char(code[end : end + 1]):
+            yield place
+        place = code.rfind(name, 0, place)
 
 
 def declares(code: str, place: int) -> str | None:
