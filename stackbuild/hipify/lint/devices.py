@@ -100,8 +100,11 @@ def arch_guards(view: View) -> Iterator[Found]:
     if "__CUDA_ARCH" in view.code:
         told: set[int] = set()
         for name in sorted(w for w in view.words if w.startswith("__CUDA_ARCH")):
+            end = 0
             for at in whole_names(view.code, name):
-                place = _guard(view.code, at)
+                if at < end:  # in the directive that was looked at
+                    continue
+                place, end = _guard(view.code, at)
                 if place is not None and place not in told:
                     told.add(place)
                     yield place, "LINT-CUDA-ARCH", (name,)
@@ -111,18 +114,17 @@ def arch_guards(view: View) -> Iterator[Found]:
                 yield at, "LINT-CUDA-ARCH", (name,)
 
 
-def _guard(code: str, at: int) -> int | None:
-    """Where the guard begins in which an architecture macro stands, None where it names HIP or only defines the macro."""
+def _guard(code: str, at: int) -> tuple[int | None, int]:
+    """Where the guard begins in which an architecture macro stands, None where it names HIP or only defines the macro; its end."""
     start = line_start(code, at)
     directive = _ARCH_DIRECTIVE.match(code, start)
     if directive is None:
-        return at
-    if directive[1] in ("undef", "error", "warning", "pragma"):
-        return None
-    if directive[1] == "define" and not code[directive.end() : at].strip():
-        return None
+        return at, at
     end = line_end(code, at)
-    return None if HIP.search(code, start, end) else skip_space(code, start)
+    defines = directive[1] == "define" and not code[directive.end() : at].strip()
+    if directive[1] in ("undef", "error", "warning", "pragma") or defines or HIP.search(code, start, end):
+        return None, end
+    return skip_space(code, start), end
 
 
 def line_start(code: str, at: int) -> int:
