@@ -227,7 +227,14 @@ def _packed(root: Path) -> Path:
     """The root as a tar, made once and linked into every mirror; it is called by its digest."""
     folder = Path(tempfile.mkdtemp(prefix="stackbuild-miniature-layer-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    words = ["tar", "--create", "--sort=name", "--numeric-owner", "--exclude=./dev/*", "--exclude=./opt/onnxruntime-headers"]
+    words = [
+        "tar",
+        "--create",
+        "--sort=name",
+        "--numeric-owner",
+        "--exclude=./dev/*",
+        "--exclude=./opt/onnxruntime-headers",
+    ]
     made = folder / "layer.tar"
     subprocess.run([*words, f"--directory={root}", f"--file={made}", "."], check=True)
     with made.open("rb") as content:
@@ -235,6 +242,8 @@ def _packed(root: Path) -> Path:
 
 
 PACKAGES = {
+    "amd_comgr": "amd_comgr",
+    "hsa-runtime64": "hsa-runtime64::hsa-runtime64",
     "hipblaslt": "roc::hipblaslt",
     "hipdnn_frontend": "hipdnn_frontend",
     "hipdnn_backend": "hipdnn_backend",
@@ -245,7 +254,8 @@ PACKAGES = {
 def _rocm_layer(stack: Stack, root: Path) -> bytes:
     """What AMD's image of that version has beside the root's /opt/rocm: libraries to link, CMake packages, hipify-perl."""
     buffer = io.BytesIO()
-    hip = (root / "opt" / "rocm" / ".info" / "libamdhip64.symbols").read_text().split()
+    symbols = root / "opt" / "rocm" / ".info" / "libamdhip64.symbols"
+    hip = symbols.read_text().split() if symbols.exists() else []
     with tarfile.open(fileobj=buffer, mode="w") as layer:
         _link(layer, "usr/local/bin/python3.12", "/usr/bin/python3")
         _file(layer, "opt/rocm/bin/hipify-perl", b'#!/bin/sh\ncat "$@"\n', 0o755)

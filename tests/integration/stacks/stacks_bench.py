@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,9 +17,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
 from miniatures import PINNED, STACKS, UPSTREAMS, make_image, make_mirror, repository
 
-__all__ = ["UPSTREAMS", "Yard", "prepared", "repository"]
+__all__ = ["UPSTREAMS", "Yard", "code_objects", "for_one_target", "prepared", "repository"]
 
 PACKAGES = "ccache,clang,cmake,file,git,make,ninja-build,patch,perl,python3-dev,python3-pip"
+HIP = "clang-tools-19,libclang-rt-19-dev,lld-19,llvm-19,rocm-device-libs-17"
+"""What clang needs beside itself to compile and bundle device code; HIP's headers come from Debian sid (rocm-tree.sh)."""
 RECIPES = Path(__file__).parents[3] / "recipes"
 COMMITS = re.compile(r"^(    ref: )[0-9a-f]{8,40}\b", re.MULTILINE)
 """Commits of the real sources in a recipe, which a miniature cannot have."""
@@ -35,9 +38,16 @@ class Yard:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "STACKBUILD_STORE": str(self.store), "STACKBUILD_MIRROR": str(self.mirror)}
-        environment["STACKBUILD_MIRROR_FOR"] = "sources"  # the base's packages and the wheels are Debian's and the index's
-        command = [sys.executable, "-m", "stackbuild", *words]
+        environment["STACKBUILD_MIRROR_FOR"] = (
+            "sources"  # the base's packages and the wheels are Debian's and the index's
+        )
+        runner = ("--runner", "sandbox") if words[0] == "build" else ()
+        command = [sys.executable, "-m", "stackbuild", *words, *runner]
         return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=1500)
+
+    def gone(self) -> None:
+        """Take it away: gigabytes, of which the next test's yard has its own."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def recipe(self, name: str) -> Path:
         """The bundled recipe, with the one thing changed that a miniature cannot have: the real ones' commits."""
@@ -47,20 +57,33 @@ class Yard:
         return path
 
 
+def for_one_target(yard: Yard, name: str, floor: str) -> Path:
+    """The recipe for gfx90a alone, which takes a twelfth of the compiling, with a floor of its kernels to match."""
+    path = yard.folder / f"{name}-one.yaml"
+    text = re.sub(r"^gfx: .*$", "gfx: [gfx90a]", (yard.folder / f"{name}.yaml").read_text(), flags=re.MULTILINE)
+    path.write_text(re.sub(r"kernels_floor: \d+", f"kernels_floor: {floor}", text))
+    shutil.copy(yard.folder / f"{name}.lock.yaml", path.with_suffix(".lock.yaml"))
+    return path
+
+
 @cache
 def root_file_system() -> Path:
-    """A Debian root with a compiler, made once; $STACKBUILD_MINIATURE_ROOT names one that is there already."""
+    """A Debian root with a HIP compiler, made once; $STACKBUILD_MINIATURE_ROOT names one that is there, or is to be kept there."""
     if named := os.environ.get("STACKBUILD_MINIATURE_ROOT"):
-        return Path(named)
-    root = Path(tempfile.mkdtemp(prefix="stackbuild-miniature-root-"))
-    atexit.register(shutil.rmtree, root, ignore_errors=True)
+        root = Path(named)
+        if root.is_dir():
+            return root
+    else:
+        root = Path(tempfile.mkdtemp(prefix="stackbuild-miniature-root-"))
+        atexit.register(shutil.rmtree, root, ignore_errors=True)
     mode = "root" if os.geteuid() == 0 else "unshare"
     words = [
         "mmdebstrap",
         "--quiet",
         "--variant=minbase",
         f"--mode={mode}",
-        f"--include={PACKAGES}",
+        f"--include={PACKAGES},{HIP}",
+        f"--customize-hook={UPSTREAMS.parent / 'rocm-tree.sh'}",
         "trixie",
         str(root),
     ]
@@ -71,8 +94,14 @@ def root_file_system() -> Path:
 def prepared(folder: Path, name: str = "rocm-6.4") -> Yard:
     """The yard of a recipe: its mirror with the image, and an empty store."""
     stack, mirror = STACKS[name], folder / "mirror"
-    commits = make_mirror(mirror, stack)
     root = root_file_system()
+    commits = make_mirror(mirror, stack, root)
     (root / "etc" / "taken-away").touch()
     make_image(root, mirror, stack.image, stack)
     return Yard(folder, folder / "store", mirror, commits)
+
+
+def code_objects(archive: Path, member: str) -> set[str]:
+    """The targets that a library in a wheel names in its code objects and their bundles."""
+    with zipfile.ZipFile(archive) as packed:
+        return {name.decode() for name in re.findall(rb"amdgcn-amd-amdhsa--(gfx[0-9a-f]+)", packed.read(member))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.network, pytest.mark.slow, pytest
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory) -> Yard:
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
     folder = tmp_path_factory.mktemp("yard")
     mirror = folder / "mirror"
     tree = shutil.copytree(UPSTREAMS / "lc0", folder / "lc0")
@@ -21,7 +22,8 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Yard:
     made = Yard(folder, folder / "store", mirror, {"lc0": commit})
     done = made.run("lock", "--recipe", str(made.recipe("lc0")))
     assert done.returncode == 0, done.stderr
-    return made
+    yield made
+    made.gone()
 
 
 def test_one_program_for_each_target_without_link_time_optimisation(yard: Yard) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import subprocess
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stacks_bench import Yard, prepared
+from stacks_bench import Yard, code_objects, for_one_target, prepared
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(3000)]
 
@@ -28,18 +29,22 @@ def locked(folder: Path, name: str) -> Yard:
 
 
 @pytest.fixture(scope="module")
-def seven(tmp_path_factory: pytest.TempPathFactory) -> Yard:
-    return locked(tmp_path_factory.mktemp("seven"), "rocm-7.2")
+def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
+    made = locked(tmp_path_factory.mktemp("seven"), "rocm-7.2")
+    yield made
+    made.gone()
 
 
 @pytest.fixture(scope="module")
-def ten(tmp_path_factory: pytest.TempPathFactory) -> Yard:
-    return locked(tmp_path_factory.mktemp("ten"), "rocm-10.1")
+def ten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
+    made = locked(tmp_path_factory.mktemp("ten"), "rocm-10.1")
+    yield made
+    made.gone()
 
 
-def wheel(yard: Yard, name: str, step: str, stem: str) -> Path:
+def wheel(yard: Yard, name: str, step: str, stem: str, *more: str) -> Path:
     """Build up to a wheel, which passes the rules that need no GPU and no Python of the recipe's."""
-    done = yard.run("build", "--recipe", str(yard.folder / f"{name}.yaml"), "--until", step)
+    done = yard.run("build", "--recipe", str(yard.folder / f"{name}.yaml"), "--until", step, *more)
     assert done.returncode == 0, done.stderr
     (found,) = (yard.store / "trees").glob(f"*/*/{stem}-*.whl")
     return found
@@ -80,13 +85,23 @@ def test_rocm_10_1_packs_the_migraphx_plugin(ten: Yard, tmp_path: Path) -> None:
 
 
 def test_rocm_10_1_packs_the_hipdnn_plugin_without_its_authors_folders(ten: Yard, tmp_path: Path) -> None:
-    made = wheel(ten, "rocm-10.1", "hipdnn-ep-wheel", "onnxruntime_ep_hipdnn")
+    known = ("--gfx", "gfx90a", "--gfx", "gfx1201")  # the image's clang 19 has no gfx950 and no gfx1153
+    made = wheel(ten, "rocm-10.1", "hipdnn-ep-wheel", "onnxruntime_ep_hipdnn", *known)
     said = needed(made, "onnxruntime_ep_hipdnn/libhipdnn_ep.so", tmp_path)
     assert "[libhipblaslt.so.1]" in said
     assert "RPATH" not in said and "RUNPATH" not in said
     library = (tmp_path / "onnxruntime_ep_hipdnn" / "libhipdnn_ep.so").read_bytes()
     assert b"/opt/rocm/lib/libhipdnn_backend.so" in library
     assert b"/home/" not in library
+
+
+def test_rocm_10_1_compiles_the_kernels_as_a_plugin_against_the_headers_of_its_onnxruntime(ten: Yard) -> None:
+    """Its C API is 27 in Debian's package, the lowest that the plugin is built with."""
+    recipe = for_one_target(ten, "rocm-10.1", "80")
+    done = ten.run("build", "--recipe", str(recipe), "--until", "kernels-ep-wheel")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (ten.store / "trees").glob("*/*/onnxruntime_ep_rockernels-*.whl")
+    assert code_objects(wheel, "onnxruntime_ep_rockernels/librockernels_ep_hip.so") == {"gfx90a"}
 
 
 def test_the_hipdnn_ep_without_hipblaslt_fails_its_configure_phase(tmp_path: Path) -> None:
@@ -96,6 +111,8 @@ def test_the_hipdnn_ep_without_hipblaslt_fails_its_configure_phase(tmp_path: Pat
     text = recipe.read_text()
     told = "    onnxruntime: onnxruntime\n    options: {CMAKE_DISABLE_FIND_PACKAGE_hipblaslt: true}\n"
     recipe.write_text(text.replace("    onnxruntime: onnxruntime\n", told))
-    done = yard.run("build", "--recipe", str(recipe), "--until", "configure")
+    done = yard.run("build", "--recipe", str(recipe), "--until", "configure", "--gfx", "gfx90a")
     assert done.returncode == 4
     assert "configure.hipdnn-ep" in done.stderr
+    (log,) = (yard.store / "runs").glob("*/logs/configure.hipdnn-ep.log")
+    assert "hipblaslt" in log.read_text()

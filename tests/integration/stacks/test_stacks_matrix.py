@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterator
 
 import pytest
 from stacks_bench import Yard, prepared
@@ -49,8 +50,11 @@ MATRIX = "matrix: {per_gfx: PER, variants: {plain: {}, fast: {device: {FLAVOUR: 
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory) -> Yard:
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
     made = prepared(tmp_path_factory.mktemp("yard"), "rocm-7.2")
+    images = made.mirror / "images"
+    (images / "team" / "two-pythons").mkdir(parents=True)  # AMD's has one, and a second is refused
+    (images / "rocm" / "dev-ubuntu-24.04" / "7.2.4-complete").rename(images / "team" / "two-pythons" / "1")
     for name, text in (("shared", SHARED), ("device", DEVICE)):
         folder = made.folder / "tool" / name
         folder.mkdir(parents=True)
@@ -59,14 +63,13 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Yard:
     write(made, per_gfx=True)
     done = made.run("lock", "--recipe", str(made.folder / "matrix.yaml"))
     assert done.returncode == 0, done.stderr
-    return made
+    yield made
+    made.gone()
 
 
 def write(yard: Yard, *, per_gfx: bool) -> None:
     matrix = MATRIX.replace("PER", str(per_gfx).lower())
-    text = RECIPE.replace("IMAGE", "rocm/dev-ubuntu-24.04:7.2.4-complete").replace(
-        "components:", f"{matrix}components:"
-    )
+    text = RECIPE.replace("IMAGE", "team/two-pythons:1").replace("components:", f"{matrix}components:")
     (yard.folder / "matrix.yaml").write_text(text)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stacks_bench import Yard, prepared
+from stacks_bench import Yard, code_objects, for_one_target, prepared
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(3000)]
 
@@ -64,6 +64,15 @@ def test_the_stack_is_built_and_packed(yard: Yard) -> None:
     assert all("sha256=" in row for row in rows if not row.startswith(record))
 
 
+def test_the_kernels_are_compiled_where_everything_of_rocm_is_below_opt_rocm(yard: Yard) -> None:
+    """By HIP 6.4's headers and clang 19, as in AMD's image; the wheel's rules count its kernels for the target."""
+    recipe = for_one_target(yard, "rocm-6.4", "20")
+    done = yard.run("build", "--recipe", str(recipe), "--until", "kernels-wheel")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (yard.store / "trees").glob("*/*/stackbuild_kernels-*.whl")
+    assert code_objects(wheel, "stackbuild_kernels/libstackbuild_kernels_hip.so") == {"gfx90a"}
+
+
 def test_a_second_build_does_nothing(yard: Yard) -> None:
     said = built(yard)
     assert "ccache" not in said and "✓ onnxruntime.cp312" not in said
@@ -101,12 +110,12 @@ def test_configure_alone_reports_every_failure(yard: Yard) -> None:
         "    source: rocmlir\n    memory: 12G",
         "    source: rocmlir\n    options: {LLVM_INCLUDE_TESTS: true}\n    memory: 12G",
     )
-    text = text.replace("onnxruntime_USE_COMPOSABLE_KERNEL: false", "onnxruntime_BUILD_UNIT_TESTS: true")
+    text = text.replace("INCLUDE_DIR: /src/onnxruntime/include/onnxruntime/core/session", "INCLUDE_DIR: /nowhere")
     recipe.write_text(text)
     shutil.copy(yard.folder / "rocm-6.4.lock.yaml", yard.folder / "broken.lock.yaml")
     done = yard.run("build", "--recipe", str(recipe), "--until", "configure")
     assert done.returncode == 4
-    assert "configure.rocmlir" in done.stderr
+    assert "✗ configure.rocmlir" in done.stderr and "✗ configure.kernels" in done.stderr
     assert "migraphx cannot be configured before rocmlir is built" in done.stderr
 
 
