@@ -8,7 +8,14 @@
 namespace sbk::attention_detail {
 namespace {
 
-// Axes of extent one may have any stride: nothing is multiplied by it.
+// The copy engine's limits. Axes of extent one may have any stride: nothing is multiplied by it.
+bool takes_strides(const AttentionStrides& s, int64_t batch, int64_t heads, int64_t rows) {
+  const auto takes = [](int64_t extent, int64_t stride) {
+    return extent == 1 || (stride > 0 && stride < (int64_t{1} << 39) && extent <= UINT32_MAX);
+  };
+  return takes(batch, s.batch) && takes(heads, s.head) && takes(rows, s.sequence);
+}
+
 Status map_rows(const void* data, const AttentionStrides& s, int64_t batch, int64_t heads, int64_t rows, int64_t columns,
                 uint32_t box_rows, CUtensorMap* map) {
   const cuuint64_t extents[4] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows),
@@ -46,7 +53,10 @@ Status choose_form(const AttentionParams& p, float scale, hipStream_t stream) {
 }  // namespace
 
 bool takes_hopper(const AttentionParams& p) {
-  return p.dtype == DataType::float16 && on_hopper() && TensorMapMakers::get().tiled != nullptr;
+  return p.dtype == DataType::float16 && takes_strides(p.q_strides, p.batch, p.query_heads, p.query_length) &&
+         takes_strides(p.k_strides, p.batch, p.key_heads, p.key_length) &&
+         takes_strides(p.v_strides, p.batch, p.key_heads, p.key_length) && on_hopper() &&
+         TensorMapMakers::get().tiled != nullptr;
 }
 
 // Measured on an H200: three warpgroups that take turns hide most, where there are enough queries to fill them; else small

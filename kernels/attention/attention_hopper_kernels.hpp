@@ -266,19 +266,23 @@ class HopperQueries {
     }
   }
 
-  // Through the queries' place in shared memory, so that whole vectors leave. A warp's rows are its own.
+  // Where vector n of row r of this warp's 16 lies, in its warpgroup's part of the queries' boxes: another warpgroup may
+  // still multiply its own.
+  __device__ __forceinline__ char* place(int r, int n) const {
+    return mine_ + n / 8 * (Tiles::kQueries * Tiles::kRowBytes) + (wave_id() % 4 * 16 + r) * Tiles::kRowBytes +
+           (n % 8 ^ r % 8) * kVectorBytes;
+  }
+
+  // Through the queries' place in shared memory, so that whole vectors leave.
   __device__ __forceinline__ void store() {
-    constexpr int kLd = Tiles::kRowBytes * Tiles::kBoxes;
-    sync_some(1 + (Tiles::kTurns ? 8 : 0) + group_, 128);  // all have read the queries
-    char* rows = mine_ - group_ * 64 * Tiles::kRowBytes + wave_id() * 16 * kLd;
+    sync_some(1 + (Tiles::kTurns ? 8 : 0) + group_, 128);  // the warpgroup has read its queries
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
       const float sum = row_sum(sum_[s]);
       const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
-      const int r = lane_id() / 4 + 8 * s;
 #pragma unroll
       for (int n = 0; n < Tiles::kD / 8; ++n) {
-        *reinterpret_cast<__half2*>(rows + r * kLd + (n ^ (r % 8)) * 16 + lane_id() % 4 * 4) =
+        *reinterpret_cast<__half2*>(place(lane_id() / 4 + 8 * s, n) + lane_id() % 4 * 4) =
             __floats2half2_rn(out_[4 * n + 2 * s] * inverse, out_[4 * n + 2 * s + 1] * inverse);
       }
     }
@@ -290,8 +294,7 @@ class HopperQueries {
       const int r = (i * kWaveSize + lane_id()) / kVectors, n = (i * kWaveSize + lane_id()) % kVectors;
       const int query = at_.query0 + wave_id() * 16 + r;
       if (query >= p_.query_length || n * 8 >= p_.value_size) continue;
-      *reinterpret_cast<uint4*>(y + query * p_.y_strides.sequence + n * 8) =
-          *reinterpret_cast<const uint4*>(rows + r * kLd + (n ^ (r % 8)) * 16);
+      *reinterpret_cast<uint4*>(y + query * p_.y_strides.sequence + n * 8) = *reinterpret_cast<const uint4*>(place(r, n));
     }
   }
 

@@ -108,6 +108,8 @@ DEVICE_SHAPES = [
     Shape(2, 12, 6, 700, 513, 128, 120, causal=True),
     Shape(2, 12, 12, 650, 300, 96, 128, mask="additive+"),
     Shape(1, 2, 2, 65, 70, 160, 160),
+    Shape(3, 22, 11, 1025, 300, 64, 64),
+    Shape(3, 22, 22, 1030, 290, 64, 56, causal=True),
 ]
 
 

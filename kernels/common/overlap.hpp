@@ -55,12 +55,13 @@ Status launch_overlapped(void (*kernel)(Parameters...), dim3 grid, dim3 block, s
   return check_launch();
 }
 
-// Whether launch_cluster takes more than one block to a cluster on the current device.
-inline bool has_clusters() {
+// Whether launch_cluster takes more than one block of this much shared memory to a cluster on the current device.
+inline bool has_clusters([[maybe_unused]] int shared) {
 #if SBK_OVERLAP
-  int device = 0, major = 0;
+  int device = 0, major = 0, most = 0;
   return kOverlaps && hipGetDevice(&device) == hipSuccess &&
-         hipDeviceGetAttribute(&major, hipDeviceAttributeComputeCapabilityMajor, device) == hipSuccess && major >= 9;
+         hipDeviceGetAttribute(&major, hipDeviceAttributeComputeCapabilityMajor, device) == hipSuccess && major >= 9 &&
+         hipDeviceGetAttribute(&most, hipDeviceAttributeSharedMemPerBlockOptin, device) == hipSuccess && shared <= most;
 #else
   return false;
 #endif

@@ -110,7 +110,7 @@ Status run_strip(const GroupNormParams& p, hipStream_t stream, bool* done) {
   *done = true;
   if (rows > 0 && rows <= 7) return choose_parts<T, N, 7>(p, plan, stream);
 #if SBK_NVIDIA
-  const StripPlan cluster = has_clusters() ? cluster_plan<N>(p) : StripPlan{};
+  const StripPlan cluster = has_clusters(kClusterShared) ? cluster_plan<N>(p) : StripPlan{};
   if (cluster.lanes > plan.lanes) return choose_parts<T, N, 0>(p, cluster, stream);
 #endif
   if (rows > 0) return choose_parts<T, N, kStripRows>(p, plan, stream);

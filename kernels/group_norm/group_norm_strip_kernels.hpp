@@ -53,9 +53,12 @@ StripPlan strip_plan(const GroupNormParams& p, int64_t units) {
 
 // Whole lines of every pixel for a cluster of two to eight blocks, in shared memory that leaves room for a second block on
 // a multiprocessor. (Four blocks of half the size and 256 threads took 4 % longer at float32 and 14 % at float16.)
+constexpr int kClusterRows = 13;  // vectors of a thread at most
+constexpr int kClusterShared = kStripThreads * kClusterRows * kVectorBytes + (10 << 10);  // with the sums, at most
+
 template <int N>
 StripPlan cluster_plan(const GroupNormParams& p) {
-  constexpr int64_t kMost = kStripThreads * 13, kMostBlocks = 8, kMostLanes = 64;
+  constexpr int64_t kMost = kStripThreads * kClusterRows, kMostBlocks = 8, kMostLanes = 64;
   const int64_t per_group = p.channels / p.groups, vectors = p.channels / N, group_lanes = per_group / N;
   const int64_t line = kStripWantedBytes / kVectorBytes;
   if (!takes_strips<N>(p)) return {};
