@@ -13,15 +13,18 @@ from functools import cached_property
 from itertools import accumulate
 
 _LITERAL = (
-    r"""|"(?:(?<=(?<!\w)R")|(?<=(?<!\w)[LuU]R")|(?<=(?<!\w)u8R"))([^()\\\s"]{0,16})\(.*?(?:\)\1"|\Z)"""
+    r"""|"(?:(?<=(?<!\w)R")|(?<=(?<!\w)[LuU]R")|(?<=(?<!\w)u8R"))([^()\\\s"]{0,16})\(.*?(?:\)\2"|\Z)"""
     r"""|"[^"\\\n]*(?:\\(?:[ \t]*\n|.)[^"\\\n]*)*\""""
     r"""|'(?:(?<![0-9A-Za-z_]')|(?<=[uUL]')|(?<=u8')|(?<=\breturn')|(?<=\bcase'))(?:[^'\\\n]|\\.)[^'\n]{0,12}'"""
 )
-# Each alternative begins with its own character: the search then skips to the next of those three.
-_COMMENT_OR_STRING = re.compile(r"//[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/\*.*?(?:\*/|\Z)" + _LITERAL, re.S)
+# Each alternative begins with its own character: the search then skips to the next of those three. The first group is
+# the whole, so that `split` gives it; the second what stands before the bracket of a raw string.
+_COMMENT_OR_STRING = re.compile(r"(//[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/\*.*?(?:\*/|\Z)" + _LITERAL + ")", re.S)
 # The same where a line is continued between the two signs of a comment's begin or end.
 _SPLICED_COMMENT = re.compile(
-    r"/(?:\\[ \t]*\n)*/[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/(?:\\[ \t]*\n)*\*.*?(?:\*(?:\\[ \t]*\n)*/|\Z)" + _LITERAL,
+    r"(/(?:\\[ \t]*\n)*/[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/(?:\\[ \t]*\n)*\*.*?(?:\*(?:\\[ \t]*\n)*/|\Z)"
+    + _LITERAL
+    + ")",
     re.S,
 )
 _SPLICED_SIGN = re.compile(r"[/*]\\[ \t]*\n")
@@ -42,21 +45,39 @@ _TEMPLATE_STEP = re.compile(r"[()\[\]{};]|->\*?|<<=?|<=>?|>>?=|&&|\|\||\?|[<>]")
 def blank(text: str) -> str:
     """The text with comments as spaces and literals as quotes around FILL; a newline in it ends a logical line."""
     signs = _SPLICED_COMMENT if "\\\n" in text and _SPLICED_SIGN.search(text) else _COMMENT_OR_STRING
-    code = signs.sub(_hollow, text)
-    if "\\\n" in code:
+    parts = signs.split(text)  # code, comment or literal, what a raw string has before its bracket, code, …
+    parts[1::3] = [
+        " " * len(whole) if whole[0] == "/" else _hollow(whole, raw)
+        for whole, raw in zip(parts[1::3], parts[2::3], strict=True)
+    ]
+    del parts[2::3]
+    code = "".join(parts)
+    if "\\" in code:
         code = code.replace("\\\n", "  ")
-    if "\\ " in code or "\\\t" in code:
-        code = _SPLICE.sub(lambda found: " " * len(found.group()), code)
+        if "\\ " in code or "\\\t" in code:
+            code = _SPLICE.sub(lambda found: " " * len(found.group()), code)
     return code
 
 
-def _hollow(found: re.Match[str]) -> str:
-    text = found.group()
-    if text[0] == "/":
-        return " " * len(text)
-    raw = found.group(1) is not None and "\n" in text
-    inner = _NOT_NEWLINE.sub(FILL, text[1:-1]) if raw else FILL * (len(text) - 2)
-    return '"' + inner + '"'
+def _hollow(literal: str, raw: str | None) -> str:
+    if raw is not None and "\n" in literal:
+        return '"' + _NOT_NEWLINE.sub(FILL, literal[1:-1]) + '"'
+    return '"' + FILL * (len(literal) - 2) + '"'
+
+
+_WORD_ONLY = "".join(chr(i) if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128))
+
+
+def words(code: str) -> frozenset[str]:
+    """The identifiers in blanked text: what `NAME` finds, but for plain ASCII in a fraction of the time."""
+    if not code.isascii():
+        return frozenset(NAME.findall(code))
+    found = set(code.translate(_WORD_ONLY).split())
+    numbers = [word for word in found if word < "A"]
+    found.difference_update(numbers)
+    found.update(word.lstrip("0123456789") for word in numbers)
+    found.discard("")
+    return frozenset(found)
 
 
 def spliced_names(text: str, code: str) -> list[tuple[int, str]]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackbuild.hipify.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names
+from stackbuild.hipify.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names, words
 from stackbuild.hipify.scopes import Declaration, Scopes
 from stackbuild.report import Finding, Place, Severity
 
@@ -38,7 +38,7 @@ class View:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        return frozenset(NAME.findall(self.code))
+        return words(self.code)
 
     @cached_property
     def lines(self) -> Lines:
