@@ -116,7 +116,7 @@ def test_configure_alone_reports_every_failure(yard: Yard) -> None:
     done = yard.run("build", "--recipe", str(recipe), "--until", "configure")
     assert done.returncode == 4
     assert "✗ configure.rocmlir" in done.stderr and "✗ configure.kernels" in done.stderr
-    assert "migraphx cannot be configured before rocmlir is built" in done.stderr
+    assert "migraphx cannot be configured before rocmlir" in done.stderr
 
 
 def test_a_flipped_bit_in_the_mirror_is_named(yard: Yard) -> None:
