@@ -29,6 +29,8 @@ class Calls:
 def by_rules(view: View, plan: Plan) -> Calls:
     """What all call rules ask, with a finding for each call that cannot be taken apart or is not as its rule says."""
     asked = Calls()
+    if view.words.isdisjoint(plan.matched.get("call", ())):
+        return asked
     for rule in plan.of_kind("call", view.name):
         for name in rule.match:
             if name in view.words:

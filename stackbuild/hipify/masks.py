@@ -77,7 +77,7 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
 
 def _masks(view: View) -> Iterator[Span]:
     """The spans of the first arguments of warp functions, where those are called."""
-    present = [name for name in FUNCTIONS if name in view.words]
+    present = [] if view.words.isdisjoint(FUNCTIONS) else [name for name in FUNCTIONS if name in view.words]
     aliases = [m[1] for m in _DEFINE.finditer(view.code) if m[2] in present] if present else []
     for name in (*present, *aliases):
         for at in view.own(name):

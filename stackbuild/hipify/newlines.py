@@ -21,10 +21,10 @@ class Newlines:
 
     def __init__(self, text: str) -> None:
         self.original = text
-        self._any = CRLF in text
+        self._any = "\r" in text and CRLF in text
         self.text = text.replace(CRLF, "\n") if self._any else text
         self._at = [m.start() - i for i, m in enumerate(_CRLF.finditer(text))] if self._any else []
-        self._most = len(self._at) * 2 > self.text.count("\n")
+        self._most = self._any and len(self._at) * 2 > self.text.count("\n")
 
     def outwards(self, edits: Iterable[Edit]) -> list[Edit]:
         """Edits of `text` as edits of the original; new lines end as most lines of it do."""

@@ -40,7 +40,23 @@ class Plan:
 
     def of_kind(self, kind: str, name: str) -> list[Rule]:
         """The rules of one kind that apply to the file `name`, in order of precedence."""
-        return [r for r in self.rules.get(kind, ()) if r.is_for(name)]
+        if kind not in self._scoped:
+            return self._listed.get(kind, _NONE)
+        return [r for r in self.rules[kind] if r.is_for(name)]
+
+    @cached_property
+    def _listed(self) -> dict[str, list[Rule]]:
+        return {kind: list(rules) for kind, rules in self.rules.items()}
+
+    @cached_property
+    def _scoped(self) -> frozenset[str]:
+        """The kinds that have rules for some files only."""
+        return frozenset(kind for kind, rules in self.rules.items() if any(r.files or r.excluded for r in rules))
+
+    @cached_property
+    def matched(self) -> dict[str, frozenset[str]]:
+        """What the rules of each kind match: a quick look before the rules themselves."""
+        return {kind: frozenset(m for r in rules for m in r.match) for kind, rules in self.rules.items()}
 
     def may_rule_header(self, path: str) -> bool:
         """Whether any header rule could match a path: a quick look before the rules themselves."""
@@ -77,6 +93,9 @@ class Plan:
             for fix in rule.match:
                 asked.setdefault(fix, rule.id)
         return asked
+
+
+_NONE: list[Rule] = []
 
 
 @lru_cache(maxsize=8)

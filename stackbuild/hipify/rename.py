@@ -13,6 +13,7 @@ from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
 TABLE = "table"
+_NONE: frozenset[str] = frozenset()
 
 
 def by_tables(view: View, plan: Plan, present: frozenset[str]) -> Iterator[Edit]:
@@ -28,9 +29,10 @@ def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
 
     Patterns leave names alone that the tables know: those are CUDA's and not the project's.
     """
-    for rule in plan.of_kind("identifier", view.name):
+    present = view.words & plan.matched.get("identifier", _NONE)
+    for rule in plan.of_kind("identifier", view.name) if present else ():
         for name in rule.match:
-            if name in view.words and rule.to:
+            if name in present and rule.to:
                 for at in view.own(name):
                     yield Edit(at, at + len(name), rule.to[0], rule.id)
     for rule in plan.of_kind("pattern", view.name):
@@ -43,6 +45,8 @@ def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
 
 
 def _namespaces(view: View, plan: Plan) -> Iterator[Edit]:
+    if view.words.isdisjoint(plan.matched.get("namespace", _NONE)):
+        return
     for rule in plan.of_kind("namespace", view.name):
         for name in rule.match:
             if name in view.words and rule.to:

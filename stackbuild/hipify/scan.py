@@ -37,6 +37,7 @@ TEMPLATE_REACH = 1 << 12
 DEPTH = 64
 _NOT_NEWLINE = re.compile(r"[^\n]")
 NAME = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"(?<!\w)\d\w*")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _STEP = re.compile(r"[()\[\]{},;<]")
 _TEMPLATE_STEP = re.compile(r"[()\[\]{};]|->\*?|<<=?|<=>?|>>?=|&&|\|\||\?|[<>]")
@@ -68,16 +69,19 @@ def _hollow(literal: str, raw: str | None) -> str:
 _WORD_ONLY = "".join(chr(i) if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128))
 
 
-def words(code: str) -> frozenset[str]:
-    """The identifiers in blanked text: what `NAME` finds, but for plain ASCII in a fraction of the time."""
+def words(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The identifiers in blanked text (what `NAME` finds), and what begins with a digit: `32u`, `0x1f`.
+
+    Of plain ASCII in a fraction of the time.
+    """
     if not code.isascii():
-        return frozenset(NAME.findall(code))
+        return frozenset(NAME.findall(code)), frozenset(_NUMBER.findall(code))
     found = set(code.translate(_WORD_ONLY).split())
-    numbers = [word for word in found if word < "A"]
-    found.difference_update(numbers)
+    numbers = frozenset(word for word in found if word < "A")
+    found -= numbers
     found.update(word.lstrip("0123456789") for word in numbers)
     found.discard("")
-    return frozenset(found)
+    return frozenset(found), numbers
 
 
 def spliced_names(text: str, code: str) -> list[tuple[int, str]]:
@@ -93,17 +97,24 @@ def spliced_names(text: str, code: str) -> list[tuple[int, str]]:
     return found
 
 
+_FEW = 6
+
+
 class Lines:
     """Finds the line and column, both from 1, of an offset."""
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._asked = 0
 
     @cached_property
     def starts(self) -> list[int]:
         return [0, *accumulate(map((1).__add__, map(len, self._text.split("\n"))))][:-1]
 
     def at(self, offset: int) -> tuple[int, int]:
+        if self._asked < _FEW:  # counting is quicker than to find all lines
+            self._asked += 1
+            return self._text.count("\n", 0, offset) + 1, offset - self._text.rfind("\n", 0, offset)
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
 

@@ -38,7 +38,21 @@ class View:
 
     @cached_property
     def words(self) -> frozenset[str]:
+        return self._words[0]
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """What begins with a digit, as it is spelt: `32`, `32u`, `0x1f`, `1e5f`."""
+        return self._words[1]
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], frozenset[str]]:
         return words(self.code)
+
+    @cached_property
+    def listed(self) -> str:
+        """All `words`, each on a line: letters that stand in the code stand in this, which is far shorter."""
+        return "\n".join(self.words)
 
     @cached_property
     def lines(self) -> Lines:

@@ -269,7 +269,7 @@ def _uses(view: View, at: int, name: str, source: str) -> Iterator[Found]:
 def lane_masks(view: View) -> Iterator[Found]:
     """Masks of lanes made by shifting 32-bit numbers by a lane or by the warp's size: `(1u << lane) - 1`."""
     code = view.code
-    if not any(sign in code for sign in _LANES):
+    if not any(sign in view.listed for sign in _LANES):
         return
     for at in sorted(_shifts(code)):
         number = _SHIFTED.search(code, max(0, at - 14), at)

@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 def left_out(view: View) -> list[Span]:
     """The spans that are not compiled for HIP: `#ifndef USE_ROCM …`, and what stands beside a branch for HIP."""
-    if "HIP" not in view.code and "ROCM" not in view.code and "AMD" not in view.code:
+    if "HIP" not in view.listed and "ROCM" not in view.listed and "AMD" not in view.listed:
         return []
     spans: list[Span] = []
     stack: list[tuple[bool, int]] = []  # whether a branch before was HIP's; where one left out began, or -1

@@ -80,6 +80,8 @@ def textures(view: View) -> Iterator[Found]:
     if not view.words.isdisjoint(("texture", "surface")):
         for found in _TEXTURE.finditer(view.code):
             yield found.start(), "LINT-TEXTURE-REFERENCE", (found.group(2),)
+    if "tex" not in view.listed and "surf" not in view.listed:
+        return
     for name in sorted(w for w in view.words if w.startswith(("tex", "surf")) and _FETCH.fullmatch(w)):
         for at in view.own(name)[:1]:
             yield at, "LINT-TEXTURE-FETCH", (name,)
@@ -97,7 +99,7 @@ def launch_bounds(view: View) -> Iterator[Found]:
 
 def arch_guards(view: View) -> Iterator[Found]:
     """What asks for NVIDIA's architecture and not for HIP as well: directives, conditions, macros."""
-    if "__CUDA_ARCH" in view.code:
+    if "__CUDA_ARCH" in view.listed:
         told: set[int] = set()
         for name in sorted(w for w in view.words if w.startswith("__CUDA_ARCH")):
             end = 0

@@ -23,6 +23,9 @@ _BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF])|%\s*32|>>\s*5|/\s*32)[uU]?\b(?!\s*[\
 _LANE = re.compile(
     r"\b(?:threadIdx\s*\.\s*\w|\w*(?:lane|Lane)\w*(?:\s*\(\s*\))?|tid\w*|tx|thread\w*|\w*[iI]dx)\s*\)?\s*\Z"
 )
+_31 = frozenset(digits + suffix for digits in ("31", "0x1f", "0x1F") for suffix in ("", "u", "U"))
+_32 = frozenset(("32", "32u", "32U"))
+_OPERATORS = {"&": _31, "%": _32, "/": _32, ">>": frozenset(("5", "5u", "5U"))}
 _LAST_LANE = re.compile(r"[!=]=\s*(?:31|0x1[fF])[uU]?\b")
 _WORD_BEFORE = re.compile(r"(\w+)\s*\Z")
 _TILE = re.compile(r"\b(thread_block_tile|tiled_partition)\s*<\s*(32|\w*(?:WARP|[wW]arp)\w*)\s*[,>]")
@@ -65,6 +68,9 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
 
 def warp_sizes(view: View) -> Iterator[Found]:
     """Names that stand for a warp size and are 32, and warpSize where a constant is needed."""
+    listed = view.listed
+    if "arp" not in listed and "ARP" not in listed and "ave" not in listed and "AVE" not in listed:
+        return
     for name in sorted(
         w for w in view.words if ("arp" in w or "ARP" in w or "ave" in w or "AVE" in w) and means_warp(w)
     ):
@@ -89,14 +95,24 @@ def _defines(code: str, at: int) -> bool:
 def lane_arithmetic(view: View) -> Iterator[Found]:
     """Lane and warp numbers that are computed with 32, and lane 31 as the last."""
     code = view.code
-    for found in _BY_32.finditer(code):
+    signs = [sign for sign, numbers in _OPERATORS.items() if not view.numbers.isdisjoint(numbers)]
+    for found in sorted((m for sign in signs for m in _by_32(code, sign)), key=re.Match.start):
         if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
             yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : found.end()].split()),)
-    if "31" in code and ("lane" in code or "Lane" in code):
+    if not view.numbers.isdisjoint(_31) and ("lane" in view.listed or "Lane" in view.listed):
         for found in _LAST_LANE.finditer(code):
             word = _WORD_BEFORE.search(code, max(0, found.start() - 40), found.start())
             if word and means_lane(word[1]):
                 yield word.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[word.start() : found.end()].split()),)
+
+
+def _by_32(code: str, sign: str) -> Iterator[re.Match[str]]:
+    """Where one operator has a warp's number of lanes on its right."""
+    at = code.find(sign)
+    while at >= 0:
+        if found := _BY_32.match(code, at):
+            yield found
+        at = code.find(sign, at + 1)
 
 
 def tiles(view: View) -> Iterator[Found]:

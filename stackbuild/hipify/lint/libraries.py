@@ -86,7 +86,7 @@ def matrices(view: View) -> Iterator[Found]:
             if found:
                 yield found.start(), "LINT-WMMA", (found.group().replace(" ", ""),)
                 break
-    for name in sorted(w for w in view.words if w.startswith("__") and _MMA.fullmatch(w)):
+    for name in sorted(w for w in view.words if w[:2] == "__" and _MMA.fullmatch(w)) if "mma_" in view.listed else ():
         for at in view.own(name)[:1]:
             yield at, "LINT-WMMA", (name,)
 
@@ -122,7 +122,7 @@ def asynchronous(view: View) -> Iterator[Found]:
 
 def graphs(view: View) -> Iterator[Found]:
     """Calls of graphs and stream capture, each name where it is first called."""
-    if "Graph" not in view.code and "Captur" not in view.code:
+    if "Graph" not in view.listed and "Captur" not in view.listed:
         return
     for name in sorted(w for w in view.words if w.startswith("cu") and _GRAPH.fullmatch(w) and not w.endswith("_t")):
         called = [at for at in view.own(name) if view.code.startswith("(", skip_space(view.code, at + len(name)))]

@@ -43,7 +43,7 @@ def is_shuffle(word: str) -> bool:
 
 def shuffles(view: View) -> list[Shuffle]:
     """The shuffle calls of a text in order; declarations of shuffles are none."""
-    if "shfl" not in view.code and "SHFL" not in view.code and "huffle" not in view.code:
+    if "shfl" not in view.listed and "SHFL" not in view.listed and "huffle" not in view.listed:
         return []
     found = [
         call
