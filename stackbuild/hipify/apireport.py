@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import stackbuild.hipify.families as families
 from stackbuild.hipify.prepare import Gate, Plan
-from stackbuild.hipify.scan import skip_space
+from stackbuild.hipify.scan import skip_space, whole_names
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -91,9 +91,11 @@ _LIBRARY_CALL = re.compile(
 )
 _CONSTANT = re.compile(r"(?:CU|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+")
 _STARTS = ("cu", "CU", "nv", "NV", "npp", "NPP", "nccl", "NCCL", "optix", "OPTIX")
+_BEGINS = frozenset(start[:2] for start in _STARTS)
 _PASTED = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
 _OWN = re.compile(r"(?:#[ \t]*define|\b(?:struct|class|enum|union|using|namespace))[ \t]+(\w+)")
 _HAS_INCLUDE = re.compile(r"__has_include(?:_next)?\s*\(\s*([<\"])")
+_TO_SIGN = re.compile(r'[^>"\n]*')
 _INCLUDE_OF = re.compile(r"#[ \t]*include(?:_next)?\b((?:[ \t]|\\\r?\n)*)([A-Za-z_]\w*|[<\"])")
 
 
@@ -134,16 +136,15 @@ def _eased(finding: Finding) -> Finding:
 
 def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]:
     """Names that look like NVIDIA's and are in no table: hipify-perl's leftovers, calls, constants, whole libraries."""
-    own: frozenset[str] | None = None
-    for word in view.words:
-        if not word.startswith(_STARTS) or word in plan.known or word in ruled:
+    own = _Defined(view.code)
+    for word in view.words - plan.known:
+        if word[:2] not in _BEGINS or not word.startswith(_STARTS) or word in ruled:
             continue
         api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
         family = families.of_name(word)
         if not (api or family or constant or _LIBRARY_CALL.fullmatch(word)):
             continue
-        own = _defined(view) if own is None else own
-        if word in own and not api:
+        if not api and own.has(word):
             continue
         places = view.own(word)
         if family:
@@ -155,9 +156,22 @@ def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]
                     yield _leftover(view, at, word)
 
 
-def _defined(view: View) -> frozenset[str]:
-    """The names that the text itself defines as macros, types, enumerators or functions."""
-    return frozenset(m for m in _OWN.findall(view.code))
+class _Defined:
+    """The names that a text itself defines as macros or types: looked for in the lines where a name stands."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self._lines: dict[int, list[str]] = {}
+
+    def has(self, name: str) -> bool:
+        return any(name in self._in_line(at) for at in whole_names(self._code, name))
+
+    def _in_line(self, at: int) -> list[str]:
+        start = self._code.rfind("\n", 0, at) + 1
+        if start not in self._lines:
+            end = self._code.find("\n", at)
+            self._lines[start] = _OWN.findall(self._code, start, end if end >= 0 else len(self._code))
+        return self._lines[start]
 
 
 def _made(view: View) -> Iterator[Finding]:
@@ -196,8 +210,8 @@ def _headers(view: View, plan: Plan) -> Iterator[Finding]:
                 )
             continue
         path = _path(view, found.end())
-        family = families.of_header(path)
-        if family and path not in plan.headers and not plan.may_rule_header(path):
+        family = families.of_header(path) if path not in plan.headers else None
+        if family and not plan.may_rule_header(path):
             yield view.finding(
                 found.start(), "HIPIFY-NO-TABLE", Severity.ERROR, f"{path} is of {family.title}, which HIPIFY's tables do not have",
                 _NO_TABLE, f"for AMD: {family.instead}", family.link,
@@ -206,7 +220,7 @@ def _headers(view: View, plan: Plan) -> Iterator[Finding]:
 
 def _path(view: View, at: int) -> str:
     """The path of an include whose `<` or quote ends at an offset."""
-    found = re.compile(r'[^>"\n]*').match(view.text, at)
+    found = _TO_SIGN.match(view.text, at)
     return found.group() if found else ""
 
 

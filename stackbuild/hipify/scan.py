@@ -124,17 +124,26 @@ class Lines:
         return self._text[start : len(self._text) if end < 0 else end].rstrip("\r")
 
 
+_SPACES = re.compile(r"[\s\\]*")
+_WINDOW = 64
+
+
 def skip_space(code: str, at: int) -> int:
     """The offset of the next character that is not white space (a continued line counts as white space)."""
-    while at < len(code) and (code[at].isspace() or code[at] == "\\"):
-        at += 1
-    return at
+    found = _SPACES.match(code, at) if at < len(code) else None
+    return found.end() if found else at
 
 
 def back_space(code: str, at: int) -> int:
     """The offset after the last character before `at` that is not white space."""
-    while at > 0 and (code[at - 1].isspace() or code[at - 1] == "\\"):
-        at -= 1
+    while at > 0:
+        start = max(0, at - _WINDOW)
+        part = code[start:at].rstrip()
+        while part.endswith("\\"):
+            part = part[:-1].rstrip()
+        if part:
+            return start + len(part)
+        at = start
     return at
 
 
@@ -264,7 +273,8 @@ def whole_names(code: str, name: str) -> list[int]:
     at = code.find(name)
     while at >= 0:
         end = at + size
-        if not (at and is_name_char(code[at - 1])) and not (end < len(code) and is_name_char(code[end])):
+        before, after = code[at - 1 : at], code[end : end + 1]
+        if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
             found.append(at)
         at = code.find(name, end)
     return found

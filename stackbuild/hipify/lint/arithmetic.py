@@ -7,7 +7,6 @@ An expression is parsed once to a tree and evaluated against an environment that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 _TOKEN = re.compile(
@@ -215,12 +214,12 @@ def _number(text: str) -> int:
     return int(digits, 8) if digits[0] == "0" and digits.strip("01234567") == "" else int(digits)
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: Node) -> list[Node]:
     """A tree's nodes, the outermost first."""
-    yield node
-    for part in node[1:]:
-        if isinstance(part, tuple):
-            yield from walk(part)
+    found = [node]
+    for one in found:  # grows
+        found += [part for part in one if isinstance(part, tuple)]
+    return found
 
 
 @lru_cache(maxsize=4096)

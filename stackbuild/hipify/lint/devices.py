@@ -147,9 +147,7 @@ def line_end(code: str, at: int) -> int:
 
 def device_launches(view: View) -> Iterator[Found]:
     """Kernels that are launched from device code."""
-    for at in launch.offsets(view.code):
-        if "__global__" not in view.words:
-            break
+    for at in launch.offsets(view.code) if "__global__" in view.words else ():
         if _on_device(view.code, at):
             yield at, "LINT-DEVICE-LAUNCH", ("a kernel launched in a kernel",)
     for name in _LAUNCHERS:

@@ -85,10 +85,15 @@ class Interpreter:
         self.changes: list[str] = []
         self.visits: list[int] = []
         self.passes = 0
+        self._texts: dict[tuple[int, int], str] = {}
+        self._does: dict[str, list[tuple[str, arithmetic.Node | None]]] = {}
         self._trace()
 
     def text(self, span: tuple[int, int]) -> str:
-        return self.code[span[0] : span[1]].replace("\\\n", " ").replace("\\\r\n", " ").strip()
+        if span not in self._texts:
+            text = self.code[span[0] : span[1]].replace("\\\n", " ").replace("\\\r\n", " ")
+            self._texts[span] = text.strip()
+        return self._texts[span]
 
     def free(self) -> set[str]:
         """The names whose values the loop needs and does not give itself."""
@@ -258,9 +263,10 @@ class Interpreter:
             self.width = 0
 
     def _plain_text(self, text: str, env: Env) -> None:
-        if not text or not any(name in text for name in self.followed):
-            return
-        for name, tree in _assignments(text):
+        if text not in self._does:
+            counts = any(name in text for name in self.followed)
+            self._does[text] = _assignments(text) if counts else []
+        for name, tree in self._does[text]:
             try:
                 found = None if tree is None else arithmetic.run(tree, env)
             except Unknown:
