@@ -11,6 +11,7 @@ from stackbuild.hipify.view import View
 _DIRECTIVE = re.compile(
     r"#[ \t]*(include_next|include|import|ifdef|ifndef|if|elifdef|elifndef|elif|else|endif|pragma|define)\b"
 )
+_SIGN_OF_CODE = re.compile(r"[^\s\ufeff]")
 _SIGN = re.compile(r"[ \t]*(?=[<\"])")
 _PATH = re.compile(r"<([^>\n]+)>|\"([^\"\n]+)\"")
 _GUARD = re.compile(r"[ \t]*(\w+)")
@@ -56,9 +57,7 @@ class Directives:
 def read(view: View) -> Directives:
     """The includes of a text in order. Those in comments and literals are none."""
     code = view.code
-    found = [
-        (m.group(1), start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(view, m.start())) >= 0
-    ]
+    found = [(m[1], start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(view, m.start())) >= 0]
     guard, head = _guard(view, found)
     includes: list[Include] = []
     stack: list[Branch] = []
@@ -110,8 +109,12 @@ def _is_bracketed(code: str, start: int, end: int) -> bool:
 
 def _begins(view: View, at: int) -> int:
     """Where the line begins on which the `#` at an offset is the first sign, else -1."""
-    start = _line_start(view.code, at)
-    return _safe_start(view, at) if not view.code[start:at].strip("\ufeff \t") else -1
+    start = view.code.rfind("\n", 0, at) + 1
+    if start == at:
+        return at
+    if view.code[start:at].strip("\ufeff \t"):
+        return -1
+    return at if view.text[start:at].strip("\ufeff \t") else start
 
 
 def _safe_start(view: View, at: int) -> int:
@@ -123,16 +126,17 @@ def _safe_start(view: View, at: int) -> int:
 def _guard(view: View, found: list[tuple[str, int, int]]) -> tuple[int, int]:
     """The number of the `#if` that is the include guard, 0 for none, and the offset after guard or `#pragma once`."""
     code = view.code
-    first = _first_code(code, 0)
-    at = [i for i, (_, start, _) in enumerate(found) if _line_start(code, first) <= start <= first]
-    if not at:
+    first = _first_code(code)
+    line = _line_start(code, first)
+    at = next((i for i, (_, start, _) in enumerate(found) if start >= line), len(found))
+    if at == len(found) or found[at][1] > first:
         return 0, _safe_start(view, first)
-    word, _, end = found[at[0]]
+    word, _, end = found[at]
     after = _line_end(code, end)
     if word == "pragma" and code[end:after].strip() == "once":
-        inner_guard, inner = _guard_only(code, found, at[0] + 1)
+        inner_guard, inner = _guard_only(code, found, at + 1)
         return inner_guard, inner or after
-    guard, inner = _guard_only(code, found, at[0])
+    guard, inner = _guard_only(code, found, at)
     return guard, inner or _safe_start(view, first)
 
 
@@ -147,8 +151,8 @@ def _guard_only(code: str, found: list[tuple[str, int, int]], at: int) -> tuple[
     return 0, 0
 
 
-def _first_code(code: str, at: int) -> int:
-    found = re.compile(r"\S").search(code.replace("\ufeff", " ") if at == 0 else code, at)
+def _first_code(code: str) -> int:
+    found = _SIGN_OF_CODE.search(code)
     return found.start() if found else len(code)
 
 

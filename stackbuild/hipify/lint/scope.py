@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
-from stackbuild.hipify.scan import whole_names
+from stackbuild.hipify.scan import NAME, whole_names
 from stackbuild.hipify.view import View
 
 _WARP = re.compile(r"\w*(?:WARP|[wW]arp|WAVE|[wW]ave)\w*")
@@ -24,6 +25,8 @@ _BRACE = re.compile(r"[{}]")
 _GIVEN = re.compile(r"\s*=\s*([^;,{}=][^;,{}]{0,200})[;,}]|\s*\{([^;{}]{0,200})\}\s*[;,]|[ \t]+(?=[^\s=;,{}])")
 _DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+")
 _LINE = re.compile(r"[ \t]+([^\n\\]*)")
+_AFTER_CONSTANT = re.compile(r"(?:const|enum)[^;})(]*")
+_MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)")
 _CONSTANT = re.compile(r"\b(?:constexpr|const|enum)\b")
 
 
@@ -44,6 +47,7 @@ class Scope:
 
     view: View
     _constants: dict[str, int | None] = field(default_factory=dict)
+    _parts: dict[int, tuple[str, list[tuple[int, str]]]] = field(default_factory=dict)
 
     def value(self, name: str, at: int, depth: int = 0) -> int | None:
         """The number a name stands for at an offset, None where that is not known. A warp's size never is."""
@@ -73,6 +77,8 @@ class Scope:
         """The texts that a name is defined by, in macros, constants and enumerations."""
         code, last = self.view.code, name.split("::")[-1]
         found: list[str] = []
+        if last.isidentifier() and last not in self._defined:
+            return found
         for at in whole_names(code, last):
             match = _GIVEN.match(code, at + len(last))
             if match is None:
@@ -87,18 +93,26 @@ class Scope:
                     found.append(match[1] or match[2])
         return [text.strip() for text in found]
 
+    @cached_property
+    def _defined(self) -> frozenset[str]:
+        """All names that may have a definition: those of macros, and what stands after `const`, `constexpr` and `enum`."""
+        code = self.view.code
+        regions = " ".join(found[0] for found in _AFTER_CONSTANT.finditer(code))
+        return frozenset(_MACRO.findall(code)) | frozenset(NAME.findall(regions))
+
     def given(self, name: str, at: int) -> str | None:
         """The text of the last value given to a local name before an offset, "" where that cannot be told."""
         start = max(0, at - _NEAR)
-        before = self.view.code[start:at]
-        if name not in before:
+        if self.view.code.find(name, start, at) < 0:
             return None
-        seen, closed = _open_part(before)
+        if at not in self._parts:
+            self._parts[at] = _open_part(self.view.code[start:at])
+        seen, closed = self._parts[at]
         found = None
         word = re.escape(name)
         at_found = -1
-        for match in re.finditer(rf"(?<![\w.>:]){word}\s*(?:([-+*/%&|^]|<<|>>)?=(?!=)\s*|(\{{)|(\())", seen):
-            if (match[2] or match[3]) and not re.search(r"[\w>]\s+\Z", seen[: match.start()]):
+        for match in re.finditer(rf"{word}(?<![\w.>:]{word})\s*(?:([-+*/%&|^]|<<|>>)?=(?!=)\s*|(\{{)|(\())", seen):
+            if (match[2] or match[3]) and not _after_type(seen[: match.start()]):
                 continue
             if at_found >= 0 and "#el" in seen[at_found : match.start()]:
                 return ""  # one for each branch of an `#if`
@@ -109,6 +123,12 @@ class Scope:
         if found and any(name in text and _sets(text, word) for where, text in closed if where > at_found):
             return ""
         return found
+
+
+def _after_type(before: str) -> bool:
+    """Whether a text ends with a word or `>` and white space, as it does before what is declared."""
+    head = before.rstrip()
+    return len(head) < len(before) and (head.endswith(("_", ">")) or head[-1:].isalnum())
 
 
 def _sets(text: str, word: str) -> bool:
