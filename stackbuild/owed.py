@@ -62,6 +62,19 @@ def gfx_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
     return packed.gfx if has_device_code(packed.component) else ()
 
 
+def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, ...]]:
+    """The recipe for those of its GPU targets only, and the distributions that so hold code for fewer than it promises.
+
+    No targets mean all. A wheel that the matrix makes for one target is whole with that one.
+    """
+    if not gfx:
+        return recipe, ()
+    chosen = recipe.model_copy(update={"gfx": tuple(target for target in recipe.gfx if target in gfx)})
+    promised = {each.wheel.distribution: set(gfx_of(each, recipe)) for each in wheels_of(recipe)}
+    held = {each.wheel.distribution: set(gfx_of(each, chosen)) for each in wheels_of(chosen)}
+    return chosen, tuple(name for name, targets in held.items() if targets != promised[name])
+
+
 def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
     """The execution providers that a wheel must bring."""
     said = owed_of(packed.name, recipe).providers

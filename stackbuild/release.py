@@ -10,8 +10,10 @@ from stackbuild.build import Order, Outputs, build, wheels, workshop
 from stackbuild.events import Emit, Note
 from stackbuild.load import Loaded
 from stackbuild.look import this_python
+from stackbuild.owed import narrowed
 from stackbuild.perform import Workshop
 from stackbuild.publish import Receipt
+from stackbuild.recipe import Recipe
 from stackbuild.stages import Made, measured, proved, published
 
 
@@ -19,7 +21,7 @@ from stackbuild.stages import Made, measured, proved, published
 class Released:
     """What a whole build came to. `fresh`: something was built, proved, measured or published that was not before.
 
-    `receipt` is None where `--until` ended it before there was a wheel.
+    `receipt` is None where `--until` ended it before there was a wheel, and where `--gfx` left targets out of one.
     """
 
     recipe: str
@@ -32,24 +34,42 @@ class Released:
 
 
 def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released:
-    """Build, prove, measure, judge, publish. Raises every Stop but Defect."""
+    """Build, prove, measure, judge, publish. Raises every Stop but Defect.
+
+    With `--gfx` the wheels are held to the chosen targets, and one that lacks others of the recipe's is not published: its
+    name and version promise them all.
+    """
     started = time.monotonic()
     with workshop(loaded, order, listeners) as shop:
         outputs = build(loaded, order, shop)
-        made = _made(loaded, outputs, shop)
+        recipe, partial = narrowed(loaded.recipe, order.choice.gfx)
+        made = _made(recipe, loaded, outputs, shop)
         fresh, claim, receipt = outputs.ran > 0, "", None
         if made.wheels:
             proof = proved(made, shop)
             measurement = measured(made, shop)
-            receipt = published(made, shop)
             claim = str(proof.body["claim"])
             fresh |= not proof.remembered or (measurement is not None and not measurement.remembered)
-            fresh |= any(wheel.fresh for wheel in receipt.wheels)
+            if partial:
+                shop.emit(_withheld(partial, made, loaded.recipe))
+            else:
+                receipt = published(made, shop)
+                fresh |= any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in made.wheels)
     return Released(loaded.recipe.name, shop.run, fresh, names, claim, receipt, time.monotonic() - started)
 
 
-def _made(loaded: Loaded, outputs: Outputs, shop: Workshop) -> Made:
+def _withheld(partial: tuple[str, ...], made: Made, whole: Recipe) -> Note:
+    """Why the wheels are not published, and where they are."""
+    files = ", ".join(str(wheel) for wheel in made.wheels)
+    return Note(
+        "warning",
+        f"not published: {', '.join(partial)} was built for {', '.join(made.recipe.gfx)} only and the recipe promises"
+        f" {', '.join(whole.gfx)}; install it from the store ({files}), or name these targets in a recipe of your own",
+    )
+
+
+def _made(recipe: Recipe, loaded: Loaded, outputs: Outputs, shop: Workshop) -> Made:
     """The wheels, and the wheelhouse they are proved in where the lock has one for this Python."""
     made = wheels(outputs, shop.store)
     house = next((b for b in outputs.built if b.step == f"wheelhouse.{this_python()}"), None)
@@ -62,4 +82,4 @@ def _made(loaded: Loaded, outputs: Outputs, shop: Workshop) -> Made:
             )
         )
     wheelhouse = shop.store.tree(house.tree) if house else None
-    return Made(loaded.recipe, outputs.plan, made, wheelhouse, house.tree if house else "", loaded.lock_path)
+    return Made(recipe, outputs.plan, made, wheelhouse, house.tree if house else "", loaded.lock_path)

@@ -24,7 +24,8 @@ def draw_release(released: Released) -> None:
         margin().print(Text(f"{released.recipe} done in {took}", "bold"))
         margin().print(Text(f"report: stackbuild report {released.run}", "dim"))
     else:
-        margin().print(Text(f"nothing to do: {released.recipe} is built, proved and published ({took})", "bold"))
+        done = "built, proved and published" if released.receipt else "built and proved" if released.claim else "built"
+        margin().print(Text(f"nothing to do: {released.recipe} is {done} ({took})", "bold"))
     if released.receipt is not None:
         _how_to_install(released.receipt)
 

@@ -14,7 +14,7 @@ from stackbuild.errors import RecipeError
 from stackbuild.inspect import NOTHING, Expectations, inspect, judge
 from stackbuild.inspect.readers.providers import BRIDGE_NAMES
 from stackbuild.load import bundled, load, parse
-from stackbuild.owed import NAMES, wheels_of
+from stackbuild.owed import NAMES, narrowed, wheels_of
 from stackbuild.recipe import Recipe
 
 EPS = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
@@ -218,3 +218,18 @@ def test_a_pattern_of_what_the_machine_provides_names_it(tmp_path: Path) -> None
         {f.rule for f in judge(facts, Expectations(external=(name,)))} for name in ("libamdhip64.so.*", "libx.so.1")
     ]
     assert ["SB-ELF-EXTERNAL" in found for found in rules] == [False, True]
+
+
+def test_a_build_for_some_targets_owes_those_and_is_no_whole_wheel() -> None:
+    whole = recipe({"kind": "kernels", "source": "s"})
+    chosen, partial = narrowed(whole, ("gfx942",))
+    assert expectations_of(chosen, "a-wheel").gfx == ("gfx942",)
+    assert partial == ("a-wheel",)
+    assert narrowed(whole, ()) == (whole, ())
+    assert narrowed(whole, ("gfx942", "gfx90a"))[1] == ()
+
+
+def test_what_holds_no_code_or_is_made_once_a_target_is_whole_with_some_targets() -> None:
+    assert narrowed(recipe(ORT | {"providers": ["migraphx"]}), ("gfx942",))[1] == ()
+    one_each = recipe({"kind": "kernels", "source": "s"}, matrix={"per_gfx": True})
+    assert narrowed(one_each, ("gfx942",))[1] == ()
