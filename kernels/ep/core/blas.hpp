@@ -29,6 +29,15 @@ struct Gemm {
   int64_t batch = 1;
 };
 
+// What the libraries take, on every platform alike. They count in 32 bits: a larger extent would lose its upper half. What
+// one does with an extent of 0 is its own affair: kernels answer that themselves.
+inline void require_extents(const Gemm& g) {
+  for (int64_t extent : {g.m, g.n, g.k, g.lda, g.ldb, g.ldc, g.batch})
+    require(extent > 0 && extent <= INT32_MAX, "a matrix product has an extent of 0, or of 2^31 or more");
+  require(g.lda >= (g.transpose_a ? g.m : g.k) && g.ldb >= (g.transpose_b ? g.k : g.n) && g.ldc >= g.n,
+          "a matrix product's rows overlap in memory");
+}
+
 class Blas {
  public:
   explicit Blas(void* stream);  // native; the handle enqueues there for good

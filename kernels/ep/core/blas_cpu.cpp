@@ -35,6 +35,7 @@ void all(const Gemm& g) {
 }  // namespace
 
 void Blas::gemm(const Gemm& g) {
+  require_extents(g);
   if (g.type == kHalf) all<half_t>(g);
   else all<float>(g);
 }

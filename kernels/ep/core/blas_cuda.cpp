@@ -79,6 +79,7 @@ Blas::~Blas() {
 
 // cuBLAS is column-major: the row-major c = a b is the column-major cᵀ = bᵀ aᵀ.
 void Blas::gemm(const Gemm& g) {
+  require_extents(g);
   const int type = g.type == kHalf ? kReal16 : kReal32;
   ok(library().gemm(state_->handle, g.transpose_b ? kTranspose : kNoTranspose,
                     g.transpose_a ? kTranspose : kNoTranspose, static_cast<int>(g.n), static_cast<int>(g.m),
@@ -89,6 +90,7 @@ void Blas::gemm(const Gemm& g) {
 }
 
 void Blas::gemm(const Gemm& g, const void* const* a, const void* const* b, void* const* c) {
+  require_extents(g);
   const int type = g.type == kHalf ? kReal16 : kReal32;
   ok(library().gemm_pointers(state_->handle, g.transpose_b ? kTranspose : kNoTranspose,
                              g.transpose_a ? kTranspose : kNoTranspose, static_cast<int>(g.n), static_cast<int>(g.m),

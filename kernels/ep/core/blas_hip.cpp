@@ -66,6 +66,7 @@ Blas::~Blas() {
 
 // hipBLAS is column-major: the row-major c = a b is the column-major cᵀ = bᵀ aᵀ.
 void Blas::gemm(const Gemm& g) {
+  require_extents(g);
   const hipDataType type = g.type == kHalf ? HIP_R_16F : HIP_R_32F;
   ok(library().gemm(state_->handle, g.transpose_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
                     g.transpose_a ? HIPBLAS_OP_T : HIPBLAS_OP_N, static_cast<int>(g.n), static_cast<int>(g.m),
@@ -76,6 +77,7 @@ void Blas::gemm(const Gemm& g) {
 }
 
 void Blas::gemm(const Gemm& g, const void* const* a, const void* const* b, void* const* c) {
+  require_extents(g);
   const hipDataType type = g.type == kHalf ? HIP_R_16F : HIP_R_32F;
   ok(library().gemm_pointers(state_->handle, g.transpose_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
                              g.transpose_a ? HIPBLAS_OP_T : HIPBLAS_OP_N, static_cast<int>(g.n), static_cast<int>(g.m),

@@ -1,4 +1,5 @@
 // rk::device on HIP, and on HIP's NVIDIA platform.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -83,7 +84,7 @@ void use(int ordinal) { ok(hipSetDevice(ordinal), "hipSetDevice"); }
 
 void* allocate(size_t bytes) {
   void* pointer = nullptr;
-  if (hipMalloc(&pointer, bytes) == hipSuccess) return pointer;
+  if (hipMalloc(&pointer, std::max<size_t>(bytes, 1)) == hipSuccess) return pointer;  // of 0 bytes it is null, as of none left
   (void)hipGetLastError();
   return nullptr;
 }

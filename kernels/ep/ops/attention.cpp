@@ -22,6 +22,7 @@ Heads heads_of(const Tensor& t, int64_t heads) {
 void place_mask(sbk::AttentionParams& p, const Tensor& mask) {
   const Shape scores{p.batch, p.query_heads, p.query_length, p.key_length};
   require(broadcast(mask.shape, scores) == scores, "attention's mask does not broadcast to batch, heads, queries, keys");
+  if (p.key_length == 0) return;
   const Strides strides = broadcast_strides(mask.shape, scores);
   require(strides[3] == 1 || p.key_length == 1, "attention's mask must cover every key");
   p.mask_batch_stride = strides[0];
@@ -71,6 +72,7 @@ namespace {
 void set_extents(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
   require(q.batch == k.batch && k.batch == v.batch && k.heads == v.heads && k.length == v.length && q.size == k.size,
           "attention's inputs do not fit together");
+  require(q.size > 0, "attention's head size is 0: its scale is not defined");
   require(k.heads > 0 ? q.heads % k.heads == 0 : q.heads == 0, "attention's key heads do not divide its query heads");
   p.batch = q.batch;
   p.query_heads = q.heads;
@@ -108,7 +110,7 @@ class Attention : public Kernel {
   explicit Attention(const Info& info)
       : query_heads_(info.integer("q_num_heads", 0)), key_heads_(info.integer("kv_num_heads", 0)),
         scale_(info.real("scale", 0.0f)), softcap_(info.real("softcap", 0.0f)), causal_(info.integer("is_causal", 0) != 0),
-        mode_(static_cast<ScoreMode>(info.integer("qk_matmul_output_mode", 0))) {
+        mode_(static_cast<ScoreMode>(info.integer("qk_matmul_output_mode", 0))), masks_may_be_short_(info.since_version() >= 24) {
     require(mode_ >= ScoreMode::product && mode_ <= ScoreMode::softmax, "Attention's qk_matmul_output_mode is 0, 1, 2 or 3");
   }
 
@@ -133,7 +135,8 @@ class Attention : public Kernel {
     p.y_strides = heads_of(y, q.heads).strides;
     if (mask) {
       const int64_t reach = mask.shape.rank() > 0 ? mask.shape[mask.shape.rank() - 1] : 1;
-      if (reach > 1 && reach < p.key_length) p.key_length = reach;  // the keys after it take no part
+      // Of one value is for all keys; shorter otherwise ends them since opset 24, and does not fit before.
+      if (masks_may_be_short_ && reach != 1 && reach < p.key_length) p.key_length = reach;
       place_mask(p, whole_rows(context, mask, p.key_length));
     }
     if (lengths) {
@@ -168,6 +171,7 @@ class Attention : public Kernel {
   float scale_, softcap_;
   bool causal_;
   ScoreMode mode_;
+  bool masks_may_be_short_;
 };
 
 bool attention_fits(const NodeView& node) {
@@ -216,7 +220,8 @@ bool multi_head_fits(const NodeView& node) {
 void add_attention(Entries& e) {
   std::vector<Type> masks = floats();
   masks.push_back(kBool);
-  e.push_back({"Attention", 23, kNewest, {{"T1", floats()}, {"T2", floats()}, {"U", masks}}, make<Attention>, {}, {}, false, false,
+  // Opset 25's windows (left_window_size, right_window_size) are not taken.
+  e.push_back({"Attention", 23, 24, {{"T1", floats()}, {"T2", floats()}, {"U", masks}}, make<Attention>, {}, {}, false, false,
                attention_fits});
   e.push_back({"MultiHeadAttention", 1, 1, {{"T", floats()}}, make<MultiHead>, {}, {}, false, false, multi_head_fits,
                "com.microsoft"});

@@ -131,7 +131,7 @@ bool whole_vectors(const sbk::AttentionStrides& s, const void* data) {
 bool fits_blas(const sbk::AttentionParams& p) {
   if (p.dtype != sbk::DataType::float16 || p.causal || p.softcap != 0.0f || p.key_lengths != nullptr) return false;
   if (p.mask_kind == sbk::MaskKind::int32 || p.key_length < kLeastKeys || p.query_length < kLeastKeys) return false;
-  if (p.head_size % kVector != 0 || p.value_size % kVector != 0 || p.key_length % kVector != 0) return false;
+  if (p.head_size == 0 || p.head_size % kVector != 0 || p.value_size % kVector != 0 || p.key_length % kVector != 0) return false;
   if (!whole_vectors(p.q_strides, p.q) || !whole_vectors(p.k_strides, p.k) || !whole_vectors(p.v_strides, p.v) ||
       !whole_vectors(p.y_strides, p.y))
     return false;

@@ -94,8 +94,11 @@ void run_conv(Context& context, const WindowAttributes& attributes, const ConvCa
   }
   p.activation = call.activation;
   p.choosing = call.choosing;
-  p.x = call.x.data;
+  // A sum over nothing is the bias; a tensor without elements may have no address, and is not read.
+  if (call.x.size() == 0) p.algorithm = sbk::ConvAlgorithm::direct;
+  p.x = call.x.data != nullptr ? call.x.data : y.data;
   std::tie(p.w, p.filter_layout) = filter.get(context.stream(), call.w, call.constant_filter);
+  if (p.w == nullptr) p.w = y.data;
   p.bias = call.bias.data;
   p.residual = call.residual.data;
   p.y = y.data;

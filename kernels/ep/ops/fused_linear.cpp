@@ -125,8 +125,9 @@ NormSlots norm_slots(const Norm& norm, const Slots& slots) {
 void sum_and_norm(Context& context, const NormSlots& slots, Tensor x, const Tensor& bias) {
   const Tensor residual = context.input(slots.residual);
   const Tensor y = context.output(0, broadcast(x.shape, residual.shape));
+  const int64_t n = y.shape.rank() > 0 ? y.shape[y.shape.rank() - 1] : 0;
+  require(n > 0, "a normalization over no elements has no mean");
   if (y.size() == 0) return;
-  const int64_t n = y.shape[y.shape.rank() - 1];
   const bool whole = x.shape == y.shape && residual.shape == y.shape;
   if (!whole) {
     if (bias) bias_curve(context.stream(), x.type, x.data, bias.data, x.size() / n, n, Curve::none);

@@ -79,6 +79,23 @@ void run_matmul(Stream& stream, const MatmulPlan& plan, Type type, const void* a
 
 namespace {
 
+template <class T>
+struct Scale {
+  T* y;
+  float factor;
+  RK_HD void operator()(int64_t i) const { y[i] = static_cast<T>(factor * load(y[i])); }
+};
+
+// y = beta y, where the product has no inner extent and its operands have no address.
+void without_product(Stream& stream, const Tensor& y, float beta) {
+  if (beta == 0.0f) return zero_fill(stream, y);
+  if (beta == 1.0f) return;
+  with_float(y.type, [&](auto zero) {
+    using T = decltype(zero);
+    for_each(stream, y.size(), Scale<T>{y.as<T>(), beta});
+  });
+}
+
 class MatMul : public Kernel {
  public:
   explicit MatMul(const Info&) {}
@@ -124,10 +141,9 @@ class GemmKernel : public Kernel {
       require(broadcast(c.shape, y.shape) == y.shape, "Gemm's C does not broadcast to its output");
       spread(context.stream(), c, y);
       gemm.beta = beta_;
-    } else if (gemm.k == 0) {
-      zero_fill(context.stream(), y);
     }
-    if (gemm.k > 0 || (gemm.beta != 0.0f && gemm.beta != 1.0f)) context.stream().blas().gemm(gemm);
+    if (gemm.k == 0) return without_product(context.stream(), y, gemm.beta);
+    context.stream().blas().gemm(gemm);
   }
 
  private:

@@ -121,6 +121,8 @@ class LayerNorm : public Kernel {
   void compute(Context& context) override {
     const Tensor x = context.input(0);
     const int axis = axis_in(axis_, x.shape.rank());
+    const int64_t length = x.shape.product(axis, x.shape.rank());
+    require(length > 0, "a normalization over no elements has no mean");
     const Shape axes(x.shape.begin() + axis, static_cast<size_t>(x.shape.rank() - axis));
     const Tensor scale = spread(context, context.input(1), axes);
     const Tensor bias = Centred ? spread(context, context.input(2), axes) : Tensor{};
@@ -129,7 +131,6 @@ class LayerNorm : public Kernel {
     for (int i = axis; i < statistics.rank(); ++i) statistics[i] = 1;
     const Tensor mean = context.output(1, statistics);
     const Tensor inverse = context.output(2, statistics);
-    const int64_t length = x.shape.product(axis, x.shape.rank());
     if (x.size() == 0) return;
     if (Centred && !mean && !inverse) {
       AddNorm work;

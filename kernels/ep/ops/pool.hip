@@ -147,6 +147,7 @@ class Pool : public Kernel {
     const Tensor y = context.output(0, out);
     const Tensor indices = Average ? Tensor{} : context.output(1, out);
     if (y.size() == 0) return;
+    require(x.size() > 0, "a pool over no elements has no value");
     with_float(x.type, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (layout == sbk::Layout::channels_last) return last<T>(context.stream(), x, y, window, extents);

@@ -132,7 +132,9 @@ class GlobalPool : public Kernel {
     std::vector<int64_t> axes;
     for (int i = 2; i < x.shape.rank(); ++i) axes.push_back(i);
     const Axes split = split_axes(x.shape, axes, true);
-    reduce<kind>(context.stream(), x, context.output(0, split.out), split);
+    const Tensor y = context.output(0, split.out);
+    require(y.size() == 0 || x.size() > 0, "a pool over no elements has no value");
+    reduce<kind>(context.stream(), x, y, split);
   }
 };
 
