@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackbuild.hipify.view import View
 
@@ -23,8 +24,7 @@ _HAS_INCLUDE = re.compile(r"\b__has_include[ \t]*\([ \t]*(?=[<\"])")
 Branch = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Include:
+class Include(NamedTuple):
     """One `#include`: its line `[start, end)` with the newline, the span of the path in it, and the branches around it."""
 
     path: str
@@ -34,8 +34,7 @@ class Include:
     branches: tuple[Branch, ...]
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(NamedTuple):
     """A header named elsewhere than in an `#include`: in `__has_include`, `#include_next`, `#import`, or as a macro.
 
     `span` is the path's.

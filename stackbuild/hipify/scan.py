@@ -19,7 +19,9 @@ _LITERAL = (
 )
 # Each alternative begins with its own character: the search then skips to the next of those three. The first group is
 # the whole, so that `split` gives it; the second what stands before the bracket of a raw string.
-_COMMENT_OR_STRING = re.compile(r"(//[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/\*.*?(?:\*/|\Z)" + _LITERAL + ")", re.S)
+_COMMENT_OR_STRING = re.compile(
+    r"(//[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/|\Z)" + _LITERAL + ")", re.S
+)
 # The same where a line is continued between the two signs of a comment's begin or end.
 _SPLICED_COMMENT = re.compile(
     r"(/(?:\\[ \t]*\n)*/[^\n\\]*(?:\\(?:[ \t]*\n)?[^\n\\]*)*|/(?:\\[ \t]*\n)*\*.*?(?:\*(?:\\[ \t]*\n)*/|\Z)"
@@ -136,6 +138,8 @@ def skip_space(code: str, at: int) -> int:
 
 def back_space(code: str, at: int) -> int:
     """The offset after the last character before `at` that is not white space."""
+    if at > 0 and not (code[at - 1].isspace() or code[at - 1] == "\\"):
+        return at
     while at > 0:
         start = max(0, at - _WINDOW)
         part = code[start:at].rstrip()

@@ -26,6 +26,8 @@ _BROUGHT = re.compile(r"using\s[\w:\s]*::\s*(\w+)\s*;")
 _USING = re.compile(r"\busing\s+(?:typename\s+)?[\w:\s]*\Z")
 # What ends a declarator, by the sign before its name.
 _AFTER = {"*": ")(;,[", "&": ")(;,[", ">": "(;,[", ")": ";,", "{": ",}=", ",": ",}="}
+_MAY_FOLLOW = frozenset("(){};:=,[")
+_ANY_EXTERN = re.compile(r"extern\s*\"")
 _EXTERN = re.compile(r"\bextern\s*\"[^\"]*\"\s*\Z")
 _DECLTYPE = re.compile(r"\bdecltype\s*\([^;{}]*\)\Z")
 _TYPE_WORDS = frozenset(("struct", "class", "union", "enum"))
@@ -74,8 +76,12 @@ class Scopes:
     def _may_declare(self, at: int, end: int) -> bool:
         """Whether a type stands before a name and what ends a declarator after it, or it is an enumerator."""
         code = self._code
-        before, after = back_token(code, at), skip_space(code, end)
-        left, right = code[before - 1 : before], code[after : after + 1]
+        after = skip_space(code, end)
+        right = code[after : after + 1]
+        if right not in _MAY_FOLLOW:
+            return False
+        before = back_token(code, at)
+        left = code[before - 1 : before]
         if is_name_char(left):
             if not self._follows_type(before, right) or code.startswith("::", after):
                 return False
@@ -127,7 +133,13 @@ class Scopes:
 
     def in_c(self, at: int) -> bool:
         """Whether the braces of an `extern "C"` are around an offset."""
-        return any(span[0] < at < span[1] and _EXTERN.search(self._head(span[0])) for span in self._pairs())
+        return self._has_extern and any(
+            span[0] < at < span[1] and _EXTERN.search(self._head(span[0])) for span in self._pairs()
+        )
+
+    @cached_property
+    def _has_extern(self) -> bool:
+        return _ANY_EXTERN.search(self._code) is not None
 
     def _used(self, at: int, spaces: set[str]) -> Declaration | None:
         """`using other::name;`: the rest of the scope that it stands in, unless the text declares that name itself."""

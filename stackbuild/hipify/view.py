@@ -51,8 +51,8 @@ class View:
 
     @cached_property
     def listed(self) -> str:
-        """All `words`, each on a line: letters that stand in the code stand in this, which is far shorter."""
-        return "\n".join(self.words)
+        """All `words`, each after a newline: letters that stand in the code stand in this, which is far shorter."""
+        return "\n" + "\n".join(self.words)
 
     @cached_property
     def lines(self) -> Lines:

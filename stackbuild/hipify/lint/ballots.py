@@ -12,7 +12,7 @@ from typing import Literal
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
 import stackbuild.hipify.lint.types as types
-from stackbuild.hipify.lint.scope import Scope, means_lane, means_warp
+from stackbuild.hipify.lint.scope import Scope, means_lane, means_warp, scope_of
 from stackbuild.hipify.masks import FUNCTIONS
 from stackbuild.hipify.scan import arguments, back_space, is_name_char, skip_space, whole_names
 from stackbuild.hipify.view import View
@@ -130,7 +130,7 @@ def _ternary(left: str) -> bool:
 def _is_full(view: View, text: str, at: int) -> bool:
     if text[0].isdigit():
         return arithmetic.value(text, {}) == _FULL_32 and "l" not in text.lower()
-    return text in ("UINT_MAX", "UINT32_MAX") or Scope(view).value(text, at) == _FULL_32
+    return text in ("UINT_MAX", "UINT32_MAX") or scope_of(view).value(text, at) == _FULL_32
 
 
 def _cast_before(code: str, at: int) -> str | None:
@@ -307,7 +307,9 @@ def _operand_end(code: str, at: int) -> int:
 
 def partial_masks(view: View) -> Iterator[Found]:
     """Masks that name only some of 32 lanes: literals, constants, and what is computed from them."""
-    scope = Scope(view)
+    if view.words.isdisjoint(FUNCTIONS):
+        return
+    scope = scope_of(view)
     for name in FUNCTIONS:
         if name not in view.words:
             continue

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from stackbuild.hipify.view import View
 
 HIP = re.compile(r"\w*(?:__HIP|USE_ROCM|USE_HIP|AMDGPU|HIP_PLATFORM_AMD|__AMD|WITH_HIP|WITH_ROCM|HIPCC)\w*", re.I)
-_CONDITIONAL = re.compile(
-    r"^[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)", re.M
-)
+_CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
 _NEGATED = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
 
 Span = tuple[int, int]
@@ -21,7 +20,7 @@ def left_out(view: View) -> list[Span]:
         return []
     spans: list[Span] = []
     stack: list[tuple[bool, int]] = []  # whether a branch before was HIP's; where one left out began, or -1
-    for found in _CONDITIONAL.finditer(view.code):
+    for found in _conditionals(view.code):
         word, text = found[1], found[2]
         if word in ("if", "ifdef", "ifndef"):
             yes, no = _for_hip(word, text)
@@ -36,6 +35,17 @@ def left_out(view: View) -> list[Span]:
             yes, no = _for_hip(word.removeprefix("el"), text)
             stack.append((taken or yes, found.end() if taken or no else -1))
     return spans
+
+
+def _conditionals(code: str) -> Iterator[re.Match[str]]:
+    """The conditional lines of a text. Each line with a `#` is looked at once."""
+    at = code.find("#")
+    while at >= 0:
+        if found := _CONDITIONAL.match(code, code.rfind("\n", 0, at) + 1):
+            yield found
+            at = found.end()
+        end = code.find("\n", at)
+        at = code.find("#", end) if end >= 0 else -1
 
 
 def _for_hip(word: str, text: str) -> tuple[bool, bool]:

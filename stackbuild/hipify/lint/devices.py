@@ -80,7 +80,7 @@ def textures(view: View) -> Iterator[Found]:
     if not view.words.isdisjoint(("texture", "surface")):
         for found in _TEXTURE.finditer(view.code):
             yield found.start(), "LINT-TEXTURE-REFERENCE", (found.group(2),)
-    if "tex" not in view.listed and "surf" not in view.listed:
+    if "\ntex" not in view.listed and "\nsurf" not in view.listed:
         return
     for name in sorted(w for w in view.words if w.startswith(("tex", "surf")) and _FETCH.fullmatch(w)):
         for at in view.own(name)[:1]:

@@ -16,7 +16,7 @@ from functools import cached_property
 import stackbuild.hipify.lint.arithmetic as arithmetic
 from stackbuild.hipify.lint.devices import line_end, line_start
 from stackbuild.hipify.lint.interpret import Interpreter, Lost, names_set
-from stackbuild.hipify.lint.scope import Scope, means_lane, means_warp
+from stackbuild.hipify.lint.scope import Scope, means_lane, means_warp, scope_of
 from stackbuild.hipify.lint.shuffles import Mode, Shuffle, complete, shuffles
 from stackbuild.hipify.lint.statements import Loop, Statements, Unreadable
 from stackbuild.hipify.scan import is_name_char
@@ -124,7 +124,7 @@ def _limit(code: str, at: int) -> int:
 def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder | Unread]:
     """The loops of a text that shuffle by what they count, each once; and those that could not be followed."""
     found: dict[int, Ladder | Unread] = {}
-    loops, scope = _Loops(view), Scope(view)
+    loops, scope = _Loops(view), scope_of(view)
     unread: dict[int, tuple[int, Unread]] = {}
     for call in shuffles(view) if calls is None else calls:
         made = _ladder(view, loops, scope, call)

@@ -71,9 +71,8 @@ def warp_sizes(view: View) -> Iterator[Found]:
     listed = view.listed
     if "arp" not in listed and "ARP" not in listed and "ave" not in listed and "AVE" not in listed:
         return
-    for name in sorted(
-        w for w in view.words if ("arp" in w or "ARP" in w or "ave" in w or "AVE" in w) and means_warp(w)
-    ):
+    warps = (w for w in view.words if ("arp" in w or "ARP" in w or "ave" in w or "AVE" in w) and means_warp(w))
+    for name in () if view.numbers.isdisjoint(_32) else sorted(warps):
         for at in whole_names(view.code, name):
             if _IS_32.match(view.code, at + len(name)) and _defines(view.code, at):
                 yield at, "LINT-WARP-SIZE-LITERAL", (name,)

@@ -93,7 +93,7 @@ def matrices(view: View) -> Iterator[Found]:
 
 def libcuxx(view: View) -> Iterator[Found]:
     """libcu++'s names, wherever they stand as `cuda::…` and the project has no namespace of that name."""
-    if "cuda" not in view.words or "::" not in view.code:
+    if "cuda" not in view.words or (view.words.isdisjoint(LIBCUXX) and "\nthread_scope_" not in view.listed):
         return
     own: bool | None = None
     for found in _CUDA.finditer(view.code):  # begins with a literal: the search skips to it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
 from stackbuild.hipify.scan import NAME, whole_names
@@ -30,6 +30,7 @@ _MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)")
 _CONSTANT = re.compile(r"\b(?:constexpr|const|enum)\b")
 
 
+@lru_cache(maxsize=1 << 14)
 def means_warp(name: str) -> bool:
     """Whether a name is a warp's number of lanes by its spelling: warpSize, kWarpSize, C10_WARP_SIZE."""
     last = re.split(r"::|\.|->", name)[-1]
@@ -39,6 +40,12 @@ def means_warp(name: str) -> bool:
 def means_lane(name: str) -> bool:
     """Whether a name is a thread's lane by its spelling: lane, lane_id, laneIdx."""
     return _LANE.fullmatch(re.split(r"::|\.|->", name.removesuffix("()"))[-1]) is not None
+
+
+@lru_cache(maxsize=1)
+def scope_of(view: View) -> Scope:
+    """The names of a text, which several checks ask for one after the other."""
+    return Scope(view)
 
 
 @dataclass(eq=False)

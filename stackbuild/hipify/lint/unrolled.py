@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
 from stackbuild.hipify.lint.ladders import Ladder, is_tiled
-from stackbuild.hipify.lint.scope import Scope
+from stackbuild.hipify.lint.scope import Scope, scope_of
 from stackbuild.hipify.lint.shuffles import Mode, Shuffle
 from stackbuild.hipify.view import View
 
@@ -63,7 +63,7 @@ def _is_ladder(run: list[_Rung]) -> bool:
 
 
 def _rungs(view: View, calls: Iterable[Shuffle]) -> Iterator[_Rung]:
-    scope = Scope(view)
+    scope = scope_of(view)
     for call in calls:
         if call.mode == "index" and not call.name.startswith("__shfl"):
             continue
