@@ -39,6 +39,11 @@ class Wanted:
     digest: str = ""
 
 
+def named(digest: str) -> str:
+    """A digest with its algorithm; bare digits, as locks and recipes have them, are a sha256."""
+    return digest if ":" in digest else f"sha256:{digest}"
+
+
 def place_in(mirror: Path, url: str) -> Path:
     """Where a mirror has the file of that URL: `HOST/PATH`, the layout ONNX Runtime's `--cmake_deps_mirror_dir` has too.
 

@@ -18,7 +18,7 @@ from stackbuild import git, locking, mirror
 from stackbuild.build import Order, workshop
 from stackbuild.errors import LockError, StepFailed, UsageError
 from stackbuild.events import Emit, Note
-from stackbuild.fetch import Wanted, fetch, place_in
+from stackbuild.fetch import Wanted, fetch, named, place_in
 from stackbuild.load import Loaded
 from stackbuild.perform import Built, Workshop
 from stackbuild.plan import Plan, Step
@@ -63,9 +63,7 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
             raise StepFailed(
                 "; ".join(f"{b.step}: {b.what}" for b in broken), where=broken[0].log, next=broken[0].look or ""
             )
-        if bundle is not None:
-            _write(bundle, steps, built, shop)
-    sha256 = sealed.seal(bundle) if bundle else ""
+        sha256 = _bundled(bundle, steps, built, shop) if bundle is not None else ""
     files = tuple(p for p in bundle.rglob("*") if p.is_file()) if bundle else ()
     size = sum(p.stat().st_size for p in files)
     seconds = round(time.monotonic() - started, 3)
@@ -83,8 +81,20 @@ def _refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:
         )
 
 
-def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> None:
+def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> str:
+    """Write and seal the bundle; the sha256 of its index. One that fails leaves an empty folder: what was fetched is in the
+    store, and half a bundle would be taken for a mirror."""
     bundle.mkdir(parents=True, exist_ok=True)
+    try:
+        _write(bundle, steps, built, shop)
+        return sealed.seal(bundle)
+    except BaseException:
+        for part in bundle.iterdir():
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
+        raise
+
+
+def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> None:
     for step in steps:
         shop.stopper.check()
         shop.emit(Note("info", f"bundling {step.name}"))
@@ -92,14 +102,17 @@ def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop:
         tree = shop.store.tree(built[step.name].tree)
         match step.action:
             case "archive":
-                _take(bundle, params["url"], f"sha256:{params['sha256']}", shop)
+                _take(bundle, params["url"], named(params["sha256"]), shop)
             case "deps":
                 for url in params:
                     place = place_in(bundle, url)
                     place.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(place_in(tree, url), place)
             case "git":
-                git.copy(params["url"], params["ref"], params["commit"], bundle, mirror.given())
+                below = params["submodules"] == "True"
+                git.copy(
+                    params["url"], params["ref"], params["commit"], bundle, submodules=below, mirror=mirror.given()
+                )
             case "wheelhouse":
                 shutil.copytree(tree, bundle / "wheels", dirs_exist_ok=True)
             case _:

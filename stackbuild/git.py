@@ -41,6 +41,7 @@ ENVIRONMENT = {
 KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
 """All that git sees of the caller's environment: no GIT_* of his can lead it elsewhere."""
 
+OF_A_MIRROR = Path(__file__).parent / "data_tables" / "mirror.gitconfig"
 SECONDS = 3600
 _OFFLINE = re.compile(r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out")
 _URL = re.compile(r"(https|ssh)://[A-Za-z0-9][A-Za-z0-9._@:-]*/[A-Za-z0-9._~/+-]+")
@@ -144,10 +145,12 @@ def _repository(url: str, mirror: Path | None) -> Iterator[Path]:
 
 def _fetch(target: Path, url: str, ref: str, commit: str, mirror: Path | None) -> None:
     """Fetch the commit alone as FETCH_HEAD; where a server does not give out a commit by its name, its ref; where only
-    the first digits of it are known, the whole history without file contents."""
+    the first digits of it are known, the whole history without file contents; a mirror has it whole by those digits."""
     if _SHORT.fullmatch(ref):
-        _fetch_short(target, url, ref, mirror)
-        return
+        if mirror is None:
+            _fetch_short(target, url, ref)
+            return
+        ref = commit if _FULL.fullmatch(commit) else _expanded(target, url, ref, mirror)
     wanted = (commit, ref) if _FULL.fullmatch(commit) else (ref,)
     problem = ""
     for name in wanted:
@@ -166,16 +169,43 @@ def _fetch(target: Path, url: str, ref: str, commit: str, mirror: Path | None) -
     )
 
 
-def _fetch_short(target: Path, url: str, short: str, mirror: Path | None) -> None:
+def _fetch_short(target: Path, url: str, short: str) -> None:
     heads = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
-    _git(target, "fetch", "--quiet", "--no-tags", "origin", *heads, mirror=mirror)
+    _git(target, "fetch", "--quiet", "--no-tags", "origin", *heads)
+    (target / ".git" / "FETCH_HEAD").write_text(f"{_named(target, url, short)}\t\t{short}\n")
+
+
+def _named(target: Path, url: str, short: str) -> str:
     try:
-        commit = _git(target, "rev-parse", "--verify", f"{short}^{{commit}}")
+        return _git(target, "rev-parse", "--verify", f"{short}^{{commit}}")
     except StepFailed:
         raise LockError(
             f"{url} has no commit {short}, or several", next="it was deleted upstream: lock another one"
         ) from None
-    (target / ".git" / "FETCH_HEAD").write_text(f"{commit}\t\t{short}\n")
+
+
+def _expanded(target: Path, url: str, short: str, mirror: Path) -> str:
+    """The full commit of a mirror's repository, whether or not a branch or tag leads to it: one fetched by its commit has
+    none. Its objects are looked at from `target`, since git run in the repository itself would heed what is set there."""
+    place = Path(_origin(url, mirror)).absolute()
+    borrowed = target / ".git" / "objects" / "info" / "alternates"
+    borrowed.parent.mkdir(parents=True, exist_ok=True)
+    borrowed.write_text(f"{_objects(place)}\n")
+    try:
+        return _named(target, url, short)
+    finally:
+        borrowed.unlink()
+
+
+def _objects(place: Path) -> Path:
+    """Where a repository has its objects: bare or not, or a work tree of another one, whose `.git` is a file."""
+    folder = place if (place / "HEAD").is_file() else place / ".git"
+    if folder.is_file():
+        folder = place / folder.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+    common = folder / "commondir"
+    if common.is_file():
+        folder = folder / common.read_text("utf-8", "replace").strip()
+    return folder.resolve() / "objects"
 
 
 def _spec(target: Path, url: str, ref: str, mirror: Path | None) -> str:
@@ -191,8 +221,9 @@ def read(url: str, ref: str, commit: str, path: str, mirror: Path | None = None)
         return _git(tree, "cat-file", "blob", f"FETCH_HEAD:{path}", mirror=mirror)
 
 
-def copy(url: str, ref: str, commit: str, folder: Path, mirror: Path | None = None) -> None:
-    """Put a bare repository with the commit, and its submodules' likewise, into the mirror `folder`."""
+def copy(url: str, ref: str, commit: str, folder: Path, *, submodules: bool, mirror: Path | None = None) -> None:
+    """Put a bare repository with the commit, and those of its submodules where they are asked for, into the mirror
+    `folder`. Raises as `checkout`."""
     parts = urlsplit(vetted(url))
     bare = folder / (parts.hostname or "") / (parts.path.strip("/").removesuffix(".git") + ".git")
     with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as scratch:
@@ -207,13 +238,13 @@ def copy(url: str, ref: str, commit: str, folder: Path, mirror: Path | None = No
         )
         _git(tree, "update-ref", name, head)
         _git(tree, "checkout", "--quiet", "--force", "--detach", head)
-        below = modules(tree)
+        below = modules(tree) if submodules else ()
         bare.mkdir(parents=True, exist_ok=True)
         _git(bare, "init", "--quiet", "--bare", ".")
         _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
         _git(bare, "fetch", "--quiet", "--depth=1", "--no-tags", str(tree), f"{name}:{name}", mirror=folder)
     for _, sub_url, sub_commit in below:
-        copy(sub_url, sub_commit, sub_commit, folder, mirror)
+        copy(sub_url, sub_commit, sub_commit, folder, submodules=True, mirror=mirror)
 
 
 def modules(tree: Path) -> tuple[tuple[str, str, str], ...]:
@@ -249,13 +280,15 @@ def _git(folder: Path, *words: str, mirror: Path | None = None) -> str:
     nowhere else."""
     import git
 
-    settings = (*SETTINGS, *(("protocol.file.allow=always", "safe.directory=*") if mirror else ()))
+    settings = (*SETTINGS, *(("protocol.file.allow=always",) if mirror else ()))
     schemes = "file" if mirror else "https:ssh"
     runner: Any = git.Git(str(folder))
     if not shutil.which("git"):
         raise MachineLacks("`git` is not installed", next="apt-get install git")
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     environment = {**kept, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
+    if mirror:
+        environment["GIT_CONFIG_GLOBAL"] = str(OF_A_MIRROR)
     alone = ("env", "-i", *(f"{name}={value}" for name, value in sorted(environment.items())))
     command = [*alone, "git", *(w for s in settings for w in ("-c", s)), *words]
     try:

@@ -6,7 +6,7 @@ from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
 from stackbuild.actions.snapshot import settle
 from stackbuild.errors import LockError
-from stackbuild.fetch import Wanted, fetch
+from stackbuild.fetch import Wanted, fetch, named
 from stackbuild.mirror import given
 from stackbuild.unpack import unpack
 
@@ -20,9 +20,8 @@ def do(job: Job) -> dict[str, str]:
             where=job.step.name,
             next="run `stackbuild lock` where the network or a mirror is",
         )
-    digest = sha256 if ":" in sha256 else f"sha256:{sha256}"
     archive = job.scratch / url.rpartition("/")[2]
-    found = fetch(Wanted(url, digest), archive, given(), job.stopper)
+    found = fetch(Wanted(url, named(sha256)), archive, given(), job.stopper)
     unpack(archive, job.out)
     patched(job)
     settle(job.out)

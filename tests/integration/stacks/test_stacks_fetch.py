@@ -249,25 +249,96 @@ def test_a_hostile_submodule_is_refused_and_nothing_runs(entry: str, tmp_path: P
     assert not list(tmp_path.rglob("canary"))
 
 
+ENVIRONMENT = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null"}
+
+
+def run_git(tree: Path, *words: str) -> str:
+    person = ("-c", "user.name=t", "-c", "user.email=t@t")
+    done = subprocess.run(
+        ["git", *person, *words], cwd=tree, check=True, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def with_submodule(tmp_path: Path, sub: str) -> str:
+    """The repository `tool` of the mirror, with the repository `sub` at `libs/s`; its commit."""
+    tree = tmp_path / "tool"
+    (tree / "libs" / "s").mkdir(parents=True)
+    run_git(tree, "init", "-q", ".")
+    (tree / ".gitmodules").write_text('[submodule "s"]\n\tpath = libs/s\n\turl = https://github.com/org/sub\n')
+    run_git(tree, "update-index", "--add", "--cacheinfo", f"160000,{sub},libs/s")
+    run_git(tree, "add", ".gitmodules")
+    run_git(tree, "commit", "-q", "-m", "x")
+    run_git(tree, "tag", "v1")
+    run_git(tree, "clone", "-q", "--bare", ".", str(tmp_path / "mirror/github.com/org/tool.git"))
+    return git.ask(URL, "v1", tmp_path / "mirror")
+
+
 def test_a_submodule_comes_at_the_commit_of_its_parent(tmp_path: Path) -> None:
     _, sub = upstream(tmp_path, "sub")
-    tree = tmp_path / "tool"
-    tree.mkdir()
-    environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null"}
-    subprocess.run(["git", "init", "-q", "."], cwd=tree, check=True, env=environment)
-    (tree / ".gitmodules").write_text('[submodule "s"]\n\tpath = libs/s\n\turl = https://github.com/org/sub\n')
-    words = ["git", "update-index", "--add", "--cacheinfo", f"160000,{sub},libs/s"]
-    subprocess.run(words, cwd=tree, check=True, env=environment)
-    (tree / "libs" / "s").mkdir(parents=True)
-    subprocess.run(["git", "add", ".gitmodules"], cwd=tree, check=True, env=environment)
-    person = ["-c", "user.name=t", "-c", "user.email=t@t"]
-    subprocess.run(["git", *person, "commit", "-q", "-m", "x"], cwd=tree, check=True, env=environment)
-    subprocess.run(["git", "tag", "v1"], cwd=tree, check=True, env=environment)
-    bare = tmp_path / "mirror/github.com/org/tool.git"
-    subprocess.run(["git", "clone", "-q", "--bare", str(tree), str(bare)], check=True, env=environment)
-    commit = git.ask(URL, "v1", tmp_path / "mirror")
+    commit = with_submodule(tmp_path, sub)
     out = take(tmp_path, "v1", commit, submodules=True)
     assert (out / "libs" / "s" / "folder" / "file").read_text() == "text"
+
+
+def test_a_bundle_has_submodules_where_they_are_asked_for_and_else_needs_none(tmp_path: Path) -> None:
+    bare, sub = upstream(tmp_path, "sub")
+    commit = with_submodule(tmp_path, sub)
+    git.copy(URL, "v1", commit, tmp_path / "both", submodules=True, mirror=tmp_path / "mirror")
+    assert git.ask("https://github.com/org/sub", sub[:8], tmp_path / "both") == sub
+    shutil.rmtree(bare)
+    git.copy(URL, "v1", commit, tmp_path / "alone", submodules=False, mirror=tmp_path / "mirror")
+    assert git.ask(URL, "v1", tmp_path / "alone") == commit
+    with pytest.raises(MachineLacks, match=r"the mirror lacks https://github\.com/org/sub"):
+        git.copy(URL, "v1", commit, tmp_path / "again", submodules=True, mirror=tmp_path / "mirror")
+
+
+def without_a_ref(tmp_path: Path, how: str) -> str:
+    """A mirror whose repository no branch or tag leads into, as `git fetch URL COMMIT` leaves it; its commit."""
+    bare, commit = upstream(tmp_path)
+    origin = tmp_path / "origin.git"
+    bare.rename(origin)
+    place = tmp_path / "main" if how == "worktree" else bare.with_name("tool")
+    place.mkdir()
+    run_git(place, "init", "-q", ".")
+    run_git(place, "fetch", "-q", "--depth=1", "--no-tags", str(origin), commit)
+    if how == "detached":
+        run_git(place, "checkout", "-q", "--detach", "FETCH_HEAD")
+    if how == "worktree":
+        run_git(place, "worktree", "add", "-q", "--detach", str(bare.with_name("tool")), "FETCH_HEAD")
+    return commit
+
+
+@pytest.mark.parametrize("how", ["fetched", "detached", "worktree"])
+def test_an_abbreviated_commit_is_found_in_a_mirror_without_branches_and_tags(how: str, tmp_path: Path) -> None:
+    commit, mirror = without_a_ref(tmp_path, how), tmp_path / "mirror"
+    short = commit[:8]
+    assert git.ask(URL, short, mirror) == commit
+    assert (take(tmp_path, short, commit) / "link").read_text() == "text"
+    assert git.read(URL, short, short, "folder/file", mirror) == "text"
+    git.copy(URL, short, short, tmp_path / "bundle", submodules=False, mirror=mirror)
+    assert git.ask(URL, short, tmp_path / "bundle") == commit
+    with pytest.raises(LockError, match="has no commit 0123456"):
+        git.ask(URL, "0123456", mirror)
+
+
+def test_objects_that_a_mirror_only_shows_are_not_taken_unchecked(tmp_path: Path) -> None:
+    commit = without_a_ref(tmp_path, "fetched")
+    (target := tmp_path / "out").mkdir()
+    git._begin(target, URL, tmp_path / "mirror")
+    git._expanded(target, URL, commit[:8], tmp_path / "mirror")
+    assert not (target / ".git/objects/info/alternates").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("ref", ["v1", "short", "full"])
+def test_a_mirror_that_another_user_owns_is_read(ref: str, tmp_path: Path) -> None:
+    bare, commit = upstream(tmp_path)
+    for place in (bare, *bare.rglob("*")):
+        os.chown(place, 1234, 1234)
+    ref = {"short": commit[:8], "full": commit}.get(ref, ref)
+    assert git.ask(URL, ref, tmp_path / "mirror") == commit
+    assert (take(tmp_path, ref, commit) / "link").read_text() == "text"
 
 
 def test_git_reads_neither_hooks_nor_configuration_of_the_caller(
@@ -292,7 +363,7 @@ def test_git_reads_neither_hooks_nor_configuration_of_the_caller(
 
 def test_a_bundle_of_git_can_be_taken_from_again(tmp_path: Path) -> None:
     _, commit = upstream(tmp_path)
-    git.copy(URL, "v1", commit, tmp_path / "bundle", tmp_path / "mirror")
+    git.copy(URL, "v1", commit, tmp_path / "bundle", submodules=False, mirror=tmp_path / "mirror")
     target = tmp_path / "again"
     target.mkdir()
     assert git.checkout(URL, "v1", commit, target, submodules=False, mirror=tmp_path / "bundle") == commit
@@ -318,7 +389,7 @@ def test_an_image_is_unpacked_layer_over_layer(layout: oci.Layout, tmp_path: Pat
     oci.unpack(layout, out)
     assert (out / "etc" / "kept").read_text() == "kept"
     assert not (out / "etc" / "taken-away").exists()
-    assert (out / "opt/rocm/llvm/bin/clang").readlink() == Path("/usr/bin/clang")
+    assert (out / "usr/local/bin/python3.12").readlink() == Path("/usr/bin/python3")
 
 
 def test_a_flipped_bit_in_a_layer_is_found(layout: oci.Layout, tmp_path: Path) -> None:

@@ -1,19 +1,22 @@
 """A machine without a network: where a mirror is named, what it lacks is refused and nobody else is asked."""
 
+import hashlib
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import git as library
 import pytest
 
-from stackbuild import git, mirror
+from stackbuild import fetching, git, mirror
 from stackbuild.actions import debian, image, package, wheelhouse
 from stackbuild.actions.job import Job
 from stackbuild.errors import LockError, MachineLacks, StepFailed, UsageError
 from stackbuild.load import load
 from stackbuild.recipe import Source
+from stackbuild.stopper import Stopper
 
 URL = "https://github.com/org/tool"
 COMMIT = "1" * 40
@@ -128,7 +131,7 @@ def test_a_hostile_git_url_is_refused_whoever_asks(url: str, tmp_path: Path) -> 
     with pytest.raises(StepFailed, match="is refused"):
         git.ask(url, "v1", tmp_path)
     with pytest.raises(StepFailed, match="is refused"):
-        git.copy(url, "v1", COMMIT, tmp_path, tmp_path)
+        git.copy(url, "v1", COMMIT, tmp_path, submodules=False, mirror=tmp_path)
 
 
 def test_git_may_speak_to_nothing_but_the_mirror(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +143,32 @@ def test_git_may_speak_to_nothing_but_the_mirror(empty: Path, monkeypatch: pytes
     git._git(Path("/"), "ls-remote", URL)
     assert "GIT_ALLOW_PROTOCOL=file" in said[0]
     assert "GIT_ALLOW_PROTOCOL=https:ssh" in said[1]
+    assert f"GIT_CONFIG_GLOBAL={git.OF_A_MIRROR}" in said[0]
+    assert "GIT_CONFIG_GLOBAL=/dev/null" in said[1]
+    assert git.OF_A_MIRROR.is_file()
+
+
+@pytest.mark.parametrize("digest", [f"sha1:{hashlib.sha1(b'hello').hexdigest()}", hashlib.sha256(b"hello").hexdigest()])
+def test_a_failed_bundle_leaves_nothing_and_a_whole_one_has_archives_under_either_digest(
+    digest: str, empty: Path, tmp_path: Path
+) -> None:
+    url = "https://github.com/f/f.zip"
+    step = SimpleNamespace(name="a", action="archive", params=(("url", url), ("sha256", digest)))
+    store = SimpleNamespace(tree=lambda tree: tmp_path)
+    shop: Any = SimpleNamespace(stopper=Stopper(), emit=lambda note: None, store=store)
+    built: Any = {"a": SimpleNamespace(tree="t")}
+    steps: Any = (step,)
+    place = empty / "github.com" / "f" / "f.zip"
+    place.parent.mkdir(parents=True)
+    bundle = tmp_path / "bundle"
+    place.write_bytes(b"other")
+    with pytest.raises(LockError, match=r"f\.zip"):
+        fetching._bundled(bundle, steps, built, shop)
+    assert not list(bundle.iterdir())
+    place.write_bytes(b"hello")
+    assert fetching._bundled(bundle, steps, built, shop)
+    assert (bundle / "github.com/f/f.zip").read_bytes() == b"hello"
+    assert (bundle / "bundle.json").is_file()
 
 
 @pytest.mark.parametrize("card", ["", "[]", "{}", '{"notes": 1, "sha256": "0"}', '{"notes": {}, "sha256": "0"}'])
