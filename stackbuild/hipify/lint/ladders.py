@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
 from stackbuild.hipify.lint.devices import line_end, line_start
@@ -166,8 +167,6 @@ def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, widt
     """The ladder that a loop is for a shuffle by `step`, which the loop changes; None where it is none."""
     runner = Interpreter(view.code, loop, call.at, call.end, step, width)
     scales = runner.scales()
-    if not scales and call.mode != "index":
-        return None
     names = runner.free()
     known: arithmetic.Env = {name: scope.value(name, loop.at) for name in names}
     lanes = {name for name in names if call.mode == "index" and means_lane(name)}
@@ -182,12 +181,20 @@ def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, widt
         return Unread(loop.at, " ".join(step.split())) if scales else None
     if visits is None:
         return None
+    if not scales and call.mode != "index" and not (scales := _halves(visits[0])):
+        return None
     if lanes and any(number & (number - 1) for number in visits[0] + visits[1]):
         return None
     if min(visits[0] + visits[1]) <= 0 and mode != "index":
         return Unread(loop.at, " ".join(step.split()))
     wide = 0 if means_warp(width) else runner.width
     return Ladder(loop.at, visits, open_names, wide, mode, scales, call.member and is_tiled(view))
+
+
+def _halves(offsets: tuple[int, ...]) -> bool:
+    """Whether steps that are counted otherwise halve or double all the same, from half a warp: 16, 8 by `o -= 8`."""
+    pairs = list(pairwise(offsets))
+    return max(offsets) >= LANES[0] // 2 and bool(pairs) and all(a == 2 * b or b == 2 * a for a, b in pairs)
 
 
 def is_tiled(view: View) -> bool:

@@ -60,6 +60,8 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
         return "LINT-LADDER-WIDTH", (steps, f"a width of {ladder.width}")
     if ladder.mode != "index" and ladder.names and all(map(means_warp, ladder.names)) and max(offsets) >= LANES[0]:
         return "LINT-LADDER-WIDTH", (steps, f"a wavefront of {LANES[0]}")
+    if ladder.mode != "index" and not (ladder.names or ladder.tile or ladder.width) and max(offsets) >= LANES[1]:
+        return "LINT-LADDER-WIDTH", (steps, f"a wavefront of at most {LANES[1]}")
     reached = reach(offsets, ladder.mode)
     if ladder.names or ladder.tile or 0 < ladder.width <= reached:
         return None
