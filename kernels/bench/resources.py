@@ -4,7 +4,7 @@
     python3 kernels/bench/resources.py out/stackbuild_kernels/libstackbuild_kernels_hip.so [LIBRARY…] [--table]
 
 Reads the code objects' own metadata (with stackbuild's inspector); runs nothing. Exit status: 0 all inside, 1 a kernel over
-its budget, without one, with spills or with scratch memory, 2 a library without device code.
+its budget, without one, with spills or with scratch memory, 2 a file that cannot be read or has no device code.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackbuild.errors import Stop
 from stackbuild.inspect import inspect
 
 BUDGETS = tomllib.loads(Path(__file__).with_name("budgets.toml").read_text())
@@ -89,7 +90,11 @@ def main() -> int:
     args = parser.parse_args()
     found: list[Use] = []
     for library in args.libraries:
-        inside = list(uses(library))
+        try:
+            inside = list(uses(library))
+        except Stop as stop:
+            print(f"resources.py: {stop}", file=sys.stderr)
+            return 2
         if not inside:
             print(f"resources.py: no device code in {library}", file=sys.stderr)
             return 2
