@@ -8,6 +8,7 @@ from itertools import chain
 import stackbuild.hipify.lint.ballots as ballots
 import stackbuild.hipify.lint.branches as branches
 import stackbuild.hipify.lint.devices as devices
+import stackbuild.hipify.lint.guards as guards
 import stackbuild.hipify.lint.lanes as lanes
 import stackbuild.hipify.lint.libraries as libraries
 import stackbuild.hipify.lint.ptx as ptx
@@ -22,6 +23,7 @@ _CHECKS = (
     ballots.partial_masks, lanes.tiles,
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,
+    guards.versions, guards.capabilities,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -44,8 +46,12 @@ def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
             rule == "LINT-DEVICE-NAME" and _supplied(plan, words[0])
         ):
             continue
+        if rule == "LINT-CUDA-VERSION" and (words[0] in plan.names or words[0] in plan.matched.get("identifier", ())):
+            continue
         told = WARNINGS[rule]
         severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
+        if rule == "LINT-CUDA-VERSION" and _supplied(plan, words[0]):
+            severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
         if severity is not Severity.NOTE and outside is None:
             outside = branches.left_out(view)
         if severity is not Severity.NOTE and outside and any(start <= at < end for start, end in outside):

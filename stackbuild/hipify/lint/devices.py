@@ -106,7 +106,7 @@ def arch_guards(view: View) -> Iterator[Found]:
             for at in whole_names(view.code, name):
                 if at < end:  # in the directive that was looked at
                     continue
-                place, end = _guard(view.code, at)
+                place, end = guard(view.code, at)
                 if place is not None and place not in told:
                     told.add(place)
                     yield place, "LINT-CUDA-ARCH", (name,)
@@ -116,8 +116,8 @@ def arch_guards(view: View) -> Iterator[Found]:
                 yield at, "LINT-CUDA-ARCH", (name,)
 
 
-def _guard(code: str, at: int) -> tuple[int | None, int]:
-    """Where the guard begins in which an architecture macro stands, None where it names HIP or only defines the macro; its end."""
+def guard(code: str, at: int) -> tuple[int | None, int]:
+    """Where the guard begins in which a macro stands, None where it names HIP or only defines the macro; its end."""
     start = line_start(code, at)
     directive = _ARCH_DIRECTIVE.match(code, start)
     if directive is None:

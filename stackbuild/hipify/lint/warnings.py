@@ -153,6 +153,27 @@ WARNINGS: dict[str, Told] = {
         "HIP does not define it: the code takes the branch for hosts or for the oldest GPU",
         "test __HIP_DEVICE_COMPILE__, or a feature macro of HIP, as well",
     ),
+    "LINT-CUDA-VERSION": Told(
+        Severity.WARNING,
+        "{0} is not defined in HIP",
+        "in #if it counts as 0 and in #ifdef as absent, so another branch is compiled; as a value it does not compile",
+        "{1}",
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+    ),
+    "LINT-LIBRARY-VERSION": Told(
+        Severity.NOTE,
+        "{0} is another library's in ROCm",
+        "it has the number of ROCm's library, and is not defined where that library's header is not included",
+        "{1}",
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+    ),
+    "LINT-CAPABILITY": Told(
+        Severity.WARNING,
+        "a decision by compute capability: {0}",
+        "HIP's numbers are those of AMD's GPUs: 9.4 for gfx942, 11.0 for gfx1100, which say nothing of NVIDIA's features",
+        "ask for the feature itself, or for gcnArchName",
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+    ),
     "LINT-DEVICE-LAUNCH": Told(
         Severity.ERROR,
         "dynamic parallelism: {0}",

@@ -24,6 +24,27 @@ LADDERS = [
      "void f(int v) { for (int o = 8; o > 0; o /= 2) v += __shfl_down(v, o); }"),
 ]  # fmt: skip
 
+GUARDS = [
+    ("LINT-CUDA-VERSION", "#if CUDART_VERSION >= 11000\n#endif\n", "#if defined(__HIP_PLATFORM_AMD__) || CUDART_VERSION >= 11000\n#endif\n"),
+    ("LINT-CUDA-VERSION", "#if defined(CUDA_VERSION) && CUDA_VERSION < 12000\n#endif\n", "// CUDA_VERSION\nint MY_CUDA_VERSION;\n"),
+    ("LINT-CUDA-VERSION", "#ifndef CUDART_VERSION\n#error no\n#endif\n", "#ifndef CUDART_VERSION\n#define CUDART_VERSION 12000\n#endif\n"),
+    ("LINT-CUDA-VERSION", "#if __CUDACC_VER_MAJOR__ < 11\n#endif\n", "#error CUDA_VERSION is wrong\n"),
+    ("LINT-CUDA-VERSION", "#ifdef __NVCC__\n#endif\n", "#if defined(__NVCC__) || defined(__HIPCC__)\n#endif\n"),
+    ("LINT-CUDA-VERSION", "int v = CUDART_VERSION;\n", "int v = HIP_VERSION;\n"),
+    ("LINT-CUDA-VERSION", "#if CUB_VERSION > 101500\n#endif\n", "#if HIPCUB_VERSION > 301500\n#endif\n"),
+    ("LINT-LIBRARY-VERSION", "#if THRUST_VERSION > 100000\n#endif\n", "#if MY_VERSION > 100000\n#endif\n"),
+    ("LINT-CAPABILITY", "cudaDeviceProp p; bool b = p.major >= 8;\n", 'cudaDeviceProp p; printf("%d.%d", p.major, p.minor);\n'),
+    ("LINT-CAPABILITY", "cudaDeviceProp *p; int c = p->major * 10 + p->minor;\n", "struct V { int major; } v; bool b = v.major >= 8;\n"),
+    ("LINT-CAPABILITY", "cudaDeviceProp p; int c = 10 * p.major;\n", "cudaDeviceProp p; int major = 10; bool b = major * 8 > 1;\n"),
+    ("LINT-CAPABILITY", "f(&x, cudaDevAttrComputeCapabilityMajor, 0);\n", "f(&x, cudaDevAttrWarpSize, 0);\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "guilty", "innocent"), GUARDS)
+def test_questions_that_hip_answers_otherwise(rule: str, guilty: str, innocent: str) -> None:
+    assert told(guilty).count(rule) == 1
+    assert rule not in told(innocent)
+
 
 def told(text: str) -> list[str]:
     return [f.rule for f in hip(text).findings]
