@@ -91,13 +91,34 @@ def ask(url: str, ref: str, mirror: Path | None = None) -> str:
         with _repository(url, mirror) as tree:
             _fetch(tree, url, ref, ref, mirror)
             return _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
-    names = (f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}")
+    if found := _meant(url, ref, mirror):
+        return found[1]
+    raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
+
+
+def _meant(url: str, ref: str, mirror: Path | None) -> tuple[str, str] | None:
+    """What a name is, "tag" or "branch", and the commit it means now; None where there is none of that name."""
+    names = {f"refs/tags/{ref}^{{}}": "tag", f"refs/tags/{ref}": "tag", f"refs/heads/{ref}": "branch"}
     told = _git(Path("/"), "ls-remote", "--", _origin(url, mirror), *names, mirror=mirror)
     found = {name: commit for commit, _, name in (line.partition("\t") for line in told.splitlines())}
-    for name in names:
-        if name in found:
-            return found[name]
-    raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
+    return next(((kind, found[name]) for name, kind in names.items() if name in found), None)
+
+
+def moved(url: str, ref: str, commit: str, mirror: Path | None = None) -> str:
+    """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else "".
+    A branch may move."""
+    if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref):
+        return ""
+    try:
+        meant = _meant(url, ref, mirror)
+    except (StepFailed, MachineLacks) as failure:  # the commit is there: no reason to end a build
+        return f"{url}: whether {ref} was moved cannot be asked: {failure.what}"
+    match meant:
+        case None if mirror is None:  # one that was fetched by its commit has no names
+            return f"{url} has no tag or branch {ref!r} any more; commit {commit} of the lock is built"
+        case "tag", now if not now.startswith(commit):
+            return f"{url}: the tag {ref} was moved to {now}; commit {commit} of the lock is built"
+    return ""
 
 
 def checkout(url: str, ref: str, commit: str, target: Path, *, submodules: bool, mirror: Path | None = None) -> str:

@@ -33,10 +33,15 @@ HEADER = """\
 
 @dataclass(frozen=True)
 class Made:
-    """A lock, and what could not be asked for it, a line each: that stands as the lock before had it, or is open."""
+    """A lock, and what could not be asked for it, a line each: that stands as the lock before had it, or is open.
+
+    `moved`: answers that changed though the question is the one of the lock before and should have the same answer for ever:
+    the commit of a tag or branch, the digest of an image, of a package version, of a URL.
+    """
 
     lock: Lock
     unasked: tuple[str, ...]
+    moved: tuple[str, ...] = ()
 
 
 def make(loaded: Loaded) -> Made:
@@ -60,7 +65,7 @@ def make(loaded: Loaded) -> Made:
         deps=_deps(recipe, commits, asking),
         wheelhouse=_wheelhouse(recipe, asking),
     )
-    return Made(made, tuple(asking.unasked))
+    return Made(made, tuple(asking.unasked), _moved(before, made, asking.same))
 
 
 Answer = TypeVar("Answer")
@@ -91,11 +96,15 @@ class _Asking:
         """As a call, for what a lock cannot leave open. Raises MachineLacks."""
         return self._asked(name, kept, ask)
 
+    def same(self, name: str) -> bool:
+        """Whether this question was asked for the lock before too."""
+        return name in self.now and self._then.get(name) == self.now[name]
+
     def _asked(self, name: str, kept: Answer | None, ask: Callable[[], Answer]) -> Answer:
         try:
             return ask()
         except MachineLacks as lacks:
-            if not kept or self._then.get(name) != self.now[name]:
+            if not kept or not self.same(name):
                 raise
             self.unasked.append(f"{name} stays as it was: {lacks.what}")
             return kept
@@ -138,6 +147,23 @@ def _deps(recipe: Recipe, commits: Mapping[str, str], asking: _Asking) -> dict[s
         if rows is not None:
             found[name] = _with_known_digests(name, rows, asking)
     return found
+
+
+def _moved(before: Lock, after: Lock, same: Callable[[str], bool]) -> tuple[str, ...]:
+    """What means something else now than in the lock before, a line each. An abbreviated commit that got longer has not
+    moved."""
+    found = [(f"sources.{n}", before.commits.get(n, ""), now) for n, now in after.commits.items()]
+    found.append(("base.image", before.image, after.image))
+    for name, now in after.files.items():
+        then = before.files.get(name)
+        if then and then.version == now.version:
+            found.append((f"sources.{name}", then.sha256, now.sha256))
+    lines = [f"{n}: {old} → {new}" for n, old, new in found if same(n) and old and new and not new.startswith(old)]
+    known = {dep.url: dep.digest for rows in before.deps.values() for dep in rows if dep.digest}
+    for name, rows in after.deps.items():
+        changed = (d for d in rows if d.digest and known.get(d.url, d.digest) != d.digest)
+        lines += [f"deps.{name}: {d.url}: {known[d.url]} → {d.digest}" for d in changed]
+    return tuple(lines)
 
 
 def _with_known_digests(name: str, rows: tuple[Dep, ...], asking: _Asking) -> tuple[Dep, ...]:

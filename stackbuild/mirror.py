@@ -29,13 +29,13 @@ def use(folder: Path | None) -> None:
 
 
 def given() -> Path | None:
-    """The mirror, or None. Raises UsageError where it is no folder."""
+    """The mirror, as an absolute path, or None. Raises UsageError where it is no folder."""
     named = os.environ.get(VARIABLE)
     if not named:
         return None
     if not Path(named).is_dir():
         raise UsageError("the mirror is no folder", where=named, next=f"give --mirror a folder, or unset {VARIABLE}")
-    return Path(named)
+    return Path(named).absolute()
 
 
 def for_packages() -> Path | None:

@@ -142,7 +142,11 @@ def _on_host(
     step: Step, trees: Mapping[str, str], staging: Staging, log: Path, shop: Workshop
 ) -> tuple[dict[str, str], Compiles]:
     inputs = {name: shop.store.tree(tree) for name, tree in trees.items()}
-    job = Job(step, staging.out, staging.work, log, shop.stopper, inputs, shop.locals)
+
+    def warn(text: str) -> None:
+        shop.emit(Note("warning", text))
+
+    job = Job(step, staging.out, staging.work, log, shop.stopper, inputs, shop.locals, warn)
     try:
         return shop.actions[step.action](job), Compiles()
     except (Stopped, MachineLacks):

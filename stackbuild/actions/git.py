@@ -11,7 +11,7 @@ from stackbuild.mirror import given
 
 
 def do(job: Job) -> dict[str, str]:
-    """Check the commit out into `job.out`. Notes: `commit`, in full."""
+    """Check the commit out into `job.out`; warn of a tag that means another one now. Notes: `commit`, in full."""
     params = job.params
     if params["commit"] == "unlocked":
         raise LockError(
@@ -28,6 +28,8 @@ def do(job: Job) -> dict[str, str]:
         submodules=params["submodules"] == "True",
         mirror=given(),
     )
+    if said := git.moved(params["url"], params["ref"], commit, given()):
+        job.warn(said)
     patched(job)
     settle(job.out)
     return {"commit": commit}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,8 @@ class Job:
     """Trees of the needed steps by name."""
     locals: Mapping[str, Local]
     """Local sources by name."""
+    warn: Callable[[str], None] = lambda text: None
+    """Says a line to who watches the run."""
 
     @property
     def params(self) -> dict[str, str]:

@@ -140,7 +140,8 @@ def lock(
 ) -> None:
     """Ask Debian's archive, git servers and the package index what a recipe's names mean now; write it beside the recipe.
 
-    What cannot be asked keeps its answer, or stays open; it is named, and the exit code is 3.
+    What cannot be asked keeps its answer, or stays open; it is named, and the exit code is 3. A tag, a branch or a digest that
+    means something else than in the lock before is named.
     Example: stackbuild lock --recipe debian-13
     """
     from stackbuild import locking
@@ -160,7 +161,8 @@ def lock(
     locking.write(made.lock, loaded)
     margin().print(f"wrote {loaded.lock_path}: {len(made.lock.packages)} packages", markup=False)
     open_ = unlocked(loaded.recipe, made.lock)
-    for title, lines in (("could not be asked:", made.unasked), ("still open:", open_)):
+    was = "moved since the lock before; look at what changed before you commit it:"
+    for title, lines in ((was, made.moved), ("could not be asked:", made.unasked), ("still open:", open_)):
         if lines:
             margin().print("\n".join((title, *lines)), markup=False)
     if made.unasked or open_:

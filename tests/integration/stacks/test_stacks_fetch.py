@@ -12,11 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from stackbuild import fetch as fetching
 from stackbuild import git, oci
+from stackbuild.actions import git as action
+from stackbuild.actions.job import Job
 from stackbuild.errors import LockError, MachineLacks, StepFailed, Stopped
 from stackbuild.fetch import Wanted, fetch
 from stackbuild.stopper import Stopper
@@ -184,6 +188,15 @@ def upstream(tmp_path: Path, name: str = "tool") -> tuple[Path, str]:
 
 
 URL = "https://github.com/org/tool"
+ENVIRONMENT = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null"}
+
+
+def run_git(tree: Path, *words: str) -> str:
+    person = ("-c", "user.name=t", "-c", "user.email=t@t")
+    done = subprocess.run(
+        ["git", *person, *words], cwd=tree, check=True, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    return done.stdout.strip()
 
 
 def take(tmp_path: Path, ref: str, commit: str, **more: bool) -> Path:
@@ -212,6 +225,31 @@ def test_a_moved_tag_is_refused_and_names_both_commits(tmp_path: Path) -> None:
     with pytest.raises(LockError, match="moved") as stopped:
         take(tmp_path, "v1", "0123456789ab")
     assert "0123456789ab" in str(stopped.value)
+
+
+def test_a_moved_tag_is_named_while_the_locked_commit_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare, commit = upstream(tmp_path)
+    said: list[str] = []
+
+    def built(ref: str) -> None:
+        (tmp_path / "out").mkdir()
+        params = (("url", URL), ("ref", ref), ("commit", commit), ("submodules", "False"))
+        step: Any = SimpleNamespace(key="k", name="source.tool", params=params)
+        action.do(Job(step, tmp_path / "out", tmp_path, tmp_path / "log", Stopper(), {}, {}, said.append))
+        assert (tmp_path / "out" / "link").read_text() == "text"
+        shutil.rmtree(tmp_path / "out")
+
+    monkeypatch.setenv("STACKBUILD_MIRROR", str(tmp_path / "mirror"))
+    for ref in ("v1", "main", commit, commit[:8]):
+        built(ref)
+    assert said == []
+    tree = run_git(bare, "rev-parse", "HEAD^{tree}")
+    now = run_git(bare, "commit-tree", "-p", "HEAD", "-m", "moved", tree)
+    run_git(bare, "tag", "-f", "-a", "-m", "moved", "v1", now)
+    run_git(bare, "update-ref", "refs/heads/main", now)
+    for ref in ("main", commit, "v1"):
+        built(ref)
+    assert said == [f"{URL}: the tag v1 was moved to {now}; commit {commit} of the lock is built"]
 
 
 def test_a_deleted_commit_is_said_to_be_gone(tmp_path: Path) -> None:
@@ -247,17 +285,6 @@ def test_a_hostile_submodule_is_refused_and_nothing_runs(entry: str, tmp_path: P
     with pytest.raises(StepFailed, match=r"refused|cannot be read|no submodule"):
         take(tmp_path, "v1", commit, submodules=True)
     assert not list(tmp_path.rglob("canary"))
-
-
-ENVIRONMENT = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null"}
-
-
-def run_git(tree: Path, *words: str) -> str:
-    person = ("-c", "user.name=t", "-c", "user.email=t@t")
-    done = subprocess.run(
-        ["git", *person, *words], cwd=tree, check=True, env=ENVIRONMENT, capture_output=True, text=True
-    )
-    return done.stdout.strip()
 
 
 def with_submodule(tmp_path: Path, sub: str) -> str:

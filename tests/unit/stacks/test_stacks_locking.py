@@ -86,6 +86,37 @@ def test_downloads_are_kept_for_the_same_commit_and_digests_for_the_same_url(
     assert any("https://x/a.zip stays as it was" in line for line in made.unasked)
 
 
+def test_what_means_something_else_than_in_the_lock_before_is_named_with_both(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load(str(mine))
+    before = locking._parsed(loaded)
+    url, one, two = "https://x/a.zip", f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
+    then = before.model_copy(
+        update={
+            "image": one,
+            "commits": {"migraphx": "1" * 40, "rocmlir": "2" * 9},
+            "deps": {"onnxruntime": (Dep(name="a", url=url, digest=one),)},
+        }
+    )
+    locking.write(then, loaded)
+    monkeypatch.setattr(locking.image, "ask", lambda name: two)
+    monkeypatch.setattr(locking.git, "ask", lambda url, ref, mirror: ("2" if "rocMLIR" in url else "3") * 40)
+    rows = {"onnxruntime": (Dep(name="a", url=url, digest=two),)}
+    monkeypatch.setattr(locking.downloads, "ask", lambda recipe, name, commit: rows.get(name, ()))
+    made = locking.make(loaded)
+    assert set(made.moved) == {
+        f"sources.migraphx: {'1' * 40} → {'3' * 40}",
+        f"base.image: {one} → {two}",
+        f"deps.onnxruntime: {url}: {one} → {two}",
+    }
+    edit(mine, f"ref: {loaded.recipe.sources['migraphx'].ref}", "ref: rocm-0.0.0")
+    assert not any("migraphx" in line for line in locking.make(load(str(mine))).moved)
+    locking.write(made.lock, loaded)
+    edit(mine, "ref: rocm-0.0.0", f"ref: {loaded.recipe.sources['migraphx'].ref}")
+    assert locking.make(loaded).moved == ()
+
+
 def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:
     loaded = load(str(mine))
     locking.write(locking.read(loaded), loaded)

@@ -148,6 +148,14 @@ def test_git_may_speak_to_nothing_but_the_mirror(empty: Path, monkeypatch: pytes
     assert git.OF_A_MIRROR.is_file()
 
 
+def test_a_mirror_named_by_a_relative_path_is_the_same_for_git_that_runs_elsewhere(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(empty.parent)
+    monkeypatch.setenv(mirror.VARIABLE, empty.name)
+    assert mirror.given() == empty
+
+
 @pytest.mark.parametrize("digest", [f"sha1:{hashlib.sha1(b'hello').hexdigest()}", hashlib.sha256(b"hello").hexdigest()])
 def test_a_failed_bundle_leaves_nothing_and_a_whole_one_has_archives_under_either_digest(
     digest: str, empty: Path, tmp_path: Path
