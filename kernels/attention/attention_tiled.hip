@@ -16,9 +16,12 @@ template <class T, class Shape, bool General>
 Status enqueue(const AttentionParams& p, float scale, hipStream_t stream) {
   SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(attention_tiled<T, Shape, General>),
                               hipFuncAttributeMaxDynamicSharedMemorySize, Shape::kShared));
-  const dim3 grid(static_cast<uint32_t>(ceil_div(p.query_length, Shape::kQueries)),
-                  static_cast<uint32_t>(p.query_heads), static_cast<uint32_t>(p.batch));
-  attention_tiled<T, Shape, General><<<grid, dim3(kTiledThreads), Shape::kShared, stream>>>(p, scale);
+  const auto tiles = static_cast<uint32_t>(ceil_div(p.query_length, Shape::kQueries));
+  const auto heads = static_cast<uint32_t>(p.query_heads), batch = static_cast<uint32_t>(p.batch);
+  // Under a causal mask blocks differ in length by the tile: all heads' longest first, so that the device empties at once.
+  const bool tiles_last = p.causal && tiles <= 65535;
+  const dim3 grid = tiles_last ? dim3(heads, batch, tiles) : dim3(tiles, heads, batch);
+  attention_tiled<T, Shape, General><<<grid, dim3(kTiledThreads), Shape::kShared, stream>>>(p, scale, tiles_last);
   return check_launch();
 }
 
@@ -39,9 +42,8 @@ Status choose_shape(const AttentionParams& p, float scale, hipStream_t stream) {
     if (many && !is_general(p, scale)) return enqueue<T, TiledShape<T, 128, 128, kSingle ? 16 : 32>, false>(p, scale, stream);
     return choose_form<T, TiledShape<T, 128, 64, kSingle ? 16 : 64>>(p, scale, stream);
   }
-  if (!many || (kSingle && is_general(p, scale))) return choose_form<T, TiledShape<T, 64, 64, 64>>(p, scale, stream);
-  if constexpr (kSingle) return enqueue<T, TiledShape<T, 64, 128, 32>, false>(p, scale, stream);
-  else return choose_form<T, TiledShape<T, 64, 128, 64>>(p, scale, stream);
+  if (many) return choose_form<T, TiledShape<T, 64, 128, kSingle ? 32 : 64>>(p, scale, stream);
+  return choose_form<T, TiledShape<T, 64, 64, 64>>(p, scale, stream);
 }
 #else
 template <class T>
@@ -59,6 +61,7 @@ Status choose_shape(const AttentionParams& p, float scale, hipStream_t stream) {
 bool takes_tiles(const AttentionParams& p) {
   const int64_t lanes = kVectorBytes / static_cast<int64_t>(size_of(p.dtype));
   if (p.head_size > 128 || p.value_size > 128 || p.head_size == 0 || p.key_length == 0) return false;
+  if (p.mask_query_stride < 0 || p.mask_query_stride > INT32_MAX) return false;
   if (p.query_heads > 65535 || p.batch > 65535 || p.query_length > INT32_MAX / 2 || p.key_length > INT32_MAX / 2) {
     return false;
   }

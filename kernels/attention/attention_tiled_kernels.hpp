@@ -3,6 +3,8 @@
 // operand again).
 #pragma once
 
+#include <type_traits>
+
 #include "attention/attention.hpp"
 #include "attention/attention_direct_kernels.hpp"
 #include "common/copy.hpp"
@@ -89,10 +91,12 @@ struct RowCopies {
 template <class T, class Shape, bool General>
 class TiledBlock {
  public:
-  __device__ __forceinline__ TiledBlock(const AttentionParams& p, float scale, char* shared) : p_(p), scale_(scale) {
-    query0_ = static_cast<int>(gridDim.x - 1 - blockIdx.x) * Shape::kQueries;  // causal: the longest rows first
-    head_ = blockIdx.y;
-    batch_ = blockIdx.z;
+  __device__ __forceinline__ TiledBlock(const AttentionParams& p, float scale, bool tiles_last, char* shared)
+      : p_(p), scale_(scale) {
+    const uint32_t tile = tiles_last ? gridDim.z - 1 - blockIdx.z : gridDim.x - 1 - blockIdx.x;  // the longest rows first
+    query0_ = static_cast<int>(tile) * Shape::kQueries;
+    head_ = static_cast<int>(tiles_last ? blockIdx.x : blockIdx.y);
+    batch_ = static_cast<int>(tiles_last ? blockIdx.y : blockIdx.z);
     queries_ = reinterpret_cast<T*>(shared);
     keys_ = queries_ + Shape::kQueries * Shape::kLd;
     values_ = keys_ + Shape::kBuffers * Shape::kKeyCount;
@@ -100,13 +104,20 @@ class TiledBlock {
     const int64_t kv = head_ * p.key_heads / p.query_heads;
     k_ = static_cast<const T*>(p.k) + batch_ * p.k_strides.batch + kv * p.k_strides.head;
     v_ = static_cast<const T*>(p.v) + batch_ * p.v_strides.batch + kv * p.v_strides.head;
-    keys_end_ = p.key_length;
-    if (p.causal) keys_end_ = min(keys_end_, query0_ + Shape::kQueries + (General ? causal_offset(p, batch_) : p.causal_offset));
-    if (General && p.key_lengths != nullptr) keys_end_ = min(keys_end_, static_cast<int64_t>(p.key_lengths[batch_]));
+    int64_t end = p.key_length;
+    constexpr int64_t kFar = INT32_MAX / 2;  // no tensor here is as long
+    lead_ = kFar;
+    if (p.causal) {
+      const int64_t lead = query0_ + 1 + (General ? causal_offset(p, batch_) : p.causal_offset);
+      lead_ = static_cast<int>(max(min(lead, kFar), -kFar));
+      end = min(end, lead + Shape::kQueries - 1);
+    }
+    if (General && p.key_lengths != nullptr) end = min(end, static_cast<int64_t>(p.key_lengths[batch_]));
+    keys_end_ = static_cast<int>(max(end, int64_t{0}));
   }
 
   __device__ __forceinline__ void run() {
-    const int tiles = keys_end_ <= 0 ? 0 : static_cast<int>((keys_end_ + Shape::kKeys - 1) / Shape::kKeys);
+    const int tiles = (keys_end_ + Shape::kKeys - 1) / Shape::kKeys;
     begin_queries();
     if (tiles > 0) begin_tile(0);
     Copies<1>{}.commit();
@@ -140,9 +151,12 @@ class TiledBlock {
 
   __device__ __forceinline__ int wave_row() const { return wave_id() * kRowTiles * 16; }
 
+  // Where the keys end that a row of this block's sees.
+  __device__ __forceinline__ int end_of(int row) const { return min(keys_end_, row + lead_); }
+
   __device__ __forceinline__ void begin_queries() {
     const T* q = static_cast<const T*>(p_.q) + batch_ * p_.q_strides.batch + head_ * p_.q_strides.head +
-                 query0_ * p_.q_strides.sequence;
+                 int64_t{query0_} * p_.q_strides.sequence;
     query_copies_.begin(queries_, q, p_.q_strides.sequence, p_.query_length - query0_, static_cast<int>(p_.head_size));
   }
 
@@ -175,6 +189,8 @@ class TiledBlock {
 
   __device__ __forceinline__ void step(int tile) {
     const int buffer = tile % Shape::kBuffers;
+    const int key0 = tile * Shape::kKeys;
+    if (key0 >= end_of(wave_row() + kRowTiles * 16 - 1)) return;  // above this wave's part of the diagonal
     Accumulator scores[kRowTiles][kKeyTiles];
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {
@@ -183,36 +199,84 @@ class TiledBlock {
     }
     multiply_tiles<T, kRowTiles, kKeyTiles, Shape::kD / slab_of<T>()>(
         scores, queries_ + wave_row() * Shape::kLd, Shape::kLd, keys_ + buffer * Shape::kKeyCount, Shape::kLd);
-    const int key0 = tile * Shape::kKeys;
-    const bool edge = key0 + Shape::kKeys > keys_end_ ||
-                      (p_.causal && key0 + Shape::kKeys - 1 > query0_ + wave_row() + p_.causal_offset);
-    if (General || edge) exclude(scores, key0);
-    soften(scores);
-    add_values(scores, values_ + buffer * Shape::kValueCount);
+    if (General) adjust(scores, key0);
+    if (key0 + Shape::kKeys > end_of(wave_row())) exclude(scores, key0);
+    if (soften(scores)) add_values(scores, values_ + buffer * Shape::kValueCount);
   }
 
-  // Applies soft cap and masks; in the general form the scores leave it scaled.
-  __device__ __forceinline__ void exclude(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
+  // Calls f(score, m, s, n, i) for each score a lane holds, row by row: row s of tile m, value i of the tile of keys n.
+  template <class F>
+  __device__ __forceinline__ static void each(Accumulator (&scores)[kRowTiles][kKeyTiles], F f) {
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
-      for (int n = 0; n < kKeyTiles; ++n) {
+      for (int s = 0; s < kSlots; ++s) {
 #pragma unroll
-        for (int i = 0; i < TileLayout::kValues; ++i) {
-          const int64_t query = query0_ + wave_row() + m * 16 + TileLayout::row(TileLayout::slot(i));
-          const int64_t key = key0 + n * 16 + TileLayout::column(i);
-          float& score = scores[m][n].v[i];
-          if (key >= keys_end_ || query >= p_.query_length) score = -INFINITY;
-          else if (General) score = masked_score<T>(p_, score * scale_, batch_, head_, query, key);
-          else if (p_.causal && key > query + p_.causal_offset) score = -INFINITY;
+        for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+          for (int i = 0; i < TileLayout::kValues; ++i) {
+            if (TileLayout::slot(i) == s) f(scores[m][n].v[i], m, s, n, i);
+          }
         }
       }
     }
   }
 
-  // Scores become weights exp(score - top); sums and outputs so far are scaled to the new top.
-  __device__ __forceinline__ void soften(Accumulator (&scores)[kRowTiles][kKeyTiles]) {
+  __device__ __forceinline__ int row(int m, int s) const { return wave_row() + m * 16 + TileLayout::row(s); }
+  __device__ __forceinline__ static int key(int n, int i) { return n * 16 + TileLayout::column(i); }
+
+  // Takes out the keys past a row's end.
+  __device__ __forceinline__ void exclude(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
+    each(scores, [&](float& score, int m, int s, int n, int i) {
+      if (key0 + key(n, i) >= end_of(row(m, s))) score = -INFINITY;
+    });
+  }
+
+  // Scale, soft cap and mask.
+  __device__ __forceinline__ void adjust(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
+    each(scores, [&](float& score, int, int, int, int) { score *= scale_; });
+    if (p_.softcap > 0.0f) {
+      each(scores, [&](float& score, int, int, int, int) { score = p_.softcap * tanhf(score / p_.softcap); });
+    }
+    switch (p_.mask_kind) {
+      case MaskKind::boolean: mask_by<uint8_t>(scores, key0); break;
+      case MaskKind::int32: mask_by<int32_t>(scores, key0); break;
+      case MaskKind::additive: mask_by<T>(scores, key0); break;
+      case MaskKind::none: break;
+    }
+  }
+
+  template <class M>
+  __device__ __forceinline__ void mask_by(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
+    const M* mask = static_cast<const M*>(p_.mask) + batch_ * p_.mask_batch_stride + head_ * p_.mask_head_stride +
+                    query0_ * p_.mask_query_stride + key0;
+    if (key0 + Shape::kKeys <= keys_end_) return mask_rows<M, false>(scores, mask, 0);
+    mask_rows<M, true>(scores, mask, keys_end_ - 1 - key0);
+  }
+
+  // Edge: beyond the last key may lie no mask, and the scores do not count.
+  template <class M, bool Edge>
+  __device__ __forceinline__ void mask_rows(Accumulator (&scores)[kRowTiles][kKeyTiles], const M* mask, int last) const {
+    const auto apply = [&](float& score, const M* from, int n, int i) {
+      const M value = from[Edge ? min(key(n, i), last) : key(n, i)];
+      if constexpr (std::is_same_v<M, T>) score += to_float(value);
+      else score = value ? score : -INFINITY;
+    };
+    const int stride = static_cast<int>(p_.mask_query_stride);
+    if (stride == 0) {  // a row for all queries: the compiler reads each value once
+      return each(scores, [&](float& score, int, int, int n, int i) { apply(score, mask, n, i); });
+    }
+    const int last_row = static_cast<int>(p_.query_length) - 1 - query0_;
+    each(scores, [&](float& score, int m, int s, int n, int i) {
+      apply(score, mask + int64_t{min(row(m, s), last_row)} * stride, n, i);
+    });
+  }
+
+  // Scores become weights exp(score - top); sums and outputs so far are scaled to the new top. False if a mask left the
+  // whole wave no weight in this tile.
+  __device__ __forceinline__ bool soften(Accumulator (&scores)[kRowTiles][kKeyTiles]) {
     const float factor = General ? kLog2E : scale_ * kLog2E;
+    bool weighs = !General;
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {
       float top[kSlots], fade[kSlots], base[kSlots];
@@ -241,6 +305,7 @@ class TiledBlock {
           const int s = TileLayout::slot(i);
           scores[m][n].v[i] = fast_exp2(scores[m][n].v[i] * factor - base[s]);
           sum_[m][s] += scores[m][n].v[i];
+          if (General) weighs = weighs || scores[m][n].v[i] != 0.0f;
         }
       }
 #pragma unroll
@@ -249,6 +314,7 @@ class TiledBlock {
         for (int i = 0; i < TileLayout::kValues; ++i) out_[m][n].v[i] *= fade[TileLayout::slot(i)];
       }
     }
+    return !General || wave_any(weighs);
   }
 
   __device__ __forceinline__ void add_values(const Accumulator (&share)[kRowTiles][kKeyTiles], const T* values) {
@@ -269,6 +335,8 @@ class TiledBlock {
         load_down(o, values + k * slab_of<T>() * Shape::kLd + n * 16, Shape::kLd);
         Ready<T> right;
         right.set(o);
+        // Reordered over more than two tiles of values, the largest float32 form spills more, and takes 5 % longer.
+        if (sizeof(T) == 4 && Shape::kD > 64 && kRowTiles > 1 && n % 2 == 1) __syncwarp();
 #pragma unroll
         for (int m = 0; m < kRowTiles; ++m) multiply_add(out_[m][n], left[m], right);
       }
@@ -281,8 +349,8 @@ class TiledBlock {
       for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
         for (int i = 0; i < TileLayout::kValues; ++i) {
-          const int row = m * 16 + TileLayout::row(TileLayout::slot(i));
-          mine[row * Shape::kLdKeys + n * 16 + TileLayout::column(i)] = from_float<T>(share[m][n].v[i]);
+          const int line = m * 16 + TileLayout::row(TileLayout::slot(i));
+          mine[line * Shape::kLdKeys + n * 16 + TileLayout::column(i)] = from_float<T>(share[m][n].v[i]);
         }
       }
     }
@@ -319,16 +387,17 @@ class TiledBlock {
     using V = Vec<T, kLanes>;
     T* y = static_cast<T*>(p_.y) + batch_ * p_.y_strides.batch + head_ * p_.y_strides.head;
     for (int i = static_cast<int>(threadIdx.x); i < Shape::kQueries * Shape::kD / kLanes; i += kTiledThreads) {
-      const int row = i / (Shape::kD / kLanes), column = i % (Shape::kD / kLanes) * kLanes;
-      if (query0_ + row >= p_.query_length || column >= p_.value_size) continue;
-      *reinterpret_cast<V*>(y + (query0_ + row) * p_.y_strides.sequence + column) =
-          *reinterpret_cast<const V*>(queries_ + row * Shape::kLd + column);
+      const int line = i / (Shape::kD / kLanes), column = i % (Shape::kD / kLanes) * kLanes;
+      if (query0_ + line >= p_.query_length || column >= p_.value_size) continue;
+      *reinterpret_cast<V*>(y + int64_t{query0_ + line} * p_.y_strides.sequence + column) =
+          *reinterpret_cast<const V*>(queries_ + line * Shape::kLd + column);
     }
   }
 
   const AttentionParams& p_;
   float scale_;
-  int64_t query0_, head_, batch_, keys_end_;
+  int query0_, head_, batch_;
+  int keys_end_, lead_;  // lead_: where the keys of the block's first row end, were there no end for all
   T *queries_, *keys_, *values_, *weights_;
   const T *k_, *v_;
   RowCopies<T, Shape, Shape::kQueries> query_copies_;
@@ -339,13 +408,13 @@ class TiledBlock {
 
 #endif  // device pass
 
-// Grid: x over tiles of queries, y over query heads, z over the batch.
+// Grid: x over tiles of queries, y over query heads, z over the batch; tiles_last: heads, batch, tiles.
 template <class T, class Shape, bool General>
 __global__ void __launch_bounds__(kTiledThreads)
-attention_tiled([[maybe_unused]] const AttentionParams p, [[maybe_unused]] float scale) {
+attention_tiled([[maybe_unused]] const AttentionParams p, [[maybe_unused]] float scale, [[maybe_unused]] bool tiles_last) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   extern __shared__ __align__(16) char shared[];
-  TiledBlock<T, Shape, General>(p, scale, shared).run();
+  TiledBlock<T, Shape, General>(p, scale, tiles_last, shared).run();
 #endif
 }
 

@@ -54,6 +54,14 @@ __device__ inline T shuffle_xor(T value, int mask) {
 #endif
 }
 
+__device__ inline bool wave_any(bool value) {
+#if SBK_NVIDIA
+  return __any_sync(0xffffffffu, value);
+#else
+  return __any(value);
+#endif
+}
+
 template <class T>
 __device__ inline T shuffle(T value, int lane) {
 #if SBK_NVIDIA
