@@ -1,6 +1,8 @@
 // What CUDA sources use and HIP lacks, by ROCm version. Written beside converted sources by `stackbuild hipify`.
 //
-// Functions are reached through macros, so that a HIP that gains one of them does not clash: HIP's headers come first.
+// All are functions and templates, never function-like macros: a source may define a function of the same name, under a
+// test of CUDA's version say, and a macro would rewrite that definition. Each is a worse match than what HIP or a source
+// has by that name (a template with an empty pack of its own), so it gives way where there is another.
 // Lane masks are 64 bits wide. Nothing here assumes a wavefront of 32 or of 64 lanes.
 #pragma once
 
@@ -16,11 +18,16 @@ namespace stackbuild_hip {
 
 using lanes = unsigned long long;
 
-// A lane mask of CUDA code: 32 ones mean all lanes, also of a wavefront of 64; any other mask names the lanes it names.
+// A lane mask of CUDA code. CUDA's parameter has 32 bits, so 32 ones of whatever width mean all lanes, also of a wavefront
+// of 64; any other mask names the lanes it names. At run time "all" are those that are there: HIP 7's own __all_sync
+// compares with the mask, and a block may have fewer lanes than a wavefront.
 template <typename Mask> __host__ __device__ constexpr lanes lane_mask(Mask mask) {
-  return sizeof(Mask) > 4 ? static_cast<lanes>(mask)
-         : static_cast<unsigned>(mask) == 0xffffffffu ? ~0ull
-                                                      : static_cast<lanes>(static_cast<unsigned>(mask));
+  const lanes wide = sizeof(Mask) > 4 ? static_cast<lanes>(mask) : static_cast<lanes>(static_cast<unsigned>(mask));
+  if (wide != 0xffffffffull) return wide;
+#ifdef __HIP_DEVICE_COMPILE__
+  if (!__builtin_is_constant_evaluated()) return __ballot(1);
+#endif
+  return ~0ull;
 }
 
 // __syncwarp: the lanes of a wavefront run together, so memory order is what remains to be kept.
@@ -30,21 +37,14 @@ __device__ inline void syncwarp(lanes = ~0ull) {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
-__device__ inline void trap() { __builtin_trap(); }
-
-// __nanosleep: s_sleep counts about 64 clocks; CUDA's argument is a wish as well.
-__device__ inline void nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
-
-template <typename T> __device__ inline T load(const T* from) { return *from; }
-template <typename T> __device__ inline void store(T* to, T value) { *to = value; }
-
-// __reduce_*_sync over the lanes of a mask, one lane at a time.
+// __reduce_*_sync over the lanes of a mask that are there, one lane at a time.
 template <typename T, typename Op> __device__ inline T reduce(lanes mask, T value, Op op) {
+  const lanes there = __ballot(1) & mask;
   bool first = true;
   T total{};
   for (int lane = 0; lane < warpSize; ++lane) {
-    if (mask >> lane & 1) {
-      const T other = __shfl(value, lane);
+    const T other = __shfl(value, lane);
+    if (there >> lane & 1) {
       total = first ? other : op(total, other);
       first = false;
     }
@@ -73,8 +73,11 @@ template <typename Byte, typename T> __device__ inline T dot(T a, T b, T c) {
     c += static_cast<T>(static_cast<Byte>(a >> shift)) * static_cast<T>(static_cast<Byte>(b >> shift));
   return c;
 }
-__device__ inline int dp4a(int a, int b, int c) { return dot<signed char>(a, b, c); }
-__device__ inline unsigned dp4a(unsigned a, unsigned b, unsigned c) { return dot<unsigned char>(a, b, c); }
+template <typename Packed> __device__ inline unsigned bits(Packed packed) {
+  unsigned word = 0;
+  __builtin_memcpy(&word, &packed, sizeof(packed));
+  return word;
+}
 
 #ifdef STACKBUILD_HAS_BF16
 __host__ __device__ inline __hip_bfloat162 twice(float x) {
@@ -118,27 +121,49 @@ template <typename T> __device__ inline lanes match_all(lanes mask, T value, int
 }
 }  // namespace stackbuild_hip
 #ifndef __shfl_sync
-#define __shfl_sync(mask, ...) __shfl(__VA_ARGS__)
-#define __shfl_up_sync(mask, ...) __shfl_up(__VA_ARGS__)
-#define __shfl_down_sync(mask, ...) __shfl_down(__VA_ARGS__)
-#define __shfl_xor_sync(mask, ...) __shfl_xor(__VA_ARGS__)
+template <typename Mask, typename T, typename... Rest>
+__device__ inline auto __shfl_sync(Mask, T value, Rest... rest) -> decltype(__shfl(value, rest...)) {
+  return __shfl(value, rest...);
+}
+template <typename Mask, typename T, typename... Rest>
+__device__ inline auto __shfl_up_sync(Mask, T value, Rest... rest) -> decltype(__shfl_up(value, rest...)) {
+  return __shfl_up(value, rest...);
+}
+template <typename Mask, typename T, typename... Rest>
+__device__ inline auto __shfl_down_sync(Mask, T value, Rest... rest) -> decltype(__shfl_down(value, rest...)) {
+  return __shfl_down(value, rest...);
+}
+template <typename Mask, typename T, typename... Rest>
+__device__ inline auto __shfl_xor_sync(Mask, T value, Rest... rest) -> decltype(__shfl_xor(value, rest...)) {
+  return __shfl_xor(value, rest...);
+}
 #endif
 #ifndef __ballot_sync
-#define __ballot_sync(mask, predicate) (__ballot(predicate) & stackbuild_hip::lane_mask(mask))
+template <typename Mask> __device__ inline stackbuild_hip::lanes __ballot_sync(Mask mask, int predicate) {
+  return __ballot(predicate) & stackbuild_hip::lane_mask(mask);
+}
 #endif
 #ifndef __any_sync
-#define __any_sync(mask, predicate) ((__ballot(predicate) & stackbuild_hip::lane_mask(mask)) != 0)
-#define __all_sync(mask, predicate) \
-  ((__ballot(!(predicate)) & stackbuild_hip::lane_mask(mask)) == 0)
+template <typename Mask> __device__ inline int __any_sync(Mask mask, int predicate) {
+  return (__ballot(predicate) & stackbuild_hip::lane_mask(mask)) != 0;
+}
+template <typename Mask> __device__ inline int __all_sync(Mask mask, int predicate) {
+  return (__ballot(!predicate) & stackbuild_hip::lane_mask(mask)) == 0;
+}
 #endif
 #ifndef __activemask
-#define __activemask() __ballot(1)
+template <typename = void> __device__ inline stackbuild_hip::lanes __activemask() { return __ballot(1); }
 #endif
 #ifndef __match_any_sync
-#define __match_any_sync(mask, value) (stackbuild_hip::match_any(value) & stackbuild_hip::lane_mask(mask))
+template <typename Mask, typename T> __device__ inline stackbuild_hip::lanes __match_any_sync(Mask mask, T value) {
+  return stackbuild_hip::match_any(value) & stackbuild_hip::lane_mask(mask);
+}
 #endif
 #ifndef __match_all_sync
-#define __match_all_sync(mask, value, all) stackbuild_hip::match_all(stackbuild_hip::lane_mask(mask), value, all)
+template <typename Mask, typename T>
+__device__ inline stackbuild_hip::lanes __match_all_sync(Mask mask, T value, int* all) {
+  return stackbuild_hip::match_all(stackbuild_hip::lane_mask(mask), value, all);
+}
 #endif
 #endif
 
@@ -154,74 +179,134 @@ template <typename = void> __device__ inline unsigned long long ullmax(unsigned 
   return a < b ? b : a;
 }
 
-#define __nv_bswap16(x) __builtin_bswap16(x)
-#define __nv_bswap32(x) __builtin_bswap32(x)
-#define __nv_bswap64(x) __builtin_bswap64(x)
-#define __prof_trigger(counter) static_cast<void>(counter)
+template <typename = void> __host__ __device__ constexpr unsigned short __nv_bswap16(unsigned short x) {
+  return __builtin_bswap16(x);
+}
+template <typename = void> __host__ __device__ constexpr unsigned __nv_bswap32(unsigned x) { return __builtin_bswap32(x); }
+template <typename = void> __host__ __device__ constexpr unsigned long long __nv_bswap64(unsigned long long x) { return __builtin_bswap64(x); }
+template <typename = void> __device__ inline void __prof_trigger(int) {}
 
 // CUDA's _rn forms keep the compiler from fusing a product with a sum; here it may, unless it is told -ffp-contract=off.
-#define __hadd_rn(a, b) __hadd(a, b)
-#define __hsub_rn(a, b) __hsub(a, b)
-#define __hmul_rn(a, b) __hmul(a, b)
-#define __hadd2_rn(a, b) __hadd2(a, b)
-#define __hsub2_rn(a, b) __hsub2(a, b)
-#define __hmul2_rn(a, b) __hmul2(a, b)
+template <typename T, typename... None> __host__ __device__ inline T __hadd_rn(T a, T b, None...) { return __hadd(a, b); }
+template <typename T, typename... None> __host__ __device__ inline T __hadd2_rn(T a, T b, None...) { return __hadd2(a, b); }
+template <typename T, typename... None> __host__ __device__ inline T __hsub_rn(T a, T b, None...) { return __hsub(a, b); }
+template <typename T, typename... None> __host__ __device__ inline T __hsub2_rn(T a, T b, None...) { return __hsub2(a, b); }
+template <typename T, typename... None> __host__ __device__ inline T __hmul_rn(T a, T b, None...) { return __hmul(a, b); }
+template <typename T, typename... None> __host__ __device__ inline T __hmul2_rn(T a, T b, None...) { return __hmul2(a, b); }
 
-#define __syncwarp(...) stackbuild_hip::syncwarp(__VA_ARGS__)
-#define __trap() stackbuild_hip::trap()
-#define __brkpt() stackbuild_hip::trap()
-#define __nanosleep(ns) stackbuild_hip::nanosleep(ns)
-#define __dp4a(a, b, c) stackbuild_hip::dp4a(a, b, c)
+#ifndef __syncwarp
+template <typename... None> __device__ inline void __syncwarp(stackbuild_hip::lanes mask = ~0ull, None...) {
+  stackbuild_hip::syncwarp(mask);
+}
+#endif
+template <typename = void> __device__ inline void __trap() { __builtin_trap(); }
+template <typename = void> __device__ inline void __brkpt() { __builtin_trap(); }
+// s_sleep counts about 64 clocks; CUDA's argument is a wish as well.
+template <typename = void> __device__ inline void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
+template <typename = void> __device__ inline int __dp4a(int a, int b, int c) { return stackbuild_hip::dot<signed char>(a, b, c); }
+template <typename = void> __device__ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return stackbuild_hip::dot<unsigned char>(a, b, c); }
+template <typename = void> __device__ inline int __dp4a(char4 a, char4 b, int c) {
+  return stackbuild_hip::dot<signed char>(static_cast<int>(stackbuild_hip::bits(a)), static_cast<int>(stackbuild_hip::bits(b)), c);
+}
+template <typename = void> __device__ inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
+  return stackbuild_hip::dot<unsigned char>(static_cast<unsigned>(stackbuild_hip::bits(a)), static_cast<unsigned>(stackbuild_hip::bits(b)), c);
+}
 
-#define __ldcg(from) stackbuild_hip::load(from)
-#define __ldca(from) stackbuild_hip::load(from)
-#define __ldcs(from) stackbuild_hip::load(from)
-#define __ldlu(from) stackbuild_hip::load(from)
-#define __ldcv(from) stackbuild_hip::load(from)
-#define __stwb(to, value) stackbuild_hip::store(to, value)
-#define __stcg(to, value) stackbuild_hip::store(to, value)
-#define __stcs(to, value) stackbuild_hip::store(to, value)
-#define __stwt(to, value) stackbuild_hip::store(to, value)
+#ifndef __ldcg
+template <typename T, typename... None> __device__ inline T __ldcg(const T* from, None...) { return *from; }
+template <typename T, typename... None> __device__ inline T __ldca(const T* from, None...) { return *from; }
+template <typename T, typename... None> __device__ inline T __ldcs(const T* from, None...) { return *from; }
+template <typename T, typename... None> __device__ inline T __ldlu(const T* from, None...) { return *from; }
+template <typename T, typename... None> __device__ inline T __ldcv(const T* from, None...) { return *from; }
+template <typename T, typename From, typename... None> __device__ inline void __stwb(T* to, From value, None...) { *to = value; }
+template <typename T, typename From, typename... None> __device__ inline void __stcg(T* to, From value, None...) { *to = value; }
+template <typename T, typename From, typename... None> __device__ inline void __stcs(T* to, From value, None...) { *to = value; }
+template <typename T, typename From, typename... None> __device__ inline void __stwt(T* to, From value, None...) { *to = value; }
+#endif
 
-#define __reduce_add_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a + b; })
-#define __reduce_min_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return b < a ? b : a; })
-#define __reduce_max_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a < b ? b : a; })
-#define __reduce_and_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a & b; })
-#define __reduce_or_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a | b; })
-#define __reduce_xor_sync(mask, v) stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), v, [](auto a, auto b) { return a ^ b; })
+template <typename Mask, typename T, typename... None> __device__ inline T __reduce_add_sync(Mask mask, T value, None...) {
+  return stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), value, [](T a, T b) -> T { return a + b; });
+}
+template <typename Mask, typename T, typename... None> __device__ inline T __reduce_min_sync(Mask mask, T value, None...) {
+  return stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), value, [](T a, T b) -> T { return b < a ? b : a; });
+}
+template <typename Mask, typename T, typename... None> __device__ inline T __reduce_max_sync(Mask mask, T value, None...) {
+  return stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), value, [](T a, T b) -> T { return a < b ? b : a; });
+}
+template <typename Mask, typename T, typename... None> __device__ inline T __reduce_and_sync(Mask mask, T value, None...) {
+  return stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), value, [](T a, T b) -> T { return a & b; });
+}
+template <typename Mask, typename T, typename... None> __device__ inline T __reduce_or_sync(Mask mask, T value, None...) {
+  return stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), value, [](T a, T b) -> T { return a | b; });
+}
+template <typename Mask, typename T, typename... None> __device__ inline T __reduce_xor_sync(Mask mask, T value, None...) {
+  return stackbuild_hip::reduce(stackbuild_hip::lane_mask(mask), value, [](T a, T b) -> T { return a ^ b; });
+}
 
-#define STACKBUILD_SIMD(part, a, b, expression) \
-  stackbuild_hip::simd<part>(a, b, [](int x, int y) { return expression; })
-#define __vadd4(a, b) STACKBUILD_SIMD(unsigned char, a, b, x + y)
-#define __vsub4(a, b) STACKBUILD_SIMD(unsigned char, a, b, x - y)
-#define __vadd2(a, b) STACKBUILD_SIMD(unsigned short, a, b, x + y)
-#define __vsub2(a, b) STACKBUILD_SIMD(unsigned short, a, b, x - y)
-#define __vaddss4(a, b) STACKBUILD_SIMD(signed char, a, b, stackbuild_hip::clamped<signed char>(x + y, -128, 127))
-#define __vsubss4(a, b) STACKBUILD_SIMD(signed char, a, b, stackbuild_hip::clamped<signed char>(x - y, -128, 127))
-#define __vcmpeq4(a, b) STACKBUILD_SIMD(unsigned char, a, b, x == y ? 0xff : 0)
-#define __vcmpne4(a, b) STACKBUILD_SIMD(unsigned char, a, b, x != y ? 0xff : 0)
-#define __vcmpeq2(a, b) STACKBUILD_SIMD(unsigned short, a, b, x == y ? 0xffff : 0)
-#define __vmins2(a, b) STACKBUILD_SIMD(short, a, b, y < x ? y : x)
-#define __vmaxs2(a, b) STACKBUILD_SIMD(short, a, b, x < y ? y : x)
-#define __vminu2(a, b) STACKBUILD_SIMD(unsigned short, a, b, y < x ? y : x)
-#define __vmaxu2(a, b) STACKBUILD_SIMD(unsigned short, a, b, x < y ? y : x)
-#define __vmins4(a, b) STACKBUILD_SIMD(signed char, a, b, y < x ? y : x)
-#define __vmaxs4(a, b) STACKBUILD_SIMD(signed char, a, b, x < y ? y : x)
-#define __vminu4(a, b) STACKBUILD_SIMD(unsigned char, a, b, y < x ? y : x)
-#define __vmaxu4(a, b) STACKBUILD_SIMD(unsigned char, a, b, x < y ? y : x)
+template <typename = void> __device__ inline unsigned __vadd4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned char>(a, b, [](int x, int y) { return x + y; });
+}
+template <typename = void> __device__ inline unsigned __vsub4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned char>(a, b, [](int x, int y) { return x - y; });
+}
+template <typename = void> __device__ inline unsigned __vadd2(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned short>(a, b, [](int x, int y) { return x + y; });
+}
+template <typename = void> __device__ inline unsigned __vsub2(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned short>(a, b, [](int x, int y) { return x - y; });
+}
+template <typename = void> __device__ inline unsigned __vaddss4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<signed char>(a, b, [](int x, int y) { return stackbuild_hip::clamped<signed char>(x + y, -128, 127); });
+}
+template <typename = void> __device__ inline unsigned __vsubss4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<signed char>(a, b, [](int x, int y) { return stackbuild_hip::clamped<signed char>(x - y, -128, 127); });
+}
+template <typename = void> __device__ inline unsigned __vcmpeq4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned char>(a, b, [](int x, int y) { return x == y ? 0xff : 0; });
+}
+template <typename = void> __device__ inline unsigned __vcmpne4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned char>(a, b, [](int x, int y) { return x != y ? 0xff : 0; });
+}
+template <typename = void> __device__ inline unsigned __vcmpeq2(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned short>(a, b, [](int x, int y) { return x == y ? 0xffff : 0; });
+}
+template <typename = void> __device__ inline unsigned __vmins2(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<short>(a, b, [](int x, int y) { return y < x ? y : x; });
+}
+template <typename = void> __device__ inline unsigned __vmaxs2(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<short>(a, b, [](int x, int y) { return x < y ? y : x; });
+}
+template <typename = void> __device__ inline unsigned __vminu2(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned short>(a, b, [](int x, int y) { return y < x ? y : x; });
+}
+template <typename = void> __device__ inline unsigned __vmaxu2(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned short>(a, b, [](int x, int y) { return x < y ? y : x; });
+}
+template <typename = void> __device__ inline unsigned __vmins4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<signed char>(a, b, [](int x, int y) { return y < x ? y : x; });
+}
+template <typename = void> __device__ inline unsigned __vmaxs4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<signed char>(a, b, [](int x, int y) { return x < y ? y : x; });
+}
+template <typename = void> __device__ inline unsigned __vminu4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned char>(a, b, [](int x, int y) { return y < x ? y : x; });
+}
+template <typename = void> __device__ inline unsigned __vmaxu4(unsigned a, unsigned b) {
+  return stackbuild_hip::simd<unsigned char>(a, b, [](int x, int y) { return x < y ? y : x; });
+}
 
 #ifdef STACKBUILD_HAS_BF16
-#define __float2bfloat162_rn(x) stackbuild_hip::twice(x)
-#define __floats2bfloat162_rn(x, y) stackbuild_hip::pair(x, y)
-#define __float2bfloat16_rn(x) __float2bfloat16(x)
-#define make_bfloat162(x, y) stackbuild_hip::pair_of(x, y)
+template <typename = void> __host__ __device__ inline __hip_bfloat162 __float2bfloat162_rn(float x) { return stackbuild_hip::twice(x); }
+template <typename = void> __host__ __device__ inline __hip_bfloat162 __floats2bfloat162_rn(float x, float y) { return stackbuild_hip::pair(x, y); }
+template <typename = void> __host__ __device__ inline __hip_bfloat16 __float2bfloat16_rn(float x) { return __float2bfloat16(x); }
+template <typename = void> __host__ __device__ inline __hip_bfloat162 make_bfloat162(__hip_bfloat16 x, __hip_bfloat16 y) { return stackbuild_hip::pair_of(x, y); }
 // A bfloat16 is a float with a shorter fraction, so its conversion to float is exact.
-#define __bfloat162int_rn(x) __float2int_rn(__bfloat162float(x))
-#define __bfloat162int_rz(x) __float2int_rz(__bfloat162float(x))
-#define __bfloat162int_rd(x) __float2int_rd(__bfloat162float(x))
-#define __bfloat162int_ru(x) __float2int_ru(__bfloat162float(x))
-#define __bfloat162uint_rn(x) __float2uint_rn(__bfloat162float(x))
-#define __bfloat162uint_rz(x) __float2uint_rz(__bfloat162float(x))
-#define __bfloat162uint_rd(x) __float2uint_rd(__bfloat162float(x))
-#define __bfloat162uint_ru(x) __float2uint_ru(__bfloat162float(x))
+template <typename = void> __device__ inline int __bfloat162int_rn(__hip_bfloat16 x) { return __float2int_rn(__bfloat162float(x)); }
+template <typename = void> __device__ inline int __bfloat162int_rz(__hip_bfloat16 x) { return __float2int_rz(__bfloat162float(x)); }
+template <typename = void> __device__ inline int __bfloat162int_rd(__hip_bfloat16 x) { return __float2int_rd(__bfloat162float(x)); }
+template <typename = void> __device__ inline int __bfloat162int_ru(__hip_bfloat16 x) { return __float2int_ru(__bfloat162float(x)); }
+template <typename = void> __device__ inline unsigned __bfloat162uint_rn(__hip_bfloat16 x) { return __float2uint_rn(__bfloat162float(x)); }
+template <typename = void> __device__ inline unsigned __bfloat162uint_rz(__hip_bfloat16 x) { return __float2uint_rz(__bfloat162float(x)); }
+template <typename = void> __device__ inline unsigned __bfloat162uint_rd(__hip_bfloat16 x) { return __float2uint_rd(__bfloat162float(x)); }
+template <typename = void> __device__ inline unsigned __bfloat162uint_ru(__hip_bfloat16 x) { return __float2uint_ru(__bfloat162float(x)); }
 #endif
