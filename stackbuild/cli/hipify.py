@@ -77,7 +77,10 @@ def hipify(
     report = hipify_tree(
         sources, Path(out), opened, include=include or [], exclude=exclude or [], workers=jobs, is_folder=out.endswith(os.sep), force=force
     )
-    (show.as_json if json else show.as_sarif if sarif else show.summary if summary else show.report)(report)
+    if sarif:
+        show.as_sarif(report, sources, Path(out))
+    else:
+        (show.as_json if json else show.summary if summary else show.report)(report)
     faulty = any(fault.severity == "error" for fault in report.faults)
     if faulty or (strict and report.worst == "error"):
         leave(2 if faulty else 5)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from stackbuild.digest import plain as as_plain
 from stackbuild.hipify.values import Report
@@ -79,13 +83,45 @@ def json_of(run: Report) -> dict[str, Any]:
     return body
 
 
-def as_sarif(run: Report) -> None:
-    """The findings as one SARIF document."""
+def as_sarif(run: Report, sources: Sequence[Path], out: Path) -> None:
+    """The findings as one SARIF document, whose places are files of the sources, or of the output, as they lie."""
     from stackbuild.show.sarif import sarif
 
     failed = run.worst is Severity.ERROR
     rung = Rung("hipify", Status.FAILED if failed else Status.PASSED, "", run.seconds, run.findings)
-    print_text(sarif([Verification("hipify", "", (rung,))]))
+    root = Path.cwd()
+    ours = {finding.subject for finding in run.rules}
+
+    def locate(finding: Finding) -> str:
+        if finding.subject in ours and not finding.place:
+            return ""
+        name = finding.place.file if finding.place else finding.subject
+        folders = (out, *sources) if finding.rule.startswith("HIPIFY-OUTPUT") else (*sources, out)
+        return _uri(_lies(name, folders, several=len(sources) > 1), root)
+
+    print_text(sarif([Verification("hipify", "", (rung,))], locate, root.as_uri().rstrip("/") + "/"))
+
+
+def _lies(name: str, folders: Sequence[Path], several: bool) -> Path | None:
+    """The file that a report calls `name`: below one of the folders, whose own name stands before it where they are several."""
+    for folder in folders:
+        below = name
+        if several and folder.is_dir() and name.startswith(f"{folder.resolve().name}/"):
+            below = name.partition("/")[2]
+        found = folder / below if folder.is_dir() else folder
+        if found.name == Path(name).name and (found.exists() or found.is_symlink()):
+            return found
+    return None
+
+
+def _uri(file: Path | None, root: Path) -> str:
+    """A file's URI: relative to a root that it is below, as code hosts want it, else absolute; "" for none."""
+    if file is None:
+        return ""
+    whole = Path(os.path.abspath(file))  # noqa: PTH100 (a link stays one)
+    if not whole.is_relative_to(root):
+        return whole.as_uri()
+    return quote(os.fsencode(whole.relative_to(root)))
 
 
 def plain(text: str) -> None:
