@@ -36,7 +36,7 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
     """
     plan = prepare(tables, rules, target)
     lines = Newlines(text)
-    view = View(lines.text, name, plan.theirs)
+    view = View(lines.text, name, plan.theirs, plan.renamed)
     found = directives.read(view)
     edits, lists, findings, needs = _edits(view, plan, found)
     settled = settle(edits)
@@ -88,8 +88,18 @@ def _edits(
 
 def _not_renamed(view: View, plan: Plan, present: Iterable[str]) -> Iterator[Finding]:
     """CUDA's names that the text declares as its own, and those that a continued line divides: left as they are."""
+    for name in view.words & plan.supplied:
+        yield from (
+            _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it")
+            for d in view.defined(name)
+        )
     for name in present:
         for hidden in view.hidden(name) if name in plan.names else ():
+            if hidden.is_global:
+                yield _own_function(
+                    view, hidden.at, f"{name} is defined here and was left as it is, also where this file calls it"
+                )
+                continue
             left = f"{name} is {hidden.scope}'s own here and was left as it is there"
             renamed = f"{name} is {hidden.scope}'s own here and was renamed with CUDA's"
             yield view.finding(
@@ -111,6 +121,18 @@ def _not_renamed(view: View, plan: Plan, present: Iterable[str]) -> Iterator[Fin
                 "it was left as it is",
                 "write the name on one line",
             )
+
+
+def _own_function(view: View, at: int, found: str) -> Finding:
+    return view.finding(
+        at,
+        "HIPIFY-OWN-NAME",
+        Severity.WARNING,
+        found,
+        "another file's call becomes a call of HIP's function, not of this; a test of CUDA's version around it is"
+        " true or false for another reason with HIP",
+        "leave it out where __HIP_PLATFORM_AMD__ is defined, or give it a name that CUDA has not",
+    )
 
 
 def _has_lane_mask(plan: Plan, name: str) -> bool:

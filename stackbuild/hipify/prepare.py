@@ -73,6 +73,16 @@ class Plan:
         return frozenset(self.names) | self.kept | self.gates.keys()
 
     @cached_property
+    def renamed(self) -> frozenset[str]:
+        """The names that the tables rename and no rule of the project: a rule is meant for what the project defines."""
+        return frozenset(self.names) - self.matched.get("identifier", frozenset())
+
+    @cached_property
+    def supplied(self) -> frozenset[str]:
+        """The names that any support header is for, and that HIP spells alike."""
+        return frozenset().union(*self.shimmed.values()) - self.names.keys()
+
+    @cached_property
     def unchecked(self) -> frozenset[str]:
         """The rules whose headers are not looked for: paths of the project, and whole folders."""
         folders = (r for r in self.rules.get("header", ()) if any("**" in to for to in r.to or ()))

@@ -1,7 +1,9 @@
 """Where a name that CUDA has is somebody else's: declared in a class or a named namespace, or brought by `using`.
 
 A class's name is left as it is, at its declaration and where it is used: other files name it as `x.name`. A namespace's
-is renamed with CUDA's, also where it is qualified in this file: other files of the namespace name it without.
+is renamed with CUDA's, also where it is qualified in this file: other files of the namespace name it without. A function
+that the program itself defines under a name of CUDA's keeps it, and is what the file means by it: renamed, it would take
+the place of HIP's function, which it may call.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackbuild.hipify.scan import back_token, is_name_char, qualifier, skip_space
+from stackbuild.hipify.scan import arguments, back_token, is_name_char, qualifier, skip_space
 
 _BRACE = re.compile(r"[{}]")
 _NESTED = re.compile(r"\([^()]*\)")
@@ -29,6 +31,8 @@ _AFTER = {"*": ")(;,[", "&": ")(;,[", ">": "(;,[", ")": ";,", "{": ",}=", ",": "
 _MAY_FOLLOW = frozenset("(){};:=,[")
 _ANY_EXTERN = re.compile(r"extern\s*\"")
 _EXTERN = re.compile(r"\bextern\s*\"[^\"]*\"\s*\Z")
+_TRANSPARENT = re.compile(r"\bextern\s*\"[^\"]*\"\s*\Z|\bnamespace\s*\Z")
+_BODY = re.compile(r"\s*(?:noexcept\s*)?(?:->[^;{}]*)?\{")
 _DECLTYPE = re.compile(r"\bdecltype\s*\([^;{}]*\)\Z")
 _TYPE_WORDS = frozenset(("struct", "class", "union", "enum"))
 _NO_TYPE = _TYPE_WORDS | frozenset(
@@ -44,13 +48,15 @@ Span = tuple[int, int]
 class Declaration:
     """A name that is declared at an offset as something of `scope`, and the spans in which it means that and stays.
 
-    `space` is the last part of the namespace that declares it; such a name has no spans.
+    `space` is the last part of the namespace that declares it; such a name has no spans. What `is_global` is a function
+    of the program, with a body, and means that in the whole text but in such bodies.
     """
 
     at: int
     scope: str
     spans: tuple[Span, ...] = ()
     space: str = ""
+    is_global: bool = False
 
 
 class Scopes:
@@ -67,6 +73,29 @@ class Scopes:
         spaces = {declaration.space for declaration in found}
         used = (self._used(at, spaces) for at in places) if name in self._brought else ()
         return found + [declaration for declaration in used if declaration is not None]
+
+    def defined(self, name: str, places: list[int]) -> list[Declaration]:
+        """The definitions of `name`, which stands at `places`, as a function of the program: outside of named scopes."""
+        found = [
+            (at, body)
+            for at in places
+            if self._may_declare(at, at + len(name)) and self._is_outside(at) and (body := self._body(at + len(name)))
+        ]
+        edges = [0, *(edge for _, body in found for edge in body), len(self._code)]
+        spans = tuple(zip(edges[::2], edges[1::2], strict=True))
+        return [Declaration(at, "the program", spans, is_global=True) for at, _ in found]
+
+    def _is_outside(self, at: int) -> bool:
+        """Whether no braces are around an offset but those of `extern "C"` and of namespaces without a name."""
+        around = (span for span in self._pairs() if span[0] < at < span[1])
+        return all(_TRANSPARENT.search(self._head(span[0])) for span in around)
+
+    def _body(self, end: int) -> Span | None:
+        """The body of the function whose name ends at an offset."""
+        parameters = arguments(self._code, skip_space(self._code, end))
+        if parameters is None or not (head := _BODY.match(self._code, parameters[1] + 1)):
+            return None
+        return next((span for span in self._pairs() if span[0] == head.end() - 1), None)
 
     @cached_property
     def _brought(self) -> frozenset[str]:

@@ -88,7 +88,8 @@ def compare(text: str, name: str, engine: Engine, theirs: str) -> list[Differenc
         return list(_model_is_wrong(name, expected, theirs))
     lines = Newlines(text)
     ours = convert(lines.text, engine.tables, engine.rules, target, name)
-    view = View(lines.text, name, prepare(engine.tables, engine.rules, target).theirs)
+    plan = prepare(engine.tables, engine.rules, target)
+    view = View(lines.text, name, plan.theirs, plan.renamed)
     return list(_explained(view, lines.inwards(modelled), list(ours.edits)))
 
 

@@ -25,12 +25,14 @@ class View:
     """A text, whose lines end with `\\n`, and its path relative to the source. `code` is the text blanked, offset for offset.
 
     `theirs` are the names that CUDA has: those may qualify (`cudaMemcpyKind::cudaMemcpyHostToDevice`), and be hidden by
-    what a class or a namespace of the text declares.
+    what a class or a namespace of the text declares. `renamed` are those of them that HIP spells otherwise: one that the
+    text defines as its own function stays.
     """
 
     text: str
     name: str = ""
     theirs: frozenset[str] = frozenset()
+    renamed: frozenset[str] = frozenset()
 
     @cached_property
     def code(self) -> str:
@@ -75,7 +77,8 @@ class View:
         """Where `name` stands as CUDA's own: a whole identifier, no member, in no foreign namespace or scope."""
         places = whole_names(self.code, name)
         if name in self.theirs and (hidden := self.hidden(name, places)):
-            places = [at for at in places if not _within(at, hidden) or self._is_global(at)]
+            own = [d for d in hidden if d.is_global]
+            places = [at for at in places if not _within(at, own if self._is_global(at) else hidden)]
         return [at for at in places if not self.foreign(at)]
 
     def hidden(self, name: str, places: list[int] | None = None) -> list[Declaration]:
@@ -83,7 +86,13 @@ class View:
         if name not in self._hidden:
             found = whole_names(self.code, name) if places is None else places
             self._hidden[name] = self._scopes.declared(name, found)
+            if name in self.renamed:
+                self._hidden[name] += self._scopes.defined(name, found)
         return self._hidden[name]
+
+    def defined(self, name: str) -> list[Declaration]:
+        """The definitions of a name as a function of the program itself."""
+        return self._scopes.defined(name, whole_names(self.code, name))
 
     def in_space(self, at: int) -> bool:
         """Whether an offset is inside a named namespace."""
