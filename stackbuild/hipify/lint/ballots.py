@@ -30,11 +30,12 @@ _CASTS = frozenset(("static_cast", "reinterpret_cast", "bit_cast"))
 _TRUTH = re.compile(r"&&|\|\||[!=]=|(?<![<>-])[<>](?![<>=])|<=(?!>)|>=|(?<!\w)!(?!=)|\?")
 _SMALL = re.compile(r"\s*(?:>>|[-+%/*]|&\s*(?:1|0[xX]1|1[uU])\b)")
 _EQUALS = re.compile(r"\s*[!=]=\s*\(?\s*([\w:]+)")
-_FULL_32 = 0xFFFFFFFF
+FULL_32 = 0xFFFFFFFF
 _ASSIGNED = re.compile(
     r"((?:[A-Za-z_][\w:]*(?:\s*\[[^\]]*\])*\s*(?:\.|->)\s*)*[A-Za-z_][\w:]*)\s*(?:\[.*\]\s*)?([&|^]?=)\s*\Z", re.S
 )
 _SHIFTED = re.compile(r"(?<![\w.])(?:[12][uU]?|0[xX][fF]{8}[uU]?|~0[uU]?)\s*\)?\s*\Z")
+_NUMBER_ENDS = frozenset(")012uUfF")
 _NAMED = re.compile(r"[A-Za-z_][\w:.]*(?:\(\s*\))?")
 _LANE_OF_THREAD = re.compile(r"threadIdx\s*\.\s*x\s*(?:&\s*(?:31|0[xX]1[fF])|%\s*32)|\bwarpSize\b|%laneid")
 _LANES = ("lane", "Lane", "LANE", "warp", "Warp", "WARP")
@@ -129,8 +130,8 @@ def _ternary(left: str) -> bool:
 
 def _is_full(view: View, text: str, at: int) -> bool:
     if text[0].isdigit():
-        return arithmetic.value(text, {}) == _FULL_32 and "l" not in text.lower()
-    return text in ("UINT_MAX", "UINT32_MAX") or scope_of(view).value(text, at) == _FULL_32
+        return arithmetic.value(text, {}) == FULL_32 and "l" not in text.lower()
+    return text in ("UINT_MAX", "UINT32_MAX") or scope_of(view).value(text, at) == FULL_32
 
 
 def _cast_before(code: str, at: int) -> str | None:
@@ -272,6 +273,9 @@ def lane_masks(view: View) -> Iterator[Found]:
     if not any(sign in view.listed for sign in _LANES):
         return
     for at in sorted(_shifts(code)):
+        before = back_space(code, at)
+        if code[before - 1 : before] not in _NUMBER_ENDS:
+            continue
         number = _SHIFTED.search(code, max(0, at - 14), at)
         if number is None:
             continue
@@ -319,12 +323,13 @@ def partial_masks(view: View) -> Iterator[Found]:
             if not parsed or not parsed[0]:
                 continue
             mask = " ".join(view.text[slice(*parsed[0][0])].split())
-            value = _mask_value(scope, mask, at)
-            if value is not None and 0 <= value < _FULL_32:
+            value = mask_value(scope, mask, at)
+            if value is not None and 0 <= value < FULL_32:
                 yield at, "LINT-PARTIAL-MASK", (name, mask)
 
 
-def _mask_value(scope: Scope, mask: str, at: int) -> int | None:
+def mask_value(scope: Scope, mask: str, at: int) -> int | None:
+    """The value of a mask's text at an offset, None where it is not known."""
     names = arithmetic.names(mask)
     if names is None:
         return None

@@ -66,11 +66,12 @@ _NAMES = {
     "cudaGridDependencySynchronize": "drop it: there is no programmatic dependent launch",
     "cudaTriggerProgrammaticLaunchCompletion": "drop it: there is no programmatic dependent launch",
 }
+_LACKING = frozenset(_NAMES)
 
 
 def names(view: View) -> Iterator[Found]:
     """Device names that HIP does not have and HIPIFY does not know, where they are first used."""
-    for name in sorted(view.words & _NAMES.keys()):
+    for name in sorted(view.words & _LACKING):
         for at in view.own(name)[:1]:
             yield at, "LINT-DEVICE-NAME", (name, _NAMES[name])
 
