@@ -21,6 +21,10 @@ MOST_BYTES = 16 << 30
 MOST_RATIO = 400
 MOST_NAME = 1024
 MOST_PART = 255
+MOST_STEPS = 20_000_000
+"""Path components looked at, with those before each, to follow every link of an archive: a maze ends after seconds."""
+KERNEL_FOLLOWS = 40
+"""Links in one path, after which Linux gives up (MAXSYMLINKS)."""
 
 _Open = Callable[[], IO[bytes] | None]
 
@@ -39,7 +43,9 @@ class _Member:
 def unpack(archive: Path, out: Path) -> None:
     """Unpack into the empty folder `out`; one single top folder is left away. Raises StepFailed, nothing written."""
     try:
-        if zipfile.is_zipfile(archive):
+        if zipfile.is_zipfile(archive) and not tarfile.is_tarfile(
+            archive
+        ):  # a tar with a zip at its end looks like one
             _unzip(archive, out)
         else:
             _untar(archive, out)
@@ -111,15 +117,16 @@ def _vet(members: list[_Member], archive: Path) -> str:
         if seen.get(path, member.kind) != member.kind or (path in seen and member.kind != "d"):
             raise StepFailed(f"{member.path!r} is there twice", where=archive.name)
         seen[path] = member.kind
-        if member.kind == "l":
-            _lands_inside(path, member.target, archive.name)
     for path in seen:
         for parent in path.parents:
             if seen.get(parent, "d") != "d":
                 raise StepFailed(f"{str(path)!r} would be written through {str(parent)!r}", where=archive.name)
     tops = {p.parts[0] for p in seen if p.parts}
     one = len(tops) == 1 and all(len(p.parts) != 1 or kind == "d" for p, kind in seen.items())
-    return tops.pop() if one else ""
+    strip = tops.pop() if one else ""
+    links = {PurePosixPath(m.path).parts[bool(strip) :]: _target(m, archive.name) for m in members if m.kind == "l"}
+    _stay_inside(links, archive.name)
+    return strip
 
 
 def _inside(name: str, archive: str) -> PurePosixPath:
@@ -132,14 +139,31 @@ def _inside(name: str, archive: str) -> PurePosixPath:
     return path
 
 
-def _lands_inside(path: PurePosixPath, target: str, archive: str) -> None:
-    depth = len(path.parent.parts)
+def _target(link: _Member, archive: str) -> tuple[str, ...]:
+    target = link.target
     if not target or target.startswith("/") or "\0" in target or len(target) > MOST_NAME:
-        raise StepFailed(f"the link {str(path)!r} leads to {target[:120]!r}", where=archive)
-    for part in PurePosixPath(target).parts:
-        depth += -1 if part == ".." else 1
-        if depth < 0:
-            raise StepFailed(f"the link {str(path)!r} leads out of the archive: {target[:120]!r}", where=archive)
+        raise StepFailed(f"the link {link.path!r} leads to {target[:120]!r}", where=archive)
+    return PurePosixPath(target).parts
+
+
+def _stay_inside(links: dict[tuple[str, ...], tuple[str, ...]], archive: str) -> None:
+    """Refuse a link that leads out of the folder it is unpacked into. They are followed as the kernel will, through other
+    links of the archive and with its limit: a `..` behind a link is the parent of where that one leads."""
+    steps = 0
+    for link in links:
+        place, ahead, followed = list(link[:-1]), list(reversed(links[link])), 0
+        while ahead and followed < KERNEL_FOLLOWS:
+            steps += 1 + len(place)
+            part = ahead.pop()
+            if (part == ".." and not place) or steps > MOST_STEPS:
+                raise StepFailed(f"the link {'/'.join(link)!r} leads out of the archive", where=archive)
+            if part == "..":
+                place.pop()
+            elif (further := links.get((*place, part))) is not None:
+                ahead += reversed(further)
+                followed += 1
+            else:
+                place.append(part)
 
 
 def _write(out: Path, member: _Member, strip: str, content: _Open) -> None:

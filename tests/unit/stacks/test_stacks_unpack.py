@@ -43,6 +43,15 @@ HOSTILE: dict[str, list[Entry]] = {
     "parent": [("a/../../out", "f", "x")],
     "absolute": [("/etc/out", "f", "x")],
     "link to parent": [("top/l", "l", "../../out")],
+    "link out of the top folder that is left away": [("top/l", "l", "../f"), ("top/f", "f", "x")],
+    "link out of it and back": [("top/l", "l", "../top/f"), ("top/f", "f", "x")],
+    "parent of where a link leads": [("a/b/x", "l", "../.."), ("m", "l", "a/b/x/.."), ("f", "f", "y")],
+    "the same through two links": [
+        ("a/b/x", "l", "y"),
+        ("a/b/y", "l", "../.."),
+        ("m", "l", "a/b/x/.."),
+        ("f", "f", "y"),
+    ],
     "absolute link": [("top/l", "l", "/etc/passwd")],
     "through a link": [("top/l", "l", "d"), ("top/l/f", "f", "x")],
     "link chain": [("a", "l", "b"), ("b", "l", "../x")],
@@ -110,6 +119,38 @@ def test_a_good_archive_loses_its_one_top_folder_and_keeps_links(make: Callable[
     assert (out / "d" / "f").read_text() == "text"
     assert (out / "l").read_text() == "text"
     assert (out / "d" / "up").resolve() == (out / "d" / "f").resolve()
+
+
+def test_links_through_links_that_stay_inside_are_kept_and_a_ring_of_them_ends(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    entries = [
+        ("p/a/b/x", "l", "../c"),
+        ("p/a/c/f", "f", "t"),
+        ("p/m", "l", "a/b/x/../c/f"),
+        ("p/r", "l", "s"),
+        ("p/s", "l", "r"),
+    ]
+    unpack(tar_of(tmp_path / "a", entries), out)
+    assert (out / "m").read_text() == "t"
+    assert (out / "r").is_symlink()
+
+
+def test_a_maze_of_links_is_refused_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "MOST_STEPS", 100)
+    refused(tar_of(tmp_path / "archive", [("a", "l", "b/" * 101), ("f", "f", "x")]), tmp_path)
+
+
+def test_a_tar_that_ends_with_a_zip_is_a_tar(tmp_path: Path) -> None:
+    inner = zip_of(tmp_path / "inner.zip", [("inside", "f", "x")]).read_bytes()
+    (out := tmp_path / "out").mkdir()
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        info = tarfile.TarInfo("x.zip")
+        info.size = len(inner)
+        tar.addfile(info, io.BytesIO(inner))
+    assert zipfile.is_zipfile(tmp_path / "a.tar")
+    unpack(tmp_path / "a.tar", out)
+    assert (out / "x.zip").read_bytes() == inner
 
 
 def test_two_top_folders_both_stay(tmp_path: Path) -> None:
