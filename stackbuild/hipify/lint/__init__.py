@@ -12,6 +12,7 @@ import stackbuild.hipify.lint.guards as guards
 import stackbuild.hipify.lint.lanes as lanes
 import stackbuild.hipify.lint.libraries as libraries
 import stackbuild.hipify.lint.ptx as ptx
+import stackbuild.hipify.lint.votes as votes
 from stackbuild.hipify.directives import Include
 from stackbuild.hipify.lint.warnings import WARNINGS
 from stackbuild.hipify.prepare import Plan
@@ -23,13 +24,14 @@ _CHECKS = (
     ballots.partial_masks, lanes.tiles,
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,
-    guards.versions, guards.capabilities,
+    guards.versions, guards.capabilities, votes.votes, votes.last_lanes,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
 _ONLY_WITH = {
     "LINT-LADDER-32": 64, "LINT-LADDER-64": 32, "LINT-WARP-SIZE-LITERAL": 64, "LINT-LANE-ARITHMETIC": 64,
     "LINT-BALLOT-32": 64, "LINT-LANE-MASK-32": 64, "LINT-PARTIAL-MASK": 64, "LINT-TILE-32": 64, "LINT-TEXTURE-FETCH": 64,
+    "LINT-VOTE-32": 64, "LINT-VOTE": 64, "LINT-LAST-LANE": 64,
 }  # fmt: skip
 
 

@@ -23,9 +23,9 @@ _BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF])|%\s*32|>>\s*5|/\s*32)[uU]?\b(?!\s*[\
 _LANE = re.compile(
     r"\b(?:threadIdx\s*\.\s*\w|\w*(?:lane|Lane)\w*(?:\s*\(\s*\))?|tid\w*|tx|thread\w*|\w*[iI]dx)\s*\)?\s*\Z"
 )
-_31 = frozenset(digits + suffix for digits in ("31", "0x1f", "0x1F") for suffix in ("", "u", "U"))
+LAST = frozenset(digits + suffix for digits in ("31", "0x1f", "0x1F") for suffix in ("", "u", "U"))
 _32 = frozenset(("32", "32u", "32U"))
-_OPERATORS = {"&": _31, "%": _32, "/": _32, ">>": frozenset(("5", "5u", "5U"))}
+_OPERATORS = {"&": LAST, "%": _32, "/": _32, ">>": frozenset(("5", "5u", "5U"))}
 _LAST_LANE = re.compile(r"[!=]=\s*(?:31|0x1[fF])[uU]?\b")
 _WORD_BEFORE = re.compile(r"(\w+)\s*\Z")
 _TILE = re.compile(r"\b(thread_block_tile|tiled_partition)\s*<\s*(32|\w*(?:WARP|[wW]arp)\w*)\s*[,>]")
@@ -100,7 +100,7 @@ def lane_arithmetic(view: View) -> Iterator[Found]:
     for found in sorted((m for sign in signs for m in _by_32(code, sign)), key=re.Match.start):
         if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
             yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : found.end()].split()),)
-    if not view.numbers.isdisjoint(_31) and ("lane" in view.listed or "Lane" in view.listed):
+    if not view.numbers.isdisjoint(LAST) and ("lane" in view.listed or "Lane" in view.listed):
         for found in _LAST_LANE.finditer(code):
             word = _WORD_BEFORE.search(code, max(0, found.start() - 40), found.start())
             if word and means_lane(word[1]):

@@ -93,6 +93,24 @@ WARNINGS: dict[str, Told] = {
         "the mask names lanes of a warp of 32; with 64 lanes the upper half is left out",
         "build the mask from warpSize, or from __activemask()",
     ),
+    "LINT-VOTE-32": Told(
+        Severity.WARNING,
+        "{0} asks all lanes, where rows of 32 threads are likely",
+        f"{_BOTH}, and all lanes of 32 became all lanes: with 64 two rows share one answer",
+        "shuffle with a width of 32 or take the own half of a ballot, or make the rows warpSize wide",
+    ),
+    "LINT-VOTE": Told(
+        Severity.NOTE,
+        "{0} asks all lanes",
+        f"{_BOTH}, and all lanes of 32 became all lanes: with 64 the answer is that of twice as many threads",
+        "see that the threads which share an answer may be warpSize many",
+    ),
+    "LINT-LAST-LANE": Told(
+        Severity.WARNING,
+        "{0} takes the value of lane 31",
+        f"{_BOTH}: with 64 it is in the middle",
+        "use warpSize - 1, or a width of 32",
+    ),
     "LINT-TILE-32": Told(
         Severity.NOTE,
         "{0} of 32 lanes",

@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 from tests_hipify import hip
 
+from stackbuild.hipify.values import Target
+
 XOR = "#define SH(v, o) __shfl_xor_sync(0xffffffff, v, o)\n"
 LADDERS = [
     ("LINT-LADDER-INCOMPLETE", XOR + "void f(float v) { for (int o = 16; o >= 16; o >>= 1) v += SH(v, o); }",
@@ -23,6 +25,29 @@ LADDERS = [
     ("LINT-LADDER-WIDTH", "void f(int v) { for (int o = 64; o > 0; o /= 2) v += __shfl_down(v, o); }",
      "void f(int v) { for (int o = 8; o > 0; o /= 2) v += __shfl_down(v, o); }"),
 ]  # fmt: skip
+
+VOTES = [
+    ("LINT-VOTE-32", "bool b = __any_sync(0xffffffff, x[threadIdx.y]);", "bool b = __any_sync(__activemask(), x[threadIdx.y]);"),
+    ("LINT-VOTE-32", "int w = threadIdx.x / 32; int s = __reduce_add_sync(~0u, v);", "int w = threadIdx.x / 32; int s = my::__reduce_add_sync(~0u, v);"),
+    ("LINT-VOTE-32", "dim3 b(32, 8); int s = __all(v);", "dim3 b(32, 8); /* __all(v) */"),
+    ("LINT-VOTE", "bool b = __any_sync(0xffffffff, x);", "bool b = __any_sync(mask, x);"),
+    ("LINT-VOTE", "#define FULL 0xffffffffu\nint s = __reduce_max_sync(FULL, v);", "#define FULL 0xffu\nint s = __reduce_max_sync(FULL, v);"),
+    ("LINT-LAST-LANE", "v = __shfl_sync(0xffffffff, v, 31);", "v = __shfl_sync(0xffffffff, v, 31, 32);"),
+    ("LINT-LAST-LANE", "v = __shfl(v, (31));", "v = __shfl(31, v);"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "guilty", "innocent"), VOTES)
+def test_what_asks_all_lanes(rule: str, guilty: str, innocent: str) -> None:
+    assert told(guilty).count(rule) == 1
+    assert not [r for r in told(innocent) if "VOTE" in r or "LAST" in r]
+
+
+def test_votes_do_not_flood() -> None:
+    rules = told("bool a = __any_sync(~0u, x) || __all_sync(~0u, x) || __any_sync(~0u, y);\n")
+    assert [r for r in rules if "VOTE" in r] == ["LINT-VOTE"]
+    assert not hip("bool a = __any_sync(~0u, x);", target=Target(wavefronts=(32,))).findings
+
 
 GUARDS = [
     ("LINT-CUDA-VERSION", "#if CUDART_VERSION >= 11000\n#endif\n", "#if defined(__HIP_PLATFORM_AMD__) || CUDART_VERSION >= 11000\n#endif\n"),

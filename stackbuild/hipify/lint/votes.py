@@ -1,0 +1,72 @@
+"""Lint of what asks all lanes of a warp at once: votes, reductions in one instruction, matches; and of the last lane."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stackbuild.hipify.lint.ballots import FULL_32, mask_value
+from stackbuild.hipify.lint.lanes import LAST, lane_arithmetic
+from stackbuild.hipify.lint.scope import scope_of
+from stackbuild.hipify.scan import arguments, skip_space
+from stackbuild.hipify.view import View
+
+Found = tuple[int, str, tuple[str, ...]]
+
+_SYNC = frozenset(
+    ("__any_sync", "__all_sync", "__match_any_sync", "__match_all_sync", "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync",
+     "__reduce_and_sync", "__reduce_or_sync", "__reduce_xor_sync")
+)  # fmt: skip
+_OLD = frozenset(("__any", "__all"))
+_ASKED = _SYNC | _OLD
+_SHUFFLES = {"__shfl_sync": 2, "__shfl": 1}
+# What makes rows of 32 threads likely: a second dimension of the block, or one that is 32 wide.
+_ROWS = re.compile(r"threadIdx\s*\.\s*y\b|blockDim\s*\.\s*y\b|dim3\s*(?:\w+\s*)?[({]\s*32\s*,\s*[^\s1]")
+
+
+def votes(view: View) -> Iterator[Found]:
+    """Votes over all lanes: each name once where rows of 32 threads are likely, else one note for the text."""
+    asked = view.words & _ASKED
+    if not asked:
+        return
+    first = sorted(found for name in asked if (found := _first(view, name)) is not None)
+    if not first:
+        return
+    rows = _ROWS.search(view.code) is not None or next(lane_arithmetic(view), None) is not None
+    for at, name in first if rows else first[:1]:
+        yield at, "LINT-VOTE-32" if rows else "LINT-VOTE", (name,)
+
+
+def _first(view: View, name: str) -> tuple[int, str] | None:
+    """Where a name first asks all lanes."""
+    for at in view.own(name):
+        given = _arguments(view.code, at + len(name))
+        if given is None or (name in _OLD and len(given) != 1) or _declares(view.code, at):
+            continue
+        if name in _OLD or mask_value(scope_of(view), given[0], at) in (FULL_32, -1):
+            return at, name
+    return None
+
+
+def _declares(code: str, at: int) -> bool:
+    """Whether a name at an offset is being defined: by a macro, or after a type."""
+    before = code[max(0, at - 40) : at].rstrip()
+    word = re.search(r"\w+\Z", before)
+    return word is not None and word[0] not in ("return", "else", "do", "not", "and", "or", "case")
+
+
+def _arguments(code: str, at: int) -> list[str] | None:
+    open_at = skip_space(code, at)
+    parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
+    return [" ".join(code[start:end].split()) for start, end in parsed[0]] if parsed else None
+
+
+def last_lanes(view: View) -> Iterator[Found]:
+    """Shuffles from lane 31, the last of a warp of 32, without a width."""
+    if view.numbers.isdisjoint(LAST):
+        return
+    for name, place in _SHUFFLES.items():
+        for at in view.own(name) if name in view.words else ():
+            given = _arguments(view.code, at + len(name))
+            if given is not None and len(given) == place + 1 and given[place].strip("() ") in LAST:
+                yield at, "LINT-LAST-LANE", (name,)
