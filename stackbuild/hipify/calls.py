@@ -10,7 +10,7 @@ from stackbuild.hipify.argumentlist import NewList, new_list
 from stackbuild.hipify.edits import Edit, wrap
 from stackbuild.hipify.prepare import Plan
 from stackbuild.hipify.rules import Rule
-from stackbuild.hipify.scan import arguments, back_space, back_token, is_name_char, skip_space
+from stackbuild.hipify.scan import after_template, arguments, back_space, back_token, is_name_char, skip_space
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -41,7 +41,7 @@ def by_rules(view: View, plan: Plan) -> Calls:
 
 def _one(view: View, rule: Rule, name: Span, asked: Calls) -> None:
     """What one rule asks at one name: nothing where it is no call or has another number of arguments."""
-    open_at = skip_space(view.code, name[1])
+    open_at = after_template(view.code, name[1])
     if not view.code.startswith("(", open_at):
         return
     found = arguments(view.code, open_at)
@@ -63,6 +63,8 @@ def _one(view: View, rule: Rule, name: Span, asked: Calls) -> None:
             asked.findings.append(_other_arguments(view, rule, name, len(spans)))
         return
     asked.edits += [Edit(*name, rule.to[0], rule.id)] if rule.to else []
+    if rule.bare and view.code.startswith("<", skip_space(view.code, name[1])):
+        asked.edits.append(Edit(name[1], open_at, "", rule.id))
     asked.edits += _wraps(view, rule, spans)
     asked.edits += _inserts(rule, spans, open_at, close_at)
     asked.edits += _drops(rule, spans)
@@ -112,7 +114,20 @@ def _wraps(view: View, rule: Rule, spans: list[Span]) -> Iterator[Edit]:
             before, after = template.split("{}")
             start, end = spans[index]
             if start < end and not view.text.startswith(before, start):
+                if _MACRO.search(before) and "," in _flat(view.code[start:end]):
+                    before, after = f"{before}(", f"){after}"
                 yield from wrap(start, end, before, after, rule.id)
+
+
+_MACRO = re.compile(r"(?:\A|[^\w>)])[A-Z][A-Z0-9_]*\($")
+_INNER = re.compile(r"\([^()]*\)")
+
+
+def _flat(code: str) -> str:
+    """A text without what its round brackets hold: a comma that is left divides a macro's arguments."""
+    while (shorter := _INNER.sub("", code)) != code:
+        code = shorter
+    return code
 
 
 def _inserts(rule: Rule, spans: list[Span], open_at: int, close_at: int) -> Iterator[Edit]:

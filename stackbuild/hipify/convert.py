@@ -90,14 +90,17 @@ def _not_renamed(view: View, plan: Plan, present: Iterable[str]) -> Iterator[Fin
     """CUDA's names that the text declares as its own, and those that a continued line divides: left as they are."""
     for name in view.words & plan.supplied:
         yield from (
-            _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it")
+            _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
             for d in view.defined(name)
         )
     for name in present:
         for hidden in view.hidden(name) if name in plan.names else ():
             if hidden.is_global:
                 yield _own_function(
-                    view, hidden.at, f"{name} is defined here and was left as it is, also where this file calls it"
+                    view,
+                    hidden.at,
+                    f"{name} is defined here and was left as it is, also where this file calls it",
+                    _ELSEWHERE,
                 )
                 continue
             left = f"{name} is {hidden.scope}'s own here and was left as it is there"
@@ -123,14 +126,17 @@ def _not_renamed(view: View, plan: Plan, present: Iterable[str]) -> Iterator[Fin
             )
 
 
-def _own_function(view: View, at: int, found: str) -> Finding:
+_BOTH = "a call means the one that fits its types better; where a test of CUDA's version is around this one, it may be there now and was not"
+_ELSEWHERE = "a call in another file becomes a call of HIP's function, not of this"
+
+
+def _own_function(view: View, at: int, found: str, why: str) -> Finding:
     return view.finding(
         at,
         "HIPIFY-OWN-NAME",
         Severity.WARNING,
         found,
-        "another file's call becomes a call of HIP's function, not of this; a test of CUDA's version around it is"
-        " true or false for another reason with HIP",
+        why,
         "leave it out where __HIP_PLATFORM_AMD__ is defined, or give it a name that CUDA has not",
     )
 

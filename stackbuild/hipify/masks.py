@@ -10,7 +10,7 @@ becomes 64 bits wide itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from stackbuild.hipify.edits import Edit, wrap
 from stackbuild.hipify.scan import arguments, skip_space, whole_names
@@ -36,7 +36,14 @@ _WIDE = re.compile(
     r"0[xX][0-9a-fA-F]{9,16}[uUlL]*|~0[uU]?(?:ll|LL)[uU]?|\(unsigned long long\)|\(uint64_t\)|static_cast<(?:unsigned long long|uint64_t)>"
     rf"|__activemask\(\)|__ballot\(|{LANE_MASK}\("
 )
+# All active lanes, and-ed with what may have 32 bits and be 32 ones.
+_WITH_OTHERS = re.compile(r"__activemask\(\)\s*&(?!&)")
 _WIDE_VALUE = re.compile(r"0[xX][fF]{16}[uUlL]*|~0[uU]?(?:ll|LL)[uU]?")
+_BITWISE = re.compile(r"[&|^]")
+_WORD = re.compile(r"(?<![\w.'])[A-Za-z0-9_][\w']*")
+# What may stand beside an operand of `&`, `|` and `^`; the group says that one of those does.
+_LEFT = re.compile(r"(?:(?<![&|^])([&|^])|\(|\A)\Z")
+_RIGHT = re.compile(r"([&|^])(?![&|^=])|\)|\Z")
 _LITERAL = re.compile(r"(?:0[xX][0-9a-fA-F']+|[\d']+)[uUlL]*")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\S.*?)[ \t]*$", re.M)
 _NO_USE = re.compile(r"#[ \t]*(?:define|undef|ifdef|ifndef)[ \t]+\Z|\bdefined[ \t]*\(?[ \t]*\Z")
@@ -61,6 +68,7 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
     held: set[str] = set()
     for name in {mask for mask in masks.values() if mask in values}:
         places = {span[0] for span, mask in masks.items() if mask == name}
+        places |= {at for span in masks for at, end in _operands(view.code, span, values) if view.code[at:end] == name}
         others = [at for at in whole_names(view.code, name) if at not in places and not _no_use(view.code, at)]
         if not others and not view.name.endswith(_HEADER):
             held.add(name)
@@ -70,9 +78,25 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
         elif others:
             findings.append(_other_use(view, name, others[0]))
     for span, mask in masks.items():
+        edits += [Edit(*operand, FULL, by) for operand in _operands(view.code, span, values)]
         if mask not in held:
             edits += _widened(mask, span, by, header)
     return edits, findings
+
+
+def _operands(code: str, span: Span, full: Container[str]) -> Iterator[Span]:
+    """The spans of 32 ones that something in a mask is and-ed, or-ed or xor-ed with; `full` are the macros that are 32 ones.
+
+    CUDA's masks have 32 bits, so such an operand is all lanes: with the 64 bits of `__activemask()` it would be half of them.
+    """
+    if not _BITWISE.search(code, *span):
+        return
+    for token in _WORD.finditer(code, *span):
+        if _FULL_32.fullmatch(token.group()) or token.group() in full:
+            before, after = code[span[0] : token.start()].rstrip(), code[token.end() : span[1]].lstrip()
+            left, right = _LEFT.search(before), _RIGHT.match(after)
+            if left and right and (left[1] or right[1]):
+                yield token.span()
 
 
 def _masks(view: View) -> Iterator[Span]:
@@ -98,7 +122,7 @@ def _widened(mask: str, span: Span, by: str, header: bool) -> list[Edit]:
     bare = _stripped(mask)
     if _FULL_32.fullmatch(bare):
         return [Edit(*span, FULL, by)]
-    if not mask or _WIDE.match(mask):
+    if not mask or (_WIDE.match(mask) and not (header and _WITH_OTHERS.match(mask))):
         return []
     return wrap(*span, f"{LANE_MASK if header and not _LITERAL.fullmatch(bare) else CAST}(", ")", by)
 

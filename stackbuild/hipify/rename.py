@@ -34,7 +34,8 @@ def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
         for name in rule.match:
             if name in present and rule.to:
                 for at in view.own(name):
-                    yield Edit(at, at + len(name), rule.to[0], rule.id)
+                    tag = _TAG.search(view.code, max(0, at - 80), at) if rule.bare else None
+                    yield Edit(tag.start() if tag else at, at + len(name), rule.to[0], rule.id)
     for rule in plan.of_kind("pattern", view.name):
         for pattern in rule.match:
             for name in sorted(w for w in view.words if w not in plan.theirs and compiled(pattern).fullmatch(w)):
@@ -44,15 +45,25 @@ def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
     yield from _namespaces(view, plan)
 
 
+_TAG = re.compile(r"\b(?:struct|class|union|enum)\s+(?:::\s*)?\Z")
+
+
 def _namespaces(view: View, plan: Plan) -> Iterator[Edit]:
-    if view.words.isdisjoint(plan.matched.get("namespace", _NONE)):
-        return
     for rule in plan.of_kind("namespace", view.name):
         for name in rule.match:
-            if name in view.words and rule.to:
-                for at in whole_names(view.code, name):
-                    if _names_a_space(view, at, at + len(name)):
-                        yield Edit(at, at + len(name), rule.to[0], rule.id)
+            parts = name.split("::")
+            if rule.to and view.words.issuperset(parts):
+                for start, end in _spaces(view, parts):
+                    if _names_a_space(view, start, end):
+                        yield Edit(start, end, rule.to[0], rule.id)
+
+
+def _spaces(view: View, parts: list[str]) -> Iterator[tuple[int, int]]:
+    """Where a namespace is named, `a` or `a::b`, also with white space inside."""
+    if len(parts) == 1:
+        yield from ((at, at + len(parts[0])) for at in whole_names(view.code, parts[0]))
+    else:
+        yield from (m.span() for m in compiled(r"\b" + r"\s*::\s*".join(parts) + r"\b").finditer(view.code))
 
 
 _USES = re.compile(r"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=)\s*(?:::\s*)?\Z")

@@ -41,13 +41,15 @@ FIELDS = {
     "arguments",
     "by_hand",
     "flavour",
+    "bare",
 }
 _ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
 _SCOPED = _ANY | {"files", "except"}
 TAKES = {
-    **dict.fromkeys(("identifier", "pattern", "literal", "header", "namespace"), _SCOPED | {"to"}),
+    "identifier": _SCOPED | {"to", "bare"},
+    **dict.fromkeys(("pattern", "literal", "header", "namespace"), _SCOPED | {"to"}),
     "path": _ANY | {"to"},
-    "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand"},
+    "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand", "bare"},
     "fix": _SCOPED,
     "shim": _SCOPED | {"when"},
 }
@@ -71,7 +73,8 @@ class Rule:
     `files` and `excluded` are globs over the path in the source, `rocm` a range such as ">=6.0,<7.0". A rule that
     is not `optional` must match somewhere. `wrap` and `insert` are (argument index from 0, text) of call rules;
     `by_hand` tells each such call as one that no rule can change rightly; `arguments` is a whole new argument list in which `{0}` stands for the first of `count`. `flavours` are those of the
-    target that it is for, all where empty.
+    target that it is for, all where empty. `bare` takes away what only CUDA's name may have with it: a call's explicit
+    template arguments, the `struct` or `enum` before an identifier.
     """
 
     id: str
@@ -93,6 +96,7 @@ class Rule:
     arguments: str = ""
     by_hand: bool = False
     flavours: tuple[str, ...] = ()
+    bare: bool = False
 
     def is_for_rocm(self, rocm: str) -> bool:
         """Whether the rule is for this ROCm version; an unknown version counts as the newest."""
@@ -274,6 +278,7 @@ class _Reader:
             arguments=self.text(item, path, "arguments"),
             by_hand=self.flag(item, path, "by_hand"),
             flavours=self.texts(item, path, "flavour"),
+            bare=self.flag(item, path, "bare"),
         )
         self.check(rule, path)
         return rule if len(self.mistakes) == before else None
@@ -303,7 +308,8 @@ class _Reader:
             self.blame((*path, "rocm"), f"no version is in {rule.rocm!r}", 'write one such as ">=6.0,<7.0"')
         if rule.kind in ("identifier", "call", "namespace"):
             for name in rule.match:
-                if not re.fullmatch(r"[A-Za-z_]\w*", name):
+                qualified = rule.kind == "namespace" and re.fullmatch(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+", name)
+                if not qualified and not re.fullmatch(r"[A-Za-z_]\w*", name):
                     self.blame((*path, rule.kind), f"{name!r} is not an identifier", "use `literal:` or `pattern:`")
         if rule.kind in ("pattern", "path"):
             self.check_patterns(rule, path)
@@ -325,7 +331,7 @@ class _Reader:
                 )
 
     def check_call(self, rule: Rule, path: YamlPath) -> None:
-        if not (rule.to or rule.wrap or rule.insert or rule.drop or rule.arguments or rule.by_hand):
+        if not (rule.to or rule.wrap or rule.insert or rule.drop or rule.arguments or rule.by_hand or rule.bare):
             fix = "add `to:`, `wrap:`, `insert:`, `drop:` or `arguments:`, or `by_hand: true`"
             self.blame(path, "a call rule changes something", fix)
         if rule.arguments and (rule.wrap or rule.insert or rule.drop or rule.count is None):

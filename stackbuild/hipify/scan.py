@@ -242,6 +242,14 @@ def template_end(code: str, open_at: int) -> int | None:
     return None
 
 
+def after_template(code: str, end: int) -> int:
+    """The offset of what follows the name that ends at `end`, and its explicit template arguments where it has some."""
+    at = skip_space(code, end)
+    if code.startswith("<", at) and (closed := template_end(code, at)) is not None:
+        at = skip_space(code, closed)
+    return at
+
+
 def _may_open(code: str, at: int) -> bool:
     """Whether the `<` at an offset may open template arguments: a name before it, that is not `operator`."""
     if code.startswith(("<<", "<="), at) or code[at - 1 : at] == "<":

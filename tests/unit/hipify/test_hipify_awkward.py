@@ -246,3 +246,61 @@ def test_a_macro_with_another_use_keeps_its_value_and_is_told() -> None:
     assert rules_of(cuda) == ["LINT-VOTE", "HIPIFY-MASK-OTHER-USE"]
     header = "#define M 0xffffffff\n__device__ bool f(int p) { return __any_sync(M, p); }\n"
     assert body(header, "a.cuh") == header.replace("(M,", "(stackbuild_hip::lane_mask(M),")
+
+
+ALL = "0xffffffffffffffffULL"
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [
+        ("__activemask() & 0xffffffffu", f"stackbuild_hip::lane_mask(__activemask() & {ALL})"),
+        ("__activemask()&FULL", f"stackbuild_hip::lane_mask(__activemask()&{ALL})"),
+        ("0xffffffff ^ m", f"stackbuild_hip::lane_mask({ALL} ^ m)"),
+        ("(m | 0xffffffff)", f"stackbuild_hip::lane_mask((m | {ALL}))"),
+        ("__activemask() & m", "stackbuild_hip::lane_mask(__activemask() & m)"),
+        ("__activemask()", "__activemask()"),
+        # No operand of the mask itself: a shift of 32 ones, an argument, a logical and.
+        ("__activemask() & (0xffffffff >> n)", "stackbuild_hip::lane_mask(__activemask() & (0xffffffff >> n))"),
+        ("f(0xffffffff) & m", "stackbuild_hip::lane_mask(f(0xffffffff) & m)"),
+        ("a && 0xffffffff", "stackbuild_hip::lane_mask(a && 0xffffffff)"),
+    ],
+)
+def test_32_ones_that_a_mask_is_anded_with_are_all_lanes(mask: str, expected: str) -> None:
+    cuda = "#define FULL 0xffffffffu\n__device__ int f(int p) { return __any_sync(%s, p); }"
+    assert body(cuda % mask) == cuda % expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("cudaMemcpyToSymbol(S<T, 3>::v, h, n);", "hipMemcpyToSymbol(HIP_SYMBOL((S<T, 3>::v)), h, n);"),
+        ("cudaMemcpyToSymbol(v[f(1, 2)], h, n);", "hipMemcpyToSymbol(HIP_SYMBOL(v[f(1, 2)]), h, n);"),
+        ("cudaMemcpyToSymbol<float[4]>(c, h, 16);", "hipMemcpyToSymbol<float[4]>(HIP_SYMBOL(c), h, 16);"),
+        ("cudaHostGetDevicePointer<float>(&d, p, 0);", "hipHostGetDevicePointer((void**)(&d), p, 0);"),
+        ("cudaFuncSetAttribute <void(int)> (k<1, 2>, A, 1);", "hipFuncSetAttribute(reinterpret_cast<const void*>(k<1, 2>), A, 1);"),
+        ("if (cudaFuncSetAttribute < a && b > (c)) g();", "if (hipFuncSetAttribute < a && b > (c)) g();"),
+    ],
+)  # fmt: skip
+def test_commas_of_templates_and_explicit_template_arguments(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("auto p = thrust::cuda::par.on(s);", "auto p = thrust::hip::par.on(s);"),
+        ("auto p = ::thrust :: cuda :: par;", "auto p = ::thrust::hip :: par;"),
+        ("using namespace thrust::cuda;", "using namespace thrust::hip;"),
+        ("namespace tc = thrust::system::cuda;", "namespace tc = thrust::system::hip;"),
+        ("thrust::cuda_cub::launch();", "thrust::hip_rocprim::launch();"),
+        ('f("thrust::cuda::par failed");', 'f("thrust::cuda::par failed");'),
+        ("namespace my_thrust { namespace cuda { void g(); } } void f() { my_thrust::cuda::g(); my::thrust::cuda::g(); }",) * 2,
+        ("struct  cudaGraphicsResource *r;", "hipGraphicsResource *r;"),
+        ("struct ::cudaGraphicsResource* r; f<cudaGraphicsResource>();", "hipGraphicsResource* r; f<hipGraphicsResource>();"),
+        ("uint4 r = curand4(&state);", "uint4 r = hiprand4(&state);"),
+    ],
+)  # fmt: skip
+def test_namespaces_of_namespaces_and_tags(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+    assert "HIPIFY-RULE-INSIDE-NAME" not in rules_of(cuda)

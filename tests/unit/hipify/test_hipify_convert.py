@@ -57,7 +57,7 @@ def test_names(cuda: str, expected: str) -> None:
     [
         ("cudaMemcpyToSymbol(table, h, n);", "hipMemcpyToSymbol(HIP_SYMBOL(table), h, n);"),
         ("cudaMemcpyToSymbol(t[f(1, 2)], h, n);", "hipMemcpyToSymbol(HIP_SYMBOL(t[f(1, 2)]), h, n);"),
-        ("cudaMemcpyFromSymbol(h, t<1, 2>, n);", "hipMemcpyFromSymbol(h, HIP_SYMBOL(t<1, 2>), n);"),
+        ("cudaMemcpyFromSymbol(h, t<1, 2>, n);", "hipMemcpyFromSymbol(h, HIP_SYMBOL((t<1, 2>)), n);"),
         ("cudaFuncSetAttribute(k<float, 4>, A, 1);", "hipFuncSetAttribute(reinterpret_cast<const void*>(k<float, 4>), A, 1);"),
         ("cudaFuncSetAttribute(k<a < b, 4>, A, 1);", "hipFuncSetAttribute(reinterpret_cast<const void*>(k<a < b, 4>), A, 1);"),
         (

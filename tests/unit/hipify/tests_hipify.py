@@ -18,6 +18,8 @@ SUBSTS = [
     ("cudaMemcpyToSymbol", "hipMemcpyToSymbol", "memory"),
     ("cudaMemcpyFromSymbol", "hipMemcpyFromSymbol", "memory"),
     ("cudaFuncSetAttribute", "hipFuncSetAttribute", "execution"),
+    ("cudaHostGetDevicePointer", "hipHostGetDevicePointer", "memory"),
+    ("cudaGraphicsResource", "hipGraphicsResource", "type"),
     ("cudaStream_t", "hipStream_t", "type"),
     ("cudaError_t", "hipError_t", "type"),
     ("cudaSuccess", "hipSuccess", "numeric_literal"),
