@@ -157,8 +157,8 @@ def _memlock(machine: Machine) -> tuple[Status, str]:
     return Status.PASSED, "enough memory may be locked"
 
 
-def _environment(_: Machine) -> tuple[Status, str]:
-    found = [w for w in all_warnings() if w.name in os.environ]
+def _environment(machine: Machine) -> tuple[Status, str]:
+    found = [w for w in all_warnings(gpu.rocm_version(machine.rocm)) if w.name in os.environ]
     if found:
         return Status.FAILED, "; ".join(f"{w.name} is set: {w.why}" for w in found)
     return Status.PASSED, "nothing set that harms"

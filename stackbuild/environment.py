@@ -29,6 +29,7 @@ class Setting(Model):
     value: str
     when: tuple[Workload, ...]
     gfx: tuple[str, ...] = Field(default=(), description="Patterns of targets; all where empty.")
+    since: str = Field(default="", description="The first ROCm it holds for; every one where empty.")
     folder: bool = Field(default=False, description="The value is a folder, which must be there.")
     why: str
     source: str
@@ -38,6 +39,7 @@ class Warned(Model):
     """A variable not to set, or not for that reason; or a target, and what is wrong with it."""
 
     name: str
+    since: str = Field(default="", description="The first ROCm it holds for; every one where empty.")
     why: str
     source: str
 
@@ -95,7 +97,8 @@ def _plain(name: str) -> str:
 def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "") -> Environment:
     """The rows for that GPU and workload, and warnings for what `given` already has, and for a GPU without binaries.
 
-    `rocm`, a version such as `7.2.4`, goes into the names of folders that must not outlive it. Raises UsageError.
+    `rocm`, a version such as `7.2.4`, decides which rows hold (all, where it is not known), and goes into the names of folders
+    that must not outlive it. Raises UsageError.
     """
     if workload not in WORKLOADS:
         raise UsageError(f"no workload {workload!r}", where="--workload", next=f"one of: {', '.join(WORKLOADS)}")
@@ -107,23 +110,44 @@ def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "
     fits = tuple(
         s.model_copy(update={"value": s.value.format(**place)})
         for s in table.set
-        if workload in s.when and (not s.gfx or any(fnmatch.fnmatchcase(target.gfx, p) for p in s.gfx))
+        if workload in s.when
+        and _holds(s, rocm)
+        and (not s.gfx or any(fnmatch.fnmatchcase(target.gfx, p) for p in s.gfx))
     )
-    warned = (*_no_binaries(target), *(w for w in table.beware if w.name in given))
+    warned = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in given))
     return Environment(gpu, target.gfx, next(w for w in WORKLOADS if w == workload), fits, warned)
 
 
-def _no_binaries(target: Target) -> tuple[Warned, ...]:
-    """A warning for a target that no ROCm of the compatibility table has binaries for."""
-    if any(target.gfx in row.targets for row in compatibility.table().gfx):
+def _holds(row: Setting | Warned, rocm: str) -> bool:
+    return not rocm or compatibility.numbers(_release(rocm)) >= compatibility.numbers(row.since)
+
+
+def _release(rocm: str) -> str:
+    """`6.4.4` of `6.4.4-129`."""
+    return rocm.partition("-")[0]
+
+
+def _no_binaries(target: Target, rocm: str) -> tuple[Warned, ...]:
+    """A warning for a target that this ROCm of the compatibility table has no binaries for, or none of them; and for a ROCm
+    that the table does not know."""
+    table, source = compatibility.table(), "recipes/compatibility.yaml, gfx"
+    known = table.targets(_release(rocm))
+    fails = "the first kernel launch fails, or crashes the process"
+    if not any(target.gfx in row.targets for row in table.gfx):
+        why = f"no ROCm that we know of ships code objects for it: {fails}"
+    elif known and target.gfx not in known:
+        why = f"ROCm {rocm} ships no code objects for it that we know of: {fails}. It has {', '.join(known)}"
+    elif rocm and not known:
+        why = f"whether ROCm {rocm} has code objects for {target.gfx} is not known: the table has no such ROCm"
+        return (Warned(name=f"ROCm {rocm}", why=why, source=source),)
+    else:
         return ()
-    why = "no ROCm that we know of ships code objects for it: the first kernel launch fails, or crashes the process"
-    return (Warned(name=target.gfx, why=why, source="recipes/compatibility.yaml, gfx"),)
+    return (Warned(name=target.gfx, why=why, source=source),)
 
 
-def all_warnings() -> tuple[Warned, ...]:
-    """Every variable there is a warning of."""
-    return _table().beware
+def all_warnings(rocm: str = "") -> tuple[Warned, ...]:
+    """Every variable there is a warning of, with that ROCm or at all."""
+    return tuple(w for w in _table().beware if _holds(w, rocm))
 
 
 def spelled(found: Environment, form: str) -> str:

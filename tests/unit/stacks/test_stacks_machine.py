@@ -83,6 +83,36 @@ def test_a_gpu_that_no_rocm_has_code_for_is_warned_of() -> None:
     assert not environment("RX 6800", "onnxruntime", {}).warnings
 
 
+@pytest.mark.parametrize(("gfx", "rocm"), [("gfx950", "6.4.4-129"), ("gfx1151", "6.4"), ("gfx1103", "7.2.4")])
+def test_a_gpu_that_this_rocm_has_no_code_for_is_warned_of(gfx: str, rocm: str) -> None:
+    (warning,) = environment(gfx, "onnxruntime", {}, rocm).warnings
+    assert warning.name == gfx
+    assert f"ROCm {rocm} ships no code objects" in warning.why
+    assert not environment(gfx, "onnxruntime", {}, "10.1").warnings
+    assert not environment(gfx, "onnxruntime", {}).warnings
+
+
+def test_a_rocm_that_the_table_does_not_know_is_named() -> None:
+    assert [w.name for w in environment("MI300X", "onnxruntime", {}, "12.0").warnings] == ["ROCm 12.0"]
+
+
+@pytest.mark.parametrize(
+    ("rocm", "names"),
+    [
+        ("6.2", set()),
+        ("6.3", {"MIGRAPHX_SET_GEMM_PROVIDER"}),
+        ("6.4", {"MIGRAPHX_SET_GEMM_PROVIDER", "ORT_MIGRAPHX_MODEL_CACHE_PATH"}),
+        ("10.0", {"MIGRAPHX_SET_GEMM_PROVIDER", "ORT_MIGRAPHX_MODEL_CACHE_PATH"}),
+        ("", {"MIGRAPHX_SET_GEMM_PROVIDER", "ORT_MIGRAPHX_MODEL_CACHE_PATH"}),
+    ],
+)
+def test_rows_hold_from_their_rocm_on(rocm: str, names: set[str]) -> None:
+    given = {"ORT_MIGRAPHX_SAVE_COMPILED_MODEL": "1", "ORT_MIGRAPHX_LOAD_COMPILE_PATH": "x"}
+    found = environment("RX 6800", "onnxruntime", given, rocm)
+    assert {s.name for s in found.settings} == names | {"ROCR_VISIBLE_DEVICES"}
+    assert {w.name for w in found.warnings} == (given.keys() if "ORT_MIGRAPHX_MODEL_CACHE_PATH" in names else set())
+
+
 def test_settings_copied_from_guides_are_warned_of() -> None:
     given = {"HSA_ENABLE_SDMA": "0", "PYTORCH_ROCM_DEVICE": "0", "HSA_OVERRIDE_GFX_VERSION": "11.0.0", "PATH": "/bin"}
     warned = {w.name for w in environment("RX 7800 XT", "onnxruntime", given).warnings}
