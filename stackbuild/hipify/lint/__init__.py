@@ -12,6 +12,7 @@ import stackbuild.hipify.lint.guards as guards
 import stackbuild.hipify.lint.lanes as lanes
 import stackbuild.hipify.lint.libraries as libraries
 import stackbuild.hipify.lint.ptx as ptx
+import stackbuild.hipify.lint.sizes as sizes
 import stackbuild.hipify.lint.votes as votes
 from stackbuild.hipify.directives import Include
 from stackbuild.hipify.lint.warnings import WARNINGS
@@ -20,7 +21,7 @@ from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
 _CHECKS = (
-    lanes.shuffle_ladders, lanes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
+    lanes.shuffle_ladders, sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
     ballots.partial_masks, lanes.tiles,
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,

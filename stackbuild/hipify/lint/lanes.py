@@ -10,18 +10,14 @@ from stackbuild.hipify.lint.ladders import LANES, Ladder, Unread
 from stackbuild.hipify.lint.ladders import ladders as loops
 from stackbuild.hipify.lint.scope import means_lane, means_warp
 from stackbuild.hipify.lint.shuffles import reach, shuffles
-from stackbuild.hipify.scan import whole_names
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
 
-_IS_32 = re.compile(r"(?:\s*=\s*|[ \t]+)\(?\s*32[uU]?\s*\)?\s*(?:[;,}]|$)", re.M)
-_IN_CONSTANT = re.compile(
-    r"\b(?:constexpr|static_assert|enum)\b[^;{}]*\bwarpSize\b|<[^;{}<>()]*\bwarpSize\b[^;{}<>()]*>|\[[^\]\n]*\bwarpSize\b[^\]\n]*\]\s*(?:;|\[|=)"
-)
-_BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF])|%\s*32|>>\s*5|/\s*32)[uU]?\b(?!\s*[\w.])")
+_BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF]|\(\s*32[uU]?\s*-\s*1)|%\s*32|>>\s*5|/\s*32)[uU]?\b(?!\s*[\w.])")
 _LANE = re.compile(
-    r"\b(?:threadIdx\s*\.\s*\w|\w*(?:lane|Lane)\w*(?:\s*\(\s*\))?|tid\w*|tx|thread\w*|\w*[iI]dx)\s*\)?\s*\Z"
+    r"\b(?:threadIdx\s*\.\s*\w|\w*(?:lane|Lane)\w*(?:\s*\(\s*\))?|tid\w*|tx|thread\w*|\w*[iI]dx"
+    r"|blockDim\s*\.\s*\w|[bB]lock_?[sS]ize|BLOCK_SIZE|\w*[tT]hreads|\w*THREADS)(?:\s*\+\s*31[uU]?)?\s*\)?\s*\Z"
 )
 LAST = frozenset(digits + suffix for digits in ("31", "0x1f", "0x1F") for suffix in ("", "u", "U"))
 _32 = frozenset(("32", "32u", "32U"))
@@ -68,35 +64,12 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
     return {32: ("LINT-LADDER-32", (steps,)), 64: ("LINT-LADDER-64", (steps,))}.get(reached)
 
 
-def warp_sizes(view: View) -> Iterator[Found]:
-    """Names that stand for a warp size and are 32, and warpSize where a constant is needed."""
-    listed = view.listed
-    if "arp" not in listed and "ARP" not in listed and "ave" not in listed and "AVE" not in listed:
-        return
-    warps = (w for w in view.words if ("arp" in w or "ARP" in w or "ave" in w or "AVE" in w) and means_warp(w))
-    for name in () if view.numbers.isdisjoint(_32) else sorted(warps):
-        for at in whole_names(view.code, name):
-            if _IS_32.match(view.code, at + len(name)) and _defines(view.code, at):
-                yield at, "LINT-WARP-SIZE-LITERAL", (name,)
-    if "warpSize" in view.words:
-        for found in _IN_CONSTANT.finditer(view.code):
-            at = view.code.index("warpSize", found.start())
-            yield at, "LINT-WARP-SIZE-CONSTANT", (" ".join(found.group().split())[:60],)
-
-
-def _defines(code: str, at: int) -> bool:
-    """Whether the name at an offset is given its value there: by a macro, a constant or an enumerator."""
-    start = max(code.rfind(mark, 0, at) for mark in ";{}\n") + 1
-    before = code[start:at].split()
-    return any(word in before for word in ("constexpr", "const", "enum", "static", "define", "#define")) or (
-        code[start - 1 : start] == "{" and "enum" in code[max(0, start - 60) : start]
-    )
-
-
 def lane_arithmetic(view: View) -> Iterator[Found]:
     """Lane and warp numbers that are computed with 32, and lane 31 as the last."""
     code = view.code
     signs = [sign for sign, numbers in _OPERATORS.items() if not view.numbers.isdisjoint(numbers)]
+    if "&" not in signs and ("32 - 1" in code or "32-1" in code):
+        signs.append("&")
     for found in sorted((m for sign in signs for m in _by_32(code, sign)), key=re.Match.start):
         if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
             yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : found.end()].split()),)

@@ -11,7 +11,7 @@ from stackbuild.hipify.scan import NAME, whole_names
 from stackbuild.hipify.view import View
 
 _WARP = re.compile(r"\w*(?:WARP|[wW]arp|WAVE|[wW]ave)\w*")
-_SIZE = re.compile(r"SIZE|[sS]ize|LANES|[lL]anes|THREADS|[tT]hreads|WIDTH|[wW]idth|^k?[wW]arp$|^WARP$")
+_SIZE = re.compile(r"SIZE|[sS]ize|LANES|[lL]anes|THREADS|[tT]hreads|WIDTH|[wW]idth|^k?[wW]arp$|^WARP$|SZ_*$|[sS]z_*$")
 _LANE = re.compile(
     r"(?:\w*_)?(?:lane|LANE)(?:_?(?:id|idx|index|ID|IDX))?_?|laneI(?:d|dx|D|ndex)|(?:\w+L|l)ane(?:Id|Idx)?"
 )

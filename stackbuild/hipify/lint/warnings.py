@@ -55,7 +55,7 @@ WARNINGS: dict[str, Told] = {
     ),
     "LINT-WARP-SIZE-LITERAL": Told(
         Severity.WARNING,
-        "{0} is 32 by definition",
+        "{0} is {1} by definition",
         f"{_BOTH}, and host code cannot know which at compile time",
         "use warpSize in device code and the device property warpSize on the host, or build per target",
         "https://github.com/vllm-project/vllm/issues/22822",

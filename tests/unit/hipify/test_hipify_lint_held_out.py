@@ -26,6 +26,43 @@ LADDERS = [
      "void f(int v) { for (int o = 8; o > 0; o /= 2) v += __shfl_down(v, o); }"),
 ]  # fmt: skip
 
+SIZES = [
+    ("#define WARP_SZ 32", "#define WARP_SZ 64"),
+    ("#define WARPSZ 32", "#define SWARPSZ_OF(x) 32"),
+    ("#define WARP_THREADS (1<<5)", "#define WARP_THREADS (1<<6)"),
+    ("#define LOG_WARP_SIZE 5", "#define LOG_WARP_SIZE 6"),
+    ("#define WARP_SIZE_LOG2 5", "#define LOG_WARNINGS 5"),
+    ("#define WARP_MASK 31", "#define WARP_MASK 0xffffffff"),
+    ("constexpr int w1WarpSize{32};", "int warps{32};"),
+    ("static const unsigned WARPSIZE(32);", "f(WARPSIZE(32), 1);"),
+    ("inline constexpr size_t warp_sz = 32;", "size_t warp_sz = 32;"),
+    ("template<int WarpSize = 32> struct Z {};", "template<int NumWarps = 32> struct Z {};"),
+    ("template <typename T, int WARP_SIZE = 32> void f();", "template <typename T, int WARP_SIZE> void f();"),
+    ("__device__ constexpr int warpSz() { return 32; }", "constexpr int warpSz() { return N; }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("guilty", "innocent"), SIZES)
+def test_names_of_a_warps_size(guilty: str, innocent: str) -> None:
+    assert told(guilty + "\n") == ["LINT-WARP-SIZE-LITERAL"]
+    assert told(innocent + "\n") == []
+
+
+@pytest.mark.parametrize(
+    ("guilty", "innocent"),
+    [
+        ("int n = blockDim.x / 32;", "int n = bytes / 32;"),
+        ("int n = (blockDim.x + 31) >> 5;", "int n = (size + 31) >> 5;"),
+        ("int n = blockSize / 32;", "int n = blockSize / 320;"),
+        ("int l = threadIdx.x & (32 - 1);", "int l = hash & (32 - 1);"),
+        ("if (p.warpSize != 32) return;", "if (p.warpSize != 32 && p.warpSize != 64) return;"),
+    ],
+)
+def test_counts_of_warps(guilty: str, innocent: str) -> None:
+    assert told(guilty + "\n") == ["LINT-LANE-ARITHMETIC"]
+    assert told(innocent + "\n") == []
+
+
 VOTES = [
     ("LINT-VOTE-32", "bool b = __any_sync(0xffffffff, x[threadIdx.y]);", "bool b = __any_sync(__activemask(), x[threadIdx.y]);"),
     ("LINT-VOTE-32", "int w = threadIdx.x / 32; int s = __reduce_add_sync(~0u, v);", "int w = threadIdx.x / 32; int s = my::__reduce_add_sync(~0u, v);"),
