@@ -79,10 +79,16 @@ def test_a_library_without_device_code_has_no_budget_to_keep(cpu: Path) -> None:
 @pytest.mark.network
 @pytest.mark.timeout(3600)
 def test_every_target_compiles_with_the_newest_compiler_in_debian(tmp_path: Path) -> None:
-    """The bundled recipe debian-sid, for all targets that its compiler knows, locked anew: sid moves on."""
+    """The bundled recipe debian-sid, for all targets that its compiler knows, locked anew: sid moves on.
+
+    Two of them the libraries of its ROCm lack, so that `build` refuses them; code objects need none of those, and so the
+    recipe says no `rocm` here.
+    """
     text, found = re.subn(
         r"(?m)^gfx: .*$", f"gfx: {ALL_TARGETS}", (KERNELS.parent / "recipes" / "debian-sid.yaml").read_text()
     )
+    assert found == 1
+    text, found = re.subn(r"(?m)^rocm: .*\n", "", text)
     assert found == 1
     (tmp_path / "sid.yaml").write_text(text)
     stack = Stack("sid.yaml", tmp_path, tmp_path / "store")
