@@ -13,6 +13,7 @@ import stackbuild.hipify.launch as launch
 import stackbuild.hipify.lint as lint
 import stackbuild.hipify.masks as masks
 import stackbuild.hipify.rename as rename
+import stackbuild.hipify.warps as warps
 from stackbuild.hipify.argumentlist import NewList, compose
 from stackbuild.hipify.edits import Edit, apply, line_map, settle
 from stackbuild.hipify.newlines import Newlines
@@ -64,7 +65,10 @@ def _edits(
     ruled = frozenset(view.text[e.start : e.end] for e in edits)
     called = calls.by_rules(view, plan)
     edits += called.edits
-    if fix := plan.fixes(view.name).get("sync-masks"):
+    fixes = plan.fixes(view.name)
+    if fix := fixes.get("cub-warps"):
+        edits += warps.fix(view, fix)
+    if fix := fixes.get("sync-masks"):
         widened, told = masks.fix(view, fix, _has_lane_mask(plan, view.name))
         edits += widened
         findings += told

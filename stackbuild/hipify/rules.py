@@ -54,7 +54,7 @@ TAKES = {
     "shim": _SCOPED | {"when"},
 }
 """The fields of each kind beside the kind itself."""
-FIXES = ("sync-masks",)
+FIXES = ("sync-masks", "cub-warps")
 FLAVOURS = ("hip", "roc", "miopen")
 SUPPORT = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""

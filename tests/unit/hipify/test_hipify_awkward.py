@@ -304,3 +304,23 @@ def test_commas_of_templates_and_explicit_template_arguments(cuda: str, expected
 def test_namespaces_of_namespaces_and_tags(cuda: str, expected: str) -> None:
     assert body(cuda) == expected
     assert "HIPIFY-RULE-INSIDE-NAME" not in rules_of(cuda)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("typedef cub::WarpReduce<float> W;", "typedef hipcub::WarpReduce<float, 32> W;"),
+        ("::cub::WarpScan<cub::KeyValuePair<int, float>>(t)", "::hipcub::WarpScan<hipcub::KeyValuePair<int, float>, 32>(t)"),
+        ("cub::WarpReduce<decltype(a->b < c)>::TempStorage s;", "hipcub::WarpReduce<decltype(a->b < c), 32>::TempStorage s;"),
+        ("cub::WarpReduce<float, 16> W; cub::WarpReduce<T, N>(t);", "hipcub::WarpReduce<float, 16> W; hipcub::WarpReduce<T, N>(t);"),
+        ("using L = cub::WarpLoad<T, 4>; using M = cub::WarpStore<T, 4, cub::WARP_STORE_TRANSPOSE>;",
+         "using L = hipcub::WarpLoad<T, 4, hipcub::WARP_LOAD_DIRECT, 32>; using M = hipcub::WarpStore<T, 4, hipcub::WARP_STORE_TRANSPOSE, 32>;"),
+        ("cub::WarpExchange<T, 4> e; cub::WarpMergeSort<K, 4, 32, V> s;", "hipcub::WarpExchange<T, 4, 32> e; hipcub::WarpMergeSort<K, 4, 32, V> s;"),
+        ("using namespace cub; WarpReduce<int> w;", "using namespace hipcub; WarpReduce<int, 32> w;"),
+        ("using cub::WarpScan; WarpScan<int> w; WarpReduce<int> v;", "using hipcub::WarpScan; WarpScan<int, 32> w; WarpReduce<int> v;"),
+        # Somebody else's, and what is hipCUB's already.
+        ("hipcub::WarpReduce<float> W; my::WarpReduce<float> V; WarpReduce<int> w;",) * 2,
+    ],
+)  # fmt: skip
+def test_warp_collectives_of_cub_keep_their_32_threads(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
