@@ -16,7 +16,7 @@ from stackbuild.events import Emit, Note, RunFinished, RunStarted, RunStopped, S
 from stackbuild.jobserver import Jobserver
 from stackbuild.load import Loaded
 from stackbuild.lock import Inputs, Lock
-from stackbuild.look import refuse_impossible
+from stackbuild.look import doubts, refuse_impossible
 from stackbuild.perform import Built, Workshop, is_sound
 from stackbuild.plan import Plan, Step
 from stackbuild.resolve import CONFIGURE, Choice, base_step, resolve, within_reach
@@ -102,6 +102,8 @@ def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
     """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped."""
     started = time.monotonic()
     refuse_impossible(loaded)
+    for line in doubts(loaded):
+        shop.emit(Note("warning", line))
     lock = locking.read(loaded)
     _clean_up(shop.store.reap(), shop)
     inputs = _with_base(loaded, lock, order, shop)
@@ -190,10 +192,12 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inpu
     inputs = locking.observe(loaded, lock, shop.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
     if shop.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
+        planned = resolve(loaded.recipe, inputs, order.choice)  # a choice that is not in the recipe is refused before any work
+        if asked_for.name not in planned.by_name:
+            return inputs
         if order.fail_on_rebuild:
             raise _rebuild(("base",), shop)
         _refuse_others(("base",), order)
-        resolve(loaded.recipe, inputs, order.choice)  # a choice that is not in the recipe is refused before any work
         plan = Plan(loaded.recipe.name, (asked_for,), ("base",))
         _, broken = schedule(plan, shop, order.limits)
         if broken:

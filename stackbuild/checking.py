@@ -57,6 +57,11 @@ def impossible(recipe: Recipe, known: Table) -> tuple[Finding, ...]:
     return tuple(f for one in checks for f in one(given) if f.severity is Severity.ERROR)
 
 
+def doubtful(recipe: Recipe, known: Table) -> tuple[Finding, ...]:
+    """What the table has nothing about: such a build may work, and nobody has looked."""
+    return tuple(_rocm(Checked(recipe, None, "", recipe.name, known)))
+
+
 def _rocm(given: Checked) -> Iterator[Finding]:
     rocm = given.recipe.rocm
     if rocm is None or given.table.line(rocm) is not None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from stackbuild import locking
-from stackbuild.checking import impossible
+from stackbuild.checking import doubtful, impossible
 from stackbuild.compatibility import table
 from stackbuild.errors import PlanError
 from stackbuild.load import Loaded
@@ -37,6 +37,11 @@ def refuse_impossible(loaded: Loaded) -> None:
             where=found[0].subject,
             next=f"{found[0].fix}; `stackbuild recipe check --recipe {loaded.called}` says more",
         )
+
+
+def doubts(loaded: Loaded) -> tuple[str, ...]:
+    """What is built although the compatibility table knows nothing about it, a line each."""
+    return tuple(f"{f.found}: {f.why}; {f.fix}" for f in doubtful(loaded.recipe, table()))
 
 
 @contextlib.contextmanager

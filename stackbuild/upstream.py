@@ -16,7 +16,8 @@ from stackbuild.errors import StepFailed
 from stackbuild.lock import Dep
 from stackbuild.model import ValidationError
 
-_FETCH = re.compile(r"FetchContent_Declare\s*\(\s*([A-Za-z0-9_.-]+)\s+URL\s+(https://[^\s)]+)([^)]*)\)", re.IGNORECASE)
+_FETCH = re.compile(r"FetchContent_Declare\s*\(\s*([^\s)]+)([^)]*)\)", re.IGNORECASE)
+_ADDRESS = re.compile(r"\sURL\s+\"?(https://[^\s\")]+)")
 _HASH = re.compile(r"URL_HASH\s+(SHA1|SHA256)=([0-9a-fA-F]+)")
 _GITHUB = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
@@ -127,21 +128,29 @@ def _url(name: str, ref: str, where: str) -> str:
 
 
 def fetchcontent(text: str) -> tuple[Dep, ...]:
-    """The URL declarations of FetchContent in a CMake file, comments left out.
+    """The declarations of FetchContent in a CMake file, comments left out.
 
-    Raises StepFailed where one has a PATCH_COMMAND: a source that is handed over as a folder is not patched.
+    Raises StepFailed where one has a PATCH_COMMAND: a source that is handed over as a folder is not patched; and where one has
+    no plain https URL (a git repository, a variable): nobody could fetch it beforehand, and the build has no network.
     """
     bare = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
     found = []
-    for name, url, rest in _FETCH.findall(bare):
+    for name, rest in _FETCH.findall(bare):
         if "PATCH_COMMAND" in rest:
             raise StepFailed(
                 f"{name} is patched by the project when it downloads it, and would not be here",
                 next="take a commit without that patch, or say so in an issue of stackbuild",
             )
+        address = _ADDRESS.search(rest)
+        if address is None:
+            raise StepFailed(
+                f"{name[:120]!r} is declared without a plain https URL, and cannot be fetched before the build",
+                where="FetchContent_Declare",
+                next="take a commit that names archives, or say so in an issue of stackbuild",
+            )
         said = _HASH.search(rest)
         digest = f"{said[1].lower()}:{said[2].lower()}" if said else ""
-        found.append(_dep(f"FetchContent_Declare({name})", name=name, url=url, digest=digest))
+        found.append(_dep(f"FetchContent_Declare({name})", name=name, url=address[1], digest=digest))
     return _agreeing(found, "FetchContent_Declare")
 
 

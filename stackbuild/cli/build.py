@@ -98,12 +98,15 @@ def plan(
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
     from stackbuild.load import load
-    from stackbuild.look import plan_as_is
+    from stackbuild.look import doubts, plan_as_is
     from stackbuild.planning import reasons
-    from stackbuild.show.paper import print_json
+    from stackbuild.show.paper import margin, print_json
     from stackbuild.show.plan import draw_plan
 
-    with plan_as_is(load(recipe), _choice(gfx, until, python)) as (made, store):
+    loaded = load(recipe)
+    for line in doubts(loaded):
+        margin().print(f"warning: {line}", markup=False)
+    with plan_as_is(loaded, _choice(gfx, until, python)) as (made, store):
         rows = reasons(made, store)
     print_json({"recipe": made.recipe, "steps": rows}, "stackbuild.plan/1") if json else draw_plan(rows)
     if detailed_exitcode and any(row.state == "run" for row in rows):

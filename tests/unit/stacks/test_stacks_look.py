@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.build import Order
+from stackbuild.__main__ import main
+from stackbuild.build import Order, build, workshop
 from stackbuild.data import folder
 from stackbuild.dryrun import dry
 from stackbuild.errors import PlanError
+from stackbuild.events import Event, StepStarted
 from stackbuild.load import Loaded, load
-from stackbuild.look import plan_as_is
+from stackbuild.look import doubts, plan_as_is
 from stackbuild.resolve import Choice
 
 
@@ -31,6 +33,39 @@ def test_plan_refuses_what_cannot_work(impossible: Loaded) -> None:
         plan_as_is(impossible, Choice(python=("3.12",))),
     ):
         pass
+
+
+def test_a_rocm_that_nobody_knows_is_named_and_not_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert doubts(load("rocm-7.2")) == ()
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
+    text = (folder("recipes") / "debian-13.yaml").read_text()
+    recipe = tmp_path / "mine.yaml"
+    recipe.write_text(f'rocm: "12.0"\n{text}')
+    shutil.copy(folder("recipes") / "debian-13.lock.yaml", tmp_path / "mine.lock.yaml")
+    (doubt,) = doubts(load(str(recipe)))
+    assert "ROCm 12.0 is not in the compatibility table" in doubt
+    monkeypatch.setattr("sys.argv", ["stackbuild", "plan", "--recipe", str(recipe)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert not left.value.code
+    assert "warning: ROCm 12.0 is not in the compatibility table" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_source_alone_needs_no_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
+    loaded = load("debian-13")
+    order = Order(Choice(until="source.kernels"), runner="fake")
+    began: list[str] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, StepStarted):
+            began.append(event.step)
+
+    with workshop(loaded, order, (listen,)) as shop:
+        build(loaded, order, shop)
+    assert began == ["source.kernels"]
 
 
 def test_a_dry_run_refuses_what_cannot_work(impossible: Loaded) -> None:

@@ -121,6 +121,20 @@ def test_a_declaration_with_a_patch_is_refused_because_a_folder_is_not_patched()
         fetchcontent(text)
 
 
+@pytest.mark.parametrize(
+    "words", ['URL "https://x/a.zip"', "SYSTEM URL https://x/a.zip", "EXCLUDE_FROM_ALL\n URL\n  https://x/a.zip"]
+)
+def test_a_declaration_is_read_however_it_is_written(words: str) -> None:
+    (dep,) = fetchcontent(f"FetchContent_Declare(a {words} URL_HASH SHA1={'c' * 40})")
+    assert (dep.name, dep.url, dep.digest) == ("a", "https://x/a.zip", f"sha1:{'c' * 40}")
+
+
+@pytest.mark.parametrize("words", ["GIT_REPOSITORY https://x/a GIT_TAG v1", "URL ${A_URL}", "URL http://x/a.zip", ""])
+def test_a_declaration_that_cannot_be_fetched_beforehand_is_named(words: str) -> None:
+    with pytest.raises(StepFailed, match="'a' is declared without a plain https URL"):
+        fetchcontent(f"FetchContent_Declare(a {words})")
+
+
 @pytest.mark.parametrize("url", ["https://[::1", "https://x/a/../b.zip", "https://x/\x1b.zip"])
 def test_a_hostile_declaration_is_refused(url: str) -> None:
     with pytest.raises(StepFailed, match="is refused"):
