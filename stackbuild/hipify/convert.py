@@ -37,7 +37,7 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
     """
     plan = prepare(tables, rules, target)
     lines = Newlines(text)
-    view = View(lines.text, name, plan.theirs, plan.renamed)
+    view = View(lines.text, name, plan.theirs, plan.renamed, plan.ruled)
     found = directives.read(view)
     edits, lists, findings, needs = _edits(view, plan, found)
     settled = settle(edits)

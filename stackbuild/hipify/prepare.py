@@ -75,7 +75,12 @@ class Plan:
     @cached_property
     def renamed(self) -> frozenset[str]:
         """The names that the tables rename and no rule of the project: a rule is meant for what the project defines."""
-        return frozenset(self.names) - self.matched.get("identifier", frozenset())
+        return frozenset(self.names) - self.ruled
+
+    @cached_property
+    def ruled(self) -> frozenset[str]:
+        """The names that identifier rules rename."""
+        return self.matched.get("identifier", frozenset())
 
     @cached_property
     def supplied(self) -> frozenset[str]:

@@ -89,7 +89,7 @@ def compare(text: str, name: str, engine: Engine, theirs: str) -> list[Differenc
     lines = Newlines(text)
     ours = convert(lines.text, engine.tables, engine.rules, target, name)
     plan = prepare(engine.tables, engine.rules, target)
-    view = View(lines.text, name, plan.theirs, plan.renamed)
+    view = View(lines.text, name, plan.theirs, plan.renamed, plan.ruled)
     return list(_explained(view, lines.inwards(modelled), list(ours.edits)))
 
 

@@ -26,13 +26,14 @@ class View:
 
     `theirs` are the names that CUDA has: those may qualify (`cudaMemcpyKind::cudaMemcpyHostToDevice`), and be hidden by
     what a class or a namespace of the text declares. `renamed` are those of them that HIP spells otherwise: one that the
-    text defines as its own function stays.
+    text defines as its own function stays. `ruled` are names of the project that rules rename.
     """
 
     text: str
     name: str = ""
     theirs: frozenset[str] = frozenset()
     renamed: frozenset[str] = frozenset()
+    ruled: frozenset[str] = frozenset()
 
     @cached_property
     def code(self) -> str:
@@ -123,7 +124,7 @@ class View:
         name = NAME.match(self.code, at)
         return (
             name is not None
-            and name.group() in self.theirs
+            and (name.group() in self.theirs or name.group() in self.ruled)
             and any(d.space == space for d in self.hidden(name.group()))
         )
 

@@ -289,3 +289,13 @@ def test_onnxruntime_names_that_the_hand_written_files_use() -> None:
     assert hip(cuda, "a.cc", some, Target(flavour="miopen")).text == (
         '#include "core/providers/rocm/miopen_common.h"\nusing onnxruntime::rocm::ToHipType;\nx = MIOPEN_BN_MIN_EPSILON;\n'
     )
+
+
+def test_a_rule_renames_a_name_of_a_namespace_where_it_is_declared_and_where_it_is_qualified() -> None:
+    rules = read(
+        "schema: 1\nname: r\nrules:\n  - {id: r-api, identifier: foo_api, to: bar_api, why: theirs is ours}\n", "r.yaml"
+    )
+    text = "namespace n { void foo_api(int); }\nvoid f() { n::foo_api(1); m::foo_api(2); x.foo_api(3); foo_api(4); }\n"
+    made = hip(text, rules=rules).text
+    assert "namespace n { void bar_api(int); }" in made
+    assert "n::bar_api(1); m::foo_api(2); x.foo_api(3); bar_api(4);" in made
