@@ -8,11 +8,13 @@ from itertools import chain
 import stackbuild.hipify.lint.ballots as ballots
 import stackbuild.hipify.lint.branches as branches
 import stackbuild.hipify.lint.devices as devices
+import stackbuild.hipify.lint.forms as forms
 import stackbuild.hipify.lint.guards as guards
 import stackbuild.hipify.lint.lanes as lanes
 import stackbuild.hipify.lint.libraries as libraries
 import stackbuild.hipify.lint.ptx as ptx
 import stackbuild.hipify.lint.sizes as sizes
+import stackbuild.hipify.lint.strings as strings
 import stackbuild.hipify.lint.votes as votes
 from stackbuild.hipify.directives import Include
 from stackbuild.hipify.lint.warnings import WARNINGS
@@ -26,6 +28,7 @@ _CHECKS = (
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,
     guards.versions, guards.capabilities, votes.votes, votes.last_lanes,
+    forms.defaults, forms.groups, forms.brain_floats, forms.device_pointers, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -44,7 +47,9 @@ def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
     lanes_of = plan.target.wavefronts
     findings: list[Finding] = []
     outside: list[tuple[int, int]] | None = None
-    for at, rule, words in chain(libraries.headers(includes), *(check(view) for check in _CHECKS)):
+    for at, rule, words in chain(
+        libraries.headers(includes), forms.headers(includes), *(check(view) for check in _CHECKS)
+    ):
         if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (
             rule == "LINT-DEVICE-NAME" and _supplied(plan, words[0])
         ):

@@ -226,4 +226,47 @@ WARNINGS: dict[str, Told] = {
         "they are instructions of NVIDIA GPUs",
         "copy through registers and synchronise the block",
     ),
+    "LINT-DEFAULTS": Told(
+        Severity.ERROR,
+        "{0} with {1} arguments, where HIP wants {2}",
+        "CUDA has defaults for the last arguments and HIP has none, so it does not compile",
+        "{3}",
+    ),
+    "LINT-GROUPS": Told(
+        Severity.ERROR,
+        "cooperative groups: {0}",
+        "HIP 6.4's headers do not have it, so it does not compile",
+        "{1}",
+        "https://github.com/ROCm/rocm-systems/issues/2301",
+    ),
+    "LINT-BF16-SHUFFLE": Told(
+        Severity.ERROR,
+        "{0} of the bfloat16 {1}",
+        "HIP 6.4 has no shuffle for it, and those for numbers are ambiguous",
+        "shuffle its bits: an unsigned short, or an unsigned for two",
+    ),
+    "LINT-DEVICEPTR": Told(
+        Severity.ERROR,
+        "arithmetic with the CUdeviceptr {0}",
+        "it is a number in CUDA, and hipDeviceptr_t is void*: it does not compile, or is a GNU extension",
+        "count with a char* or a uintptr_t, and cast",
+    ),
+    "LINT-HEADER": Told(
+        Severity.WARNING,
+        "HIP has no {0}",
+        "what it declares is not declared in HIP, whatever its include became",
+        "{1}",
+    ),
+    "LINT-RUNTIME-NAME": Told(
+        Severity.WARNING,
+        "{0} names what only CUDA has, at run time",
+        "strings are not converted: it compiles, and fails when it runs",
+        "{1}",
+    ),
+    "LINT-DEVICE-STRING": Told(
+        Severity.WARNING,
+        "device code in a string",
+        "it is compiled at run time: it was neither converted nor looked at",
+        "put it into a file of its own and convert that, or see by hand to warp functions and inline PTX",
+    ),
 }

@@ -63,6 +63,31 @@ def test_counts_of_warps(guilty: str, innocent: str) -> None:
     assert told(innocent + "\n") == []
 
 
+FORMS = [
+    ("LINT-DEFAULTS", "cudaLaunchCooperativeKernel((void*)k, 1, 1, a);", "cudaLaunchCooperativeKernel((void*)k, 1, 1, a, 0, 0);"),
+    ("LINT-DEFAULTS", "cudaGraphInstantiate(&e, g);", "cudaGraphInstantiate(&e, g, nullptr, nullptr, 0);"),
+    ("LINT-DEFAULTS", "cudaMalloc3DArray(a, b, ext);", "my::cudaMalloc3DArray(a, b, ext);"),
+    ("LINT-GROUPS", "namespace co = cooperative_groups; auto c = co::this_cluster();", "auto c = my::this_cluster();"),
+    ("LINT-GROUPS", "using namespace cooperative_groups; auto l = labeled_partition(g, 3);", "using namespace cooperative_groups; auto l = x.labeled_partition(g);"),
+    ("LINT-BF16-SHUFFLE", "__nv_bfloat16 v = a[0]; v = __shfl_xor_sync(~0u, v, 1);", "__nv_bfloat16 v = a[0]; float w = v; w = __shfl_xor_sync(~0u, w, 1);"),
+    ("LINT-DEVICEPTR", "CUdeviceptr d = 0; d += 4;", "CUdeviceptr d = 0; int n = x + 4; f(d, &d);"),
+    ("LINT-DEVICEPTR", "CUdeviceptr d = 0; f(d + 16);", "CUdeviceptr* d = 0; f(d + 16);"),
+    ("LINT-HEADER", "#include <cuda_egl_interop.h>", "#include <my/cuda_egl_interop.h>"),
+    ("LINT-HEADER", "#include <helper_cuda.h>", "// #include <helper_cuda.h>"),
+    ("LINT-RUNTIME-NAME", 'h = dlopen("libcuda.so.1", 1);', '// dlopen("libcuda.so.1")'),
+    ("LINT-RUNTIME-NAME", 's = dlsym(h, "cuMemAlloc_v2");', 's = dlsym(h, "custom_entry" + 1); t = dlsym(h, "malloc");'.replace("custom", "my")),
+    ("LINT-RUNTIME-NAME", 'o = "--gpu-architecture=compute_80";', 'puts("compute_units");'),
+    ("LINT-RUNTIME-NAME", 'cuModuleLoad(&m, "kernel.ptx");', 'puts("a.ptx is gone");'),
+    ("LINT-DEVICE-STRING", 's = R"(extern "C" __global__ void k() {})";', "/* __global__ */ __global__ void k();"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "guilty", "innocent"), FORMS)
+def test_what_hip_has_in_another_form(rule: str, guilty: str, innocent: str) -> None:
+    assert told(guilty + "\n").count(rule) == 1
+    assert rule not in told(innocent + "\n")
+
+
 VOTES = [
     ("LINT-VOTE-32", "bool b = __any_sync(0xffffffff, x[threadIdx.y]);", "bool b = __any_sync(__activemask(), x[threadIdx.y]);"),
     ("LINT-VOTE-32", "int w = threadIdx.x / 32; int s = __reduce_add_sync(~0u, v);", "int w = threadIdx.x / 32; int s = my::__reduce_add_sync(~0u, v);"),

@@ -1,0 +1,45 @@
+"""Lint of what strings hold for run time: names of CUDA's libraries and functions, NVIDIA's architectures, device code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stackbuild.hipify.view import View
+
+Found = tuple[int, str, tuple[str, ...]]
+
+_LIBRARY = re.compile(
+    r'"(?:[^"\n]*/)?(?:lib(?:cuda|cudart|cublas(?:Lt)?|cudnn\w*|nvrtc|cufft|curand|cusparse|cusolver|cupti|nvToolsExt|nvidia-ml|nccl)|nvcuda|cudart64\w*)(?:\.so[\w.]*|\.dll|\.dylib)"'
+)
+_ENTRY = re.compile(r'(?:dlsym|GetProcAddress)\s*\(([^;"]{0,120}?)"((?:cuda|cu|nvrtc|nccl)\w+)"')
+_ARCHITECTURE = re.compile(r'"[^"\n]*(?:arch(?:itecture)?|code)\b[^"\n]*(?:compute|sm)_[^"\n]*"')
+_BINARY = re.compile(r'"[^"\n]*\.(?:ptx|cubin|fatbin)"')
+_LOOKS = (
+    ((".so", ".dll"), _LIBRARY, "load ROCm's library: libamdhip64.so, libhiprtc.so, libhipblas.so, …"),
+    (("dlsym", "GetProcAddress"), _ENTRY, "ask for HIP's name of it"),
+    (("=compute_", "=sm_"), _ARCHITECTURE, "give --offload-arch and the device's gcnArchName"),
+    (('.ptx"', '.cubin"', '.fatbin"'), _BINARY, "load a code object that hipcc --genco or hiprtc made"),
+)  # fmt: skip
+
+
+def run_time_names(view: View) -> Iterator[Found]:
+    """Strings that name what only CUDA has at run time."""
+    text = view.text
+    for marks, pattern, fix in _LOOKS:
+        if any(mark in text for mark in marks):
+            for found in pattern.finditer(text):
+                quote = text.index('"', found.start())
+                if view.code[found.start()] == text[found.start()] and view.code[quote] == '"':
+                    said = " ".join(text[quote : found.end()].split())
+                    yield quote, "LINT-RUNTIME-NAME", (said[:80], fix)
+
+
+def device_code(view: View) -> Iterator[Found]:
+    """Kernels in string literals, each literal once."""
+    at, end = view.text.find("__global__"), -1
+    while at >= 0:
+        if at > end and view.in_literal(at):
+            end = view.code.find('"', at)
+            yield view.code.rfind('"', 0, at), "LINT-DEVICE-STRING", ()
+        at = view.text.find("__global__", at + 1)
