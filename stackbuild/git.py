@@ -44,18 +44,19 @@ KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy
 OF_A_MIRROR = Path(__file__).parent / "data_tables" / "mirror.gitconfig"
 SECONDS = 3600
 _OFFLINE = re.compile(r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out")
-_URL = re.compile(r"(https|ssh)://[A-Za-z0-9][A-Za-z0-9._@:-]*/[A-Za-z0-9._~/+-]+")
+_URL = re.compile(
+    r"(https://|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?)[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?/[A-Za-z0-9._~/+-]+"
+)
 _FULL = re.compile(r"[0-9a-f]{40}")
 _SHORT = re.compile(r"[0-9a-f]{7,39}")
 
 
 def vetted(url: str) -> str:
     """The URL, if it is one that git may be given. Raises StepFailed."""
-    if _URL.fullmatch(url):
-        parts = urlsplit(url)  # it has no bracket, the one thing that urlsplit raises for
-        if ".." not in PurePosixPath(parts.path).parts and not parts.password and parts.hostname:
-            return url
-    raise StepFailed(f"the git URL {url!r} is refused: https or ssh, a host and a plain path, and nothing else")
+    if _URL.fullmatch(url) and ".." not in PurePosixPath(urlsplit(url).path).parts:
+        return url
+    shown = re.sub(r"//[^/]*@", "//…@", url)  # what stands there may be a secret
+    raise StepFailed(f"the git URL {shown!r} is refused: https or ssh, a host and a plain path, and nothing else")
 
 
 def in_mirror(url: str, mirror: Path | None) -> Path | None:
@@ -138,7 +139,7 @@ def checkout(url: str, ref: str, commit: str, target: Path, *, submodules: bool,
         )
     _git(target, "-c", "core.protectNTFS=true", "checkout", "--quiet", "--force", "--detach", head)
     if submodules:
-        for path, sub_url, sub_commit in modules(target):
+        for path, sub_url, sub_commit in modules(target, url):
             folder = target / path
             folder.mkdir(parents=True, exist_ok=True)
             checkout(sub_url, sub_commit, sub_commit, folder, submodules=True, mirror=mirror)
@@ -259,7 +260,7 @@ def copy(url: str, ref: str, commit: str, folder: Path, *, submodules: bool, mir
         )
         _git(tree, "update-ref", name, head)
         _git(tree, "checkout", "--quiet", "--force", "--detach", head)
-        below = modules(tree) if submodules else ()
+        below = modules(tree, url) if submodules else ()
         bare.mkdir(parents=True, exist_ok=True)
         _git(bare, "init", "--quiet", "--bare", ".")
         _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
@@ -268,8 +269,23 @@ def copy(url: str, ref: str, commit: str, folder: Path, *, submodules: bool, mir
         copy(sub_url, sub_commit, sub_commit, folder, submodules=True, mirror=mirror)
 
 
-def modules(tree: Path) -> tuple[tuple[str, str, str], ...]:
-    """Path, URL and commit of each submodule of a checked-out tree, vetted. Raises StepFailed on a hostile one."""
+def _beside(url: str, of: str) -> str:
+    """A submodule's URL; a relative one leads from that of the repository, as git has it."""
+    if not url.startswith(("./", "../")):
+        return url
+    parts = urlsplit(of)
+    path = parts.path.strip("/").split("/")
+    for part in url.split("/"):
+        if part == ".." and path and path[-1] != "..":
+            path.pop()
+        elif part != ".":
+            path.append(part)  # a `..` too many stays, and is refused
+    return f"{parts.scheme}://{parts.netloc}/{'/'.join(path)}"
+
+
+def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
+    """Path, URL and commit of each submodule of a checked-out tree of the repository `url`, vetted. Raises StepFailed on a
+    hostile one."""
     listing = tree / ".gitmodules"
     if not listing.is_file():
         return ()
@@ -284,7 +300,7 @@ def modules(tree: Path) -> tuple[tuple[str, str, str], ...]:
         raise StepFailed(f"its .gitmodules cannot be read: {error}") from None
     found = []
     for section in parser.sections():
-        path, url = parser.get(section, "path", fallback=""), parser.get(section, "url", fallback="")
+        path, sub = parser.get(section, "path", fallback=""), parser.get(section, "url", fallback="")
         if not re.fullmatch(r"[A-Za-z0-9._/+-]+", path) or path[0] in "/-" or ".." in PurePosixPath(path).parts:
             raise StepFailed(f"submodule {section}: the path {path!r} is refused")
         if ".." in section or ".git" in PurePosixPath(path).parts:
@@ -292,7 +308,7 @@ def modules(tree: Path) -> tuple[tuple[str, str, str], ...]:
         listed = _git(tree, "ls-tree", "HEAD", "--", path).split()
         if len(listed) < 3 or listed[1] != "commit":
             raise StepFailed(f"submodule {section}: {path} is no submodule in the commit")
-        found.append((path, vetted(url), listed[2]))
+        found.append((path, vetted(_beside(sub, url)), listed[2]))
     return tuple(found)
 
 

@@ -287,12 +287,12 @@ def test_a_hostile_submodule_is_refused_and_nothing_runs(entry: str, tmp_path: P
     assert not list(tmp_path.rglob("canary"))
 
 
-def with_submodule(tmp_path: Path, sub: str) -> str:
+def with_submodule(tmp_path: Path, sub: str, url: str = "https://github.com/org/sub") -> str:
     """The repository `tool` of the mirror, with the repository `sub` at `libs/s`; its commit."""
     tree = tmp_path / "tool"
     (tree / "libs" / "s").mkdir(parents=True)
     run_git(tree, "init", "-q", ".")
-    (tree / ".gitmodules").write_text('[submodule "s"]\n\tpath = libs/s\n\turl = https://github.com/org/sub\n')
+    (tree / ".gitmodules").write_text(f'[submodule "s"]\n\tpath = libs/s\n\turl = {url}\n')
     run_git(tree, "update-index", "--add", "--cacheinfo", f"160000,{sub},libs/s")
     run_git(tree, "add", ".gitmodules")
     run_git(tree, "commit", "-q", "-m", "x")
@@ -301,9 +301,10 @@ def with_submodule(tmp_path: Path, sub: str) -> str:
     return git.ask(URL, "v1", tmp_path / "mirror")
 
 
-def test_a_submodule_comes_at_the_commit_of_its_parent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("url", ["https://github.com/org/sub", "../sub.git"])
+def test_a_submodule_comes_at_the_commit_of_its_parent(url: str, tmp_path: Path) -> None:
     _, sub = upstream(tmp_path, "sub")
-    commit = with_submodule(tmp_path, sub)
+    commit = with_submodule(tmp_path, sub, url)
     out = take(tmp_path, "v1", commit, submodules=True)
     assert (out / "libs" / "s" / "folder" / "file").read_text() == "text"
 

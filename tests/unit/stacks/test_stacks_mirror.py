@@ -113,25 +113,64 @@ def test_a_wheel_that_the_mirror_lacks_is_not_looked_for_elsewhere(
 def test_a_list_of_submodules_that_is_no_text_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / ".gitmodules").write_bytes(content)
     with pytest.raises(StepFailed, match="is refused"):
-        git.modules(tmp_path)
+        git.modules(tmp_path, URL)
 
 
 def test_a_linked_list_of_submodules_is_refused_and_an_empty_one_names_none(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / ".gitmodules").symlink_to("empty")
     with pytest.raises(StepFailed, match="is refused"):
-        git.modules(tmp_path)
+        git.modules(tmp_path, URL)
     (tmp_path / ".gitmodules").unlink()
     (tmp_path / ".gitmodules").touch()
-    assert git.modules(tmp_path) == ()
+    assert git.modules(tmp_path, URL) == ()
 
 
-@pytest.mark.parametrize("url", ["https://[::1", "https://[x]/y", "https://x/../y", "file:///etc", "https://a:b@x/y"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://[::1",
+        "https://[x]/y",
+        "https://x/../y",
+        "file:///etc",
+        "https://a:b@x/y",
+        "https://token@x/y",
+        "ssh://h:-x/a",
+        "ssh://a@-h/x",
+        "ssh://-a@h/x",
+    ],
+)
 def test_a_hostile_git_url_is_refused_whoever_asks(url: str, tmp_path: Path) -> None:
     with pytest.raises(StepFailed, match="is refused"):
         git.ask(url, "v1", tmp_path)
     with pytest.raises(StepFailed, match="is refused"):
         git.copy(url, "v1", COMMIT, tmp_path, submodules=False, mirror=tmp_path)
+
+
+def test_a_secret_in_a_refused_url_is_not_repeated() -> None:
+    with pytest.raises(StepFailed) as stopped:
+        git.vetted("https://ghp_secret@github.com/o/r")
+    assert "secret" not in str(stopped.value)
+    assert git.vetted("ssh://git@github.com:22/o/r.git")
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("../sub.git", "https://github.com/org/sub.git"),
+        ("../../other/sub", "https://github.com/other/sub"),
+        ("./sub", "https://github.com/org/tool/sub"),
+        ("https://host/x", "https://host/x"),
+    ],
+)
+def test_a_relative_submodule_leads_from_its_parent(said: str, meant: str) -> None:
+    assert git.vetted(git._beside(said, URL)) == meant
+
+
+@pytest.mark.parametrize("said", ["../../../x", "../../../../x", "../../../../../x"])
+def test_a_relative_submodule_does_not_lead_out_of_the_host(said: str) -> None:
+    with pytest.raises(StepFailed, match="is refused"):
+        git.vetted(git._beside(said, URL))
 
 
 def test_git_may_speak_to_nothing_but_the_mirror(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
