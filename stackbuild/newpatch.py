@@ -40,6 +40,16 @@ def new_patch(original: Path, edited: Path, series: Path, what: str, reason: Rea
     return path
 
 
+_FILE = re.compile(r'^diff --git "?a/(.+?)"? "?b/\1"?\n(?:(new|deleted) file mode)?', re.MULTILINE)
+_DOES = {"new": "adds", "deleted": "removes", "": "changes"}
+
+
+def changes(path: Path) -> tuple[str, ...]:
+    """What a patch that was written does, a line for each file: build products of an edited copy are seen there."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    return tuple(f"{_DOES[how]} {name}" for name, how in _FILE.findall(text))
+
+
 def _difference(original: Path, edited: Path) -> str:
     """The unified diff of two folders, binary files and modes included, with paths as inside the source.
 

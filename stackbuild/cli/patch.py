@@ -25,13 +25,14 @@ def new(
     upstream: Annotated[str, option("--upstream", help="A link to upstream's change or report, or `none`.")],
     remove_when: Annotated[str, option("--remove-when", help="When it can go.")],
 ) -> None:
-    """Write a patch, with the header every patch must have, from an edited copy of a source.
+    """Write a patch, with the header every patch must have, from an edited copy of a source; say which files it changes.
 
     Example: stackbuild patch new fetched edited --series patches/onnxruntime/1.22.0 --what "find hip" --why "…"
     --upstream none --remove-when "1.23"
     """
-    from stackbuild.newpatch import Reason, new_patch
+    from stackbuild.newpatch import Reason, changes, new_patch
     from stackbuild.show.paper import margin
 
     path = new_patch(original, edited, series, what, Reason(why, upstream, remove_when))
     margin().print(f"wrote {path}; name it in the recipe: `patches: {'/'.join(series.parts[-2:])}`", markup=False)
+    margin().print("\n".join(f"  {line}" for line in changes(path)), markup=False, highlight=False)

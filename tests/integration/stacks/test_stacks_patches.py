@@ -11,7 +11,7 @@ from miniatures import repository
 from stackbuild.errors import PlanError, UsageError
 from stackbuild.load import load
 from stackbuild.lock import Lock
-from stackbuild.newpatch import Reason, new_patch
+from stackbuild.newpatch import Reason, changes, new_patch
 from stackbuild.patchcheck import patch_findings
 from stackbuild.patches import apply, series
 
@@ -34,6 +34,15 @@ def test_a_patch_of_an_edited_tree_makes_it_again(trees: tuple[Path, Path, Path]
     assert apply(original, series(folder)) == (path.name,)
     assert (original / "src" / "file.txt").read_text() == "one\n2\n"
     assert (original / "new.txt").read_text() == "new\n"
+
+
+def test_a_patch_says_which_files_it_adds_changes_and_removes(trees: tuple[Path, Path, Path]) -> None:
+    original, edited, folder = trees
+    (original / "old").write_text("old\n")
+    (edited / "build").mkdir()
+    (edited / "build" / "o b").write_bytes(b"\0\1")
+    path = new_patch(original, edited, folder, "a", REASON)
+    assert set(changes(path)) == {"adds build/o b", "adds new.txt", "changes src/file.txt", "removes old"}
 
 
 def test_the_next_patch_has_the_next_number(trees: tuple[Path, Path, Path]) -> None:
