@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import stackbuild.hipify.families as families
 from stackbuild.hipify.prepare import Gate, Plan
-from stackbuild.hipify.scan import skip_space, whole_names
+from stackbuild.hipify.scan import arguments, skip_space, whole_names
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -94,6 +94,13 @@ _STARTS = ("cu", "CU", "nv", "NV", "npp", "NPP", "nccl", "NCCL", "optix", "OPTIX
 _BEGINS = frozenset(start[:2] for start in _STARTS)
 _PASTED = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
 _OWN = re.compile(r"(?:#[ \t]*define|\b(?:struct|class|enum|union|using|namespace))[ \t]+(\w+)")
+_TYPED = re.compile(r"(\w+|(?<=\w)>)(?:\s+|\s*([*&]+)\s*)\Z")
+_NO_TYPE = frozenset(
+    ("return", "else", "case", "goto", "throw", "new", "delete", "struct", "class", "union", "enum", "typename", "using", "namespace", "sizeof",
+     "not", "and", "or", "do", "define", "undef", "ifdef", "ifndef", "if", "elif", "typedef")
+)  # fmt: skip
+_JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
+_STEMS = frozenset(("cuda", "cu", "cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl"))
 _HAS_INCLUDE = re.compile(r"__has_include(?:_next)?\s*\(\s*([<\"])")
 _TO_SIGN = re.compile(r'[^>"\n]*')
 _INCLUDE_OF = re.compile(r"#[ \t]*include(?:_next)?\b((?:[ \t]|\\\r?\n)*)([A-Za-z_]\w*|[<\"])")
@@ -147,6 +154,8 @@ def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]
         if not api and own.has(word):
             continue
         places = view.own(word)
+        if api and any(_is_variable(view.code, at, at + len(word)) for at in places):
+            continue
         if family:
             yield from (_of_family(view, at, word, family) for at in places[:1])
         else:
@@ -154,6 +163,15 @@ def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]
                 called = view.code.startswith("(", skip_space(view.code, at + len(word)))
                 if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
                     yield _leftover(view, at, word)
+
+
+def _is_variable(code: str, at: int, end: int) -> bool:
+    """Whether a name is declared as a variable or parameter there: `cudaError_t cudaStatus;`."""
+    after = skip_space(code, end)
+    before = _TYPED.search(code, max(0, at - 60), at)
+    if before is None or before[1] in _NO_TYPE or code[after : after + 1] not in ("=", ";", ",", ")", "[", "{"):
+        return False
+    return not before[2] or before[1].endswith(("_t", "int", "char", "float", "double", "void", "unsigned", "long"))
 
 
 class _Defined:
@@ -184,9 +202,29 @@ def _made(view: View) -> Iterator[Finding]:
             "HIPIFY-PASTED-NAME",
             Severity.WARNING,
             f"the preprocessor makes a name of {found[1]}{found[2]} ## …",
-            "the name is in no place whole, so nothing converts it: the HIP text still asks for CUDA's",
+            _NOT_WHOLE,
             "write the names out, or add a rule for the macro",
         )
+    if not view.words.isdisjoint(_STEMS):
+        yield from _joined(view)
+
+
+_NOT_WHOLE = "the name is in no place whole, so nothing converts it: the HIP text still asks for CUDA's"
+
+
+def _joined(view: View) -> Iterator[Finding]:
+    """Uses of macros that join their arguments, with a beginning of CUDA's names: `CAT(cuda, Free)`."""
+    for macro in _JOINS.finditer(view.code):
+        if macro[3] not in (word.strip() for word in macro[2].split(",")):
+            continue
+        for at in whole_names(view.code, macro[1]):
+            open_at = skip_space(view.code, at + len(macro[1]))
+            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            stems = [view.code[start:end].strip() for start, end in parsed[0]] if parsed else []
+            if stem := next((one for one in stems if one in _STEMS), ""):
+                found = f"{macro[1]} makes a name of {stem} and another word"
+                fix = "write the names out, or add a rule for the macro"
+                yield view.finding(at, "HIPIFY-PASTED-NAME", Severity.WARNING, found, _NOT_WHOLE, fix)
 
 
 def _headers(view: View, plan: Plan) -> Iterator[Finding]:

@@ -41,7 +41,12 @@ def _meanings(findings: tuple[Finding, ...]) -> None:
     counts = Counter(f.rule for f in findings)
     for finding in {f.rule: f for f in findings}.values():
         page().print(Text.assemble((finding.rule, "bold"), f" ({counts[finding.rule]}): {finding.why}"))
-        page().print(Text(f"    do: {finding.fix}"))
+        fixes: dict[str, str] = {}
+        for one in findings:
+            if one.rule == finding.rule:
+                fixes.setdefault(one.fix, one.found)
+        for fix, found in fixes.items():
+            page().print(Text(f"    do: {fix}" if len(fixes) == 1 else f"    do, where {found}: {fix}"))
         if finding.link:
             page().print(Text(f"    see: {finding.link}", style="dim"))
     page().print()

@@ -15,19 +15,20 @@ _LIBRARY = re.compile(
 _ENTRY = re.compile(r'(?:dlsym|GetProcAddress)\s*\(([^;"]{0,120}?)"((?:cuda|cu|nvrtc|nccl)\w+)"')
 _ARCHITECTURE = re.compile(r'"[^"\n]*(?:arch(?:itecture)?|code)\b[^"\n]*(?:compute|sm)_[^"\n]*"')
 _BINARY = re.compile(r'"[^"\n]*\.(?:ptx|cubin|fatbin)"')
+# Each with the parts of names without which a text does not use such strings.
 _LOOKS = (
-    ((".so", ".dll"), _LIBRARY, "load ROCm's library: libamdhip64.so, libhiprtc.so, libhipblas.so, …"),
+    (("dlopen", "dlmopen", "oadLibrary"), _LIBRARY, "load ROCm's library: libamdhip64.so, libhiprtc.so, libhipblas.so, …"),
     (("dlsym", "GetProcAddress"), _ENTRY, "ask for HIP's name of it"),
-    (("=compute_", "=sm_"), _ARCHITECTURE, "give --offload-arch and the device's gcnArchName"),
-    (('.ptx"', '.cubin"', '.fatbin"'), _BINARY, "load a code object that hipcc --genco or hiprtc made"),
+    (("nvrtc", "nvPTX", "nvJitLink"), _ARCHITECTURE, "give --offload-arch and the device's gcnArchName"),
+    (("odule", "cuLibrary", "cudaLibrary", "cuLink"), _BINARY, "load a code object that hipcc --genco or hiprtc made"),
 )  # fmt: skip
 
 
 def run_time_names(view: View) -> Iterator[Found]:
     """Strings that name what only CUDA has at run time."""
-    text = view.text
-    for marks, pattern, fix in _LOOKS:
-        if any(mark in text for mark in marks):
+    text, listed = view.text, view.listed
+    for parts, pattern, fix in _LOOKS:
+        if any(part in listed for part in parts):
             for found in pattern.finditer(text):
                 quote = text.index('"', found.start())
                 if view.code[found.start()] == text[found.start()] and view.code[quote] == '"':

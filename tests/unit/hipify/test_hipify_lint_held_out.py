@@ -76,8 +76,8 @@ FORMS = [
     ("LINT-HEADER", "#include <helper_cuda.h>", "// #include <helper_cuda.h>"),
     ("LINT-RUNTIME-NAME", 'h = dlopen("libcuda.so.1", 1);', '// dlopen("libcuda.so.1")'),
     ("LINT-RUNTIME-NAME", 's = dlsym(h, "cuMemAlloc_v2");', 's = dlsym(h, "custom_entry" + 1); t = dlsym(h, "malloc");'.replace("custom", "my")),
-    ("LINT-RUNTIME-NAME", 'o = "--gpu-architecture=compute_80";', 'puts("compute_units");'),
-    ("LINT-RUNTIME-NAME", 'cuModuleLoad(&m, "kernel.ptx");', 'puts("a.ptx is gone");'),
+    ("LINT-RUNTIME-NAME", 'o[] = {"--gpu-architecture=compute_80"}; nvrtcCompileProgram(p, 1, o);', 'puts("compute_units"); nvrtcCompileProgram(p, 1, o);'),
+    ("LINT-RUNTIME-NAME", 'cuModuleLoad(&m, "kernel.ptx");', 'puts("a.ptx is gone"); cuModuleLoad(&m, name);'),
     ("LINT-DEVICE-STRING", 's = R"(extern "C" __global__ void k() {})";', "/* __global__ */ __global__ void k();"),
 ]  # fmt: skip
 
