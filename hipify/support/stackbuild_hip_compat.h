@@ -121,22 +121,93 @@ template <typename T> __device__ inline lanes match_all(lanes mask, T value, int
 }
 }  // namespace stackbuild_hip
 #ifndef __shfl_sync
-template <typename Mask, typename T, typename... Rest>
+// Numbers. What is a class may have a function of the source's own, which is then the better match for each number.
+namespace stackbuild_hip {
+template <bool> struct when {};
+template <> struct when<true> { using type = int; };
+template <typename T> constexpr bool is_number = __is_arithmetic(T) || __is_enum(T);
+struct any {
+  int value;
+  template <typename From> __device__ any(From from) : value(static_cast<int>(from)) {}
+};
+}  // namespace stackbuild_hip
+template <typename Mask, typename T, typename... Rest, typename stackbuild_hip::when<stackbuild_hip::is_number<T>>::type = 0>
 __device__ inline auto __shfl_sync(Mask, T value, Rest... rest) -> decltype(__shfl(value, rest...)) {
   return __shfl(value, rest...);
 }
-template <typename Mask, typename T, typename... Rest>
+template <typename T, typename stackbuild_hip::when<!stackbuild_hip::is_number<T>>::type = 0>
+__device__ inline auto __shfl_sync(stackbuild_hip::any, T value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize)
+    -> decltype(__shfl(value, 1, 1)) {
+  return __shfl(value, lane.value, width.value);
+}
+template <typename Mask, typename T, typename... Rest, typename stackbuild_hip::when<stackbuild_hip::is_number<T>>::type = 0>
 __device__ inline auto __shfl_up_sync(Mask, T value, Rest... rest) -> decltype(__shfl_up(value, rest...)) {
   return __shfl_up(value, rest...);
 }
-template <typename Mask, typename T, typename... Rest>
+template <typename T, typename stackbuild_hip::when<!stackbuild_hip::is_number<T>>::type = 0>
+__device__ inline auto __shfl_up_sync(stackbuild_hip::any, T value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize)
+    -> decltype(__shfl_up(value, 1, 1)) {
+  return __shfl_up(value, lane.value, width.value);
+}
+template <typename Mask, typename T, typename... Rest, typename stackbuild_hip::when<stackbuild_hip::is_number<T>>::type = 0>
 __device__ inline auto __shfl_down_sync(Mask, T value, Rest... rest) -> decltype(__shfl_down(value, rest...)) {
   return __shfl_down(value, rest...);
 }
-template <typename Mask, typename T, typename... Rest>
+template <typename T, typename stackbuild_hip::when<!stackbuild_hip::is_number<T>>::type = 0>
+__device__ inline auto __shfl_down_sync(stackbuild_hip::any, T value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize)
+    -> decltype(__shfl_down(value, 1, 1)) {
+  return __shfl_down(value, lane.value, width.value);
+}
+template <typename Mask, typename T, typename... Rest, typename stackbuild_hip::when<stackbuild_hip::is_number<T>>::type = 0>
 __device__ inline auto __shfl_xor_sync(Mask, T value, Rest... rest) -> decltype(__shfl_xor(value, rest...)) {
   return __shfl_xor(value, rest...);
 }
+template <typename T, typename stackbuild_hip::when<!stackbuild_hip::is_number<T>>::type = 0>
+__device__ inline auto __shfl_xor_sync(stackbuild_hip::any, T value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize)
+    -> decltype(__shfl_xor(value, 1, 1)) {
+  return __shfl_xor(value, lane.value, width.value);
+}
+#ifdef STACKBUILD_HAS_BF16
+namespace stackbuild_hip {
+template <typename T> __device__ inline T of_bits(unsigned word) {
+  T value;
+  __builtin_memcpy(static_cast<void*>(&value), &word, sizeof(value));
+  return value;
+}
+}  // namespace stackbuild_hip
+template <typename = void>
+__device__ inline __hip_bfloat16 __shfl_sync(stackbuild_hip::any, __hip_bfloat16 value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize) {
+  return stackbuild_hip::of_bits<__hip_bfloat16>(__shfl(stackbuild_hip::bits(value), lane.value, width.value));
+}
+template <typename = void>
+__device__ inline __hip_bfloat162 __shfl_sync(stackbuild_hip::any, __hip_bfloat162 value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize) {
+  return stackbuild_hip::of_bits<__hip_bfloat162>(__shfl(stackbuild_hip::bits(value), lane.value, width.value));
+}
+template <typename = void>
+__device__ inline __hip_bfloat16 __shfl_up_sync(stackbuild_hip::any, __hip_bfloat16 value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize) {
+  return stackbuild_hip::of_bits<__hip_bfloat16>(__shfl_up(stackbuild_hip::bits(value), lane.value, width.value));
+}
+template <typename = void>
+__device__ inline __hip_bfloat162 __shfl_up_sync(stackbuild_hip::any, __hip_bfloat162 value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize) {
+  return stackbuild_hip::of_bits<__hip_bfloat162>(__shfl_up(stackbuild_hip::bits(value), lane.value, width.value));
+}
+template <typename = void>
+__device__ inline __hip_bfloat16 __shfl_down_sync(stackbuild_hip::any, __hip_bfloat16 value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize) {
+  return stackbuild_hip::of_bits<__hip_bfloat16>(__shfl_down(stackbuild_hip::bits(value), lane.value, width.value));
+}
+template <typename = void>
+__device__ inline __hip_bfloat162 __shfl_down_sync(stackbuild_hip::any, __hip_bfloat162 value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize) {
+  return stackbuild_hip::of_bits<__hip_bfloat162>(__shfl_down(stackbuild_hip::bits(value), lane.value, width.value));
+}
+template <typename = void>
+__device__ inline __hip_bfloat16 __shfl_xor_sync(stackbuild_hip::any, __hip_bfloat16 value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize) {
+  return stackbuild_hip::of_bits<__hip_bfloat16>(__shfl_xor(stackbuild_hip::bits(value), lane.value, width.value));
+}
+template <typename = void>
+__device__ inline __hip_bfloat162 __shfl_xor_sync(stackbuild_hip::any, __hip_bfloat162 value, stackbuild_hip::any lane, stackbuild_hip::any width = warpSize) {
+  return stackbuild_hip::of_bits<__hip_bfloat162>(__shfl_xor(stackbuild_hip::bits(value), lane.value, width.value));
+}
+#endif
 #endif
 #ifndef __ballot_sync
 template <typename Mask> __device__ inline stackbuild_hip::lanes __ballot_sync(Mask mask, int predicate) {
