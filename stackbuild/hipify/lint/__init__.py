@@ -54,6 +54,8 @@ def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
             rule == "LINT-DEVICE-NAME" and _supplied(plan, words[0])
         ):
             continue
+        if rule == "LINT-HEADER" and _becomes_header(plan, words[0]):
+            continue
         if rule == "LINT-CUDA-VERSION" and (words[0] in plan.names or words[0] in plan.matched.get("identifier", ())):
             continue
         told = WARNINGS[rule]
@@ -71,3 +73,9 @@ def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
 def _supplied(plan: Plan, name: str) -> bool:
     """Whether HIPIFY's tables or a support header have a name."""
     return name in plan.known or any(name in names for names in plan.shimmed.values())
+
+
+def _becomes_header(plan: Plan, path: str) -> bool:
+    """Whether a header is converted to one that declares the same. Those of CUDA's samples are not, whatever they become."""
+    known = path in plan.headers and bool(plan.headers[path].hip)
+    return (known or plan.may_rule_header(path)) and not path.startswith("helper_")
