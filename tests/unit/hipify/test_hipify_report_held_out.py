@@ -46,3 +46,9 @@ def test_advice_is_given_for_each_name(capsys: pytest.CaptureFixture[str]) -> No
     assert "where atomicAnd_block is not in HIP: use __hip_atomic_fetch_and" in said
     show.report(Report("fast", "t", Target(), (FileReport("a.cu", "a.cu", "converted", findings[:1]),), 1))
     assert " do: use __hip_atomic_fetch_add" in " ".join(capsys.readouterr().out.split())
+
+
+def test_curand4_becomes_hiprand4() -> None:
+    assert hip("uint4 u = curand4(&s); x.curand4(); my_curand4(1);\n").text.endswith(
+        "uint4 u = hiprand4(&s); x.curand4(); my_curand4(1);\n"
+    )
