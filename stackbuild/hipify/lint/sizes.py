@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from stackbuild.hipify.lint.scope import means_warp
 from stackbuild.hipify.scan import whole_names
@@ -59,6 +60,7 @@ def warp_sizes(view: View) -> Iterator[Found]:
                 yield found.start(), "LINT-LANE-ARITHMETIC", (" ".join(found.group().split()),)
 
 
+@lru_cache(maxsize=1 << 14)
 def _value_of(name: str) -> str:
     """The number that a name has where a warp has 32 lanes, by its spelling; "" for none."""
     if means_warp(name) and not _OTHER.search(name):
