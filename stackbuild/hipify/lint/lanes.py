@@ -68,7 +68,7 @@ def lane_arithmetic(view: View) -> Iterator[Found]:
     """Lane and warp numbers that are computed with 32, and lane 31 as the last."""
     code = view.code
     signs = [sign for sign, numbers in _OPERATORS.items() if not view.numbers.isdisjoint(numbers)]
-    if "&" not in signs and ("32 - 1" in code or "32-1" in code):
+    if "&" not in signs and "32" in view.numbers and ("32 - 1" in code or "32-1" in code):
         signs.append("&")
     for found in sorted((m for sign in signs for m in _by_32(code, sign)), key=re.Match.start):
         if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
