@@ -103,7 +103,9 @@ def recall(engine: Engine) -> None:
 
 def lint(texts: dict[Path, str]) -> None:
     found = [(p, one) for p, t in texts.items() for one in ladders(View(t, str(p))) if isinstance(one, Ladder)]
-    incomplete = [(p, ladder) for p, ladder in found if not ladder.complete]
+    incomplete = [
+        (p, one) for p, one in found if one.scales and one.mode != "index" and not one.complete
+    ]  # what lint tells
     print(
         f"ladders: {len(found)}, called incomplete: {len(incomplete)} ({100 * len(incomplete) / max(1, len(found)):.1f} %)"
     )
