@@ -54,7 +54,10 @@ class Stopper:
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Within, SIGINT and SIGTERM set this stopper; a second one ends the process at once."""
+        """Within, SIGINT, SIGTERM and SIGHUP set this stopper; a second one ends the process at once.
+
+        A SIGHUP that is ignored, as `nohup` starts a program, stays ignored.
+        """
 
         def handle(number: int, frame: FrameType | None) -> None:
             if self.signal and time.monotonic() - self._since > IMPATIENT_SECONDS:
@@ -63,7 +66,10 @@ class Stopper:
                 self._since = time.monotonic()
                 self.set(number)
 
-        before = {n: signal.signal(n, handle) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        heard = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            heard.append(signal.SIGHUP)
+        before = {n: signal.signal(n, handle) for n in heard}
         try:
             yield
         finally:

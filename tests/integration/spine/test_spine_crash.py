@@ -39,6 +39,7 @@ def begin(bench: Bench, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         bench.command("build", "--recipe", str(bench.recipe), *words),
         cwd=bench.root, env=bench.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # as from a terminal, also where nohup runs the tests
     )  # fmt: skip
 
 

@@ -146,6 +146,18 @@ def test_a_stopper_is_set_once_and_signals_set_it() -> None:
     assert caught.value.exit_code == 143
 
 
+def test_a_build_under_nohup_outlives_its_terminal() -> None:
+    stopper = Stopper()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopper.on_signals():
+            signal.raise_signal(signal.SIGHUP)
+            stopper.check()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_exit_codes_are_the_documented_ones() -> None:
     codes = {name: getattr(errors, name).exit_code for name in ("Defect", "UsageError", "RecipeError", "PlanError", "LockError", "StepFailed",
              "VerificationFailed", "GateClosed", "MachineLacks")}  # fmt: skip
