@@ -80,5 +80,5 @@ def _one_node(case: Case, domain: str, version: int) -> onnx.ModelProto:
 
 def _value(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> onnx.ValueInfoProto:
     kinds = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "bool": TensorProto.BOOL,
-             "int32": TensorProto.INT32}
+             "int32": TensorProto.INT32, "int64": TensorProto.INT64}
     return helper.make_tensor_value_info(name, kinds[np.dtype(dtype).name], list(shape))

@@ -4,7 +4,7 @@
     python3 kernels/check.py dist/stackbuild_kernels/libstackbuild_kernels.so [--seed N] [--op Conv] [--device gpu]
 
 Exit status: 0 every case right, 1 a mismatch, 2 the library does not load or the arguments are wrong.
-Needs numpy, onnx and onnxruntime 1.17 or newer. Outputs are filled with NaN before each run.
+Needs numpy, onnx and onnxruntime 1.17 or newer. Outputs are filled with NaN, or else large numbers, before each run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import onnxruntime as ort
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import cases as kernel_cases
-from common.case import Case, mismatch
+from common.case import Case, mismatch, poison
 
 
 def session(case: Case, library: str) -> ort.InferenceSession:
@@ -33,16 +33,13 @@ def session(case: Case, library: str) -> ort.InferenceSession:
     return ort.InferenceSession(kernel_cases.model(case).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def poisoned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    return np.full(shape, np.nan, dtype)
-
-
 def run_case(case: Case, library: str) -> np.ndarray:
-    """The operator's answer, written into memory that held NaN."""
+    """The operator's answer, written into memory that held something else."""
     runner = session(case, library)
     if case.expected.size == 0 or any(v.size == 0 for v in kernel_cases.feeds(case).values()):
         return np.asarray(runner.run(None, kernel_cases.feeds(case))[0])
-    output = ort.OrtValue.ortvalue_from_numpy(poisoned(case.expected.shape, case.dtype))
+    before = np.full(case.expected.size * case.dtype.itemsize, poison(case), np.uint8)
+    output = ort.OrtValue.ortvalue_from_numpy(before.view(case.dtype).reshape(case.expected.shape))
     binding = runner.io_binding()
     for name, value in kernel_cases.feeds(case).items():
         binding.bind_cpu_input(name, value)
@@ -72,6 +69,11 @@ def main(argv: list[str] | None = None) -> int:
     args = arguments(argv)
     if not Path(args.library).is_file():
         print(f"check.py: no such library: {args.library}", file=sys.stderr)
+        return 2
+    try:
+        ort.SessionOptions().register_custom_ops_library(str(Path(args.library).resolve()))
+    except Exception as error:  # ONNX Runtime's type for it differs by release
+        print(f"check.py: {args.library} does not load: {str(error).splitlines()[0]}", file=sys.stderr)
         return 2
     os.environ["STACKBUILD_KERNELS_DEVICE"] = args.device
     started = time.monotonic()

@@ -1,7 +1,5 @@
 #include "attention/attention.hpp"
 
-#include <cmath>
-
 #include "attention/attention_direct_kernels.hpp"
 #include "attention/attention_hopper.hpp"
 #include "attention/attention_plan.hpp"
@@ -13,13 +11,13 @@ namespace {
 using namespace attention_detail;
 
 template <class T>
-Status run_direct(const AttentionParams& p, float scale, hipStream_t stream) {
+Status run_direct(const AttentionParams& p, hipStream_t stream) {
   const int64_t rows = p.batch * p.query_heads * p.query_length;
   const int64_t blocks = rows < (1 << 22) ? rows : (1 << 22);
   const int64_t chunks = ceil_div(p.value_size, kDirectChunk);
   if (chunks > 65535) return unsupported("attention: value_size is too large");
   const dim3 grid(static_cast<uint32_t>(blocks), 1, static_cast<uint32_t>(chunks));
-  attention_direct<T><<<grid, dim3(kDirectThreads), 0, stream>>>(p, scale, rows);
+  attention_direct<T><<<grid, dim3(kDirectThreads), 0, stream>>>(p, rows);
   return check_launch();
 }
 
@@ -34,10 +32,9 @@ bool gpu::attention_is_fast(const AttentionParams& p) {
 Status gpu::attention(const AttentionParams& p, const Launch& launch) {
   SBK_TRY(validate(p));
   if (is_empty(p)) return {};
-  const float scale = p.scale != 0.0f ? p.scale : 1.0f / std::sqrt(static_cast<float>(p.head_size));
   const auto stream = static_cast<hipStream_t>(launch.stream);
-  if (takes_tiles(p)) return run_tiled(p, scale, stream);
-  return p.dtype == DataType::float32 ? run_direct<float>(p, scale, stream) : run_direct<__half>(p, scale, stream);
+  if (takes_tiles(p)) return run_tiled(p, p.scale, stream);
+  return p.dtype == DataType::float32 ? run_direct<float>(p, stream) : run_direct<__half>(p, stream);
 }
 
 }  // namespace sbk

@@ -2,6 +2,8 @@
 // y = softmax(softcap(scale * q kᵀ) + mask) v for each batch and query head, online softmax in float32.
 #pragma once
 
+#include <cmath>
+
 #include "common/status.hpp"
 #include "common/types.hpp"
 
@@ -10,8 +12,8 @@ namespace sbk {
 enum class MaskKind : int32_t {
   none = 0,
   boolean = 1,   // one byte each, nonzero = takes part
-  int32 = 2,     // nonzero = takes part
-  additive = 3,  // of `dtype`, added to the scaled scores
+  int32 = 2,     // added to the scaled scores
+  additive = 3,  // of `dtype`, added likewise
 };
 
 // Strides in elements of the axes batch, head and sequence; the last axis (head size) is dense. A tensor
@@ -31,10 +33,11 @@ struct AttentionParams {
   int64_t key_length = 0;    // past included: give k and v as one tensor each
   int64_t head_size = 0;     // of q and k
   int64_t value_size = 0;    // of v and y
-  float scale = 0.0f;        // multiplies q kᵀ; 0 means 1 / sqrt(head_size)
+  float scale = 0.0f;        // multiplies q kᵀ
   float softcap = 0.0f;      // > 0: scores become softcap * tanh(scores / softcap), before the mask
   bool causal = false;       // query i sees key j only where j <= i + causal_offset
   bool causal_from_lengths = false;  // the offset is key_lengths[batch] - query_length instead (a cache kept outside)
+  float empty_row = 0.0f;    // of a query that no key may answer: 0, or NaN as where the softmax is an operator of its own
   int64_t causal_offset = 0; // the length of the past, or key_length - query_length for the lower-right triangle
   AttentionStrides q_strides, k_strides, v_strides, y_strides;
   MaskKind mask_kind = MaskKind::none;
@@ -50,10 +53,16 @@ struct AttentionParams {
   void* y = nullptr;
 };
 
+// ONNX's scale where a node gives none. Of no products it is any: their sum is 0.
+inline float default_attention_scale(int64_t head_size) {
+  return head_size > 0 ? 1.0f / std::sqrt(static_cast<float>(head_size)) : 1.0f;
+}
+
 size_t attention_workspace_bytes(const AttentionParams& params);
 
 namespace gpu {
-// A query that no key may answer gets zeros.
+// A query that no key may answer gets empty_row, whatever it is (on the tiled forms not if it is NaN and the mask is added);
+// one with a NaN among its scores gets NaN.
 Status attention(const AttentionParams& params, const Launch& launch);
 // Whether the current device has a form for it that nothing made of several kernels outruns (Hopper's; measured).
 bool attention_is_fast(const AttentionParams& params);

@@ -15,26 +15,32 @@ __device__ inline int64_t causal_offset(const AttentionParams& p, int64_t b) {
   return p.causal_from_lengths ? p.key_lengths[b] - p.query_length : p.causal_offset;
 }
 
-// Score of one key after soft cap and mask; -infinity where the key takes no part.
+// Whether key j takes no part in the answer to query i of head h, whatever its score; else what is added to that.
+struct Bias {
+  bool excluded = false;
+  float added = 0.0f;
+
+  __device__ float on(float score) const { return excluded ? -INFINITY : score + added; }
+  __device__ bool open() const { return !excluded && added != -INFINITY; }
+};
+
 template <class T>
-__device__ inline float masked_score(const AttentionParams& p, float score, int64_t b, int64_t h, int64_t i,
-                                     int64_t j) {
-  if (p.softcap > 0.0f) score = p.softcap * tanhf(score / p.softcap);
-  if (p.causal && j > i + causal_offset(p, b)) return -INFINITY;
-  if (p.key_lengths != nullptr && j >= p.key_lengths[b]) return -INFINITY;
+__device__ inline Bias bias_of(const AttentionParams& p, int64_t b, int64_t h, int64_t i, int64_t j) {
+  if (p.causal && j > i + causal_offset(p, b)) return {true};
+  if (p.key_lengths != nullptr && j >= p.key_lengths[b]) return {true};
   const int64_t at = b * p.mask_batch_stride + h * p.mask_head_stride + i * p.mask_query_stride + j;
   switch (p.mask_kind) {
-    case MaskKind::boolean: return static_cast<const uint8_t*>(p.mask)[at] ? score : -INFINITY;
-    case MaskKind::int32: return static_cast<const int32_t*>(p.mask)[at] ? score : -INFINITY;
-    case MaskKind::additive: return score + to_float(static_cast<const T*>(p.mask)[at]);
+    case MaskKind::boolean: return {static_cast<const uint8_t*>(p.mask)[at] == 0};
+    case MaskKind::int32: return {false, static_cast<float>(static_cast<const int32_t*>(p.mask)[at])};
+    case MaskKind::additive: return {false, to_float(static_cast<const T*>(p.mask)[at])};
     case MaskKind::none: break;
   }
-  return score;
+  return {};
 }
 
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
 template <class T>
-__device__ void direct_row(const AttentionParams& p, float scale, int64_t row, int64_t column0) {
+__device__ void direct_row(const AttentionParams& p, int64_t row, int64_t column0) {
   constexpr int kHeld = kDirectChunk / kWaveSize;
   const int lane = lane_id();
   const int64_t i = row % p.query_length;
@@ -47,18 +53,23 @@ __device__ void direct_row(const AttentionParams& p, float scale, int64_t row, i
   const int64_t columns = p.value_size - column0 < kDirectChunk ? p.value_size - column0 : kDirectChunk;
   float out[kHeld] = {};
   float top = -INFINITY, sum = 0.0f;
+  bool open = false;
   for (int64_t first = 0; first < p.key_length; first += kWaveSize) {
     float score = -INFINITY;
     if (first + lane < p.key_length) {
       const T* key = k + (first + lane) * p.k_strides.sequence;
       float dot = 0.0f;
       for (int64_t d = 0; d < p.head_size; ++d) dot += to_float(q[d]) * to_float(key[d]);
-      score = masked_score<T>(p, dot * scale, b, h, i, first + lane);
+      const float product = dot * p.scale;
+      const Bias bias = bias_of<T>(p, b, h, i, first + lane);
+      score = bias.on(p.softcap > 0.0f ? p.softcap * tanhf(product / p.softcap) : product);
+      open = open || bias.open();
     }
-    const float new_top = fmaxf(top, wave_max(score));
-    if (new_top == -INFINITY) continue;
-    const float weight = expf(score - new_top);
-    const float fade = expf(top - new_top);
+    if (!wave_any(score != -INFINITY)) continue;
+    const float new_top = fmaxf(top, wave_max(score));  // of those that are numbers
+    const float base = new_top == -INFINITY ? 0.0f : new_top;
+    const float weight = expf(score - base);
+    const float fade = expf(top - base);
     top = new_top;
     sum = sum * fade + wave_sum(weight);
 #pragma unroll
@@ -74,10 +85,11 @@ __device__ void direct_row(const AttentionParams& p, float scale, int64_t row, i
     }
   }
   T* y = static_cast<T*>(p.y) + b * p.y_strides.batch + h * p.y_strides.head + i * p.y_strides.sequence + column0;
-  const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+  const bool answered = wave_any(open) && sum != 0.0f;
+  const float inverse = 1.0f / sum;
 #pragma unroll
   for (int c = 0; c < kHeld; ++c) {
-    if (c * kWaveSize + lane < columns) y[c * kWaveSize + lane] = from_float<T>(out[c] * inverse);
+    if (c * kWaveSize + lane < columns) y[c * kWaveSize + lane] = from_float<T>(answered ? out[c] * inverse : p.empty_row);
   }
 }
 #endif
@@ -85,12 +97,12 @@ __device__ void direct_row(const AttentionParams& p, float scale, int64_t row, i
 // Grid: x over rows (batch × query head × query), z over chunks of value columns.
 template <class T>
 __global__ void __launch_bounds__(kDirectThreads)
-attention_direct([[maybe_unused]] AttentionParams p, [[maybe_unused]] float scale, [[maybe_unused]] int64_t rows) {
+attention_direct([[maybe_unused]] AttentionParams p, [[maybe_unused]] int64_t rows) {
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
   constexpr int kWaves = kDirectThreads / kWaveSize;
   const int64_t step = static_cast<int64_t>(gridDim.x) * kWaves;
   for (int64_t row = static_cast<int64_t>(blockIdx.x) * kWaves + wave_id(); row < rows; row += step) {
-    direct_row<T>(p, scale, row, static_cast<int64_t>(blockIdx.z) * kDirectChunk);
+    direct_row<T>(p, row, static_cast<int64_t>(blockIdx.z) * kDirectChunk);
   }
 #endif
 }

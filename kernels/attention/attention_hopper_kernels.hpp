@@ -117,6 +117,8 @@ class HopperQueries {
     group_ = wave_id() / 4;
     mine_ = queries + group_ * 64 * Tiles::kRowBytes;
     const int64_t offset = p.causal ? causal_offset(p, at.batch) : 0;
+    const int bytes = p.mask_kind == MaskKind::boolean ? 1 : 2;
+    paired_ = General && p.mask_kind != MaskKind::int32 && reinterpret_cast<uintptr_t>(p.mask) % (2 * bytes) == 0;
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
       const int query = at.query0 + row(s);
@@ -125,6 +127,7 @@ class HopperQueries {
       if (General && p.mask_kind != MaskKind::none) {
         mask_[s] = at.batch * p.mask_batch_stride + at.head * p.mask_head_stride +
                    min(static_cast<int64_t>(query), p.query_length - 1) * p.mask_query_stride;
+        paired_ = paired_ && mask_[s] % 2 == 0;
       }
       top_[s] = -INFINITY;
       sum_[s] = 0.0f;
@@ -136,6 +139,7 @@ class HopperQueries {
     if (at_.tiles > 0) {
       barriers_.queries.wait(0);
       begin_scores(0);
+      fetch_mask(0);
       wgmma::wait<0>();
       wgmma::pin(scores_);
       release(barriers_.keys_empty[0]);
@@ -193,6 +197,7 @@ class HopperQueries {
     begin_scores(tile);
     begin_values(tile - 1);
     if (Tiles::kTurns) arrive_some(2 + (group_ + 1) % Tiles::kGroups, 2 * 128);
+    fetch_mask(tile);
     wgmma::wait<1>();
     wgmma::pin(scores_);
     release(barriers_.keys_empty[tile % Tiles::kStages]);
@@ -233,28 +238,71 @@ class HopperQueries {
     }
   }
 
+  // Whether this tile's mask is read two neighbouring keys at a time, while its scores are multiplied.
+  __device__ __forceinline__ bool fetches(int key0) const { return paired_ && key0 + Tiles::kKeys <= at_.keys_end; }
+
+  __device__ __forceinline__ void fetch_mask(int tile) {
+    const int key0 = tile * Tiles::kKeys;
+    if (!General || !fetches(key0)) return;
+    if (p_.mask_kind == MaskKind::boolean) fetch<uint8_t, uint16_t>(key0);
+    else if (p_.mask_kind == MaskKind::additive) fetch<__half, uint32_t>(key0);
+  }
+
+  template <class M, class Pair>
+  __device__ __forceinline__ void fetch(int key0) {
+    const M* const mask = static_cast<const M*>(p_.mask) + key0 + column(0);
+    const auto* const first = reinterpret_cast<const Pair*>(mask + mask_[0]);
+    const auto* const second = reinterpret_cast<const Pair*>(mask + mask_[1]);
+    const bool one_row = p_.mask_query_stride == 0;
+    SBK_EACH(i, kScores / 2) {
+      if (i % 2 == 0) fetched_[i] = first[i / 2 * 4];
+      else if (!one_row) fetched_[i] = second[i / 2 * 4];
+    }
+  }
+
   // Scale, soft cap and mask.
   __device__ __forceinline__ void mask(int key0) {
-    SBK_EACH(i, kScores) scores_[i] *= scale_;
+    float scale = scale_;
     if (p_.softcap > 0.0f) {
       const float factor = 2.0f * kLog2E / p_.softcap;
-      SBK_EACH(i, kScores) scores_[i] = p_.softcap - __fdividef(2.0f * p_.softcap, 1.0f + fast_exp2(scores_[i] * factor));
+      SBK_EACH(i, kScores) {
+        scores_[i] = p_.softcap - __fdividef(2.0f * p_.softcap, 1.0f + fast_exp2(scores_[i] * scale_ * factor));
+      }
+      scale = 1.0f;
     }
     switch (p_.mask_kind) {
-      case MaskKind::boolean: mask_by(static_cast<const uint8_t*>(p_.mask), key0); break;
-      case MaskKind::int32: mask_by(static_cast<const int32_t*>(p_.mask), key0); break;
-      case MaskKind::additive: mask_by(static_cast<const __half*>(p_.mask), key0); break;
+      case MaskKind::boolean: return fetches(key0) ? use_fetched<uint8_t>(scale) : mask_by(static_cast<const uint8_t*>(p_.mask), key0, scale);
+      case MaskKind::int32: return mask_by(static_cast<const int32_t*>(p_.mask), key0, scale);
+      case MaskKind::additive: return fetches(key0) ? use_fetched<__half>(scale) : mask_by(static_cast<const __half*>(p_.mask), key0, scale);
       case MaskKind::none: break;
+    }
+    SBK_EACH(i, kScores) scores_[i] *= scale;
+  }
+
+  template <class M>
+  __device__ __forceinline__ static float masked(float score, float scale, M value) {
+    if constexpr (sizeof(M) == 2) return fmaf(score, scale, to_float(value));
+    else if constexpr (sizeof(M) == 4) return fmaf(score, scale, static_cast<float>(value));
+    else return value ? score * scale : -INFINITY;
+  }
+
+  template <class M>
+  __device__ __forceinline__ void use_fetched(float scale) {
+    const bool one_row = p_.mask_query_stride == 0;
+    SBK_EACH(i, kScores / 2) {
+      const uint32_t word = one_row ? fetched_[i - i % 2] : fetched_[i];
+      Vec<M, 2> pair;
+      memcpy(&pair, &word, sizeof pair);
+      scores_[2 * i] = masked(scores_[2 * i], scale, pair.v[0]);
+      scores_[2 * i + 1] = masked(scores_[2 * i + 1], scale, pair.v[1]);
     }
   }
 
   template <class M>
-  __device__ __forceinline__ void mask_by(const M* mask, int key0) {
+  __device__ __forceinline__ void mask_by(const M* mask, int key0, float scale) {
     const int last = at_.keys_end - 1 - key0;  // beyond it may lie no mask, and the scores do not count
     SBK_EACH(i, kScores) {
-      const M value = mask[mask_[slot(i)] + key0 + min(column(i), last)];
-      if constexpr (sizeof(M) == 2) scores_[i] += to_float(value);
-      else scores_[i] = value ? scores_[i] : -INFINITY;
+      scores_[i] = masked(scores_[i], scale, mask[mask_[slot(i)] + key0 + min(column(i), last)]);
     }
   }
 
@@ -279,7 +327,7 @@ class HopperQueries {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
       const float sum = row_sum(sum_[s]);
-      const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+      const float inverse = sum == 0.0f ? p_.empty_row : 1.0f / sum;
 #pragma unroll
       for (int n = 0; n < Tiles::kD / 8; ++n) {
         *reinterpret_cast<__half2*>(place(lane_id() / 4 + 8 * s, n) + lane_id() % 4 * 4) =
@@ -305,6 +353,8 @@ class HopperQueries {
   HopperShared<Tiles>& barriers_;
   int group_, end_[2];
   int64_t mask_[2];
+  bool paired_;  // the mask's rows begin where two values can be read at a time
+  uint32_t fetched_[kScores / 2];
   float scores_[kScores], out_[kOut], top_[2], sum_[2], fade_[2];
   uint32_t shares_[kScores / 2];
 };

@@ -25,7 +25,7 @@ inline bool is_empty(const AttentionParams& p) {
 
 // Whether each score needs more than a scale and the triangle of a causal mask.
 inline bool is_general(const AttentionParams& p, float scale) {
-  return p.mask_kind != MaskKind::none || p.softcap > 0.0f || p.key_lengths != nullptr || scale < 0.0f;
+  return p.mask_kind != MaskKind::none || p.softcap > 0.0f || p.key_lengths != nullptr || !(scale > 0.0f);
 }
 
 }  // namespace sbk::attention_detail

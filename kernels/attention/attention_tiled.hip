@@ -36,10 +36,10 @@ Status choose_shape(const AttentionParams& p, float scale, hipStream_t stream) {
   constexpr bool kSingle = sizeof(T) == 4;
   int64_t units = 0;
   SBK_TRY(multiprocessors(&units));
-  // Tiles of 128 queries read keys half as often; they need enough of them, and registers for what a mask adds.
+  // Tiles of 128 queries read keys half as often; they need enough of them.
   const bool many = ceil_div(p.query_length, 128) * p.query_heads * p.batch >= units;
   if (p.head_size > 64 || p.value_size > 64) {
-    if (many && !is_general(p, scale)) return enqueue<T, TiledShape<T, 128, 128, kSingle ? 16 : 32>, false>(p, scale, stream);
+    if (many) return choose_form<T, TiledShape<T, 128, 128, kSingle ? 16 : 32>>(p, scale, stream);
     return choose_form<T, TiledShape<T, 128, 64, kSingle ? 16 : 64>>(p, scale, stream);
   }
   if (many) return choose_form<T, TiledShape<T, 64, 128, kSingle ? 32 : 64>>(p, scale, stream);

@@ -14,8 +14,7 @@ namespace sbk::attention_detail {
 
 constexpr int kTiledThreads = 128;
 
-// Tile sizes. D: head size and value size, padded. LDS per block stays under what every AMD target has (the launcher
-// asks the device), shared memory under half of a multiprocessor's on NVIDIA.
+// Tile sizes. D: head size and value size, padded. Shared memory stays under half of a multiprocessor's on NVIDIA.
 template <class T, int D, int BQ, int BK>
 struct TiledShape {
   static constexpr int kD = D, kQueries = BQ, kKeys = BK;
@@ -23,6 +22,9 @@ struct TiledShape {
   static constexpr int kLd = D + kPad;         // of queries and keys, and of values where they lie as in memory
   static constexpr int kLdKeys = BK + kPad;    // of transposed values and of weights
 #if SBK_NVIDIA
+  // On a multiprocessor at once. Without the number, nvcc 13.0 gives the smaller float32 forms half the registers there are
+  // room for, and they take a fifth longer. 0: as nvcc likes.
+  static constexpr int kBlocks = sizeof(T) == 4 ? 2 : 0;
   static constexpr int kBuffers = 2;
   static constexpr int kValueCount = BK * kLd;
   static constexpr int kWeightCount = 0;
@@ -58,19 +60,19 @@ struct RowCopies {
   static_assert(kCount * kTiledThreads == Rows * kPerRow);
   Copies<kCount> copies;
 
-  __device__ __forceinline__ static int row(int i) {
-    return (i * kTiledThreads + static_cast<int>(threadIdx.x)) / kPerRow;
-  }
-  __device__ __forceinline__ static int column(int i) {
-    return (i * kTiledThreads + static_cast<int>(threadIdx.x)) % kPerRow * lanes_of<T>();
-  }
+  static constexpr int kStep = kTiledThreads / kPerRow;  // rows from one of a thread's copies to the next
+  static_assert(kStep * kPerRow == kTiledThreads);
+
+  __device__ __forceinline__ static int row(int i) { return static_cast<int>(threadIdx.x) / kPerRow + i * kStep; }
+  __device__ __forceinline__ static int column() { return static_cast<int>(threadIdx.x) % kPerRow * lanes_of<T>(); }
 
   __device__ __forceinline__ void begin(T* to, const T* from, int64_t stride, int64_t rows, int columns) {
+    const int left = column() < columns ? static_cast<int>(min(rows, int64_t{Rows})) : 0;
+    const T* const first = from + row(0) * stride + column();
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      const bool valid = row(i) < rows && column(i) < columns;
-      const T* at = valid ? from + row(i) * stride + column(i) : from;
-      copies.begin(i, to + row(i) * Shape::kLd + column(i), at, valid);
+      const bool valid = row(i) < left;
+      copies.begin(i, to + row(i) * Shape::kLd + column(), valid ? first + i * kStep * stride : from, valid);
     }
   }
 
@@ -81,7 +83,7 @@ struct RowCopies {
     for (int i = 0; i < kCount; ++i) {
       const Vec<T, lanes_of<T>()> values = copies.template held<T>(i);
 #pragma unroll
-      for (int j = 0; j < lanes_of<T>(); ++j) to[(column(i) + j) * Shape::kLdKeys + row(i)] = values.v[j];
+      for (int j = 0; j < lanes_of<T>(); ++j) to[(column() + j) * Shape::kLdKeys + row(i)] = values.v[j];
     }
 #endif
   }
@@ -122,7 +124,7 @@ class TiledBlock {
     if (tiles > 0) begin_tile(0);
     Copies<1>{}.commit();
     query_copies_.copies.finish();
-    finish_tile();
+    if (tiles > 0) finish_tile();
     clear_state();
     for (int tile = 0; tile < tiles; ++tile) {
       Copies<1>::template wait<0>();
@@ -143,11 +145,19 @@ class TiledBlock {
 
  private:
   static constexpr int kWaves = kTiledThreads / kWaveSize;
+  // gfx90a's matrix units take float16's subnormal numbers for zeros, and anywhere they are coarse. So AMD's weights of float16
+  // are 2^14 times as large, the largest 2^14 then, of numbers that end at 2^16. Their sums are too, and it cancels. (That a
+  // rounding of a large top times log2(e) cannot carry them past that end, the difference is multiplied, not each score.)
+  static constexpr bool kLifts = !SBK_NVIDIA && sizeof(T) == 2;
+  static constexpr float kLift = 14.0f;
   static constexpr int kRowTiles = Shape::kQueries / 16 / kWaves;
   static constexpr int kKeyTiles = Shape::kKeys / 16;
   static constexpr int kValueTiles = Shape::kD / 16;
   static constexpr int kSlots = TileLayout::kSlots;
   static_assert(kRowTiles * 16 * kWaves == Shape::kQueries);
+  // Whether tiles without a weight are looked for. Without a mask they are rare; but the branch keeps nvcc from mixing what
+  // comes before it with what comes after, for which the larger forms have no registers.
+  static constexpr bool kMaySkip = General || (SBK_NVIDIA && kRowTiles > 1);
 
   __device__ __forceinline__ int wave_row() const { return wave_id() * kRowTiles * 16; }
 
@@ -197,16 +207,18 @@ class TiledBlock {
 #pragma unroll
       for (int n = 0; n < kKeyTiles; ++n) clear(scores[m][n]);
     }
+    MaskTile mask;
+    if (General) fetch_mask(mask, key0);
     multiply_tiles<T, kRowTiles, kKeyTiles, Shape::kD / slab_of<T>()>(
         scores, queries_ + wave_row() * Shape::kLd, Shape::kLd, keys_ + buffer * Shape::kKeyCount, Shape::kLd);
-    if (General) adjust(scores, key0);
+    if (General) adjust(scores, mask);
     if (key0 + Shape::kKeys > end_of(wave_row())) exclude(scores, key0);
     if (soften(scores)) add_values(scores, values_ + buffer * Shape::kValueCount);
   }
 
-  // Calls f(score, m, s, n, i) for each score a lane holds, row by row: row s of tile m, value i of the tile of keys n.
+  // Calls f(m, s, n, i) for each score a lane holds, row by row: row s of tile m, value i of the tile of keys n.
   template <class F>
-  __device__ __forceinline__ static void each(Accumulator (&scores)[kRowTiles][kKeyTiles], F f) {
+  __device__ __forceinline__ static void each_place(F f) {
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
@@ -215,11 +227,16 @@ class TiledBlock {
         for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
           for (int i = 0; i < TileLayout::kValues; ++i) {
-            if (TileLayout::slot(i) == s) f(scores[m][n].v[i], m, s, n, i);
+            if (TileLayout::slot(i) == s) f(m, s, n, i);
           }
         }
       }
     }
+  }
+
+  template <class F>
+  __device__ __forceinline__ static void each(Accumulator (&scores)[kRowTiles][kKeyTiles], F f) {
+    each_place([&](int m, int s, int n, int i) { f(scores[m][n].v[i], m, s, n, i); });
   }
 
   __device__ __forceinline__ int row(int m, int s) const { return wave_row() + m * 16 + TileLayout::row(s); }
@@ -232,51 +249,90 @@ class TiledBlock {
     });
   }
 
-  // Scale, soft cap and mask.
-  __device__ __forceinline__ void adjust(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
-    each(scores, [&](float& score, int, int, int, int) { score *= scale_; });
-    if (p_.softcap > 0.0f) {
-      each(scores, [&](float& score, int, int, int, int) { score = p_.softcap * tanhf(score / p_.softcap); });
-    }
+  // The mask's values of a lane's scores as they are in memory, in the scores' places; read before the product of queries
+  // and keys, and used after it.
+  struct MaskTile {
+    uint32_t v[kRowTiles][kKeyTiles][TileLayout::kValues];
+  };
+
+  __device__ __forceinline__ void fetch_mask(MaskTile& to, int key0) const {
     switch (p_.mask_kind) {
-      case MaskKind::boolean: mask_by<uint8_t>(scores, key0); break;
-      case MaskKind::int32: mask_by<int32_t>(scores, key0); break;
-      case MaskKind::additive: mask_by<T>(scores, key0); break;
-      case MaskKind::none: break;
+      case MaskKind::boolean: return fetch<uint8_t>(to, key0);
+      case MaskKind::int32: return fetch<uint32_t>(to, key0);
+      case MaskKind::additive: return fetch<std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>(to, key0);
+      case MaskKind::none: return;
     }
   }
 
   template <class M>
-  __device__ __forceinline__ void mask_by(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
+  __device__ __forceinline__ void fetch(MaskTile& to, int key0) const {
     const M* mask = static_cast<const M*>(p_.mask) + batch_ * p_.mask_batch_stride + head_ * p_.mask_head_stride +
                     query0_ * p_.mask_query_stride + key0;
-    if (key0 + Shape::kKeys <= keys_end_) return mask_rows<M, false>(scores, mask, 0);
-    mask_rows<M, true>(scores, mask, keys_end_ - 1 - key0);
+    const int last = keys_end_ - 1 - key0;  // beyond the last key may lie no mask, and the scores do not count
+    if (last < Shape::kKeys - 1) return fetch_rows<M, true, 1>(to, mask, last);
+    const bool pairs = aligned_pair(mask) && p_.mask_query_stride % 2 == 0;
+    if (TileLayout::kNeighbours == 2 && pairs) return fetch_rows<M, false, 2>(to, mask, last);
+    return fetch_rows<M, false, 1>(to, mask, last);
   }
 
-  // Edge: beyond the last key may lie no mask, and the scores do not count.
-  template <class M, bool Edge>
-  __device__ __forceinline__ void mask_rows(Accumulator (&scores)[kRowTiles][kKeyTiles], const M* mask, int last) const {
-    const auto apply = [&](float& score, const M* from, int n, int i) {
-      const M value = from[Edge ? min(key(n, i), last) : key(n, i)];
-      if constexpr (std::is_same_v<M, T>) score += to_float(value);
-      else score = value ? score : -INFINITY;
-    };
-    const int stride = static_cast<int>(p_.mask_query_stride);
-    if (stride == 0) {  // a row for all queries: the compiler reads each value once
-      return each(scores, [&](float& score, int, int, int n, int i) { apply(score, mask, n, i); });
-    }
+  template <class M>
+  __device__ __forceinline__ static bool aligned_pair(const M* mask) {
+    return reinterpret_cast<uintptr_t>(mask) % (2 * sizeof(M)) == 0;
+  }
+
+  // Count: values read at a time, of neighbouring keys. Edge: keys end within the tile.
+  template <class M, bool Edge, int Count>
+  __device__ __forceinline__ void fetch_rows(MaskTile& to, const M* mask, int last) const {
+    const int64_t stride = p_.mask_query_stride;
     const int last_row = static_cast<int>(p_.query_length) - 1 - query0_;
-    each(scores, [&](float& score, int m, int s, int n, int i) {
-      apply(score, mask + int64_t{min(row(m, s), last_row)} * stride, n, i);
+    each_place([&](int m, int s, int n, int i) {
+      if (i % Count != 0 || (stride == 0 && m + s > 0)) return;  // a row for all queries is read once
+      const M* const from = mask + min(row(m, s), last_row) * stride + (Edge ? min(key(n, i), last) : key(n, i));
+      const auto values = *reinterpret_cast<const Vec<M, Count>*>(from);
+#pragma unroll
+      for (int j = 0; j < Count; ++j) to.v[m][n][i + j] = values.v[j];
     });
   }
 
-  // Scores become weights exp(score - top); sums and outputs so far are scaled to the new top. False if a mask left the
-  // whole wave no weight in this tile.
+  // Scale, soft cap and mask.
+  __device__ __forceinline__ void adjust(Accumulator (&scores)[kRowTiles][kKeyTiles], const MaskTile& mask) const {
+    each(scores, [&](float& score, int, int, int, int) { score *= scale_; });
+    if (p_.softcap > 0.0f) {
+      each(scores, [&](float& score, int, int, int, int) { score = p_.softcap * tanhf(score / p_.softcap); });
+    }
+    if (p_.mask_kind == MaskKind::none) return;
+    if (p_.mask_kind == MaskKind::int32) return add_integers(scores, mask);
+    const bool adds = p_.mask_kind == MaskKind::additive, one_row = p_.mask_query_stride == 0;
+    each(scores, [&](float& score, int m, int, int n, int i) {
+      const uint32_t value = one_row ? mask.v[0][n][TileLayout::place_in_first(i)] : mask.v[m][n][i];
+      if (adds) score += as_float(value);
+      else score = value != 0 ? score : -INFINITY;
+    });
+  }
+
+  __device__ __forceinline__ void add_integers(Accumulator (&scores)[kRowTiles][kKeyTiles], const MaskTile& mask) const {
+    const bool one_row = p_.mask_query_stride == 0;
+    each(scores, [&](float& score, int m, int, int n, int i) {
+      score += static_cast<float>(static_cast<int32_t>(one_row ? mask.v[0][n][TileLayout::place_in_first(i)] : mask.v[m][n][i]));
+    });
+  }
+
+  // An additive mask's value.
+  __device__ __forceinline__ static float as_float(uint32_t value) {
+    T read;
+    memcpy(&read, &value, sizeof read);
+    return to_float(read);
+  }
+
+  // Scores become weights exp(score - top); sums and outputs so far are scaled to the new top. False if the whole wave
+  // has no weight in this tile.
   __device__ __forceinline__ bool soften(Accumulator (&scores)[kRowTiles][kKeyTiles]) {
     const float factor = General ? kLog2E : scale_ * kLog2E;
-    bool weighs = !General;
+    // Of far numbers, as exporters mask with (-1e30, the least there is), times log2(e) the rounding alone is more than an exponent
+    // holds: the top is taken off before.
+    constexpr bool kDiffers = kLifts || (General && sizeof(T) == 4);
+    constexpr float kAdd = kLifts ? kLift : 0.0f;
+    bool weighs = !kMaySkip;
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) {
       float top[kSlots], fade[kSlots], base[kSlots];
@@ -292,7 +348,7 @@ class TiledBlock {
 #pragma unroll
       for (int s = 0; s < kSlots; ++s) {
         top[s] = row_max(top[s]);
-        base[s] = top[s] == -INFINITY ? 0.0f : top[s] * factor;
+        base[s] = top[s] == -INFINITY ? 0.0f : kDiffers ? top[s] : top[s] * factor;
         // From the difference, so that it is one, and rounds nothing, while the top stays.
         fade[s] = top[s] == -INFINITY ? 0.0f : fast_exp2((top_[m][s] - top[s]) * factor);
         top_[m][s] = top[s];
@@ -303,9 +359,10 @@ class TiledBlock {
 #pragma unroll
         for (int i = 0; i < TileLayout::kValues; ++i) {
           const int s = TileLayout::slot(i);
-          scores[m][n].v[i] = fast_exp2(scores[m][n].v[i] * factor - base[s]);
+          const float score = scores[m][n].v[i];
+          scores[m][n].v[i] = fast_exp2(kDiffers ? (score - base[s]) * factor + kAdd : score * factor - base[s]);
           sum_[m][s] += scores[m][n].v[i];
-          if (General) weighs = weighs || scores[m][n].v[i] != 0.0f;
+          if (kMaySkip) weighs = weighs || scores[m][n].v[i] != 0.0f;
         }
       }
 #pragma unroll
@@ -314,7 +371,7 @@ class TiledBlock {
         for (int i = 0; i < TileLayout::kValues; ++i) out_[m][n].v[i] *= fade[TileLayout::slot(i)];
       }
     }
-    return !General || wave_any(weighs);
+    return !kMaySkip || wave_any(weighs);
   }
 
   __device__ __forceinline__ void add_values(const Accumulator (&share)[kRowTiles][kKeyTiles], const T* values) {
@@ -335,8 +392,8 @@ class TiledBlock {
         load_down(o, values + k * slab_of<T>() * Shape::kLd + n * 16, Shape::kLd);
         Ready<T> right;
         right.set(o);
-        // Reordered over more than two tiles of values, the largest float32 form spills more, and takes 5 % longer.
-        if (sizeof(T) == 4 && Shape::kD > 64 && kRowTiles > 1 && n % 2 == 1) __syncwarp();
+        // Reordered over more than two tiles of values, the largest form with a mask spills twice as much, and takes 6 % longer.
+        if (General && sizeof(T) == 4 && Shape::kD > 64 && kRowTiles > 1 && n % 2 == 1) __syncwarp();
 #pragma unroll
         for (int m = 0; m < kRowTiles; ++m) multiply_add(out_[m][n], left[m], right);
       }
@@ -370,7 +427,7 @@ class TiledBlock {
 #pragma unroll
       for (int s = 0; s < kSlots; ++s) {
         const float sum = row_sum(sum_[m][s]);
-        inverse[s] = sum > 0.0f ? 1.0f / sum : 0.0f;
+        inverse[s] = sum == 0.0f ? p_.empty_row : 1.0f / sum;
       }
 #pragma unroll
       for (int n = 0; n < kValueTiles; ++n) {
@@ -408,9 +465,15 @@ class TiledBlock {
 
 #endif  // device pass
 
+#if SBK_NVIDIA
+#define SBK_TILED_BOUNDS kTiledThreads, Shape::kBlocks
+#else
+#define SBK_TILED_BOUNDS kTiledThreads
+#endif
+
 // Grid: x over tiles of queries, y over query heads, z over the batch; tiles_last: heads, batch, tiles.
 template <class T, class Shape, bool General>
-__global__ void __launch_bounds__(kTiledThreads)
+__global__ void __launch_bounds__(SBK_TILED_BOUNDS)
 attention_tiled([[maybe_unused]] const AttentionParams p, [[maybe_unused]] float scale, [[maybe_unused]] bool tiles_last) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   extern __shared__ __align__(16) char shared[];

@@ -21,11 +21,15 @@ class Shape:
     keys: int
     size: int
     value_size: int
-    mask: str = "none"  # none, bool, additive; "+" after it: with axes of extent 1
+    mask: str = "none"  # none, bool, int, additive; "+" after it: with axes of extent 1; "1": one value for all keys
     causal: bool = False
     softcap: float = 0.0
     scale: float | None = None
     rank: int = 4
+    odd: str = ""  # what ODD puts in
+    past: int = 0  # keys before the new ones, as past_key and past_value
+    short: int = 0  # keys that the mask does not reach
+    lengths: tuple[int, ...] = ()  # nonpad_kv_seqlen
 
 
 SHAPES = [
@@ -42,22 +46,129 @@ SHAPES = [
     Shape(1, 2, 2, 20, 20, 256, 256, softcap=2.0, scale=0.3),
     Shape(2, 4, 4, 30, 30, 64, 64, rank=3),
     Shape(2, 6, 2, 12, 21, 40, 24, rank=3, mask="additive"),
+    Shape(1, 1, 1, 2, 32768, 8, 8),
     Shape(0, 2, 2, 4, 4, 8, 8),
     Shape(1, 2, 2, 0, 4, 8, 8),
+    Shape(1, 2, 2, 5, 9, 7, 7, mask="int"),
+    Shape(1, 2, 2, 70, 70, 64, 64, mask="int+", causal=True),
+    Shape(1, 2, 2, 6, 10, 12, 12, scale=0.0),
+    Shape(1, 2, 2, 40, 72, 64, 64, scale=0.0, causal=True),
+    Shape(1, 2, 2, 40, 72, 64, 64, scale=0.0, mask="additive"),
+    Shape(1, 2, 1, 3, 7, 0, 5),
+    Shape(2, 2, 2, 5, 9, 7, 7, mask="additive1"),
+    Shape(2, 2, 2, 33, 70, 64, 64, mask="bool1", causal=True),
+    Shape(2, 4, 2, 5, 7, 8, 6, past=3, causal=True),
+    Shape(2, 4, 2, 5, 7, 8, 6, past=3, mask="additive+", rank=3),
+    Shape(1, 2, 2, 1, 1, 64, 64, past=130, causal=True),
+    Shape(2, 2, 1, 40, 40, 64, 64, past=33, mask="bool", causal=True),
+    Shape(2, 2, 2, 5, 9, 8, 8, mask="additive", short=3),
+    Shape(2, 2, 2, 40, 90, 64, 64, mask="bool", short=25, causal=True),
+    Shape(3, 2, 2, 5, 9, 7, 7, lengths=(9, 4, 0)),
+    Shape(3, 2, 1, 5, 9, 7, 7, lengths=(9, 3, 6), causal=True),
+    Shape(3, 2, 2, 40, 90, 64, 64, lengths=(90, 33, 1), causal=True),
+    Shape(3, 2, 2, 40, 90, 64, 64, lengths=(64, 65, 0), mask="additive"),
+    Shape(1, 2, 2, 5, 9, 7, 7, odd="nan query"),
+    Shape(1, 2, 2, 5, 200, 7, 7, odd="nan keys"),
+    Shape(2, 2, 1, 40, 100, 64, 64, odd="nan query", causal=True),
+    Shape(2, 2, 2, 40, 200, 64, 64, odd="nan keys"),
+    Shape(2, 2, 2, 70, 90, 128, 128, odd="nan keys", mask="bool"),
+    Shape(2, 2, 2, 9, 90, 12, 12, odd="nan key excluded", mask="bool"),
+    Shape(2, 2, 2, 70, 90, 64, 64, odd="nan key excluded", mask="bool"),
+    Shape(2, 2, 2, 40, 100, 64, 64, odd="infinite query", softcap=3.0),
+    Shape(2, 2, 2, 5, 40, 6, 6, odd="closed rows of nan", mask="bool"),
+    Shape(2, 2, 2, 5, 40, 6, 6, odd="closed rows of nan", mask="additive"),
+    Shape(2, 2, 2, 70, 90, 64, 64, odd="closed rows of nan", mask="bool"),
+    Shape(2, 2, 2, 70, 90, 64, 64, odd="closed rows", mask="additive"),
+    Shape(2, 2, 2, 5, 40, 6, 6, odd="least numbers", mask="additive"),
+    Shape(2, 2, 2, 70, 150, 64, 64, odd="least numbers", mask="additive"),
+    Shape(1, 2, 2, 20, 150, 128, 128, odd="least numbers", mask="additive+", causal=True),
+    Shape(2, 2, 2, 70, 150, 64, 64, odd="greatest numbers", mask="additive"),
+    Shape(2, 2, 2, 70, 150, 64, 64, odd="far numbers", mask="additive"),
+    Shape(3, 2, 2, 200, 90, 64, 64, lengths=(90, 33, 0), causal=True),  # whole tiles of queries that see no key
+    Shape(2, 2, 1, 150, 40, 128, 128, lengths=(40, 7), causal=True),
+    Shape(1, 1, 1, 9, 300, 12, 12, odd="sink"),
+    Shape(1, 2, 2, 40, 300, 64, 64, odd="sink"),
+    Shape(1, 2, 1, 70, 300, 128, 128, odd="sink", mask="bool"),
 ]
 BENCH = [Shape(1, 12, 12, 128, 128, 64, 64)]
 
 
 def mask_of(rng: np.random.Generator, s: Shape, dtype: type) -> np.ndarray | None:
-    """A mask that leaves every query its first key."""
+    """A mask that leaves every query its first key, if it has a value for each."""
     if s.mask == "none":
         return None
-    shape = (s.batch, 1, s.queries, s.keys) if s.mask.endswith("+") else (s.batch, s.heads, s.queries, s.keys)
+    keys = 1 if s.mask.endswith("1") else s.past + s.keys - s.short
+    shape = (s.batch, 1, s.queries, keys) if s.mask.endswith("+") else (s.batch, s.heads, s.queries, keys)
     if s.mask.startswith("additive"):
         return normal(rng, shape, dtype)
+    if s.mask.startswith("int"):
+        return rng.integers(-2, 3, shape, np.int32)
     keep = rng.random(shape) < 0.7
-    keep[..., 0] = True
+    if shape[-1] > 1:
+        keep[..., 0] = True
     return keep
+
+
+def _close_rows(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
+    """Every third query has no key."""
+    assert mask is not None
+    mask[..., 1::3, :] = False if mask.dtype == np.bool_ else -np.inf
+
+
+def _close_odd_rows(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
+    """The same, where some of those queries are NaN or infinite. (The tiled forms give NaN for them if the mask is added.)"""
+    _close_rows(q, k, mask)
+    q[:, :, 1::6], q[0, 0, 4::6] = np.nan, np.inf
+
+
+def _least_numbers(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
+    """The type's least number instead of minus infinity, as exporters write it: a row of it throughout weighs its keys alike."""
+    assert mask is not None
+    mask[..., 1::3, :] = mask[..., 2::3, : mask.shape[-1] // 2] = np.finfo(mask.dtype).min
+    if mask.dtype == np.float16:  # of which a float32 holds the sum with a score in part
+        q[:, :, 1::3] = 0
+
+
+def _far_numbers(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
+    """Numbers that other exporters mask with, each in rows of its own and in parts of others."""
+    assert mask is not None
+    for row, number in enumerate((-1e4, -1e9, -1e30, 1e30)):
+        number = float(np.clip(number, np.finfo(mask.dtype).min, np.finfo(mask.dtype).max))
+        mask[..., 2 * row :: 8, :], mask[..., 2 * row + 1 :: 8, ::2] = number, number
+    q[:, :, ::2] = q[:, :, 7::8] = 0  # of which a sum with such a number holds nothing, or in part
+
+
+def _greatest_numbers(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
+    assert mask is not None
+    mask[..., 1::3, 1:4] = np.finfo(mask.dtype).max
+    if mask.dtype == np.float16:
+        q[:, :, 1::3] = 0
+
+
+def _sink(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
+    """The first key's score is 10 above the others', whose weights are below float16's normal numbers. (What it has of values: make.)"""
+    q[...], k[...] = 0, 0
+    q[..., 0], k[:, :, 0, 0] = 4, 10 * np.sqrt(q.shape[-1]) / 4
+
+
+def _exclude_nan(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
+    assert mask is not None
+    mask[..., -2:] = False
+    k[:, :, -2:] = np.nan
+
+
+ODD = {
+    "nan query": lambda q, k, mask: q[0, 0, 2:4].fill(np.nan),
+    "nan keys": lambda q, k, mask: k[0].fill(np.nan),
+    "nan key excluded": _exclude_nan,
+    "infinite query": lambda q, k, mask: q[-1, 0, 1].fill(np.inf),  # times keys of either sign
+    "least numbers": _least_numbers,
+    "greatest numbers": _greatest_numbers,
+    "far numbers": _far_numbers,
+    "sink": _sink,
+    "closed rows": _close_rows,
+    "closed rows of nan": _close_odd_rows,
+}
 
 
 def flat(x: np.ndarray) -> np.ndarray:
@@ -66,28 +177,56 @@ def flat(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x.transpose(0, 2, 1, 3)).reshape(b, s, h * d)
 
 
+def whole(mask: np.ndarray | None, keys: int) -> np.ndarray | None:
+    """The mask as it counts: a shorter one excludes the keys behind it, one of a single value is for all."""
+    if mask is None or mask.shape[-1] in (1, keys):
+        return mask
+    behind = ((0, 0),) * 3 + ((0, keys - mask.shape[-1]),)
+    return np.pad(mask, behind, constant_values=False if mask.dtype == np.bool_ else -np.inf)
+
+
 def make(rng: np.random.Generator, s: Shape, dtype: type) -> Case:
     q = normal(rng, (s.batch, s.heads, s.queries, s.size), dtype)
-    k = normal(rng, (s.batch, s.key_heads, s.keys, s.size), dtype)
-    v = normal(rng, (s.batch, s.key_heads, s.keys, s.value_size), dtype)
+    k = normal(rng, (s.batch, s.key_heads, s.past + s.keys, s.size), dtype)
+    v = normal(rng, (s.batch, s.key_heads, s.past + s.keys, s.value_size), dtype)
     mask = mask_of(rng, s, dtype)
-    expected = attention(q, k, v, mask, s.scale, s.causal, s.softcap)
+    if s.odd:
+        ODD[s.odd](q, k, mask)
+    if s.odd == "sink":
+        v[...], v[:, :, 0] = 1, 0
+    lengths = np.array(s.lengths, np.int64) if s.lengths else None
+    expected = attention(q, k, v, whole(mask, s.past + s.keys), s.scale, s.causal, s.softcap, s.past, lengths)
     attributes: dict[str, Attribute] = {"is_causal": int(s.causal), "softcap": s.softcap}
     if s.scale is not None:
         attributes["scale"] = s.scale
+    past = {"past_key": k[:, :, : s.past], "past_value": v[:, :, : s.past]} if s.past else {"past_key": None, "past_value": None}
+    k, v = k[:, :, s.past :], v[:, :, s.past :]
     if s.rank == 3:
         q, k, v, expected = (flat(a) for a in (q, k, v, expected))
         attributes |= {"q_num_heads": s.heads, "kv_num_heads": s.key_heads}
+    inputs = {"Q": q, "K": k, "V": v, "attn_mask": mask, **past, "nonpad_kv_seqlen": lengths}
+    inputs = {name: None if value is None else np.ascontiguousarray(value) for name, value in inputs.items()}
+    opset = 24 if s.short or s.lengths else 23
+    # ONNX's evaluator takes a mask of one value for a short one, adds an integer one only where nothing is causal, and has NaN
+    # for a score of NaN whose key is excluded.
+    if s.mask.endswith("1") or (s.causal and s.mask.startswith("int")) or "excluded" in s.odd:
+        opset = 0
+    return Case("Attention", name_of(s), inputs, attributes, expected, opset=opset)
+
+
+def name_of(s: Shape) -> str:
     name = f"B{s.batch} H{s.heads}/{s.key_heads} S{s.queries} T{s.keys} D{s.size}/{s.value_size} mask={s.mask}"
     name += " causal" * s.causal + f" softcap={s.softcap:g}" * (s.softcap > 0) + f" {s.rank}-D"
-    return Case("Attention", name, {"Q": q, "K": k, "V": v, "attn_mask": mask}, attributes, expected, opset=23)
+    name += "" if s.scale is None else f" scale={s.scale:g}"
+    name += f" past={s.past}" * (s.past > 0) + f" short by {s.short}" * (s.short > 0)
+    return name + f" lengths={s.lengths}" * bool(s.lengths) + f", {s.odd}" * bool(s.odd)
 
 
 def any_shape(rng: np.random.Generator) -> Shape:
     key_heads = int(rng.integers(1, 4))
     sizes = [int(n) for n in rng.integers(1, 70, size=4)]
     return Shape(int(rng.integers(1, 3)), key_heads * int(rng.integers(1, 3)), key_heads, *sizes,
-                 mask=str(rng.choice(["none", "bool", "additive", "bool+", "additive+"])), causal=bool(rng.integers(2)),
+                 mask=str(rng.choice(["none", "bool", "int", "additive", "bool+", "int+", "additive+"])), causal=bool(rng.integers(2)),
                  softcap=float(rng.choice([0.0, 3.0])), rank=int(rng.choice([3, 4])))
 
 
@@ -110,6 +249,20 @@ DEVICE_SHAPES = [
     Shape(1, 2, 2, 65, 70, 160, 160),
     Shape(3, 22, 11, 1025, 300, 64, 64),
     Shape(3, 22, 22, 1030, 290, 64, 56, causal=True),
+    Shape(2, 12, 12, 300, 400, 64, 64, past=77, causal=True),
+    Shape(2, 12, 6, 300, 400, 128, 128, lengths=(399, 120), causal=True),
+    Shape(3, 22, 22, 1030, 290, 64, 64, odd="nan query"),
+    Shape(3, 22, 22, 1030, 290, 64, 64, odd="nan keys", causal=True),
+    Shape(2, 12, 12, 650, 300, 128, 128, odd="infinite query"),
+    Shape(2, 12, 12, 640, 300, 64, 64, mask="int"),
+    Shape(3, 22, 22, 1030, 290, 64, 64, lengths=(290, 33, 0), causal=True),
+    Shape(2, 12, 12, 650, 300, 128, 128, lengths=(120, 0), causal=True),
+    Shape(2, 12, 12, 650, 700, 64, 64, odd="sink"),
+    Shape(2, 12, 6, 333, 300, 128, 128, odd="greatest numbers", mask="additive"),
+    Shape(2, 12, 12, 640, 300, 64, 64, odd="least numbers", mask="additive"),
+    Shape(2, 12, 12, 333, 300, 128, 128, odd="least numbers", mask="additive+"),
+    Shape(2, 12, 12, 640, 300, 64, 64, odd="closed rows", mask="additive"),
+    Shape(2, 12, 12, 333, 300, 128, 128, odd="closed rows", mask="additive"),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from batch_norm.reference import batch_norm
@@ -14,14 +15,15 @@ BENCH = [(8, 64, 56, 56)]
 
 
 def make(rng: np.random.Generator, shape: tuple[int, ...], dtype: type, epsilon: float = 1e-5,
-         parameters: type | None = None) -> Case:
+         parameters: type | None = None, statistics: type | None = None) -> Case:
     x = normal(rng, shape, dtype)
     channels = shape[1]
-    kind = parameters or dtype
+    kind, other = parameters or dtype, statistics or parameters or dtype
     scale, bias = normal(rng, (channels,), kind), normal(rng, (channels,), kind)
-    mean, var = normal(rng, (channels,), kind), rng.uniform(0.25, 4, channels).astype(kind)
+    mean, var = normal(rng, (channels,), other), rng.uniform(0.25, 4, channels).astype(other)
     inputs = {"X": x, "scale": scale, "B": bias, "input_mean": mean, "input_var": var}
-    name = f"{'x'.join(map(str, shape))} eps={epsilon:g}" + (" float32 parameters" if kind != dtype else "")
+    name = f"{'x'.join(map(str, shape))} eps={epsilon:g}" + f" {kind.__name__} parameters" * (kind != dtype)
+    name += f" {other.__name__} statistics" * (other != kind)
     expected = batch_norm(x, scale, bias, mean, var, epsilon)
     return Case("BatchNormalization", name, inputs, {"epsilon": epsilon}, expected, opset=15)
 
@@ -30,9 +32,13 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     for shape in SHAPES:
         yield make(rng, shape, dtype)
     yield make(rng, (2, 6, 5, 5), dtype, 0.1)
-    if dtype is not np.float32:
-        yield make(rng, (2, 6, 5, 5), dtype, parameters=np.float32)
-    for _ in range(20):
+    plain = make(rng, (2, 6, 5, 5), dtype)
+    yield replace(plain, name="epsilon not given", attributes={})
+    other = np.float16 if dtype is np.float32 else np.float32
+    yield make(rng, (2, 6, 5, 5), dtype, parameters=other)
+    yield make(rng, (2, 6, 5, 5), dtype, parameters=other, statistics=dtype)
+    yield make(rng, (2, 6, 5, 5), dtype, statistics=other)
+    for _ in range(30):
         yield make(rng, tuple(int(n) for n in rng.integers(1, 12, size=rng.integers(2, 6))), dtype)
 
 

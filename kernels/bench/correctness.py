@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from bench import device as d
 from bench.params import BUILDERS, LAYOUTS, Job
-from common.case import Case, mismatch
+from common.case import Case, mismatch, poison
 
 MODULES = {"Attention": "attention", "BatchNormalization": "batch_norm", "Conv": "conv",
            "GroupNormalization": "group_norm", "LeakyRelu": "leaky_relu"}
@@ -28,6 +28,9 @@ class Placed:
 
     def run(self, device: d.Device, stream: int = 0) -> None:
         device.launch(self.job.params, stream, self.workspace.pointer, self.workspace.bytes)
+
+    def poison(self) -> None:
+        self.output.poison(poison(self.case))
 
     def answer(self) -> np.ndarray:
         return self.job.to_case(self.output.read(self.job.output_shape, self.case.dtype))
@@ -69,7 +72,9 @@ def place(device: d.Device, case: Case, last: bool) -> Placed:
     output = d.Memory(device, int(np.prod(job.output_shape)) * case.dtype.itemsize)
     job.params.y = output.pointer
     workspace = d.Memory(device, device.workspace_bytes(job.params))
-    return Placed(case, "channels last" if last else "", job, memory, workspace, output)
+    placed = Placed(case, "channels last" if last else "", job, memory, workspace, output)
+    placed.poison()
+    return placed
 
 
 def check_one(device: d.Device, placed: Placed) -> str | None:
@@ -89,7 +94,7 @@ def check_ways(device: d.Device, placed: Placed) -> tuple[int, list[str]]:
     wrong = []
     ways = device.conv_choices(params)
     for params.algorithm, params.variant in ways:
-        placed.output.poison()
+        placed.poison()
         placed.workspace = d.Memory(device, device.workspace_bytes(params))
         if why := check_one(device, placed):
             wrong.append(f"algorithm {params.algorithm}, variant {params.variant}: {why}")
@@ -126,7 +131,7 @@ def check_streams(device: d.Device, seed: int, rounds: int = 20) -> list[str]:
             continue
         alone = pair[0].answer().tobytes()
         for placed in pair:
-            placed.output.poison()
+            placed.poison()
         device.synchronize()
         for _ in range(rounds):
             for placed, stream in zip(pair, streams, strict=True):

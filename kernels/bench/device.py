@@ -54,6 +54,7 @@ class Attention(c.Structure):
     _fields_ = [("dtype", c.c_int32), ("batch", c.c_int64), ("query_heads", c.c_int64), ("key_heads", c.c_int64),
                 ("query_length", c.c_int64), ("key_length", c.c_int64), ("head_size", c.c_int64),
                 ("value_size", c.c_int64), ("scale", c.c_float), ("softcap", c.c_float), ("causal", c.c_bool),
+                ("causal_from_lengths", c.c_bool), ("empty_row", c.c_float),
                 ("causal_offset", c.c_int64), ("q_strides", c.c_int64 * 3), ("k_strides", c.c_int64 * 3),
                 ("v_strides", c.c_int64 * 3), ("y_strides", c.c_int64 * 3), ("mask_kind", c.c_int32),
                 ("mask_batch_stride", c.c_int64), ("mask_head_stride", c.c_int64), ("mask_query_stride", c.c_int64),
@@ -61,7 +62,8 @@ class Attention(c.Structure):
                 ("key_lengths", c.c_void_p), ("y", c.c_void_p)]
 
 
-ADDITIVE = 3  # MaskKind
+MASK_KINDS = {np.dtype(np.bool_): 1, np.dtype(np.int32): 2}  # MaskKind; a mask of the query's type:
+ADDITIVE = 3
 STRUCTURES = (Launch, LeakyRelu, BatchNorm, GroupNorm, Conv, Attention)
 NAMES = {LeakyRelu: "leaky_relu", BatchNorm: "batch_norm", GroupNorm: "group_norm", Conv: "conv", Attention: "attention"}
 HAS_WORKSPACE = (GroupNorm, Conv, Attention)
@@ -76,7 +78,9 @@ class Device:
     """The library and the current device. Every call checks its status."""
 
     def __init__(self, library: Path) -> None:
-        self.library = c.CDLL(str(library))
+        self.library = c.CDLL(str(library.resolve()))  # a bare name would be looked for where the loader looks
+        if not hasattr(self.library, "sbk_gpu_abi"):
+            raise DeviceError(f"{library} is not libstackbuild_kernels_hip.so: it has no sbk_gpu_abi")
         sizes = (c.c_uint32 * len(STRUCTURES))()
         self.library.sbk_gpu_abi(sizes)
         mine = [c.sizeof(s) for s in STRUCTURES]
@@ -138,9 +142,10 @@ class Memory:
         self.pointer = pointer.value or 0
         self.poison()
 
-    def poison(self) -> None:
-        """0xFF everywhere: NaN in float32 and float16."""
-        self.device.call("fill", c.c_void_p(self.pointer), 0xFF, c.c_size_t(self.bytes + self.GUARD), None)
+    def poison(self, byte: int = 0xFF) -> None:
+        """`byte` everywhere (0xFF is NaN in float32 and float16), 0xFF in the guard."""
+        self.device.call("fill", c.c_void_p(self.pointer), byte, c.c_size_t(self.bytes), None)
+        self.device.call("fill", c.c_void_p(self.pointer + self.bytes), 0xFF, c.c_size_t(self.GUARD), None)
 
     def write(self, array: np.ndarray) -> Memory:
         self.device.call("copy", c.c_void_p(self.pointer), c.c_void_p(array.ctypes.data), c.c_size_t(array.nbytes), None)

@@ -55,7 +55,7 @@ def _activation(case: Case) -> d.Activation:
 def leaky_relu(case: Case, last: bool) -> Job:
     x = case.inputs["X"]
     assert x is not None
-    params = d.LeakyRelu(d.DTYPES[x.dtype], x.size, float(case.attributes["alpha"]))  # type: ignore[arg-type]
+    params = d.LeakyRelu(d.DTYPES[x.dtype], x.size, float(case.attributes.get("alpha", 0.01)))  # type: ignore[arg-type]
     return Job(params, {"x": x}, x.shape, _same)
 
 
@@ -63,7 +63,7 @@ def batch_norm(case: Case, last: bool) -> Job:
     x, scale, bias, mean, var = (np.asarray(v) for v in case.inputs.values())
     arrays, shape, back = _image(case, last)
     params = d.BatchNorm(d.DTYPES[x.dtype], d.DTYPES[scale.dtype], d.DTYPES[mean.dtype], int(last), x.shape[0],
-                         x.shape[1], math.prod(x.shape[2:]), float(case.attributes["epsilon"]))  # type: ignore[arg-type]
+                         x.shape[1], math.prod(x.shape[2:]), float(case.attributes.get("epsilon", 1e-5)))  # type: ignore[arg-type]
     params.activation = _activation(case)
     return Job(params, arrays | {"scale": scale, "bias": bias, "mean": mean, "variance": var}, shape, back)
 
@@ -74,7 +74,7 @@ def group_norm(case: Case, last: bool) -> Job:
     groups = int(case.attributes["num_groups"])  # type: ignore[arg-type]
     params = d.GroupNorm(d.DTYPES[x.dtype], d.DTYPES[scale.dtype], int(last), x.shape[0], x.shape[1], groups,
                          math.prod(x.shape[2:]), scale.size != x.shape[1],
-                         float(case.attributes["epsilon"]))  # type: ignore[arg-type]
+                         float(case.attributes.get("epsilon", 1e-5)))  # type: ignore[arg-type]
     params.activation = _activation(case)
     return Job(params, arrays | {"scale": scale, "bias": bias}, shape, back)
 
@@ -115,26 +115,41 @@ def _heads(x: np.ndarray, heads: int) -> tuple[tuple[int, int, int, int], list[i
     return (b, heads, s, hidden // heads), [s * hidden, hidden // heads, hidden]
 
 
+def _extended(x: np.ndarray, past: np.ndarray | None, heads: int) -> np.ndarray:
+    """A key or value behind its past, with 4 axes; itself where there is none."""
+    if past is None:
+        return x
+    (b, h, s, size), _ = _heads(x, heads)
+    fresh = x if x.ndim == 4 else x.reshape(b, s, h, size).transpose(0, 2, 1, 3)
+    return np.concatenate([past, fresh], axis=2)
+
+
 def attention(case: Case, last: bool) -> Job:
-    q, k, v, mask = (case.inputs[n] for n in ("Q", "K", "V", "attn_mask"))
+    q, k, v, mask, past_key, past_value, lengths = case.inputs.values()
     assert q is not None and k is not None and v is not None
     heads, key_heads = (int(case.attributes.get(n, 0)) for n in ("q_num_heads", "kv_num_heads"))  # type: ignore[arg-type]
+    k, v = _extended(k, past_key, key_heads), _extended(v, past_value, key_heads)
     (b, h, s, size), qs = _heads(q, heads)
     (_, hk, t, _), ks = _heads(k, key_heads)
     (_, _, _, value_size), vs = _heads(v, key_heads)
     _, ys = _heads(np.empty(case.expected.shape, np.int8), heads)
     params = d.Attention(d.DTYPES[q.dtype], b, h, hk, s, t, size, value_size,
-                         float(case.attributes.get("scale", 0.0)),  # type: ignore[arg-type]
+                         float(case.attributes.get("scale", 1 / math.sqrt(size) if size else 1.0)),  # type: ignore[arg-type]
                          float(case.attributes["softcap"]), bool(case.attributes["is_causal"]))  # type: ignore[arg-type]
+    params.causal_offset = 0 if past_key is None else past_key.shape[2]
     for field, numbers in ((params.q_strides, qs), (params.k_strides, ks), (params.v_strides, vs), (params.y_strides, ys)):
         field[:] = numbers
     arrays = {"q": q, "k": k, "v": v}
     if mask is not None:
-        arrays["mask"] = mask
-        params.mask_kind = 1 if mask.dtype == np.bool_ else 3
+        arrays["mask"] = mask = np.repeat(mask, t, axis=3) if mask.shape[3] == 1 else mask  # rows are read whole
+        params.key_length = mask.shape[3]
+        params.mask_kind = d.MASK_KINDS.get(mask.dtype, d.ADDITIVE)
         strides = [0 if extent == 1 else stride // mask.itemsize
                    for extent, stride in zip(mask.shape, mask.strides, strict=True)]
         params.mask_batch_stride, params.mask_head_stride, params.mask_query_stride = strides[:3]
+    if lengths is not None:
+        arrays["key_lengths"] = lengths.astype(np.int32)
+        params.causal_from_lengths = params.causal
     return Job(params, arrays, case.expected.shape, _same)
 
 

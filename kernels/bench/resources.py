@@ -4,7 +4,8 @@
     python3 kernels/bench/resources.py out/stackbuild_kernels/libstackbuild_kernels_hip.so [LIBRARY…] [--table]
 
 Reads the code objects' own metadata (with stackbuild's inspector); runs nothing. Exit status: 0 all inside, 1 a kernel over
-its budget, without one, with spills or with scratch memory, 2 a file that cannot be read or has no device code.
+its budget, without one, with spills or with scratch memory, or one that only some targets have; 2 a file that has no device
+code, or some that cannot be read or does not say how much its kernels take.
 """
 
 from __future__ import annotations
@@ -26,20 +27,28 @@ BUDGETS = tomllib.loads(Path(__file__).with_name("budgets.toml").read_text())
 
 @dataclass(frozen=True)
 class Use:
-    kernel: str
+    symbol: str
     target: str
     wave: int
     vgprs: int
     spills: int
+    sgpr_spills: int
     scratch: int
 
+    @property
+    def kernel(self) -> str:
+        return short(self.symbol)
+
     def trouble(self) -> str | None:
-        limit = BUDGETS.get(self.kernel, {}).get(f"wave{self.wave}")
+        budget = BUDGETS.get(self.kernel, {})
+        limit = budget.get(f"wave{self.wave}")
         where = f"{self.kernel} for {self.target} (wave{self.wave})"
         if limit is None:
             return f"{where}: no budget; write one down in budgets.toml"
         if self.spills or self.scratch:
             return f"{where}: {self.spills} spills, {self.scratch} bytes of scratch memory per lane"
+        if self.sgpr_spills > (allowed := budget.get("sgpr_spills", BUDGETS["sgpr_spills"])):
+            return f"{where}: {self.sgpr_spills} SGPRs spilled into lanes of VGPRs, allowed {allowed}"
         if self.vgprs > limit:
             return f"{where}: {self.vgprs} VGPRs, budget {limit}"
         return None
@@ -55,12 +64,38 @@ def short(name: str) -> str:
     return parts[-1] if parts else name
 
 
-def uses(library: Path) -> Iterable[Use]:
-    for device in inspect(library).device:
-        for bundle in device.bundles:
-            for code in bundle.objects:
-                for k in code.kernels:
-                    yield Use(short(k.name), code.target, k.wave, k.vgprs, k.vgpr_spills, k.scratch)
+class Unreadable(Exception):
+    """Device code that is there, and cannot be judged."""
+
+
+def uses(library: Path) -> list[Use]:
+    """Every kernel of every target in the library. Raises Unreadable where some of its device code is not understood."""
+    facts = inspect(library)
+    objects = [code for device in facts.device for code in device.objects]
+    troubles = [problem.what for problem in facts.problems]
+    troubles += [problem for device in facts.device for bundle in device.bundles for problem in bundle.problems]
+    troubles += [f"a code object for {code.target} names no kernel" for code in objects if not code.kernels]
+    troubles += [f"a kernel for {code.target} does not say its {', '.join(code.unsaid)}" for code in objects if code.unsaid]
+    if troubles:
+        raise Unreadable("; ".join(sorted(set(troubles))))
+    if not objects:
+        raise Unreadable("no device code")
+    return [
+        Use(k.name, code.target, k.wave, k.vgprs, k.vgpr_spills, k.sgpr_spills, k.scratch) for code in objects for k in code.kernels
+    ]
+
+
+def uneven(found: Iterable[Use]) -> list[str]:
+    """The kernels that some targets have and others lack: the launchers, which are the same for all, would not find them there."""
+    by_target: dict[str, set[str]] = defaultdict(set)
+    for use in found:
+        by_target[use.target].add(use.symbol)
+    every = set().union(*by_target.values())
+    return [
+        f"{target}: {len(missing)} kernels that other targets have are missing, {short(min(missing))} for one"
+        for target, symbols in by_target.items()
+        if (missing := every - symbols)
+    ]
 
 
 def table(found: Iterable[Use]) -> str:
@@ -89,19 +124,18 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="print the registers of each kernel and target")
     args = parser.parse_args()
     found: list[Use] = []
+    lacking: list[str] = []
     for library in args.libraries:
         try:
-            inside = list(uses(library))
-        except Stop as stop:
-            print(f"resources.py: {stop}", file=sys.stderr)
-            return 2
-        if not inside:
-            print(f"resources.py: no device code in {library}", file=sys.stderr)
+            inside = uses(library)
+        except (Stop, Unreadable) as stop:
+            print(f"resources.py: {library}: {stop}", file=sys.stderr)
             return 2
         found += inside
+        lacking += uneven(inside)
     if args.table:
         print(table(found))
-    troubles = sorted({t for use in found if (t := use.trouble())})
+    troubles = sorted({t for use in found if (t := use.trouble())} | set(lacking))
     for trouble in troubles:
         print("OVER " + trouble)
     print(f"{len(found)} kernels ({waves(found)}), {len(troubles)} over budget")

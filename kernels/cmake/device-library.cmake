@@ -7,6 +7,19 @@ if(SBK_PLATFORM STREQUAL "amd")
   if(NOT GPU_TARGETS)
     message(FATAL_ERROR "GPU_TARGETS is empty: name the targets, e.g. -DGPU_TARGETS=\"gfx90a;gfx1100\"")
   endif()
+  list(REMOVE_ITEM GPU_TARGETS "")
+  # Asked here, lest the build end in the middle: a compiler that is not HIP's clang, a target that it is too old for.
+  file(WRITE "${CMAKE_BINARY_DIR}/empty.hip" "")
+  foreach(target IN LISTS GPU_TARGETS)
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -x hip "--offload-arch=${target}" -nogpulib -nogpuinc -fsyntax-only
+                            "${CMAKE_BINARY_DIR}/empty.hip" RESULT_VARIABLE status ERROR_VARIABLE said OUTPUT_VARIABLE said)
+    if(NOT status EQUAL 0)
+      string(REGEX MATCH "[^\n]*" said "${said}")
+      message(FATAL_ERROR "${CMAKE_CXX_COMPILER} does not compile HIP for the target '${target}' (\"${said}\"). GPU_TARGETS is "
+                          "separated by semicolons; the compiler has to be HIP's clang++, found by hipconfig where neither CXX "
+                          "nor CMAKE_CXX_COMPILER is set; -DSBK_PLATFORM=cpu takes any.")
+    endif()
+  endforeach()
   # Sources whose LANGUAGE is given by hand (the .hip files) are compiled as HIP.
   set(CMAKE_CXX_COMPILE_OPTIONS_EXPLICIT_LANGUAGE -x hip)
   set_source_files_properties(${SBK_DEVICE_SOURCES} PROPERTIES LANGUAGE CXX)

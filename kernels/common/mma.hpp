@@ -42,6 +42,8 @@ struct TileLayout {
   __device__ static int slot(int i) { return (i >> 1) & 1; }
   __device__ static int row(int s) { return lane_id() / 4 + 8 * s; }
   __device__ static int column(int i) { return 2 * (lane_id() % 4) + (i & 1) + 8 * (i >> 2); }
+  static constexpr int kNeighbours = 2;  // values i and i + 1, for even i, are of neighbouring columns of one row
+  __device__ static constexpr int place_in_first(int i) { return i & ~2; }  // the value of row(0) in the same column
 #else
   static constexpr int kSlots = kValues;
   static constexpr int kLanesPerRow = 16;
@@ -52,6 +54,8 @@ struct TileLayout {
   __device__ static int row(int s) { return kValues * (lane_id() / 16) + s; }
 #endif
   __device__ static int column(int) { return lane_id() % 16; }
+  static constexpr int kNeighbours = 1;
+  __device__ static constexpr int place_in_first(int) { return 0; }
 #endif
 };
 

@@ -1,6 +1,7 @@
-// Launches whose blocks may come onto the device while the kernel before them in the stream is still at work, so that the
-// gap between two kernels is hidden (CUDA programming guide, "Programmatic Dependent Launch"; from compute capability 9.0).
-// A kernel launched so calls wait_for_previous() before it touches memory. Elsewhere all of this is an ordinary launch.
+// Launches with what CUDA has from compute capability 9.0 on; elsewhere they are ordinary ones.
+// Overlapped: blocks may come onto the device while the kernel before them in the stream is still at work, so that the gap
+// between two kernels is hidden (CUDA programming guide, "Programmatic Dependent Launch"). A kernel launched so calls
+// wait_for_previous() before it touches memory. Clusters: blocks that run at the same time and reach each other's memory.
 #pragma once
 
 #include "common/platform.hpp"
@@ -33,22 +34,43 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+#if SBK_OVERLAP
+// What cudaLaunchKernelEx wants of one launch with one attribute.
+class LaunchConfig {
+ public:
+  LaunchConfig(dim3 grid, dim3 block, size_t shared, hipStream_t stream) {
+    config_.gridDim = grid;
+    config_.blockDim = block;
+    config_.dynamicSmemBytes = shared;
+    config_.stream = stream;
+    config_.attrs = &attribute_;
+    config_.numAttrs = 1;
+  }
+  LaunchConfig(const LaunchConfig&) = delete;  // config_ points into it
+
+  const cudaLaunchConfig_t* overlapped() {
+    attribute_.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute_.val.programmaticStreamSerializationAllowed = 1;
+    return &config_;
+  }
+  const cudaLaunchConfig_t* clusters(int blocks) {
+    attribute_.id = cudaLaunchAttributeClusterDimension;
+    attribute_.val.clusterDim = {static_cast<uint32_t>(blocks), 1, 1};
+    return &config_;
+  }
+
+ private:
+  cudaLaunchConfig_t config_{};
+  cudaLaunchAttribute attribute_{};
+};
+#endif
+
 template <class... Parameters, class... Arguments>
 Status launch_overlapped(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, hipStream_t stream,
                          const Arguments&... arguments) {
 #if SBK_OVERLAP
   if constexpr (kOverlaps) {
-    cudaLaunchConfig_t config{};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared;
-    config.stream = stream;
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    return check(cudaLaunchKernelEx(&config, kernel, arguments...));
+    return check(cudaLaunchKernelEx(LaunchConfig(grid, block, shared, stream).overlapped(), kernel, arguments...));
   }
 #endif
   kernel<<<grid, block, static_cast<uint32_t>(shared), stream>>>(arguments...);
@@ -72,19 +94,7 @@ template <class... Parameters, class... Arguments>
 Status launch_cluster(void (*kernel)(Parameters...), dim3 grid, dim3 block, [[maybe_unused]] int blocks, size_t shared,
                       hipStream_t stream, const Arguments&... arguments) {
 #if SBK_OVERLAP
-  if (blocks > 1) {
-    cudaLaunchConfig_t config{};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared;
-    config.stream = stream;
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {static_cast<uint32_t>(blocks), 1, 1};
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    return check(cudaLaunchKernelEx(&config, kernel, arguments...));
-  }
+  if (blocks > 1) return check(cudaLaunchKernelEx(LaunchConfig(grid, block, shared, stream).clusters(blocks), kernel, arguments...));
 #endif
   kernel<<<grid, block, static_cast<uint32_t>(shared), stream>>>(arguments...);
   return check_launch();

@@ -20,6 +20,7 @@ namespace sbk {
 
 inline Status check(hipError_t error) {
   if (error == hipSuccess) return {};
+  (void)hipGetLastError();  // told here; else the next launch in this thread would be blamed for it
   return {Code::device_error, hipGetErrorString(error)};
 }
 

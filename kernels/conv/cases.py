@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from common.case import Attribute, Case, normal
+from common.case import Attribute, Case, activated, normal
 from conv.reference import conv, same_pads
 
 # x shape, w shape, attributes
@@ -21,6 +21,16 @@ SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [
     ((1, 4, 14, 14), (5, 4, 4, 2), {"auto_pad": "SAME_UPPER", "strides": [2, 1]}),
     ((1, 4, 13, 14), (5, 4, 4, 2), {"auto_pad": "SAME_LOWER", "strides": [2, 3]}),
     ((1, 4, 7, 7), (5, 4, 3, 3), {"auto_pad": "VALID"}),
+    ((1, 4, 14, 15), (5, 4, 3, 3), {"auto_pad": "SAME_UPPER", "dilations": [2, 3]}),
+    ((1, 4, 15, 14), (5, 4, 3, 2), {"auto_pad": "SAME_LOWER", "dilations": [2, 3], "strides": [2, 1]}),
+    ((1, 4, 17, 16), (5, 4, 2, 3), {"auto_pad": "VALID", "dilations": [3, 2], "strides": [1, 2]}),
+    ((1, 4, 23, 19), (6, 4, 3, 3), {"strides": [5, 4], "pads": [2, 3, 3, 2]}),
+    ((1, 4, 6, 5), (6, 4, 3, 3), {"strides": [7, 9], "pads": [4, 1, 0, 6]}),
+    ((2, 3, 0, 5), (4, 3, 3, 3), {"pads": [2, 1, 2, 1]}),
+    ((2, 0, 5, 5), (4, 0, 3, 3), {}),
+    ((2, 3, 8, 7, 9), (4, 3, 2, 3, 2), {"dilations": [3, 2, 4], "pads": [1, 0, 2, 0, 1, 1]}),
+    ((1, 6, 5, 6, 7), (4, 3, 3, 2, 3), {"group": 2, "strides": [2, 1, 3]}),
+    ((1, 6, 4, 5, 3), (6, 1, 2, 2, 2), {"group": 6, "auto_pad": "SAME_UPPER"}),
     ((2, 5, 33), (7, 5, 5), {"pads": [2, 2], "strides": [2]}),
     ((1, 3, 5, 6, 7), (4, 3, 3, 2, 3), {"pads": [1, 0, 1, 1, 1, 1], "strides": [1, 2, 1]}),
     ((0, 3, 8, 8), (4, 3, 3, 3), {}),
@@ -65,16 +75,17 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, .
                 opset=11)
 
 
-def fused(case: Case, rng: np.random.Generator, activation: str, residual: bool) -> Case:
-    """The same with a residual added and an activation applied; ONNX has no such operator."""
-    more = normal(rng, case.expected.shape, case.dtype.type) if residual else None
+def fused(case: Case, rng: np.random.Generator, activation: str, residual: bool, alpha: float | None = 0.2,
+          spread: float = 1.0) -> Case:
+    """The same with a residual added (its values times `spread`) and an activation applied; ONNX has no such operator."""
+    more = (spread * rng.standard_normal(case.expected.shape)).astype(case.dtype) if residual else None
     total = case.expected + (0 if more is None else more.astype(np.float64))
-    alpha = float(np.float32(0.2))
-    results = {"none": total, "relu": np.maximum(total, 0), "leaky_relu": np.where(total < 0, alpha * total, total),
-               "silu": total / (1 + np.exp(-total))}
-    attributes: dict[str, Attribute] = {**case.attributes, "activation": activation, "activation_alpha": 0.2}
-    name = f"{case.name} {activation}" + (" residual" if residual else "")
-    return Case("Conv", name, {**case.inputs, "residual": more}, attributes, results[activation], opset=0)
+    attributes: dict[str, Attribute] = {**case.attributes, "activation": activation}
+    if alpha is not None:
+        attributes["activation_alpha"] = alpha
+    name = f"{case.name} {activation}" + " residual" * residual + f" times {spread:g}" * (spread != 1) + " alpha not given" * (alpha is None)
+    expected = activated(total, activation, 0.01 if alpha is None else alpha)
+    return Case("Conv", name, {**case.inputs, "residual": more}, attributes, expected, opset=0)
 
 
 FUSED = [((2, 16, 9, 9), (32, 16, 1, 1), {}), ((2, 24, 10, 13), (40, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
@@ -82,15 +93,15 @@ FUSED = [((2, 16, 9, 9), (32, 16, 1, 1), {}), ((2, 24, 10, 13), (40, 24, 3, 3), 
 
 
 def any_shape(rng: np.random.Generator, dtype: type) -> Case:
-    """A random 2-D convolution with at least one output value."""
-    group = int(rng.choice([1, 1, 2, 3]))
+    """A random convolution of 1 to 3 axes, mostly 2, with at least one output value."""
+    axes, group = int(rng.choice([1, 2, 2, 2, 3])), int(rng.choice([1, 1, 2, 3]))
     c, k = group * int(rng.integers(1, 9)), group * int(rng.integers(1, 9))
-    taps, strides, dilations = (rng.integers(1, hi, size=2) for hi in (5, 4, 3))
-    pads = rng.integers(0, 3, size=4)
+    taps, strides, dilations = (rng.integers(1, hi, size=axes) for hi in (5, 6, 4))
+    pads = rng.integers(0, 4, size=2 * axes)
     size = [int((t - 1) * d + 1 + rng.integers(0, 12)) for t, d in zip(taps, dilations, strict=True)]
     attributes: dict[str, Attribute] = {"group": group, "strides": [int(s) for s in strides],
                                         "dilations": [int(d) for d in dilations], "pads": [int(p) for p in pads]}
-    filters = (k, c // group, int(taps[0]), int(taps[1]))
+    filters = (k, c // group, *(int(t) for t in taps))
     return make(rng, (int(rng.integers(1, 4)), c, *size), filters, attributes, dtype, bool(rng.integers(2)))
 
 
@@ -102,6 +113,8 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     for shape, filters, attributes in FUSED:
         for activation, residual in (("none", True), ("relu", True), ("leaky_relu", False), ("silu", True)):
             yield fused(make(rng, shape, filters, attributes, dtype), rng, activation, residual)
+        yield fused(make(rng, shape, filters, attributes, dtype), rng, "leaky_relu", True, alpha=None)
+        yield fused(make(rng, shape, filters, attributes, dtype), rng, "silu", True, spread=300.0)  # beyond where exp overflows
 
 
 # Big enough to fill a device with the largest tiles; too slow for the CPU implementation's turn.

@@ -37,6 +37,7 @@ ConvParams as(const ConvParams& p, const Choice& choice) {
 }
 
 bool takes(const ConvParams& p) {
+  if (sums_nothing(p)) return p.algorithm == ConvAlgorithm::direct;
   switch (p.algorithm) {
     case ConvAlgorithm::implicit_gemm: return gemm_needs(p).fits;
     case ConvAlgorithm::winograd2: return winograd_workspace(p, 2) > 0;
@@ -137,7 +138,7 @@ size_t conv_workspace_bytes(const ConvParams& p) {
 Status gpu::conv(const ConvParams& p, const Launch& launch) {
   SBK_TRY(validate(p));
   if (output_count(p) == 0) return {};
-  if (p.x == nullptr || p.w == nullptr || p.y == nullptr) return invalid("conv: a tensor is null");
+  if (p.y == nullptr || (!sums_nothing(p) && (p.x == nullptr || p.w == nullptr))) return invalid("conv: a tensor is null");
   if (p.algorithm == ConvAlgorithm::automatic) {
     SBK_TRY(choosing_status());
     Choice choice;

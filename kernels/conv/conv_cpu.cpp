@@ -33,6 +33,7 @@ struct Plane {
   void add_row(float* row, const float* source, float weight, int64_t shift) const {
     const Span span = valid_outputs(p.in[2], p.out[2], p.stride[2], shift);
     const int64_t stride = p.stride[2];
+    if (span.first >= span.last) return;
     source += shift;
     if (stride == 1) {
       for (int64_t o = span.first; o < span.last; ++o) row[o] += weight * source[o];

@@ -1,6 +1,8 @@
 // What host code asks about a convolution's shape. Shared by the CPU and the device launchers.
 #pragma once
 
+#include <cstdint>
+
 #include "conv/conv.hpp"
 
 namespace sbk::conv_detail {
@@ -35,6 +37,10 @@ inline Status validate(const ConvParams& p) {
       return invalid("conv: kernel, stride and dilation must be positive");
     }
     if (p.pad_begin[i] < 0) return unsupported("conv: negative padding");
+    const int64_t reach = p.kernel[i] > 1 ? p.kernel[i] - 1 : 1;
+    if (p.stride[i] > INT32_MAX || p.dilation[i] > INT32_MAX / reach || p.pad_begin[i] > INT32_MAX) {
+      return unsupported("conv: a stride, dilated filter or padding beyond 2147483647");  // so that no offset leaves int64
+    }
   }
   return {};
 }
@@ -43,6 +49,13 @@ inline int64_t output_count(const ConvParams& p) {
   int64_t count = p.batch * p.out_channels;
   for (int i = 0; i < p.spatial; ++i) count *= p.out[i];
   return count;
+}
+
+// Every sum is over no products: the answer is the bias, and neither the input nor, without channels, the filter is read.
+inline bool sums_nothing(const ConvParams& p) {
+  bool nothing = p.in_channels == 0;
+  for (int i = 0; i < p.spatial; ++i) nothing = nothing || p.in[i] == 0;
+  return nothing;
 }
 
 }  // namespace sbk::conv_detail

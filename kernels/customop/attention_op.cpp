@@ -8,16 +8,14 @@ namespace {
 
 // Strides of a mask that broadcasts to [B, H, S, T] from the right. Its last axis must be whole.
 void place_mask(AttentionParams& p, const Tensor& mask) {
-  if (mask.shape.size() < 2 || mask.shape.size() > 4) {
-    throw std::runtime_error("Attention: the mask must have 2 to 4 axes");
-  }
+  if (mask.shape.size() > 4) throw std::runtime_error("Attention: the mask must have at most 4 axes");
   const int64_t want[4] = {p.batch, p.query_heads, p.query_length, p.key_length};
   int64_t strides[4] = {0, 0, 0, 0};
   int64_t step = 1;
   for (size_t i = 0; i < mask.shape.size(); ++i) {
     const size_t axis = 3 - i;
     const int64_t extent = mask.shape[mask.shape.size() - 1 - i];
-    if (extent != want[axis] && (extent != 1 || axis == 3)) {
+    if (extent != want[axis] && (extent != 1 || (axis == 3 && want[axis] != 0))) {
       throw std::runtime_error("Attention: the mask does not broadcast");
     }
     strides[axis] = extent == 1 ? 0 : step;
@@ -29,8 +27,8 @@ void place_mask(AttentionParams& p, const Tensor& mask) {
   p.mask = mask.data;
   if (mask.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL) p.mask_kind = MaskKind::boolean;
   else if (mask.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) p.mask_kind = MaskKind::int32;
-  else if (floating(mask, "attn_mask") == p.dtype) p.mask_kind = MaskKind::additive;
-  else throw std::runtime_error("Attention: a floating mask must have Q's type");
+  else if (mask.type == type_of(p.dtype)) p.mask_kind = MaskKind::additive;
+  else throw std::runtime_error("Attention: attn_mask must be bool, int32 or of Q's type");
   if (mask.count() == 0) p.mask_kind = MaskKind::none;
 }
 
@@ -46,6 +44,7 @@ Tensor whole_rows(Memory& memory, const Tensor& mask, int64_t keys) {
   }
   return whole;
 }
+
 // nonpad_kv_seqlen, which is on the host, as the kernel reads it.
 const int32_t* key_lengths(Memory& memory, const Tensor& lengths, int64_t batch) {
   if (lengths.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 || lengths.count() != batch) {
@@ -63,6 +62,9 @@ const int32_t* key_lengths(Memory& memory, const Tensor& lengths, int64_t batch)
 void set_extents(AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
   if (q.batch != k.batch || k.batch != v.batch || k.heads != v.heads || k.length != v.length || q.size != k.size) {
     throw std::runtime_error("Attention: the shapes of Q, K and V disagree");
+  }
+  if (k.heads == 0 ? q.heads != 0 : q.heads % k.heads != 0) {
+    throw std::runtime_error("Attention: the number of K's heads does not divide Q's");
   }
   p.batch = q.batch;
   p.query_heads = q.heads;
@@ -83,15 +85,25 @@ void set_extents(AttentionParams& p, const Heads& q, const Heads& k, const Heads
 
 AttentionOp::AttentionOp(const Attributes& attributes)
     : query_heads_(attributes.integer("q_num_heads", 0)), key_heads_(attributes.integer("kv_num_heads", 0)),
-      scale_(attributes.number("scale", 0.0f)), softcap_(attributes.number("softcap", 0.0f)),
-      causal_(attributes.integer("is_causal", 0) != 0), mode_(attributes.integer("qk_matmul_output_mode", 0)) {
+      has_scale_(attributes.given("scale")), scale_(attributes.number("scale", 0.0f)),
+      softcap_(attributes.number("softcap", 0.0f)), causal_(attributes.flag("is_causal")),
+      mode_(attributes.integer("qk_matmul_output_mode", 0)) {
   if (mode_ < 0 || mode_ > 3) throw std::runtime_error("Attention: qk_matmul_output_mode must be 0, 1, 2 or 3");
+  if (scale_ < 0.0f) throw std::runtime_error("Attention: scale must not be negative: ONNX multiplies by its square root");
+  for (const char* window : {"left_window_size", "right_window_size"}) {  // opset 25
+    if (attributes.integer(window, -1) != -1) throw std::runtime_error(std::string("Attention: ") + window + " is not supported");
+  }
 }
 
 void AttentionOp::compute(const Call& call, Where where) const {
   const Tensor qt = call.required(0, "Q"), kt = call.required(1, "K"), vt = call.required(2, "V");
   Tensor mask = call.input(3);
   const Tensor past_key = call.input(4), past_value = call.input(5), lengths = call.input(6);
+  if (kt.shape.size() != qt.shape.size() || vt.shape.size() != qt.shape.size()) {
+    throw std::runtime_error("Attention: Q, K and V must all have 3 axes or all 4");
+  }
+  if (past_key.present != past_value.present) throw std::runtime_error("Attention: past_key and past_value go together");
+  if (past_key.present && lengths.present) throw std::runtime_error("Attention: nonpad_kv_seqlen excludes a past");
   AttentionParams p;
   p.dtype = floating(qt, "Q");
   const size_t element = size_of(p.dtype);
@@ -104,7 +116,7 @@ void AttentionOp::compute(const Call& call, Where where) const {
   };
   const Heads k = whole(heads_of(kt, key_heads_, "K"), past_key, 1), v = whole(heads_of(vt, key_heads_, "V"), past_value, 2);
   set_extents(p, q, k, v);
-  p.scale = scale_;
+  p.scale = scale_of(q.size);
   p.softcap = softcap_;
   p.causal = causal_;
   p.causal_offset = past_key.present ? past_key.shape[2] : 0;
@@ -116,7 +128,8 @@ void AttentionOp::compute(const Call& call, Where where) const {
   }
   p.y = call.output(shape);
   if (mask.present) {
-    const int64_t reach = mask.shape.empty() ? 0 : mask.shape.back();
+    if (mask.shape.empty()) mask.shape = {1};
+    const int64_t reach = mask.shape.back();
     if (reach == 1 && p.key_length > 1) mask = whole_rows(memory, mask, p.key_length);
     else if (reach < p.key_length) p.key_length = reach;  // later keys take no part
     place_mask(p, mask);
@@ -130,6 +143,7 @@ void AttentionOp::compute(const Call& call, Where where) const {
     if (where == Where::gpu) throw std::runtime_error("Attention: on a GPU qk_matmul_output comes from the execution provider alone");
     attention_scores(p, mode_, k.length, scores);
   }
+  if (q.batch * q.heads * q.length * v.size == 0) return;
   const size_t mask_bytes = p.mask == nullptr ? 0 : static_cast<size_t>(mask.count()) * element_bytes(mask.type);
   const size_t length_bytes = p.key_lengths == nullptr ? 0 : static_cast<size_t>(p.batch) * sizeof(int32_t);
   static constexpr Launchers launchers{untyped<AttentionParams, cpu::attention>, &GpuLibrary::attention,

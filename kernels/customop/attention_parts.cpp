@@ -1,20 +1,11 @@
 #include "customop/attention_parts.hpp"
 
-#include <cmath>
-#include <limits>
-
-#include "common/host.hpp"
+#include "attention/attention_host.hpp"
 
 namespace sbk::customop {
 namespace {
 
-constexpr float kExcluded = -std::numeric_limits<float>::infinity();
-
-float masked(const AttentionParams& p, float score, float addend, bool kept, int64_t b, int64_t i, int64_t j) {
-  const int64_t offset = p.causal_from_lengths ? p.key_lengths[b] - p.query_length : p.causal_offset;
-  if (j >= p.key_length || !kept || (p.causal && j > i + offset)) return kExcluded;
-  return p.key_lengths != nullptr && j >= p.key_lengths[b] ? kExcluded : score + addend;
-}
+using namespace attention_detail;
 
 // One query's scores in float32.
 template <class T>
@@ -22,49 +13,36 @@ struct Row {
   const AttentionParams& p;
   int64_t mode, b, h, i;
 
-  float product(int64_t j, float scale) const {
+  float product(int64_t j) const {
     const int64_t kv = h * p.key_heads / p.query_heads;
     const T* q = static_cast<const T*>(p.q) + b * p.q_strides.batch + h * p.q_strides.head + i * p.q_strides.sequence;
     const T* k = static_cast<const T*>(p.k) + b * p.k_strides.batch + kv * p.k_strides.head + j * p.k_strides.sequence;
     float dot = 0.0f;
     for (int64_t d = 0; d < p.head_size; ++d) dot += to_float(q[d]) * to_float(k[d]);
-    return dot * scale;
+    return dot * p.scale;
   }
 
-  float with_mask(float score, int64_t j) const {
-    const int64_t at = b * p.mask_batch_stride + h * p.mask_head_stride + i * p.mask_query_stride + j;
-    const bool inside = j < p.key_length;
-    float addend = 0.0f;
-    bool kept = true;
-    if (inside && p.mask_kind == MaskKind::boolean) kept = static_cast<const uint8_t*>(p.mask)[at] != 0;
-    if (inside && p.mask_kind == MaskKind::int32) kept = static_cast<const int32_t*>(p.mask)[at] != 0;
-    if (inside && p.mask_kind == MaskKind::additive) addend = to_float(static_cast<const T*>(p.mask)[at]);
-    return masked(p, score, addend, kept, b, i, j);
-  }
-
-  void fill(std::vector<float>& scores, float scale) const {
-    float most = kExcluded, sum = 0.0f;
+  void fill(std::vector<float>& scores) const {
+    bool any_open = false;
     for (size_t j = 0; j < scores.size(); ++j) {
       const auto key = static_cast<int64_t>(j);
-      float score = product(key, scale);
-      if (mode > 0 && p.softcap > 0.0f) score = p.softcap * std::tanh(score / p.softcap);
-      scores[j] = mode > 1 ? with_mask(score, key) : score;
-      most = std::fmax(most, scores[j]);
+      const Bias bias = bias_of<T>(p, b, h, i, key);
+      any_open = any_open || bias.open();
+      scores[j] = product(key);
+      if (mode > 0) scores[j] = soft_capped(p, scores[j]);
+      if (mode > 1) scores[j] = bias.on(scores[j]);
     }
-    if (mode != 3) return;
-    for (float& s : scores) sum += s = most == kExcluded ? 0.0f : std::exp(s - most);
-    for (float& s : scores) s = sum > 0.0f ? s / sum : 0.0f;
+    if (mode == 3) softmax(scores, any_open, p.empty_row);
   }
 };
 
 template <class T>
 void scores_of(const AttentionParams& p, int64_t mode, int64_t keys, T* out) {
-  const float scale = p.scale != 0.0f ? p.scale : 1.0f / std::sqrt(static_cast<float>(p.head_size));
   std::vector<float> scores(static_cast<size_t>(keys));
   for (int64_t b = 0; b < p.batch; ++b) {
     for (int64_t h = 0; h < p.query_heads; ++h) {
       for (int64_t i = 0; i < p.query_length; ++i) {
-        Row<T>{p, mode, b, h, i}.fill(scores, scale);
+        Row<T>{p, mode, b, h, i}.fill(scores);
         for (const float s : scores) *out++ = from_float<T>(s);
       }
     }
@@ -76,6 +54,9 @@ void scores_of(const AttentionParams& p, int64_t mode, int64_t keys, T* out) {
 Heads heads_of(const Tensor& t, int64_t heads, const char* name) {
   if (t.shape.size() == 4) {
     const int64_t h = t.shape[1], s = t.shape[2], d = t.shape[3];
+    if (heads != 0 && heads != h) {
+      throw std::runtime_error(std::string("Attention: q_num_heads or kv_num_heads is not the second extent of ") + name);
+    }
     return {t.data, t.shape[0], h, s, d, {h * s * d, s * d, d}};
   }
   if (t.shape.size() != 3) throw std::runtime_error(std::string("Attention: ") + name + " must have 3 or 4 axes");

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstdint>
+
 #include "customop/ops.hpp"
 
 namespace sbk::customop {
@@ -9,7 +12,24 @@ std::vector<int64_t> or_else(std::vector<int64_t> values, size_t count, int64_t 
   return values;
 }
 
-// Padding before and after one axis, and the output's extent, as ONNX's Conv defines auto_pad.
+// Larger strides, dilations, paddings and windows are refused, so that no sum or product here leaves int64.
+constexpr int64_t kMost = INT32_MAX;
+
+void check_range(const std::vector<int64_t>& values, int64_t least, const char* name) {
+  for (const int64_t value : values) {
+    if (value < least || value > kMost) {
+      throw std::runtime_error(std::string("Conv: ") + name + " must be " + std::to_string(least) + " to 2147483647");
+    }
+  }
+}
+
+// Elements from a filter's first tap to its last.
+int64_t window_of(int64_t taps, int64_t dilation) {
+  if (taps > 1 && dilation > kMost / (taps - 1)) throw std::runtime_error("Conv: the dilated filter is too large");
+  return (taps - 1) * dilation + 1;
+}
+
+// Padding before one axis, and the output's extent, as ONNX's Conv defines auto_pad.
 struct Axis {
   int64_t before, out;
 };
@@ -20,9 +40,12 @@ Axis place(const std::string& auto_pad, int64_t in, int64_t window, int64_t stri
     const int64_t total = std::max<int64_t>((out - 1) * stride + window - in, 0);
     return {auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2, out};
   }
-  if (auto_pad == "VALID") before = after = 0;
   const int64_t room = in + before + after - window;
-  return {before, room < 0 ? 0 : room / stride + 1};
+  if (room < 0) {
+    throw std::runtime_error("Conv: a filter that reaches over " + std::to_string(window) + " elements does not fit into " +
+                             std::to_string(in + before + after) + ", padding included");
+  }
+  return {before, room / stride + 1};
 }
 
 }  // namespace
@@ -35,6 +58,10 @@ ConvOp::ConvOp(const Attributes& attributes)
   if (auto_pad_ != "NOTSET" && auto_pad_ != "VALID" && auto_pad_ != "SAME_UPPER" && auto_pad_ != "SAME_LOWER") {
     throw std::runtime_error("Conv: unknown auto_pad " + auto_pad_);
   }
+  if (auto_pad_ != "NOTSET" && !pads_.empty()) throw std::runtime_error("Conv: pads and auto_pad exclude each other");
+  check_range(strides_, 1, "strides");
+  check_range(dilations_, 1, "dilations");
+  check_range(pads_, 0, "pads");
 }
 
 ConvParams ConvOp::geometry(const Tensor& x, const Tensor& w) const {
@@ -61,8 +88,7 @@ ConvParams ConvOp::geometry(const Tensor& x, const Tensor& w) const {
     if (!kernel_.empty() && (kernel_.size() != axes || kernel_[i] != p.kernel[i])) {
       throw std::runtime_error("Conv: kernel_shape and W disagree");
     }
-    if (strides[i] <= 0 || dilations[i] <= 0) throw std::runtime_error("Conv: strides and dilations must be positive");
-    const int64_t window = (p.kernel[i] - 1) * p.dilation[i] + 1;
+    const int64_t window = window_of(p.kernel[i], p.dilation[i]);
     const Axis axis = place(auto_pad_, p.in[i], window, p.stride[i], pads[i], pads[axes + i]);
     p.pad_begin[i] = axis.before;
     p.out[i] = axis.out;
@@ -76,7 +102,9 @@ void ConvOp::compute(const Call& call, Where where) const {
   ConvParams p = geometry(x, w);
   p.dtype = floating(x, "X");
   p.activation = activation_;
-  if (bias.present && bias.count() != p.out_channels) throw std::runtime_error("Conv: B has the wrong length");
+  if (bias.present && bias.shape != std::vector<int64_t>{p.out_channels}) {
+    throw std::runtime_error("Conv: B must have one axis, with a value for each of W's filters");
+  }
   std::vector<int64_t> shape{p.batch, p.out_channels};
   shape.insert(shape.end(), p.out, p.out + p.spatial);
   if (residual.present && residual.shape != shape) throw std::runtime_error("Conv: the residual must be like Y");

@@ -23,7 +23,9 @@ int64_t spatial_of(const std::vector<int64_t>& shape) {
 }
 
 DataType parameter(const Tensor& tensor, int64_t count, const char* name) {
-  if (tensor.count() != count) throw std::runtime_error(std::string(name) + " has the wrong number of values");
+  if (tensor.shape != std::vector<int64_t>{count}) {
+    throw std::runtime_error(std::string(name) + " must have one axis, of " + std::to_string(count) + " values");
+  }
   return floating(tensor, name);
 }
 

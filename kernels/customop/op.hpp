@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 
+#include "customop/attributes.hpp"
 #include "customop/run.hpp"
 
 namespace sbk::customop {

@@ -70,7 +70,10 @@ class AttentionOp {
   void compute(const Call& call, Where where) const;
 
  private:
+  float scale_of(int64_t head_size) const { return has_scale_ ? scale_ : default_attention_scale(head_size); }
+
   int64_t query_heads_, key_heads_;
+  bool has_scale_;
   float scale_, softcap_;
   bool causal_;
   int64_t mode_;  // qk_matmul_output_mode

@@ -30,44 +30,6 @@ inline void check(const Status& status) {
   if (!status.ok()) throw std::runtime_error(status.what);
 }
 
-// Attributes of one node. A missing attribute gives the default.
-class Attributes {
- public:
-  explicit Attributes(const OrtKernelInfo* info) : info_(info) {}
-
-  float number(const char* name, float otherwise) const {
-    float value = 0.0f;
-    return found(g_ort->KernelInfoGetAttribute_float(info_, name, &value)) ? value : otherwise;
-  }
-  int64_t integer(const char* name, int64_t otherwise) const {
-    int64_t value = 0;
-    return found(g_ort->KernelInfoGetAttribute_int64(info_, name, &value)) ? value : otherwise;
-  }
-  std::vector<int64_t> integers(const char* name) const {
-    size_t count = 0;
-    if (!found(g_ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count)) || count == 0) return {};
-    std::vector<int64_t> values(count);
-    check(g_ort->KernelInfoGetAttributeArray_int64(info_, name, values.data(), &count));
-    return values;
-  }
-  std::string text(const char* name, const char* otherwise) const {
-    size_t bytes = 0;
-    if (!found(g_ort->KernelInfoGetAttribute_string(info_, name, nullptr, &bytes)) || bytes == 0) return otherwise;
-    std::string value(bytes, '\0');
-    check(g_ort->KernelInfoGetAttribute_string(info_, name, value.data(), &bytes));
-    value.resize(bytes - 1);  // the count includes the terminating zero
-    return value;
-  }
-
- private:
-  static bool found(OrtStatus* status) {
-    if (status == nullptr) return true;
-    g_ort->ReleaseStatus(status);
-    return false;
-  }
-  const OrtKernelInfo* info_;
-};
-
 // A tensor of one call; `data` is null where an optional input is absent.
 struct Tensor {
   const void* data = nullptr;
@@ -98,6 +60,9 @@ inline DataType floating(const Tensor& tensor, const char* name) {
   if (tensor.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16) return DataType::float16;
   throw std::runtime_error(std::string(name) + " must be float32 or float16");
 }
+
+// Both number the types as ONNX does.
+inline ONNXTensorElementDataType type_of(DataType type) { return static_cast<ONNXTensorElementDataType>(type); }
 
 // Inputs and outputs of one call.
 class Call {

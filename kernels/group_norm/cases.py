@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from common.case import Case, normal
+from common.case import Attribute, Case, activated
 from group_norm.reference import group_norm
 
 # (shape, groups)
@@ -15,18 +15,26 @@ BENCH = [((8, 64, 56, 56), 32)]
 
 
 def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, per_group: bool = False,
-         offset: float = 0.0, silu: bool = False) -> Case:
+         offset: float = 0.0, activation: str = "none", alpha: float | None = None, epsilon: float | None = 1e-5,
+         parameters: type | None = None, spread: float = 1.0) -> Case:
+    """`spread`: of the parameters' values. `alpha`, `epsilon` None: the attribute is not given."""
     x = (rng.standard_normal(shape) + offset).astype(dtype)
-    values = groups if per_group else shape[1]
-    scale, bias = normal(rng, (values,), dtype), normal(rng, (values,), dtype)
-    attributes: dict[str, int | float | str | list[int]] = {"num_groups": groups, "epsilon": 1e-5}
-    if silu:
-        attributes["activation"] = "silu"
+    values, kind = groups if per_group else shape[1], parameters or dtype
+    scale, bias = ((spread * rng.standard_normal(values)).astype(kind) for _ in range(2))
+    attributes: dict[str, Attribute] = {"num_groups": groups}
+    if epsilon is not None:
+        attributes["epsilon"] = epsilon
+    if activation != "none":
+        attributes["activation"] = activation
+    if alpha is not None:
+        attributes["activation_alpha"] = alpha
     # A value per group where groups == channels cannot be told from a value per channel, and means the same.
-    opset = 0 if silu else (18 if per_group else 21)
-    name = f"{'x'.join(map(str, shape))} groups={groups}" + (" opset 18" if per_group else "")
-    name += (f" around {offset:g}" if offset else "") + (" silu" if silu else "")
-    expected = group_norm(x, scale, bias, groups, float(np.float32(1e-5)), silu)
+    opset = 0 if activation != "none" or kind != dtype else (18 if per_group else 21)
+    name = f"{'x'.join(map(str, shape))} groups={groups}" + " opset 18" * per_group
+    name += f" around {offset:g}" * (offset != 0) + f" {activation}" * (activation != "none") + f" alpha={alpha}" * (alpha is not None)
+    name += f" eps={epsilon}" * (epsilon != 1e-5) + f" {kind.__name__} parameters" * (kind != dtype) + f" times {spread:g}" * (spread != 1)
+    plain = group_norm(x, scale, bias, groups, float(np.float32(1e-5 if epsilon is None else epsilon)))
+    expected = activated(plain, activation, 0.01 if alpha is None else alpha)
     return Case("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, expected, opset=opset)
 
 
@@ -34,10 +42,15 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     for shape, groups in SHAPES:
         yield make(rng, shape, groups, dtype)
     yield make(rng, (2, 12, 9, 9), 3, dtype, per_group=True)
-    yield make(rng, (2, 12, 9, 9), 3, dtype, silu=True)
+    for activation, alpha in (("silu", None), ("relu", None), ("leaky_relu", None), ("leaky_relu", 0.3)):
+        yield make(rng, (2, 12, 9, 9), 3, dtype, activation=activation, alpha=alpha)
+    yield make(rng, (2, 12, 9, 9), 3, dtype, activation="silu", spread=300.0)  # beyond where exp overflows
+    yield make(rng, (2, 12, 9, 9), 3, dtype, epsilon=None)
+    yield make(rng, (2, 12, 9, 9), 3, dtype, epsilon=0.5)
+    yield make(rng, (2, 12, 9, 9), 3, dtype, parameters=np.float16 if dtype is np.float32 else np.float32)
     if dtype is np.float32:  # sums of squares would cancel here
         yield make(rng, (1, 8, 40, 40), 2, dtype, offset=100.0)
-    for _ in range(20):
+    for _ in range(30):
         groups = int(rng.integers(1, 5))
         shape = (int(rng.integers(1, 4)), groups * int(rng.integers(1, 5)))
         yield make(rng, (*shape, *(int(n) for n in rng.integers(1, 9, size=rng.integers(1, 4)))), groups, dtype)
@@ -52,7 +65,7 @@ DEVICE_SHAPES = [((64, 16, 31, 33), 4), ((40, 64, 28, 28), 32), ((33, 32, 56, 56
 def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     for shape, groups in DEVICE_SHAPES:
         yield make(rng, shape, groups, dtype)
-    yield make(rng, (64, 16, 31, 33), 4, dtype, silu=True)
+    yield make(rng, (64, 16, 31, 33), 4, dtype, activation="silu")
     yield make(rng, (64, 16, 31, 33), 4, dtype, per_group=True)
     if dtype is np.float32:
         yield make(rng, (40, 16, 24, 25), 4, dtype, offset=100.0)

@@ -79,8 +79,9 @@ Status launch_strip(const GroupNormParams& p, const StripPlan& plan, hipStream_t
     return check_launch();
   } else {
     const auto shared = static_cast<uint32_t>(ceil_div(plan.rows, plan.row_threads) * block.x * kVectorBytes);
+    // The same for all shapes: another thread's launch goes by it, too.
     SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(group_norm_strip<T, N, R, Parts, Plain>),
-                                hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
+                                hipFuncAttributeMaxDynamicSharedMemorySize, kClusterMost));
     return launch_cluster(group_norm_strip<T, N, R, Parts, Plain>, grid, block, plan.blocks, shared, stream, p, plan);
   }
 }

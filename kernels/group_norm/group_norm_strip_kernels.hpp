@@ -54,7 +54,8 @@ StripPlan strip_plan(const GroupNormParams& p, int64_t units) {
 // Whole lines of every pixel for a cluster of two to eight blocks, in shared memory that leaves room for a second block on
 // a multiprocessor. (Four blocks of half the size and 256 threads took 4 % longer at float32 and 14 % at float16.)
 constexpr int kClusterRows = 13;  // vectors of a thread at most
-constexpr int kClusterShared = kStripThreads * kClusterRows * kVectorBytes + (10 << 10);  // with the sums, at most
+constexpr int kClusterShared = kStripThreads * kClusterRows * kVectorBytes + (10 << 10);  // with the sums, where all threads have a place
+constexpr int kClusterMost = kStripThreads * (kClusterRows + 2) * kVectorBytes;  // without them, where fewer do
 
 template <int N>
 StripPlan cluster_plan(const GroupNormParams& p) {

@@ -3,8 +3,7 @@
 import numpy as np
 
 
-def group_norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, groups: int, epsilon: float,
-               silu: bool = False) -> np.ndarray:
+def group_norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, groups: int, epsilon: float) -> np.ndarray:
     """`x` has its channels on axis 1; `scale` and `bias` have a value per group (opset 18) or per channel (21)."""
     n, c = x.shape[:2]
     grouped = x.astype(np.float64).reshape(n, groups, int(np.prod(x.shape[1:])) // groups)
@@ -13,5 +12,4 @@ def group_norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, groups: int, 
     repeat = c // scale.size
     shape = (1, c) + (1,) * (x.ndim - 2)
     scale, bias = (np.repeat(p.astype(np.float64), repeat).reshape(shape) for p in (scale, bias))
-    y = y * scale + bias
-    return y / (1 + np.exp(-y)) if silu else y
+    return y * scale + bias

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from common.case import Case, normal
@@ -18,12 +19,26 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], dtype: type, alpha: f
     return Case("LeakyRelu", name, {"X": x}, {"alpha": alpha}, leaky_relu(x, alpha), opset=16)
 
 
+def exact(rng: np.random.Generator, dtype: type, alpha: float) -> Case:
+    """Every number of float16, or as many of float32 as there are; `alpha` of so few bits that each product is exact."""
+    bits = np.arange(65536, dtype=np.uint16) if dtype is np.float16 else rng.integers(0, 2**32, 65536, np.uint32)
+    x = bits.view(dtype)
+    with np.errstate(over="ignore"):
+        expected = leaky_relu(x, alpha).astype(dtype).astype(np.float64)
+    return Case("LeakyRelu", f"every number alpha={alpha:g}", {"X": x}, {"alpha": alpha}, expected, opset=16,
+                tags=frozenset({"exact"}))
+
+
 def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     for shape in SHAPES:
         yield make(rng, shape, dtype, 0.01)
     for alpha in (0.0, 1.0, -0.5, 2.0):
         yield make(rng, (3, 5, 7, 9), dtype, alpha)
-    for _ in range(20):
+    for alpha in (0.3125, -3.0):
+        yield exact(rng, dtype, alpha)
+    plain = make(rng, (2, 3, 5), dtype, 0.01)
+    yield replace(plain, name="alpha not given", attributes={})
+    for _ in range(30):
         shape = tuple(int(n) for n in rng.integers(1, 12, size=rng.integers(1, 6)))
         yield make(rng, shape, dtype, float(rng.uniform(-1, 1)))
 

@@ -23,5 +23,11 @@ def get_library_path() -> str:
 
 
 def get_hip_library_path() -> str:
-    """Absolute path of the library with the device code; loading it needs the ROCm runtime (libamdhip64)."""
-    return str(Path(__file__).resolve().parent / "libstackbuild_kernels_hip.so")
+    """Absolute path of the library with the device code; loading it needs the ROCm runtime (libamdhip64).
+
+    FileNotFoundError where this package was built without device code (SBK_PLATFORM=cpu).
+    """
+    path = Path(__file__).resolve().parent / "libstackbuild_kernels_hip.so"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: this package was built without device code, for the CPU alone")
+    return str(path)

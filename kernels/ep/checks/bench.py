@@ -43,8 +43,8 @@ def timed(run: Callable[[], object], seconds: float = 0.5, most: int = 200, warm
 class Bound:
     """A session with inputs and outputs bound in device memory, as a server would hold them."""
 
-    def __init__(self, session: ort.InferenceSession, feeds: dict[str, Array], shapes: dict[str, tuple[int, ...]], vendor: int):
-        place = {"device_type": "gpu", "device_id": 0, "vendor_id": vendor}
+    def __init__(self, session: ort.InferenceSession, feeds: dict[str, Array], shapes: dict[str, tuple[int, ...]], vendor: int, number: int = 0):
+        place = {"device_type": "gpu", "device_id": number, "vendor_id": vendor}
         self.session, self.binding = session, session.io_binding()
         self.inputs = {k: ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(v), **place) for k, v in feeds.items()}
         for name, value in self.inputs.items():
@@ -65,15 +65,15 @@ class Bound:
         return {name: value.numpy() for name, value in self.outputs.items()}
 
 
-def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool = True, **sizes: int) -> Bound:
-    """`name` at `dtype` on `device`, bound to random inputs of `sizes`; `graph` records and replays the run."""
+def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool = True, number: int = 0, **sizes: int) -> Bound:
+    """`name` at `dtype` on `device`, the `number`th of its kind, bound to random inputs of `sizes`; `graph` records and replays the run."""
     options = {"enable_hip_graph": "1"} if graph else {}
     if not fuse:
         options["fuse"] = "0"
     session = open_session(models.model(name, dtype), device, options=options)
     feeds = models.feeds(name, dtype, **sizes)
     wide = {"last_hidden_state": (sizes["batch"], sizes.get("sequence", 1), 768), "pooler_output": (sizes["batch"], 768), "logits": (sizes["batch"], 1000)}
-    return Bound(session, feeds, wide, device.device.vendor_id)
+    return Bound(session, feeds, wide, device.device.vendor_id, number)
 
 
 def torch_times(name: str, dtype: str, **sizes: int) -> tuple[Timing, Timing, int]:

@@ -298,7 +298,7 @@ def _slice(rng: np.random.Generator, dtype: str) -> Case:
     for axis in axes:
         start, end = (int(v) for v in rng.integers(-x.shape[axis] - 1, x.shape[axis] + 2, 2))
         step = int(rng.choice([1, 1, 2, 3, -1, -2]))
-        cut[axis] = slice(start, end, step)
+        cut[axis] = slice(max(start, -x.shape[axis]) if step < 0 else start, end, step)  # ONNX clamps the start to 0, NumPy to -1
         starts, ends, steps = [*starts, start], [*ends, end], [*steps, step]
     extra = [np.array(v, np.int64) for v in (starts, ends, axes, steps)]
     return Case("Slice", dtype, [x, *extra], [np.ascontiguousarray(x[tuple(cut)])], constants=(1, 2, 3, 4))

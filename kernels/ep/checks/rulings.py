@@ -20,6 +20,8 @@ SHORT = (
     "total_sequence_length with negative infinity"
 )
 NO_KEY = "Attention: A fully-masked query row (no key attended) produces a zero output row, not NaN"
+SCALE = "Attention, scale: Scaling factor applied to Q*K^T; default is 1/sqrt(head_size)"
+BACKWARDS = "Slice: end is clamped to [-1, dims[axes[i]] - 1] for negative stepping"
 SHAPE = "GroupNormalization: Y: The output tensor of the same shape as X"
 
 
@@ -59,8 +61,8 @@ def _attend(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
     return np.asarray(weights @ v / np.maximum(weights.sum(axis=3, keepdims=True), 1e-300), np.float32)
 
 
-def _attention(name: str, feeds: Feeds, wanted: Array, sentence: str, astray: str, opset: int = 23, fatal: bool = False) -> Edge:
-    made = model([helper.make_node("Attention", list(feeds), ["y"])], feeds, ["y"], {}, opset)
+def _attention(name: str, feeds: Feeds, wanted: Array, sentence: str, astray: str, opset: int = 23, fatal: bool = False, **attributes: float) -> Edge:
+    made = model([helper.make_node("Attention", list(feeds), ["y"], **attributes)], feeds, ["y"], {}, opset)
     return Edge(f"Attention {opset}, {name}", made, feeds, Ruling([wanted], sentence, _both(astray), fatal))
 
 
@@ -73,6 +75,8 @@ def _attentions() -> Iterator[Edge]:
         mask = floats(*shape)
         wanted = _attend(q, k[:, :, : shape[-1]], v[:, :, : shape[-1]], mask)
         yield _attention(f"mask {shape}", {"q": q, "k": k, "v": v, "m": mask}, wanted, SHORT, "refuses a short mask", opset=24)
+    mean = np.broadcast_to(v.mean(axis=2, keepdims=True, dtype=np.float64), q.shape).astype(np.float32)
+    yield _attention("scale 0", {"q": q, "k": k, "v": v}, mean, SCALE, "refuses a scale of 0", scale=0.0)
     none = floats(2, 4, 0, 8)
     yield _attention("no keys", {"q": q, "k": none, "v": none}, np.zeros_like(q), NO_KEY, "refuses", opset=24)
     yield _attention("no queries", {"q": none, "k": k, "v": v}, none, "Attention: Y has q_sequence_length rows", "refuses")
@@ -80,9 +84,17 @@ def _attentions() -> Iterator[Edge]:
     yield _attention("no heads", {"q": q, "k": k, "v": k}, q, "Attention: Y has q_num_heads heads", "divides by zero, which ends the process", fatal=True)
 
 
+def _slices() -> Iterator[Edge]:
+    far = 2**63 - 1
+    for start, end in ((3, far), (-8, far), (-1, far)):
+        at = [np.array([v], np.int64) for v in (start, end, 0, -1)]
+        yield one("Slice", floats(5), *at, ruling=Ruling([np.zeros(0, np.float32)], BACKWARDS, _both("takes the largest integer for the end of the axis backwards, too")))
+
+
 def ruled() -> Iterator[Edge]:
     """The edges, each with its ruling."""
     yield from _products()
     yield from _convolutions()
     yield from _attentions()
+    yield from _slices()
     yield one("GroupNormalization", floats(2, 4, 0), floats(4), floats(4), num_groups=2, ruling=Ruling([floats(2, 4, 0)], SHAPE, _both("refuses")))

@@ -67,6 +67,11 @@ def placement(session: ort.InferenceSession) -> dict[str, Counter[str]]:
     return table
 
 
+def parts(session: ort.InferenceSession) -> list[list[str]]:
+    """The operators of each step: of each fused group, and of each node that runs alone."""
+    return [[node.op_type for node in part.get_nodes()] for part in session.get_provider_graph_assignment_info()]
+
+
 def nodes_elsewhere(session: ort.InferenceSession, provider: str) -> Counter[str]:
     """Nodes that are not on `provider`."""
     left: Counter[str] = Counter()

@@ -16,11 +16,14 @@ Allocator::Allocator(std::shared_ptr<Pool> pool, const OrtMemoryInfo* info)
   Shrink = shrink;
 }
 
-void* Allocator::allocate(OrtAllocator* base, size_t bytes) { return self(base)->pool_->allocate(bytes, nullptr); }
+void* Allocator::allocate(OrtAllocator* base, size_t bytes) { return allocate_on(base, bytes, nullptr); }
 
 void* Allocator::allocate_on(OrtAllocator* base, size_t bytes, OrtSyncStream* stream) {
-  void* native = stream == nullptr ? nullptr : native_of(stream);
-  return self(base)->pool_->allocate(bytes, native);
+  try {
+    return self(base)->pool_->allocate(bytes, stream == nullptr ? nullptr : native_of(stream));
+  } catch (const std::exception&) {  // the device does not answer; no exception may cross into ONNX Runtime
+    return nullptr;
+  }
 }
 
 void Allocator::release(OrtAllocator* base, void* pointer) { self(base)->pool_->release(pointer); }

@@ -80,7 +80,9 @@ const Options& Ep::options_of(const OrtKernelInfo* info) {
 OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
   return guarded([&] {
     self(base)->indexed_pool_ |= has_indexed_pool(graph);
-    claim_nodes(graph, info, self(base)->options_.fusion);
+    // ONNX Runtime 1.24 gives the fused nodes of two graphs of a model one name, and refuses the second.
+    const bool names_clash = api().version < 25 && is_subgraph(graph);
+    claim_nodes(graph, info, self(base)->options_.fusion && !names_clash);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/factory.hpp"
 #include "core/gate.hpp"
+#include "core/registry.hpp"
 
 extern "C" __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(
     const char* registered_name, const OrtApiBase* base, const OrtLogger* logger, OrtEpFactory** factories, size_t room,
@@ -22,4 +23,10 @@ extern "C" __attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(Or
   // ONNX Runtime lets a library be unregistered under a running session, which goes on calling into it: that factory stays.
   if (!ours->in_use()) delete ours;
   return nullptr;
+}
+
+// For the checks: every kernel there is, a line each (registry.hpp).
+extern "C" __attribute__((visibility("default"))) const char* RocKernelsKernels() {
+  static const std::string text = rk::list_kernels();
+  return text.c_str();
 }

@@ -36,6 +36,8 @@ size_t Slots::of(const ValueView& value) const {
   return found->second;
 }
 
+bool is_op(const std::optional<NodeView>& node, const char* op) { return node && node->op() == op && node->domain().empty(); }
+
 std::optional<float> scalar(const ValueView& value) {
   const Tensor constant = value ? value.constant() : Tensor{};
   if (!constant || constant.size() != 1 || constant.shape.rank() > 1) return std::nullopt;  // more axes would reach the result
@@ -87,8 +89,8 @@ struct Rule {
 
 // In this order: what an earlier rule takes is not there for a later one.
 constexpr Rule kRules[] = {
-    {"Softmax", match_attention}, {"MatMul", match_linear}, {"Conv", match_conv}, {"LayerNormalization", match_add_norm},
-    {"GroupNormalization", match_group_norm}};
+    {"Softmax", match_attention}, {"MatMul", match_linear}, {"Gemm", match_linear}, {"Conv", match_conv},
+    {"LayerNormalization", match_add_norm}, {"GroupNormalization", match_group_norm}};
 
 std::optional<Match> match_any(const NodeView& node, const Rule& rule, const Scope& scope) {
   if (node.op() != rule.anchor || !scope.has(node.raw())) return std::nullopt;

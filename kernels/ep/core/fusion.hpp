@@ -67,12 +67,13 @@ using Matcher = std::optional<Match> (*)(const NodeView& anchor, const Scope& sc
 
 // ops/fused_*.cpp
 std::optional<Match> match_attention(const NodeView& softmax, const Scope& scope);
-std::optional<Match> match_linear(const NodeView& matmul, const Scope& scope);
+std::optional<Match> match_linear(const NodeView& product, const Scope& scope);  // MatMul, Gemm
 std::optional<Match> match_conv(const NodeView& conv, const Scope& scope);
 std::optional<Match> match_add_norm(const NodeView& norm, const Scope& scope);
 std::optional<Match> match_group_norm(const NodeView& norm, const Scope& scope);
 
 // Helpers of matchers.
+bool is_op(const std::optional<NodeView>& node, const char* op);  // one of ONNX's own
 std::optional<float> scalar(const ValueView& value);  // a constant of one element and at most one axis, float or float16
 // Equal rank, and no axis where both extents are known and differ, or one is known to be 1 and the other not. Shapes with
 // symbols may still turn out to broadcast: a step that goes by this must look again when it runs.

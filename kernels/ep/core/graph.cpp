@@ -187,4 +187,10 @@ std::vector<NodeView> nodes_of(const OrtGraph* graph) {
   return result;
 }
 
+bool is_subgraph(const OrtGraph* graph) {
+  const OrtNode* parent = nullptr;
+  check(api().ort->Graph_GetParentNode(graph, &parent));
+  return parent != nullptr;
+}
+
 }  // namespace rk

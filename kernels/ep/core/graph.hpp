@@ -59,5 +59,6 @@ class NodeView {
 };
 
 std::vector<NodeView> nodes_of(const OrtGraph* graph);  // in topological order
+bool is_subgraph(const OrtGraph* graph);                 // a branch or a body of another graph's node
 
 }  // namespace rk

@@ -18,6 +18,13 @@ Tensor shaped(const OrtValue* value) {
   return tensor;
 }
 
+// ONNX Runtime hands the null of an allocation that failed on as a tensor's address. Not EP_FAIL: at that its Python class
+// goes over to the CPU for good.
+void require_memory(const Tensor& tensor) {
+  if (tensor.data == nullptr && tensor.size() != 0)
+    fail("no device memory left for a tensor of " + std::to_string(tensor.bytes()) + " bytes", ORT_FAIL);
+}
+
 // ORT's attribute getters report "absent" as an error; absence is ordinary here.
 bool found(OrtStatus* status) {
   if (status == nullptr) return true;
@@ -32,12 +39,14 @@ Tensor view(const OrtValue* value) {
   const void* data = nullptr;
   check(api().ort->GetTensorData(value, &data));
   tensor.data = const_cast<void*>(data);
+  require_memory(tensor);
   return tensor;
 }
 
 Tensor view_mutable(OrtValue* value) {
   Tensor tensor = shaped(value);
   check(api().ort->GetTensorMutableData(value, &tensor.data));
+  require_memory(tensor);
   return tensor;
 }
 

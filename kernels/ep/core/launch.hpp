@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/platform.hpp"
 #include "core/stream.hpp"
@@ -23,6 +24,12 @@ template <> struct Accumulator<half_t> { using type = float; };
 template <class T> using acc_t = typename Accumulator<T>::type;
 
 template <class T> RK_HD inline acc_t<T> load(T value) { return static_cast<acc_t<T>>(value); }
+
+// -x of an integer, and the least integer for itself.
+template <class A>
+RK_HD inline A negated(A x) {
+  return static_cast<A>(std::make_unsigned_t<A>(0) - static_cast<std::make_unsigned_t<A>>(x));
+}
 
 // 16 bytes or fewer moved as one.
 template <class T, int N>

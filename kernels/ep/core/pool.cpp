@@ -1,6 +1,7 @@
 #include "core/pool.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "core/device.hpp"
@@ -37,11 +38,15 @@ Pool::~Pool() {
 }
 
 void* Pool::allocate(size_t bytes, void* stream) {
-  if (bytes == 0) return nullptr;
+  if (bytes == 0 || bytes > PTRDIFF_MAX) return nullptr;
   bytes = round_up(bytes, kAlignment);
   const std::lock_guard<std::mutex> hold(lock_);
   Block* block = fitting(bytes, stream);
   if (block == nullptr) block = grow(bytes);
+  if (block == nullptr) {
+    give_back_unused();
+    block = grow(bytes);
+  }
   if (block == nullptr) return nullptr;
   free_.erase(block);
   split(block, bytes);
@@ -84,6 +89,10 @@ void Pool::gone(void* stream) {
 
 void Pool::shrink() {
   const std::lock_guard<std::mutex> hold(lock_);
+  give_back_unused();
+}
+
+void Pool::give_back_unused() {
   std::vector<Block*> whole;
   for (Block* block : free_)
     if (block->before == nullptr && block->after == nullptr && block->stream == nullptr) whole.push_back(block);

@@ -57,6 +57,7 @@ class Pool {
   Block* join(Block* left, Block* right);
   Block* settle(Block* block);  // joins a block with its free neighbours
   void give_back(Block* block);
+  void give_back_unused();  // every wholly free slab that no stream may still work on
 
   mutable std::mutex lock_;
   int device_;

@@ -83,6 +83,24 @@ OrtKernelRegistry* make_registry(const char* provider) {
   return registry;
 }
 
+std::string list_kernels() {
+  std::string text;
+  for (const Entry& entry : entries()) {
+    text += std::string(entry.op) + ' ' + (*entry.domain == '\0' ? "-" : entry.domain) + ' ' + std::to_string(entry.first) + ' ' +
+            std::to_string(entry.last);
+    for (const TypeRule& rule : entry.types) {
+      char before = '=';
+      text += std::string(1, ' ') + rule.name;
+      for (Type type : rule.types) {
+        text += before + std::to_string(static_cast<int>(type));
+        before = ',';
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 const Entry* entry_for(const char* domain, const char* op, int since_version) {
   for (const Entry& entry : entries())
     if (std::strcmp(entry.op, op) == 0 && std::strcmp(entry.domain, domain) == 0 && entry.first <= since_version &&

@@ -55,9 +55,10 @@ void* Stream::scratch(size_t bytes) {
     capacity_ = std::max({bytes, 2 * capacity_, kLeastScratch});
     used_ = 0;
     scratch_ = static_cast<char*>(device::allocate(capacity_));
+    if (scratch_ == nullptr) scratch_ = static_cast<char*>(device::allocate(capacity_ = bytes));
     if (scratch_ == nullptr) {
       capacity_ = 0;
-      fail("no device memory left for " + std::to_string(bytes) + " bytes of scratch", ORT_EP_FAIL);
+      fail("no device memory left for " + std::to_string(bytes) + " bytes of scratch", ORT_FAIL);
     }
   }
   void* pointer = scratch_ + used_;
@@ -69,6 +70,7 @@ void Stream::rewind() { used_ = 0; }
 
 Stream& Stream::of(void* native) {
   if (native == nullptr) {
+    if (!device::kIsCpu) fail("a kernel was given no stream; its inputs are others' work to wait for", ORT_EP_FAIL);
     static thread_local Stream own(0);
     return own;
   }

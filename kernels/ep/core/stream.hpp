@@ -29,7 +29,7 @@ class Stream {
   void* scratch(size_t bytes);
   void rewind();
 
-  // The Stream of a handle that ONNX Runtime passes back; null gives the calling thread's own stream of the device.
+  // The Stream of a handle that ONNX Runtime passes back. On the CPU platform handles are null: the calling thread's own.
   static Stream& of(void* native);
 
  private:

@@ -7,8 +7,9 @@ namespace {
 
 class Notification : public OrtSyncNotificationImpl {
  public:
-  explicit Notification(std::shared_ptr<Stream> stream)
-      : OrtSyncNotificationImpl{}, stream_(std::move(stream)), event_(device::event_create()) {
+  explicit Notification(std::shared_ptr<Stream> stream) : OrtSyncNotificationImpl{}, stream_(std::move(stream)) {
+    device::use(stream_->device());  // an event belongs to the device that is current when it is made
+    event_ = device::event_create();
     ort_version_supported = api().version;
     Release = [](OrtSyncNotificationImpl* base) noexcept { delete static_cast<Notification*>(base); };
     Activate = activate;
@@ -32,7 +33,7 @@ class Notification : public OrtSyncNotificationImpl {
   }
 
   std::shared_ptr<Stream> stream_;
-  void* event_;
+  void* event_ = nullptr;
 };
 
 bool on_host(const OrtMemoryDevice* device) {

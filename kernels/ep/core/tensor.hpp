@@ -105,6 +105,7 @@ inline std::vector<int64_t> integers(const Tensor& tensor) {
   return values;
 }
 
+// What ONNX Runtime holds; fails where it could not get the memory.
 Tensor view(const OrtValue* value);
 Tensor view_mutable(OrtValue* value);
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <string>
 
 #include "core/kernel.hpp"
@@ -40,8 +42,11 @@ struct WindowAttributes {
     return result;
   }
 
+  // Windows at the input's end: whole ones only, and at least one (Conv); whole ones only (pools); one in part (ceil_mode).
+  enum class End { whole, floor, ceil };
+
   // The window on input [N, C, spatial…]; `extents` are the kernel's.
-  Window on(const Shape& x, const std::vector<int64_t>& extents, bool ceil = false) const {
+  Window on(const Shape& x, const std::vector<int64_t>& extents, End end = End::whole) const {
     const int spatial = x.rank() - 2;
     require(spatial >= 1 && spatial <= 3, "the operator needs 1 to 3 spatial axes");
     require(extents.size() == static_cast<size_t>(spatial), "kernel_shape does not have the input's spatial axes");
@@ -63,13 +68,22 @@ struct WindowAttributes {
         w.pad_begin[at] = pads[n];
         w.pad_end[at] = pads[n + static_cast<size_t>(spatial)];
       }
-      fit(w, at, ceil);
+      bound(w, at);
+      fit(w, at, end);
     }
     return w;
   }
 
  private:
-  void fit(Window& w, int at, bool ceil) const {
+  // What is said of more than the input has must not overflow: products below are of what passes here.
+  static void bound(Window& w, int at) {
+    constexpr int64_t most = INT32_MAX / 2;
+    if (w.kernel[at] == 1) w.dilation[at] = 1;
+    require(std::abs(w.pad_begin[at]) <= most && std::abs(w.pad_end[at]) <= most, "a pad is of 2^30 or more");
+    require(w.kernel[at] <= most && w.dilation[at] <= most && (w.kernel[at] - 1) * w.dilation[at] < most, "a window reaches over 2^30 or more");
+    w.stride[at] = std::min(w.stride[at], w.in[at] + 2 * most + 1);  // one beyond all positions is as good as any larger
+  }
+  void fit(Window& w, int at, End end) const {
     const int64_t reach = (w.kernel[at] - 1) * w.dilation[at] + 1;
     if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
       w.out[at] = (w.in[at] + w.stride[at] - 1) / w.stride[at];
@@ -80,11 +94,19 @@ struct WindowAttributes {
     }
     if (auto_pad == "VALID") w.pad_begin[at] = w.pad_end[at] = 0;
     const int64_t room = w.in[at] + w.pad_begin[at] + w.pad_end[at] - reach;
-    require(room >= 0, "the window is larger than the padded input");
+    if (room < 0) return too_small(w, at, end, room);
     w.out[at] = room / w.stride[at] + 1;
-    if (!ceil || room % w.stride[at] == 0) return;
+    if (end != End::ceil || room % w.stride[at] == 0) return;
     // One more window, unless it would start in the end padding.
     if (w.out[at] * w.stride[at] < w.in[at] + w.pad_begin[at]) ++w.out[at];
+  }
+
+  // The window is larger than the padded input by -room: none fits, or with ceil_mode one in part. Where ONNX's formula rounds
+  // down to none and its shape inference to one, neither is answered.
+  static void too_small(Window& w, int at, End end, int64_t room) {
+    const int64_t stride = w.stride[at];
+    require(end == End::ceil ? room > -2 * stride : end == End::floor && room == -stride, "the window is larger than the padded input");
+    w.out[at] = end == End::ceil && room > -stride ? 1 : 0;
   }
 };
 

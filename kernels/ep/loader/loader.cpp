@@ -26,11 +26,14 @@ using Release = OrtStatus* (*)(OrtEpFactory*);
 
 constexpr const char* kDeviceLibraries[] = {"librockernels_ep_hip.so", "librockernels_ep_cuda.so"};
 
+std::mutex lock;  // of what follows
+
 // Why no device library is in use; empty while one is.
 std::string& reason() {
   static std::string text;
   return text;
 }
+bool looked = false;  // whether `reason` says anything yet
 
 std::filesystem::path folder() {
   Dl_info info{};
@@ -46,6 +49,7 @@ struct DeviceLibrary {
 
 // The first device library that opens. One that is not there was not built; one that does not open names what it lacks.
 DeviceLibrary open_device_library() {
+  looked = true;
   reason().clear();
   for (const char* name : kDeviceLibraries) {
     const std::filesystem::path path = folder() / name;
@@ -99,7 +103,6 @@ class Declining : public OrtEpFactory {
   }
 };
 
-std::mutex lock;
 std::map<OrtEpFactory*, Release>& owners() {
   static std::map<OrtEpFactory*, Release> factories;
   return factories;
@@ -118,12 +121,16 @@ OrtStatus* release_declining(OrtEpFactory* factory) {
 RK_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base, const OrtLogger* logger,
                                        OrtEpFactory** factories, size_t room, size_t* count) {
   *count = 0;
-  if (OrtStatus* refusal = rk::open_api(base, rk::api())) return refusal;
+  const std::lock_guard<std::mutex> hold(rk::lock);
+  if (OrtStatus* refusal = rk::open_api(base, rk::api())) {
+    rk::looked = true;
+    rk::reason() = rk::too_old(base->GetVersionString());
+    return refusal;
+  }
   OrtStatus* status = nullptr;
   OrtStatus* trouble = rk::guarded([&] {
     rk::require(room > 0, "ONNX Runtime left no room for a factory");
     const rk::DeviceLibrary library = rk::open_device_library();
-    const std::lock_guard<std::mutex> hold(rk::lock);
     if (library.create == nullptr) {
       rk::report(logger, ORT_LOGGING_LEVEL_WARNING, "RocKernels offers no device: " + rk::reason());
       factories[0] = new rk::Declining;
@@ -146,5 +153,9 @@ RK_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
   return release(factory);
 }
 
-// For people and for the Python package: why there is no device library in use, or "".
-RK_EXPORT const char* RocKernelsReason() { return rk::reason().c_str(); }
+// For people and for the Python package: why there is no device library in use, or "". Looks for one, if nobody has.
+RK_EXPORT const char* RocKernelsReason() {
+  const std::lock_guard<std::mutex> hold(rk::lock);
+  if (!rk::looked) rk::open_device_library();
+  return rk::reason().c_str();
+}

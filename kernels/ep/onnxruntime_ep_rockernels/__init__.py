@@ -44,9 +44,10 @@ def get_ep_names() -> list[str]:
 
 
 def why_no_device() -> str:
-    """Why the library, once registered, offered no device because no GPU runtime opened; "" when one did.
+    """Why the library offers no device: no GPU runtime opened, or ONNX Runtime is too old for it; "" when neither is so.
 
-    Where a runtime opened but no device was fit, the reason is in ONNX Runtime's log (severity warning).
+    Looks for the runtime itself when nothing has been registered yet. Where one opened but no device was fit, the reason is in
+    ONNX Runtime's log (severity warning).
     """
     library = ctypes.CDLL(get_library_path())
     library.RocKernelsReason.restype = ctypes.c_char_p

@@ -1,4 +1,6 @@
 // Attention (ONNX opset 23 and 24) and com.microsoft MultiHeadAttention (without past, bias of its own, or masks by length).
+#include <cmath>
+
 #include "core/copy.hpp"
 #include "core/graph.hpp"
 #include "core/types.hpp"
@@ -11,6 +13,7 @@ namespace rk {
 Heads heads_of(const Tensor& t, int64_t heads) {
   if (t.shape.rank() == 4) {
     const int64_t h = t.shape[1], s = t.shape[2], d = t.shape[3];
+    require(heads == 0 || heads == h, "attention's head count is not the second extent of its 4-axis input");
     return {t.data, t.shape[0], h, s, d, {h * s * d, s * d, d}};
   }
   require(t.shape.rank() == 3 && heads > 0 && t.shape[2] % heads == 0,
@@ -72,7 +75,6 @@ namespace {
 void set_extents(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
   require(q.batch == k.batch && k.batch == v.batch && k.heads == v.heads && k.length == v.length && q.size == k.size,
           "attention's inputs do not fit together");
-  require(q.size > 0, "attention's head size is 0: its scale is not defined");
   require(k.heads > 0 ? q.heads % k.heads == 0 : q.heads == 0, "attention's key heads do not divide its query heads");
   p.batch = q.batch;
   p.query_heads = q.heads;
@@ -109,23 +111,28 @@ class Attention : public Kernel {
  public:
   explicit Attention(const Info& info)
       : query_heads_(info.integer("q_num_heads", 0)), key_heads_(info.integer("kv_num_heads", 0)),
-        scale_(info.real("scale", 0.0f)), softcap_(info.real("softcap", 0.0f)), causal_(info.integer("is_causal", 0) != 0),
+        scale_(info.real("scale", NAN)), softcap_(info.real("softcap", 0.0f)), causal_(info.integer("is_causal", 0) == 1),
         mode_(static_cast<ScoreMode>(info.integer("qk_matmul_output_mode", 0))), masks_may_be_short_(info.since_version() >= 24) {
+    require(info.integer("is_causal", 0) == (causal_ ? 1 : 0), "Attention's is_causal is 0 or 1");
+    require(!(scale_ < 0.0f), "Attention's scale has a square root, and so is not negative");
     require(mode_ >= ScoreMode::product && mode_ <= ScoreMode::softmax, "Attention's qk_matmul_output_mode is 0, 1, 2 or 3");
   }
 
   void compute(Context& context) override {
-    const Tensor query = context.input(0), mask = context.input(3), lengths = context.input(6);
+    const Tensor query = context.input(0), mask = context.input(3), past = context.input(4), lengths = context.input(6);
+    require(context.input(1).shape.rank() == query.shape.rank() && context.input(2).shape.rank() == query.shape.rank(),
+            "attention's query, key and value all have 3 axes or all 4");
+    require(static_cast<bool>(past) == static_cast<bool>(context.input(5)), "attention's past key and past value go together");
+    require(!past || !lengths, "attention's nonpad_kv_seqlen excludes a past");
     const Heads q = heads_of(query, query_heads_);
     const Heads k = extended(context, 1, 4, 1);
     const Heads v = extended(context, 2, 5, 2);
     sbk::AttentionParams p;
     p.dtype = data_type(query.type);
     set_extents(p, q, k, v);
-    p.scale = scale_;
+    p.scale = std::isnan(scale_) ? sbk::default_attention_scale(q.size) : scale_;
     p.softcap = softcap_;
     p.causal = causal_;
-    const Tensor past = context.input(4);
     p.causal_offset = past ? past.shape[2] : 0;
     const bool packed = query.shape.rank() == 3;
     const Tensor y = context.output(0, packed ? Shape{q.batch, q.length, q.heads * v.size} : Shape{q.batch, q.heads, q.length, v.size});
@@ -174,9 +181,13 @@ class Attention : public Kernel {
   bool masks_may_be_short_;
 };
 
+// The kernels read one type; ONNX lets values have another than queries and keys, and a mask a third.
 bool attention_fits(const NodeView& node) {
+  const Type type = node.input(0).type();
+  for (size_t i : {size_t{1}, size_t{2}, size_t{4}, size_t{5}})
+    if (node.input(i) && node.input(i).type() != type) return false;
   const ValueView mask = node.input(3);
-  return !mask || mask.type() == kBool || mask.type() == node.input(0).type();
+  return (!mask || mask.type() == kBool || mask.type() == type);
 }
 
 class MultiHead : public Kernel {
@@ -191,8 +202,11 @@ class MultiHead : public Kernel {
     sbk::AttentionParams p;
     p.dtype = data_type(query.type);
     set_extents(p, q, k, v);
-    p.scale = scale_;
-    p.causal = causal_;
+    p.scale = scale_ != 0.0f ? scale_ : sbk::default_attention_scale(q.size);
+    // One query sees all keys. Of several that are fewer than the keys ONNX Runtime's own kernel, the operator's only definition,
+    // lets the last see all and the others none beyond their number: right for nobody, and not repeated here.
+    require(!causal_ || q.length <= 1 || q.length >= k.length, "MultiHeadAttention's unidirectional takes no fewer queries than keys, but one");
+    p.causal = causal_ && q.length > 1;
     const Tensor y = context.output(0, Shape{q.batch, q.length, q.heads * v.size});
     if (y.size() == 0) return;
     p.y = y.data;
@@ -223,7 +237,7 @@ void add_attention(Entries& e) {
   // Opset 25's windows (left_window_size, right_window_size) are not taken.
   e.push_back({"Attention", 23, 24, {{"T1", floats()}, {"T2", floats()}, {"U", masks}}, make<Attention>, {}, {}, false, false,
                attention_fits});
-  e.push_back({"MultiHeadAttention", 1, 1, {{"T", floats()}}, make<MultiHead>, {}, {}, false, false, multi_head_fits,
+  e.push_back({"MultiHeadAttention", 1, 1, {{"T", floats()}, {"M", {kInt32}}}, make<MultiHead>, {}, {}, false, false, multi_head_fits,
                "com.microsoft"});
 }
 

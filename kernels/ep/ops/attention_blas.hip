@@ -9,6 +9,9 @@ namespace {
 constexpr int64_t kMostScoreBytes = int64_t{1} << 28;
 constexpr int64_t kLeastKeys = 64;  // below, one launch of the fused kernel beats four
 constexpr int kVector = 8;          // float16 values in 16 bytes
+// What float16 weights are multiplied by, and their products divided: gfx90a's matrix units take subnormal numbers, weights below
+// 6.1e-5, for zeros, and anywhere these are coarse. The largest weight is 1, float16's largest number 65504.
+constexpr float kLift = 16384.0f;
 
 // Where the matrices of each batch entry and head lie.
 struct Pointers {
@@ -30,7 +33,15 @@ struct Pointers {
   }
 };
 
-// One row of scores, in place: softmax(score + mask). A row that no key may answer becomes zeros.
+// A key's part of the softmax before it is divided by the sum of all. Where no score is above -inf (`answered` false), the
+// row is `empty`, 0 or NaN; a NaN among its scores, which no maximum shows, makes it NaN.
+RK_D inline float weight(float score, float most, bool answered) {
+  if (answered) return expf(score - most);
+  return score != score ? score : 0.0f;
+}
+RK_D inline float share(float sum, bool answered, float empty) { return answered ? kLift / sum : sum + empty; }
+
+// One row of scores, in place: softmax(score + mask). A row that no key may answer becomes zeros or NaN.
 struct ScoreRow {
   half_t* scores;
   sbk::AttentionParams p;
@@ -50,15 +61,12 @@ struct ScoreRow {
     float most = -INFINITY;
     for (int64_t i = team.rank; i < p.key_length; i += team.size) most = fmaxf(most, masked(data, mask_row, i));
     most = team.max(most);
-    if (most == -INFINITY) {
-      for (int64_t i = team.rank; i < p.key_length; i += team.size) data[i] = static_cast<half_t>(0.0f);
-      return;
-    }
+    const bool answered = most > -INFINITY;
     float sum = 0;
-    for (int64_t i = team.rank; i < p.key_length; i += team.size) sum += expf(masked(data, mask_row, i) - most);
-    const float inverse = 1.0f / team.sum(sum);
+    for (int64_t i = team.rank; i < p.key_length; i += team.size) sum += weight(masked(data, mask_row, i), most, answered);
+    const float factor = share(team.sum(sum), answered, p.empty_row);
     for (int64_t i = team.rank; i < p.key_length; i += team.size)
-      data[i] = static_cast<half_t>(expf(masked(data, mask_row, i) - most) * inverse);
+      data[i] = static_cast<half_t>(weight(masked(data, mask_row, i), most, answered) * factor);
   }
 };
 
@@ -102,14 +110,14 @@ struct ScorePacks {
     const bool answered = most > -INFINITY;
     float sum = 0;
     for (int k = 0; k < kVector; ++k) {
-      kept[k] = answered ? expf(kept[k] - most) : 0.0f;
+      kept[k] = weight(kept[k], most, answered);
       sum += kept[k];
     }
     sum = team.sum(sum);
     if (!active) return;
-    const float inverse = answered ? 1.0f / sum : 0.0f;
+    const float factor = share(sum, answered, p.empty_row);
     P out;
-    for (int k = 0; k < kVector; ++k) out.v[k] = static_cast<half_t>(kept[k] * inverse);
+    for (int k = 0; k < kVector; ++k) out.v[k] = static_cast<half_t>(kept[k] * factor);
     data[team.rank] = out;
   }
 };
@@ -160,7 +168,7 @@ void attention_blas(Context& context, const sbk::AttentionParams& p) {
   gemm.transpose_b = true;
   gemm.lda = p.q_strides.sequence;
   gemm.ldb = p.k_strides.sequence;
-  gemm.alpha = p.scale == 0.0f ? 1.0f / sqrtf(static_cast<float>(p.head_size)) : p.scale;
+  gemm.alpha = p.scale;
   const auto constant = [](auto** array) { return reinterpret_cast<const void* const*>(array); };
   stream.blas().gemm(gemm, constant(work.q), constant(work.k), reinterpret_cast<void* const*>(work.scores));
   score_softmax(stream, work.score_data, p);
@@ -169,7 +177,7 @@ void attention_blas(Context& context, const sbk::AttentionParams& p) {
   gemm.transpose_b = false;
   gemm.ldb = p.v_strides.sequence;
   gemm.ldc = p.y_strides.sequence;
-  gemm.alpha = 1.0f;
+  gemm.alpha = 1.0f / kLift;
   stream.blas().gemm(gemm, constant(work.scores), constant(work.v), reinterpret_cast<void* const*>(work.y));
 }
 

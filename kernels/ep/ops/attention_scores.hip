@@ -10,7 +10,6 @@ template <class T>
 struct ScoresOfQuery {
   sbk::AttentionParams p;
   ScoreMode mode;
-  float scale;
   int64_t keys;
   float* work;  // [rows, keys], for the softmax
   T* out;
@@ -21,7 +20,7 @@ struct ScoresOfQuery {
     const T* k = static_cast<const T*>(p.k) + b * p.k_strides.batch + kv * p.k_strides.head + j * p.k_strides.sequence;
     float dot = 0.0f;
     for (int64_t d = 0; d < p.head_size; ++d) dot += load(q[d]) * load(k[d]);
-    return dot * scale;
+    return dot * p.scale;
   }
   RK_D float mask(float score, int64_t b, int64_t h, int64_t i, int64_t j) const {
     const int64_t offset = p.causal_from_lengths ? p.key_lengths[b] - p.query_length : p.causal_offset;
@@ -34,7 +33,7 @@ struct ScoresOfQuery {
   }
   RK_D void operator()(int64_t row, const Team& team) const {
     const int64_t i = row % p.query_length, h = row / p.query_length % p.query_heads, b = row / p.query_length / p.query_heads;
-    float most = -INFINITY;
+    float most = -INFINITY, nans = 0.0f;
     for (int64_t j = team.rank; j < keys; j += team.size) {
       float score = product(b, h, i, j);
       if (mode != ScoreMode::product && p.softcap > 0.0f) score = p.softcap * tanhf(score / p.softcap);
@@ -42,14 +41,16 @@ struct ScoresOfQuery {
       if (mode == ScoreMode::softmax) work[row * keys + j] = score;
       else out[row * keys + j] = static_cast<T>(score);
       most = fmaxf(most, score);
+      if (score != score) nans += 1.0f;
     }
     if (mode != ScoreMode::softmax) return;
     most = team.max(most);
+    const bool nothing = most == -INFINITY && team.sum(nans) == 0.0f;  // no key takes part: zeros, not 0/0
     float sum = 0.0f;
-    for (int64_t j = team.rank; j < keys; j += team.size) sum += most == -INFINITY ? 0.0f : expf(work[row * keys + j] - most);
+    for (int64_t j = team.rank; j < keys; j += team.size) sum += expf(work[row * keys + j] - most);
     sum = team.sum(sum);
     for (int64_t j = team.rank; j < keys; j += team.size)
-      out[row * keys + j] = static_cast<T>(sum > 0.0f ? expf(work[row * keys + j] - most) / sum : 0.0f);
+      out[row * keys + j] = static_cast<T>(nothing ? 0.0f : expf(work[row * keys + j] - most) / sum);
   }
 };
 
@@ -69,10 +70,9 @@ void attention_scores(Context& context, const sbk::AttentionParams& p, ScoreMode
   if (scores.size() == 0) return;
   float* work = nullptr;
   if (mode == ScoreMode::softmax) work = static_cast<float*>(context.scratch(static_cast<size_t>(scores.size()) * sizeof(float)));
-  const float scale = p.scale == 0.0f ? 1.0f / sqrtf(static_cast<float>(p.head_size)) : p.scale;
   with_float(scores.type, [&](auto zero) {
     using T = decltype(zero);
-    for_rows(context.stream(), scores.size() / keys, keys, ScoresOfQuery<T>{p, mode, scale, keys, work, scores.as<T>()});
+    for_rows(context.stream(), scores.size() / keys, keys, ScoresOfQuery<T>{p, mode, keys, work, scores.as<T>()});
   });
 }
 

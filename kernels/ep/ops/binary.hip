@@ -19,12 +19,6 @@ RK_HD inline A power(A x, A y) {
   }
 }
 
-// -x, and the least integer for itself.
-template <class A>
-RK_HD inline A negated(A x) {
-  return static_cast<A>(std::make_unsigned_t<A>(0) - static_cast<std::make_unsigned_t<A>>(x));
-}
-
 // Integer division by zero, and of the least integer by -1, is undefined in ONNX; it must not trap on the CPU platform.
 template <class A>
 RK_HD inline A quotient(A x, A y) {
@@ -227,9 +221,12 @@ struct MixedPower {
     int64_t at[2];
     walk.offsets(i, at);
     const acc_t<T> x = load(a[at[0]]);
-    if constexpr (std::is_integral_v<T> && !std::is_integral_v<E>)
-      y[i] = static_cast<T>(pow(static_cast<double>(x), static_cast<double>(load(b[at[1]]))));
-    else
+    if constexpr (std::is_integral_v<T> && !std::is_integral_v<E>) {
+      // A device's pow is off by a unit or two in the last place, and a cast cuts: 2.9999999999999996 is 3.
+      const double found = pow(static_cast<double>(x), static_cast<double>(load(b[at[1]])));
+      const double whole = rint(found);
+      y[i] = static_cast<T>(fabs(found - whole) <= 1e-15 * fabs(whole) ? whole : found);
+    } else
       y[i] = static_cast<T>(power(x, static_cast<acc_t<T>>(load(b[at[1]]))));
   }
 };
@@ -272,6 +269,28 @@ struct Repeat {
   }
 };
 
+// sum = x, or sum + x, for x broadcast to the sum's shape.
+template <class T>
+struct AddTo {
+  const T* x;
+  float* sum;
+  bool first;
+  Walk<1> walk;
+  RK_D void operator()(int64_t i) const {
+    int64_t at[1];
+    walk.offsets(i, at);
+    sum[i] = load(x[at[0]]) + (first ? 0.0f : sum[i]);
+  }
+};
+
+template <class T>
+struct Narrowed {
+  const float* sum;
+  T* y;
+  float factor;
+  RK_HD void operator()(int64_t i) const { y[i] = static_cast<T>(sum[i] * factor); }
+};
+
 // Sum, Mean, Min, Max: any number of inputs, folded two at a time into the output. The output may be as large as no
 // single input, so partial results are broadcast to it from the start.
 template <class Operation, bool Mean>
@@ -290,6 +309,8 @@ class Fold : public Kernel {
   template <class T>
   void fold(Context& context, const Tensor& first, const Tensor& y) {
     const size_t count = context.inputs();
+    if constexpr (std::is_same_v<T, half_t> && std::is_same_v<Operation, AddOp>)
+      if (count > (Mean ? 1 : 2)) return add_wide<T>(context, y);
     if (count == 1) {
       const Walk<1> walk(y.shape, {broadcast_strides(first.shape, y.shape)});
       for_each(context.stream(), walk.count(), Repeat<T>{first.as<T>(), y.as<T>(), walk});
@@ -299,6 +320,19 @@ class Fold : public Kernel {
     for (size_t i = 2; i < count; ++i) run<Operation, T>(context.stream(), y, context.input(i), y);
     if constexpr (Mean)
       for_each(context.stream(), y.size(), Scale<T>{y.as<T>(), 1.0f / static_cast<float>(count)});
+  }
+
+  // The sum kept in float32 until all inputs are in it.
+  template <class T>
+  static void add_wide(Context& context, const Tensor& y) {
+    auto* sum = static_cast<float*>(context.scratch(static_cast<size_t>(y.size()) * sizeof(float)));
+    for (size_t i = 0; i < context.inputs(); ++i) {
+      const Tensor x = context.input(i);
+      const Walk<1> walk(y.shape, {broadcast_strides(x.shape, y.shape)});
+      for_each(context.stream(), y.size(), AddTo<T>{x.as<T>(), sum, i == 0, walk});
+    }
+    const float factor = Mean ? 1.0f / static_cast<float>(context.inputs()) : 1.0f;
+    for_each(context.stream(), y.size(), Narrowed<T>{sum, y.as<T>(), factor});
   }
 };
 

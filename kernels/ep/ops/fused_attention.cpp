@@ -1,14 +1,15 @@
-// Attention as exporters spell it: softmax(q kᵀ · scale + mask) v with the Transposes around it, as one step; where q, k
-// and v are linear layers of one input, they too, as one product.
+// Attention as exporters spell it: softmax(q kᵀ · scale + mask) v with the Transposes around it and the Reshape after it, as
+// one step; where q, k and v are linear layers of one input, they too, as one product.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <mutex>
 
 #include "core/copy.hpp"
 #include "core/fusion.hpp"
-#include "core/matmul.hpp"
 #include "ops/bundled.hpp"
 #include "ops/fused.hpp"
+#include "ops/linear.hpp"
 
 namespace rk {
 namespace {
@@ -17,27 +18,77 @@ bool permutes(const NodeView& node, std::initializer_list<int64_t> wanted) {
   return node.op() == "Transpose" && node.integers("perm") == std::vector<int64_t>(wanted);
 }
 
-// One of q, k, v as the step reads it: [B, S, H, D] when `sequence_first`, else [B, H, S, D].
+// One of q, k, v as the step reads it: [B, S, H, D] when `sequence_first`, else [B, H, S, D], to be multiplied by `factor`.
 struct Operand {
   ValueView value;
   bool sequence_first = false;
+  float factor = 1.0f;
   Group nodes;
 };
 
-Operand query_or_value(const ValueView& value, const Scope& scope) {
-  const auto transpose = scope.only_maker(value);
-  if (transpose && permutes(*transpose, {0, 2, 1, 3})) return {transpose->input(0), true, {transpose->raw()}};
-  return {value, false, {}};
+// A factor or a divisor that is one constant.
+std::optional<float> factor_of(const NodeView& node) {
+  if (node.op() == "Mul") {
+    const auto second = scalar(node.input(1));
+    return second ? second : scalar(node.input(0));
+  }
+  const auto divisor = node.op() == "Div" ? scalar(node.input(1)) : std::nullopt;
+  return divisor ? std::optional<float>(1.0f / *divisor) : std::nullopt;
+}
+
+ValueView what_is_scaled(const NodeView& node) {
+  return node.op() == "Mul" && !scalar(node.input(1)) ? node.input(1) : node.input(0);
+}
+
+void take_factor(Operand& operand, const Scope& scope) {
+  const auto node = scope.only_maker(operand.value);
+  const auto factor = node ? factor_of(*node) : std::nullopt;
+  if (!factor) return;
+  operand.value = what_is_scaled(*node);
+  operand.factor *= *factor;
+  operand.nodes.push_back(node->raw());
+}
+
+void take_transpose(Operand& operand, const Scope& scope) {
+  const auto transpose = scope.only_maker(operand.value);
+  if (!transpose || !permutes(*transpose, {0, 2, 1, 3})) return;
+  operand.value = transpose->input(0);
+  operand.sequence_first = true;
+  operand.nodes.push_back(transpose->raw());
+}
+
+Operand query(const ValueView& value, const Scope& scope) {
+  Operand operand;
+  operand.value = value;
+  take_factor(operand, scope);
+  take_transpose(operand, scope);
+  take_factor(operand, scope);
+  return operand;
+}
+
+Operand values(const ValueView& value, const Scope& scope) {
+  Operand operand;
+  operand.value = value;
+  take_transpose(operand, scope);
+  return operand;
 }
 
 // The product takes kᵀ: somewhere a Transpose swaps its last two axes.
 std::optional<Operand> key(const ValueView& value, const Scope& scope) {
-  const auto transpose = scope.only_maker(value);
+  Operand operand;
+  operand.value = value;
+  take_factor(operand, scope);
+  const auto transpose = scope.only_maker(operand.value);
   if (!transpose) return std::nullopt;
-  if (permutes(*transpose, {0, 2, 3, 1})) return Operand{transpose->input(0), true, {transpose->raw()}};
-  if (!permutes(*transpose, {0, 1, 3, 2})) return std::nullopt;
-  Operand operand = query_or_value(transpose->input(0), scope);
+  const bool both = permutes(*transpose, {0, 2, 3, 1});
+  if (!both && !permutes(*transpose, {0, 1, 3, 2})) return std::nullopt;
+  operand.value = transpose->input(0);
+  operand.sequence_first = both;
   operand.nodes.push_back(transpose->raw());
+  take_factor(operand, scope);
+  if (both) return operand;
+  take_transpose(operand, scope);
+  take_factor(operand, scope);
   return operand;
 }
 
@@ -82,12 +133,9 @@ std::optional<Scores> scores_of(const NodeView& softmax, const Scope& scope) {
     scores.nodes.push_back(node->raw());
     node = scope.only_maker(scores.product);
   }
-  if (node && (node->op() == "Div" || node->op() == "Mul")) {
-    const bool divides = node->op() == "Div";
-    const auto factor = scalar(node->input(1));
-    if (!factor || *factor == 0.0f) return std::nullopt;
-    scores.scale = divides ? 1.0f / *factor : *factor;
-    scores.product = node->input(0);
+  if (const auto factor = node ? factor_of(*node) : std::nullopt) {
+    scores.scale = *factor;
+    scores.product = what_is_scaled(*node);
     scores.nodes.push_back(node->raw());
   }
   return scores;
@@ -110,15 +158,42 @@ struct Core {
   std::optional<size_t> mask;
   float scale = 1.0f;
   bool out_sequence_first = false;
+  std::optional<Reshaping> reshaping;  // of what comes out
 };
 
+// The extent of axes that broadcast to each other: the first that is not 1.
+int64_t joint(std::initializer_list<int64_t> extents) {
+  for (int64_t extent : extents)
+    if (extent != 1) return extent;  // 0 stays 0
+  return 1;
+}
+
+// One of a sequence of one, written out `length` times.
+Heads repeated(Context& context, const Heads& one, int64_t length, Type type) {
+  StridedCopy copy;
+  copy.shape = Shape{one.batch, one.heads, length, one.size};
+  copy.from = one.data;
+  copy.from_strides = {one.strides.batch, one.strides.head, 0, 1};
+  copy.to_strides = dense_strides(copy.shape);
+  copy.element_bytes = bytes_of(type);
+  copy.to = context.scratch(static_cast<size_t>(copy.shape.size() * copy.element_bytes));
+  strided_copy(context.stream(), copy);
+  return {copy.to, one.batch, one.heads, length, one.size, {copy.to_strides[0], copy.to_strides[1], copy.to_strides[2]}};
+}
+
 void attend(Context& context, const Core& core, Type type, Heads q, Heads k, Heads v) {
-  const auto joint = [](int64_t a, int64_t b, int64_t c) { return a != 1 ? a : (b != 1 ? b : c); };  // 0 stays 0
-  const int64_t batch = joint(q.batch, k.batch, v.batch), heads = joint(q.heads, k.heads, v.heads);
+  const Tensor mask = core.mask ? context.input(*core.mask) : Tensor{};
+  const int left_out = 4 - mask.shape.rank();  // axes that the mask does not have
+  const auto of_mask = [&](int axis) { return axis < left_out ? int64_t{1} : mask.shape[axis - left_out]; };
+  const int64_t batch = joint({q.batch, k.batch, v.batch, of_mask(0)}), heads = joint({q.heads, k.heads, v.heads, of_mask(1)});
   for (Heads* each : {&q, &k, &v}) spread(*each, batch, heads);
+  // The Add broadcasts the product to a larger mask, too.
+  const int64_t queries = joint({q.length, of_mask(2)}), keys = joint({k.length, of_mask(3)});
+  if (queries != q.length) q = repeated(context, q, queries, type);
+  if (keys != k.length) k = repeated(context, k, keys, type);
   require(k.length == v.length && q.size == k.size, "attention's inputs do not fit together");
-  const Tensor y = context.output(0, core.out_sequence_first ? Shape{q.batch, q.length, q.heads, v.size}
-                                                             : Shape{q.batch, q.heads, q.length, v.size});
+  Tensor y{nullptr, core.out_sequence_first ? Shape{q.batch, q.length, q.heads, v.size} : Shape{q.batch, q.heads, q.length, v.size}, type};
+  y.data = context.output(0, core.reshaping ? core.reshaping->of(y.shape) : y.shape).data;
   if (y.size() == 0) return;
   sbk::AttentionParams p;
   p.dtype = data_type(type);
@@ -130,9 +205,10 @@ void attend(Context& context, const Core& core, Type type, Heads q, Heads k, Hea
   p.head_size = q.size;
   p.value_size = v.size;
   p.scale = core.scale;
+  p.empty_row = k.length > 0 ? NAN : 0.0f;  // Softmax of nothing but -inf; or a product over nothing
   p.y = y.data;
   p.y_strides = heads_in(y, core.out_sequence_first).strides;
-  if (core.mask) place_mask(p, whole_rows(context, context.input(*core.mask), k.length));
+  if (mask) place_mask(p, whole_rows(context, mask, k.length));
   run_attention(context, p, q, k, v);
 }
 
@@ -151,42 +227,25 @@ class AttentionStep : public Kernel {
   Core core_;
 };
 
-// One of three linear layers of one input: its Reshape to heads, Add and MatMul.
+// One of three linear layers of one input, and the Reshape that parts its last axis into heads.
 struct Projection {
-  ValueView x, weight, bias;
-  int64_t heads = 0, size = 0;
-  Group nodes;
+  Linear linear;
+  Reshaping parting;
+  int64_t in = 0, out = 0;
 };
-
-bool constant_axes(const ValueView& value, size_t rank) {
-  const auto dims = value && value.is_constant() ? value.dims() : std::nullopt;
-  return dims && dims->size() == rank;
-}
 
 std::optional<Projection> projection(const Operand& operand, const Scope& scope) {
   const auto dims = operand.value.dims();
-  if (!operand.sequence_first || !dims || dims->size() != 4 || (*dims)[2] <= 0 || (*dims)[3] <= 0) return std::nullopt;
   const auto reshape = scope.only_maker(operand.value);
-  if (!reshape || reshape->op() != "Reshape" || !constant_axes(reshape->input(1), 1)) return std::nullopt;
-  const auto add = scope.only_maker(reshape->input(0));
-  if (!add || add->op() != "Add") return std::nullopt;
-  const bool second = constant_axes(add->input(0), 1);
-  Projection found;
-  found.bias = add->input(second ? 0 : 1);
-  const auto product = scope.only_maker(add->input(second ? 1 : 0));
-  if (!product || product->op() != "MatMul" || !constant_axes(found.bias, 1)) return std::nullopt;
-  found.x = product->input(0);
-  found.weight = product->input(1);
-  found.heads = (*dims)[2];
-  found.size = (*dims)[3];
-  const auto x_dims = found.x.dims();
-  if (!constant_axes(found.weight, 2) || !x_dims || x_dims->size() != 3) return std::nullopt;
-  if ((*found.weight.dims())[1] != found.heads * found.size || (*found.bias.dims())[0] != found.heads * found.size) return std::nullopt;
-  // The Reshape must only part the last axis: [0 or batch, 0 or -1, heads, size].
-  const std::vector<int64_t> wanted = integers(reshape->input(1).constant());
-  if (wanted.size() != 4 || wanted[0] != 0 || (wanted[1] != 0 && wanted[1] != -1) || reshape->integer("allowzero", 0) != 0)
-    return std::nullopt;
-  found.nodes = {product->raw(), add->raw(), reshape->raw()};
+  if (!operand.sequence_first || !dims || dims->size() != 4 || (*dims)[2] <= 0 || (*dims)[3] <= 0 || !reshape) return std::nullopt;
+  const auto parting = constant_reshape(*reshape);
+  auto linear = parting ? linear_making(reshape->input(0), scope) : std::nullopt;
+  if (!linear) return std::nullopt;
+  const auto w = linear->w.dims();
+  Projection found{*linear, *parting, (*w)[0], (*w)[1]};
+  if (linear->form.transposed) std::swap(found.in, found.out);
+  if (found.in <= 0 || found.out != (*dims)[2] * (*dims)[3]) return std::nullopt;
+  found.linear.nodes.push_back(reshape->raw());
   return found;
 }
 
@@ -197,24 +256,28 @@ class PackedProjections {
     device::release(weight);
     device::release(bias);
   }
-  void prepare(Stream& stream, const Tensor (&weights)[3], const Tensor (&biases)[3]) {
+  struct Part {
+    Tensor weight, bias;
+    bool transposed;
+  };
+  void prepare(Stream& stream, const std::array<Part, 3>& parts, int64_t in, int64_t out) {
     const std::lock_guard<std::mutex> hold(lock_);
     if (ready_) return;
-    const int64_t element = bytes_of(weights[0].type), in = weights[0].shape[0], out = weights[0].shape[1];
-    weight = device::allocate(static_cast<size_t>(3 * weights[0].bytes()));
-    bias = device::allocate(static_cast<size_t>(3 * biases[0].bytes()));
-    if (weight == nullptr || bias == nullptr) fail("no device memory left for packed weights", ORT_EP_FAIL);
-    for (int i = 0; i < 3; ++i) {
+    const int64_t bytes = parts[0].bias.bytes();
+    weight = device::allocate(static_cast<size_t>(3 * in * bytes));
+    bias = device::allocate(static_cast<size_t>(3 * bytes));
+    if (weight == nullptr || bias == nullptr) fail("no device memory left for packed weights", ORT_FAIL);
+    for (size_t i = 0; i < 3; ++i) {
       StridedCopy copy;
       copy.shape = Shape{in, out};
-      copy.from = weights[i].data;
+      copy.from = parts[i].weight.data;
       copy.to = weight;
-      copy.from_strides = {out, 1};
+      copy.from_strides = parts[i].transposed ? Strides{1, in} : Strides{out, 1};
       copy.to_strides = {3 * out, 1};
-      copy.to_offset = i * out;
-      copy.element_bytes = element;
+      copy.to_offset = static_cast<int64_t>(i) * out;
+      copy.element_bytes = bytes_of(parts[i].weight.type);
       strided_copy(stream, copy);
-      device::copy(static_cast<char*>(bias) + i * biases[i].bytes(), biases[i].data, static_cast<size_t>(biases[i].bytes()),
+      device::copy(static_cast<char*>(bias) + static_cast<int64_t>(i) * bytes, parts[i].bias.data, static_cast<size_t>(bytes),
                    device::Copy::on_device, stream.native());
     }
     stream.synchronize();  // another stream may use them next
@@ -233,50 +296,67 @@ class SelfAttentionStep : public Kernel {
  public:
   struct Source {
     size_t weight, bias;
+    LinearForm form;
+    Reshaping parting;
   };
-  SelfAttentionStep(size_t x, const std::array<Source, 3>& sources, int64_t heads, const Core& core)
-      : x_(x), sources_(sources), heads_(heads), core_(core) {}
+  SelfAttentionStep(size_t x, const std::array<Source, 3>& sources, int64_t in, int64_t out, const Core& core)
+      : x_(x), sources_(sources), in_(in), out_(out), core_(core) {}
 
   void compute(Context& context) override {
     const Tensor x = context.input(x_);
-    Tensor weights[3], biases[3];
-    for (size_t i = 0; i < 3; ++i) {
-      weights[i] = context.input(sources_[i].weight);
-      biases[i] = context.input(sources_[i].bias);
-    }
-    packed_.prepare(context.stream(), weights, biases);
-    const int64_t batch = x.shape[0], length = x.shape[1], in = x.shape[2], out = weights[0].shape[1], size = out / heads_;
-    require(in == weights[0].shape[0], "MatMul's inner extents differ");
-    Tensor all{nullptr, Shape{batch * length, 3 * out}, x.type};
+    std::array<PackedProjections::Part, 3> given;
+    for (size_t i = 0; i < 3; ++i)
+      given[i] = {context.input(sources_[i].weight), context.input(sources_[i].bias), sources_[i].form.transposed};
+    packed_.prepare(context.stream(), given, in_, out_);
+    const int64_t rows = x.size() / in_;
+    Tensor all{nullptr, Shape{rows, 3 * out_}, x.type};
     all.data = context.scratch(static_cast<size_t>(all.bytes()));
-    if (all.size() != 0) {
-      run_matmul(context.stream(), plan_matmul(Shape{batch * length, in}, Shape{in, 3 * out}), x.type, x.data, packed_.weight,
-                 all.data);
-      bias_curve(context.stream(), x.type, all.data, packed_.bias, batch * length, 3 * out, Curve::none);
-    }
+    run_linear(context.stream(), {}, x, Tensor{packed_.weight, Shape{in_, 3 * out_}, x.type}, all);
+    if (all.size() != 0) bias_curve(context.stream(), x.type, all.data, packed_.bias, rows, 3 * out_, Curve::none);
     Heads parts[3];
-    for (int i = 0; i < 3; ++i)
-      parts[i] = {static_cast<char*>(all.data) + i * out * bytes_of(x.type), batch, heads_, length, size,
-                  {length * 3 * out, size, 3 * out}};
+    for (size_t i = 0; i < 3; ++i) parts[i] = heads_of_part(sources_[i], x, given[i].weight, all, i);
     attend(context, core_, x.type, parts[0], parts[1], parts[2]);
   }
 
  private:
+  Heads heads_of_part(const Source& source, const Tensor& x, const Tensor& weight, const Tensor& all, size_t part) const {
+    const Shape shape = source.parting.of(source.form.out(x.shape, weight.shape));
+    require(shape.rank() == 4 && shape[2] * shape[3] == out_, "attention's heads are not parts of the last axis");
+    char* const data = static_cast<char*>(all.data) + static_cast<int64_t>(part) * out_ * bytes_of(all.type);
+    return {data, shape[0], shape[2], shape[1], shape[3], {shape[1] * 3 * out_, shape[3], 3 * out_}};
+  }
+
   size_t x_;
   std::array<Source, 3> sources_;
-  int64_t heads_;
+  int64_t in_, out_;
   Core core_;
   PackedProjections packed_;
 };
 
-// The three projections when they are of one input and one shape.
+// Where x is a Reshape's that only the three read, they can do without it too.
+void take_shared_reshape(std::array<Projection, 3>& parts, const Scope& scope) {
+  const ValueView x = parts[0].linear.x;
+  const OrtNode* const maker = x.is_graph_output() || x.consumers().size() != parts.size() ? nullptr : x.producer();
+  const auto reshaping = scope.has(maker) ? constant_reshape(NodeView(maker)) : std::nullopt;
+  if (!reshaping) return;
+  for (const Projection& part : parts)
+    if (part.linear.form.before) return;
+  for (Projection& part : parts) {
+    part.linear.x = NodeView(maker).input(0);
+    part.linear.form.before = reshaping;
+  }
+  parts[0].linear.nodes.push_back(maker);
+}
+
+// The three projections when they are of one input and one size.
 std::optional<std::array<Projection, 3>> self_projections(const Operand& q, const Operand& k, const Operand& v, const Scope& scope) {
   const auto a = projection(q, scope), b = projection(k, scope), c = projection(v, scope);
   if (!a || !b || !c) return std::nullopt;
   for (const Projection* other : {&*b, &*c})
-    if (!(other->x == a->x) || other->heads != a->heads || other->size != a->size || other->weight.dims() != a->weight.dims())
-      return std::nullopt;
-  return std::array<Projection, 3>{*a, *b, *c};
+    if (!(other->linear.x == a->linear.x) || other->in != a->in || other->out != a->out) return std::nullopt;
+  std::array<Projection, 3> parts{*a, *b, *c};
+  take_shared_reshape(parts, scope);
+  return parts;
 }
 
 bool over_last_axis(const NodeView& softmax) {
@@ -294,10 +374,10 @@ std::optional<Match> match_attention(const NodeView& softmax, const Scope& scope
   if (!product || product->op() != "MatMul" || !result || result->op() != "MatMul") return std::nullopt;
   if (!(result->input(0) == softmax.output(0)) || !rank_of_four(product->input(0)) || !rank_of_four(result->input(1)))
     return std::nullopt;
-  const Operand q = query_or_value(product->input(0), scope);
+  const Operand q = query(product->input(0), scope), v = values(result->input(1), scope);
   const auto k = key(product->input(1), scope);
-  const Operand v = query_or_value(result->input(1), scope);
-  if (!k || scores->scale == 0.0f) return std::nullopt;
+  const float scale = k ? scores->scale * q.factor * k->factor : 0.0f;
+  if (scale == 0.0f || !std::isfinite(scale)) return std::nullopt;
   Match match;
   for (const Group* part : {&q.nodes, &k->nodes, &v.nodes, &scores->nodes})
     match.nodes.insert(match.nodes.end(), part->begin(), part->end());
@@ -305,17 +385,20 @@ std::optional<Match> match_attention(const NodeView& softmax, const Scope& scope
   const auto last = scope.only_reader(result->output(0));
   const bool merged = last && permutes(*last, {0, 2, 1, 3});
   if (merged) match.nodes.push_back(last->raw());
+  const auto next = scope.only_reader(merged ? last->output(0) : result->output(0));
+  const auto reshaping = next ? constant_reshape(*next) : std::nullopt;
+  if (reshaping) match.nodes.push_back(next->raw());
   const ValueView mask = scores->mask;
-  const float scale = scores->scale;
   const auto core = [=](const Slots& slots) {
-    return Core{mask ? std::optional<size_t>(slots.of(mask)) : std::nullopt, scale, merged};
+    return Core{mask ? std::optional<size_t>(slots.of(mask)) : std::nullopt, scale, merged, reshaping};
   };
   if (const auto all = self_projections(q, *k, v, scope)) {
-    for (const Projection& one : *all) match.nodes.insert(match.nodes.end(), one.nodes.begin(), one.nodes.end());
+    for (const Projection& one : *all) match.nodes.insert(match.nodes.end(), one.linear.nodes.begin(), one.linear.nodes.end());
     match.make = [core, parts = *all](const Slots& slots) -> std::unique_ptr<Kernel> {
-      std::array<SelfAttentionStep::Source, 3> sources{};
-      for (size_t i = 0; i < 3; ++i) sources[i] = {slots.of(parts[i].weight), slots.of(parts[i].bias)};
-      return std::make_unique<SelfAttentionStep>(slots.of(parts[0].x), sources, parts[0].heads, core(slots));
+      std::array<SelfAttentionStep::Source, 3> sources;
+      for (size_t i = 0; i < 3; ++i)
+        sources[i] = {slots.of(parts[i].linear.w), slots.of(parts[i].linear.bias), parts[i].linear.form, parts[i].parting};
+      return std::make_unique<SelfAttentionStep>(slots.of(parts[0].linear.x), sources, parts[0].in, parts[0].out, core(slots));
     };
     return match;
   }

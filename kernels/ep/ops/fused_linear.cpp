@@ -1,11 +1,11 @@
-// MatMul + bias, with what follows it: Gelu, Relu, or a residual and LayerNormalization; and a residual Add followed by
+// A linear layer with what follows it: Gelu, Relu, or a residual and LayerNormalization; and a residual Add followed by
 // LayerNormalization on its own.
 #include <cmath>
 
 #include "core/fusion.hpp"
-#include "core/matmul.hpp"
 #include "core/strides.hpp"
 #include "ops/fused.hpp"
+#include "ops/linear.hpp"
 
 namespace rk {
 namespace {
@@ -15,8 +15,6 @@ bool near(const ValueView& value, double wanted) {
   const auto found = scalar(value);
   return found && std::fabs(*found - wanted) <= (value.type() == kHalf ? 5e-4 : 1e-5) * std::fabs(wanted);
 }
-
-bool is_op(const std::optional<NodeView>& node, const char* op) { return node && node->op() == op && node->domain().empty(); }
 
 // Nodes of y ↦ y/2 (1 + erf(y/√2)) spelled out, and its result; nothing when `y` is not read so.
 struct Gelu {
@@ -86,6 +84,7 @@ bool last_axis(const NodeView& norm) {
 
 bool plain_norm(const NodeView& norm) {
   if (norm.op() != "LayerNormalization" || !last_axis(norm)) return false;
+  if (norm.input(1).type() != norm.input(0).type()) return false;  // ONNX Runtime's own schema lets them differ
   for (size_t i = 1; i < norm.outputs().size(); ++i)
     if (norm.output(i)) return false;
   for (size_t i = 1; i < norm.inputs().size(); ++i) {  // one value for all would have to be spread
@@ -95,11 +94,18 @@ bool plain_norm(const NodeView& norm) {
   return true;
 }
 
+// Whether the sum's last axis is both's own; the others may broadcast, at the cost of a pass more.
+bool add_to_norm(const ValueView& a, const ValueView& b) {
+  const auto p = a.dims(), q = b.dims();
+  if (alike(a, b)) return true;
+  return p && q && !p->empty() && !q->empty() && known_equal(a, static_cast<int>(p->size()) - 1, b, static_cast<int>(q->size()) - 1);
+}
+
 std::optional<Norm> find_norm(const ValueView& x, const Scope& scope) {
   const auto add = scope.only_reader(x);
   if (!is_op(add, "Add")) return std::nullopt;
   const ValueView residual = other_input(*add, x);
-  if (!residual || !alike(x, residual)) return std::nullopt;
+  if (!residual || !add_to_norm(x, residual)) return std::nullopt;
   const auto norm = scope.only_reader(add->output(0));
   if (!norm || !plain_norm(*norm) || !(norm->input(0) == add->output(0))) return std::nullopt;
   return Norm{*add, *norm, residual};
@@ -150,39 +156,45 @@ void sum_and_norm(Context& context, const NormSlots& slots, Tensor x, const Tens
   add_norm(context.stream(), work);
 }
 
+// Where a step finds a linear layer's inputs.
+struct LinearSlots {
+  LinearSlots(const Linear& linear, const Slots& slots)
+      : x(slots.of(linear.x)), w(slots.of(linear.w)), bias(slots.of(linear.bias)), form(linear.form) {}
+  size_t x, w, bias;
+  LinearForm form;
+};
+
 class LinearStep : public Kernel {
  public:
-  LinearStep(size_t x, size_t w, size_t bias, Curve curve) : x_(x), w_(w), bias_(bias), curve_(curve) {}
+  LinearStep(const LinearSlots& linear, Curve curve) : linear_(linear), curve_(curve) {}
 
   void compute(Context& context) override {
-    const Tensor x = context.input(x_), w = context.input(w_);
-    const MatmulPlan plan = plan_matmul(x.shape, w.shape);
-    const Tensor y = context.output(0, plan.out);
+    const Tensor x = context.input(linear_.x), w = context.input(linear_.w), bias = context.input(linear_.bias);
+    const Tensor y = context.output(0, linear_.form.out(x.shape, w.shape));
     if (y.size() == 0) return;
-    run_matmul(context.stream(), plan, x.type, x.data, w.data, y.data);
-    bias_curve(context.stream(), y.type, y.data, context.input(bias_).data, y.size() / plan.n, plan.n, curve_);
+    run_linear(context.stream(), linear_.form, x, w, y);
+    bias_curve(context.stream(), y.type, y.data, bias.data, y.size() / bias.size(), bias.size(), curve_);
   }
 
  private:
-  size_t x_, w_, bias_;
+  LinearSlots linear_;
   Curve curve_;
 };
 
 class LinearNormStep : public Kernel {
  public:
-  LinearNormStep(size_t x, size_t w, size_t bias, const NormSlots& norm) : x_(x), w_(w), bias_(bias), norm_(norm) {}
+  LinearNormStep(const LinearSlots& linear, const NormSlots& norm) : linear_(linear), norm_(norm) {}
 
   void compute(Context& context) override {
-    const Tensor x = context.input(x_), w = context.input(w_);
-    const MatmulPlan plan = plan_matmul(x.shape, w.shape);
-    Tensor product{nullptr, plan.out, x.type};
+    const Tensor x = context.input(linear_.x), w = context.input(linear_.w);
+    Tensor product{nullptr, linear_.form.out(x.shape, w.shape), x.type};
     product.data = context.scratch(static_cast<size_t>(product.bytes()));
-    if (product.size() != 0) run_matmul(context.stream(), plan, x.type, x.data, w.data, product.data);
-    sum_and_norm(context, norm_, product, context.input(bias_));
+    run_linear(context.stream(), linear_.form, x, w, product);
+    sum_and_norm(context, norm_, product, context.input(linear_.bias));
   }
 
  private:
-  size_t x_, w_, bias_;
+  LinearSlots linear_;
   NormSlots norm_;
 };
 
@@ -199,54 +211,50 @@ class AddNormStep : public Kernel {
   NormSlots norm_;
 };
 
-bool constant_of_rank(const ValueView& value, size_t rank) {
-  if (!value || !value.is_constant()) return false;
-  const auto dims = value.dims();
-  return dims && dims->size() == rank;
+// Whether the bias is still one value for each element of the last axis, which a Reshape may have changed.
+bool bias_is_last_axis(const Linear& linear) {
+  const auto dims = linear.y.dims();
+  return dims && !dims->empty() && known_equal(linear.y, static_cast<int>(dims->size()) - 1, linear.bias, 0);
 }
 
-bool wide_enough(const ValueView& x) {
-  const auto dims = x.dims();
-  return dims && dims->size() >= 2;
-}
-
-}  // namespace
-
-std::optional<Match> match_linear(const NodeView& matmul, const Scope& scope) {
-  const ValueView x = matmul.input(0), w = matmul.input(1);
-  if (!constant_of_rank(w, 2) || !wide_enough(x)) return std::nullopt;
-  const auto add = scope.only_reader(matmul.output(0));
-  if (!is_op(add, "Add")) return std::nullopt;
-  const ValueView bias = other_input(*add, matmul.output(0));
-  if (!constant_of_rank(bias, 1) || !known_equal(bias, 0, w, 1)) return std::nullopt;
+Match with_what_follows(const Linear& linear, const Scope& scope) {
   Match match;
-  match.nodes = {matmul.raw(), add->raw()};
-  const ValueView y = add->output(0);
-  if (const auto norm = find_norm(y, scope)) {
+  match.nodes = linear.nodes;
+  if (const auto norm = bias_is_last_axis(linear) ? find_norm(linear.y, scope) : std::nullopt) {
     match.nodes.insert(match.nodes.end(), {norm->add.raw(), norm->norm.raw()});
     match.make = [=](const Slots& slots) -> std::unique_ptr<Kernel> {
-      return std::make_unique<LinearNormStep>(slots.of(x), slots.of(w), slots.of(bias), norm_slots(*norm, slots));
+      return std::make_unique<LinearNormStep>(LinearSlots(linear, slots), norm_slots(*norm, slots));
     };
     return match;
   }
   Curve curve = Curve::none;
-  if (const auto gelu = find_gelu(y, scope)) {
+  if (const auto gelu = find_gelu(linear.y, scope)) {
     match.nodes.insert(match.nodes.end(), gelu->nodes.begin(), gelu->nodes.end());
     curve = Curve::gelu;
-  } else if (const auto relu = scope.only_reader(y); is_op(relu, "Relu")) {
+  } else if (const auto relu = scope.only_reader(linear.y); is_op(relu, "Relu")) {
     match.nodes.push_back(relu->raw());
     curve = Curve::relu;
   }
   match.make = [=](const Slots& slots) -> std::unique_ptr<Kernel> {
-    return std::make_unique<LinearStep>(slots.of(x), slots.of(w), slots.of(bias), curve);
+    return std::make_unique<LinearStep>(LinearSlots(linear, slots), curve);
   };
+  return match;
+}
+
+}  // namespace
+
+std::optional<Match> match_linear(const NodeView& product, const Scope& scope) {
+  const auto linear = linear_of(product, scope);
+  if (!linear) return std::nullopt;
+  Match match = with_what_follows(*linear, scope);
+  if (match.nodes.size() < 2) return std::nullopt;  // a Gemm by itself is an operator
   return match;
 }
 
 std::optional<Match> match_add_norm(const NodeView& norm, const Scope& scope) {
   if (!plain_norm(norm)) return std::nullopt;
   const auto add = scope.only_maker(norm.input(0));
-  if (!is_op(add, "Add") || !alike(add->input(0), add->input(1))) return std::nullopt;
+  if (!is_op(add, "Add") || !add_to_norm(add->input(0), add->input(1))) return std::nullopt;
   const Norm found{*add, norm, add->input(1)};
   const ValueView x = add->input(0);
   return Match{{add->raw(), norm.raw()}, [=](const Slots& slots) -> std::unique_ptr<Kernel> {

@@ -179,7 +179,7 @@ class Slice : public Kernel {
       end = std::max<int64_t>(end, 0);
       return {start, std::max<int64_t>(0, (end - start + step - 1) / step)};
     }
-    start = std::min(std::max<int64_t>(start, -1), extent - 1);
+    start = std::min(std::max<int64_t>(start, 0), extent - 1);  // ONNX's clamp; NumPy's is to -1
     return {start, start < 0 ? 0 : std::max<int64_t>(0, (start - end - step - 1) / -step)};
   }
 
@@ -378,7 +378,7 @@ void add_movement(Entries& e) {
   e.push_back({"Slice", 1, 9, t, make<Slice>});
   e.push_back({"Slice", 10, kNewest, indexed, make<Slice>, {1, 2, 3, 4}});
   e.push_back({"Expand", 8, kNewest, t, make<Expand>, {1}});
-  e.push_back({"Tile", 6, kNewest, t, make<Tile>, {1}, {}, false, false, at_most_four});
+  e.push_back({"Tile", 6, kNewest, {{"T", any_storage()}, {"T1", int64s()}}, make<Tile>, {1}, {}, false, false, at_most_four});
   e.push_back({"Pad", 11, 17, t, make<Pad>, {1}});
   e.push_back({"Pad", 18, kNewest, indexed, make<Pad>, {1, 3}});
   e.push_back({"DepthToSpace", 1, kNewest, t, make_depth_to_space});

@@ -59,12 +59,12 @@ class Softmax : public Kernel {
   int64_t axis_;
 };
 
-template <class T>
+template <class T, class V>  // the schemas give scale, bias and y a type of their own
 struct LayerNormRow {
   const T* x;
-  const T* scale;
-  const T* bias;  // or null
-  T* y;
+  const V* scale;
+  const V* bias;  // or null
+  V* y;
   float* mean_out;  // or null
   float* inverse_out;
   int64_t length;
@@ -87,7 +87,7 @@ struct LayerNormRow {
     for (int64_t i = team.rank; i < length; i += team.size) {
       float value = (load(in[i]) - mean) * inverse * load(scale[i]);
       if (bias != nullptr) value += load(bias[i]);
-      y[row * length + i] = static_cast<T>(value);
+      y[row * length + i] = static_cast<V>(value);
     }
     if (team.rank != 0) return;
     if (mean_out != nullptr) mean_out[row] = mean;
@@ -132,7 +132,7 @@ class LayerNorm : public Kernel {
     const Tensor mean = context.output(1, statistics);
     const Tensor inverse = context.output(2, statistics);
     if (x.size() == 0) return;
-    if (Centred && !mean && !inverse) {
+    if (Centred && !mean && !inverse && scale.type == x.type) {
       AddNorm work;
       work.type = x.type;
       work.x = x.data;
@@ -145,10 +145,13 @@ class LayerNorm : public Kernel {
       return add_norm(context.stream(), work);
     }
     with_float(x.type, [&](auto zero) {
-      using T = decltype(zero);
-      for_rows(context.stream(), x.size() / length, length,
-               LayerNormRow<T>{x.as<T>(), scale.as<T>(), bias.as<T>(), y.as<T>(), mean.as<float>(), inverse.as<float>(),
-                               length, epsilon_, Centred});
+      with_float(scale.type, [&](auto other) {
+        using T = decltype(zero);
+        using V = decltype(other);
+        for_rows(context.stream(), x.size() / length, length,
+                 LayerNormRow<T, V>{x.as<T>(), scale.as<V>(), bias.as<V>(), y.as<V>(), mean.as<float>(), inverse.as<float>(),
+                                    length, epsilon_, Centred});
+      });
     });
   }
 
@@ -163,8 +166,9 @@ void add_normalization(Entries& e) {
   e.push_back({"Softmax", 1, kNewest, {{"T", floats()}}, make<Softmax<false>>});
   e.push_back({"LogSoftmax", 1, kNewest, {{"T", floats()}}, make<Softmax<true>>});
   const std::vector<Type> stats = {kFloat};
-  // The same schema twice: ONNX since opset 17, and what ONNX Runtime makes of older models' subgraphs.
-  e.push_back({"LayerNormalization", 1, kNewest, {{"T", floats()}, {"U", stats}}, make<LayerNorm<true>>});
+  // ONNX Runtime's own schema, which it gives to models before opset 17 and makes of their subgraphs; then ONNX's.
+  e.push_back({"LayerNormalization", 1, 16, {{"T", floats()}, {"U", stats}, {"V", floats()}}, make<LayerNorm<true>>});
+  e.push_back({"LayerNormalization", 17, kNewest, {{"T", floats()}, {"U", stats}}, make<LayerNorm<true>>});
   e.push_back({"RMSNormalization", 23, kNewest, {{"T", floats()}, {"V", floats()}}, make<LayerNorm<false>>});
 }
 

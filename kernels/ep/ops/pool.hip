@@ -134,13 +134,13 @@ template <bool Average, sbk::Layout layout>
 class Pool : public Kernel {
  public:
   explicit Pool(const Info& info)
-      : attributes_(WindowAttributes::read(info)), ceil_(info.integer("ceil_mode", 0) != 0),
+      : attributes_(WindowAttributes::read(info)), end_(info.integer("ceil_mode", 0) != 0 ? WindowAttributes::End::ceil : WindowAttributes::End::floor),
         count_padding_(info.integer("count_include_pad", 0) != 0), column_major_(info.integer("storage_order", 0) != 0) {}
 
   void compute(Context& context) override {
     const Tensor x = context.input(0);
     const Shape extents = channels_first(x.shape, layout);
-    const Window window = attributes_.on(extents, attributes_.kernel, ceil_);
+    const Window window = attributes_.on(extents, attributes_.kernel, end_);
     for (int i = 0; i < 3; ++i)  // else a window may lie in the padding alone, and has no maximum
       require(window.pad_begin[i] < window.kernel[i] && window.pad_end[i] < window.kernel[i], "a pool's padding is not smaller than its window");
     const Shape out = in_layout(window.output_shape(extents[0], extents[1], extents.rank() - 2), layout);
@@ -167,7 +167,7 @@ class Pool : public Kernel {
   }
 
   WindowAttributes attributes_;
-  bool ceil_;
+  WindowAttributes::End end_;
   bool count_padding_;
   bool column_major_;
 };

@@ -28,12 +28,15 @@ struct ReduceRow {
     if (kind == Kind::log_sum) return logf(sum);
     return sum;
   }
-  RK_D float extreme(int64_t base, const Team& team, float sign) const {
+  // The largest of sign · x; `nans` counts what is not a number, which the maximum passes over.
+  RK_D float extreme(int64_t base, const Team& team, float sign, float& nans) const {
     float most = -INFINITY;
     for (int64_t i = team.rank; i < reduced.count(); i += team.size) {
       int64_t at[1];
       reduced.offsets(i, at);
-      most = fmaxf(most, sign * load(x[base + at[0]]));
+      const float value = load(x[base + at[0]]);
+      if (value != value) nans += 1.0f;
+      most = fmaxf(most, sign * value);
     }
     return team.max(most);
   }
@@ -41,12 +44,13 @@ struct ReduceRow {
   RK_D void operator()(int64_t row, const Team& team) const {
     int64_t base[1];
     kept.offsets(row, base);
-    float result;
+    float result, nans = 0;
     if (kind == Kind::most || kind == Kind::least) {
       const float sign = kind == Kind::most ? 1.0f : -1.0f;
-      result = sign * extreme(base[0], team, sign);
+      result = sign * extreme(base[0], team, sign, nans);
+      if (team.sum(nans) > 0) result = NAN;
     } else {
-      float most = kind == Kind::log_sum_exp ? extreme(base[0], team, 1.0f) : 0.0f;
+      float most = kind == Kind::log_sum_exp ? extreme(base[0], team, 1.0f, nans) : 0.0f;  // the sum keeps a NaN
       if (most == -INFINITY || most == INFINITY) most = 0.0f;
       float sum = 0;
       for (int64_t i = team.rank; i < reduced.count(); i += team.size) {

@@ -5,6 +5,7 @@
 #include "core/graph.hpp"
 #include "core/launch.hpp"
 #include "core/matmul.hpp"
+#include "core/reshape.hpp"
 #include "core/types.hpp"
 
 namespace rk {
@@ -24,27 +25,8 @@ class Reshape : public Kernel {
 
   void compute(Context& context) override {
     const Tensor x = context.input(0);
-    const std::vector<int64_t> wanted = attribute_ ? *attribute_ : integers(context.input(1));
-    Shape shape;
-    int inferred = -1;
-    int64_t known = 1;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      int64_t extent = wanted[i];
-      require(extent >= -1 && (extent != -1 || inferred < 0), "Reshape's shape has a negative extent, or more than one -1");
-      if (extent == 0 && !zero_is_zero_) {
-        require(static_cast<int>(i) < x.shape.rank(), "Reshape copies an extent that the input does not have");
-        extent = x.shape[static_cast<int>(i)];
-      }
-      if (extent == -1) inferred = static_cast<int>(i);
-      else known *= extent;
-      shape.push(extent);
-    }
-    if (inferred >= 0) {
-      require(known != 0 && x.size() % known == 0, "Reshape cannot infer an extent: the sizes do not divide");
-      shape[inferred] = x.size() / known;
-    }
-    require(shape.size() == x.size(), "Reshape changes the number of elements");
-    same_data(context, x, shape);
+    const Reshaping reshaping{attribute_ ? *attribute_ : integers(context.input(1)), zero_is_zero_};
+    same_data(context, x, reshaping.of(x.shape));
   }
 
  private:
@@ -233,6 +215,8 @@ bool not_training(const NodeView& node) {
   return value && !*value.as<bool>();
 }
 
+bool no_mask(const NodeView& node) { return !node.output(1); }  // of the data's type before opset 10
+
 void add_view(Entries& entries, const char* op, int first, MakeKernel make, std::vector<size_t> host_inputs = {}) {
   entries.push_back({op, first, kNewest, {{"T", any_storage()}}, make, std::move(host_inputs), {}, true});
 }
@@ -250,9 +234,9 @@ void add_shape(Entries& e) {
   add_view(e, "Unsqueeze", 1, make<Unsqueeze>, {1});
   e.push_back({"Identity", 1, 13, {{"T", any_storage()}}, make<Identity>, {}, {}, true});
   e.push_back({"Identity", 14, kNewest, {{"V", any_storage()}}, make<Identity>, {}, {}, true});
-  e.push_back({"Dropout", 7, 9, {{"T", floats()}}, make<Dropout>, {}, {}, true});
+  e.push_back({"Dropout", 7, 9, {{"T", floats()}}, make<Dropout>, {}, {}, true, false, no_mask});
   e.push_back({"Dropout", 10, 11, {{"T", floats()}, {"T1", bools()}}, make<Dropout>, {}, {}, true});
-  e.push_back({"Dropout", 12, kNewest, {{"T", floats()}, {"T2", bools()}}, make<Dropout>, {1, 2}, {}, true, false, not_training});
+  e.push_back({"Dropout", 12, kNewest, {{"T", floats()}, {"T1", any_storage()}, {"T2", bools()}}, make<Dropout>, {1, 2}, {}, true, false, not_training});
   e.push_back({"Shape", 1, kNewest, {{"T", any_storage()}, {"T1", int64s()}}, make<ShapeOf>, {}, {0}});
   e.push_back({"Size", 1, kNewest, {{"T", any_storage()}, {"T1", int64s()}}, make<SizeOf>, {}, {0}});
   e.push_back({"MemcpyFromHost", 1, 1, {{"T", any_storage()}}, make<Memcpy<device::Copy::to_device>>, {0}});

@@ -12,6 +12,19 @@ struct Parameters {
   float b = 0;
 };
 
+// Zero for -0 too; the least integer for itself.
+template <class A>
+RK_HD inline A magnitude(A x) {
+  if constexpr (std::is_integral_v<A>) return x < 0 ? negated(x) : x;
+  else return fabs(x);
+}
+
+template <class A>
+RK_HD inline A opposite(A x) {
+  if constexpr (std::is_integral_v<A>) return negated(x);
+  else return -x;
+}
+
 #define RK_OPERATION(NAME, EXPRESSION)                                    \
   struct NAME {                                                           \
     template <class A> static RK_HD A apply(A x, const Parameters& p) {   \
@@ -20,9 +33,9 @@ struct Parameters {
     }                                                                     \
   };
 
-RK_OPERATION(AbsOp, x < A(0) ? -x : x)
-RK_OPERATION(NegOp, -x)
-RK_OPERATION(SignOp, x > A(0) ? A(1) : (x < A(0) ? A(-1) : x))
+RK_OPERATION(AbsOp, magnitude(x))
+RK_OPERATION(NegOp, opposite(x))
+RK_OPERATION(SignOp, x > A(0) ? A(1) : (x < A(0) ? A(-1) : (x == A(0) ? A(0) : x)))
 RK_OPERATION(ReluOp, x < A(0) ? A(0) : x)
 RK_OPERATION(SqrtOp, sqrt(x))
 RK_OPERATION(ExpOp, exp(x))

@@ -134,3 +134,74 @@ def test_an_unknown_mode_is_an_error(cpu: Path) -> None:
     feeds = tensors(np.random.default_rng(3), np.float32, 0, False)
     with pytest.raises(Exception, match="qk_matmul_output_mode"):
         ort.InferenceSession(model("stackbuild.kernels", feeds, ("Y",), {"qk_matmul_output_mode": 7}), options)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+def test_what_is_not_a_number_shows_where_onnx_runtime_shows_it(cpu: Path, dtype: type, mode: int) -> None:
+    feeds = tensors(np.random.default_rng([mode, 1]), dtype, 0, False)
+    feeds["Q"][0, 1, 2] = np.nan
+    feeds["Q"][1, 3, 0, 0] = np.inf
+    feeds["K"][1, 0, :, 3] = np.nan
+    close(*both(cpu, feeds, OUTPUTS, qk_matmul_output_mode=mode))
+    answer, _ = both(cpu, feeds, ("Y",))
+    assert np.isnan(answer[0][0, 1, 2]).all()
+    assert np.isfinite(answer[0][0, 0]).all()
+
+
+def test_a_row_without_keys_is_zeros_whatever_the_query_is(cpu: Path) -> None:
+    feeds = tensors(np.random.default_rng(2), np.float32, 0, False)
+    mask = np.zeros((5, 7), np.float32)
+    mask[1] = -np.inf
+    feeds["Q"][:, :, 1] = np.nan
+    for closing in (mask, mask == 0):
+        ours, theirs = both(cpu, feeds | {"attn_mask": closing}, ("Y", "qk_matmul_output"), qk_matmul_output_mode=3)
+        close(ours, theirs)
+        assert (ours[0][:, :, 1] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_an_integer_mask_is_added(cpu: Path, dtype: type) -> None:
+    feeds = tensors(np.random.default_rng(3), dtype, 0, False)
+    feeds["attn_mask"] = np.random.default_rng(4).integers(-2, 3, (4, 5, 7)).astype(np.int32)
+    close(*both(cpu, feeds, ("Y", "qk_matmul_output"), qk_matmul_output_mode=2))
+
+
+def test_a_scale_of_zero_weighs_every_key_alike(cpu: Path) -> None:
+    feeds = tensors(np.random.default_rng(5), np.float32, 0, False)
+    mean = np.repeat(feeds["V"].mean(axis=2, keepdims=True), 2, axis=1)
+    np.testing.assert_allclose(ours(cpu, feeds, ("Y",), scale=0.0)[0], np.repeat(mean, 5, axis=2), rtol=1e-5, atol=1e-6)
+
+
+def ours(cpu: Path, feeds: Feeds, outputs: tuple[str, ...], **attributes: object) -> list[np.ndarray]:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.register_custom_ops_library(str(cpu))
+    session = ort.InferenceSession(model("stackbuild.kernels", feeds, outputs, attributes), options)
+    return [np.asarray(value) for value in session.run(list(outputs), feeds)]
+
+
+def empty(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.float32)
+
+
+def test_keys_without_heads_are_an_error_before_any_is_read(cpu: Path) -> None:
+    feeds = {"Q": empty(1, 1, 4, 1024), "K": empty(1, 0, 200000, 1024), "V": empty(1, 0, 200000, 6)}
+    with pytest.raises(Exception, match="number of K's heads"):
+        ours(cpu, feeds, OUTPUTS)
+
+
+def test_what_is_empty_is_answered(cpu: Path) -> None:
+    none = {"Q": empty(0, 2, 5, 8), "K": empty(0, 2, 6, 8), "V": empty(0, 2, 6, 4)}
+    lengths = {"nonpad_kv_seqlen": np.zeros(0, np.int64)}
+    y, scores = ours(cpu, none | lengths, ("Y", "qk_matmul_output"), is_causal=1)
+    assert (y.shape, scores.shape) == ((0, 2, 5, 4), (0, 2, 5, 6))
+    headless = {"Q": empty(2, 0, 5, 8), "K": empty(2, 0, 6, 8), "V": empty(2, 0, 6, 4)}
+    assert [a.shape for a in ours(cpu, headless, ("Y", "qk_matmul_output"))] == [(2, 0, 5, 4), (2, 0, 5, 6)]
+    keyless = {"Q": empty(1, 2, 5, 8), "K": empty(1, 2, 0, 8), "V": empty(1, 2, 0, 4), "attn_mask": empty(5, 1)}
+    (y,) = ours(cpu, keyless, ("Y",))
+    np.testing.assert_array_equal(y, empty(1, 2, 5, 4))
+    valueless = {"Q": empty(1, 2, 5, 8), "K": empty(1, 2, 6, 8), "V": empty(1, 2, 6, 0)}
+    y, scores = ours(cpu, valueless, ("Y", "qk_matmul_output"), qk_matmul_output_mode=3)
+    assert y.shape == (1, 2, 5, 0)
+    np.testing.assert_allclose(scores, np.full((1, 2, 5, 6), 1 / 6), rtol=1e-6)

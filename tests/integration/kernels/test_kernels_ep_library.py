@@ -55,6 +55,13 @@ def test_the_package_says_why_there_is_no_device(cpu_ep: Path) -> None:
     assert "['CPUExecutionProvider']" in said
 
 
+def test_the_package_looks_itself_when_nothing_is_registered(cpu_ep: Path) -> None:
+    asking = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import onnxruntime_ep_rockernels as r; print(r.why_no_device())"
+    )
+    assert "no device library lies beside" in run(sys.executable, "-c", asking, cpu_ep)
+
+
 def test_the_loader_links_no_gpu_runtime(loader: Path) -> None:
     needed = run("readelf", "-d", loader)
     assert not re.search(r"NEEDED.*(hip|cuda|hsa|roc|blas|onnxruntime)\w*\.so", needed)
@@ -68,6 +75,19 @@ def test_libraries_ask_for_no_glibc_newer_than_2_34(loader: Path, cpu_ep: Path) 
             for v in re.findall(r"GLIBC_(2\.\d+)", run("readelf", "--version-info", library))
         }
         assert max(found) <= (2, 34)
+
+
+def test_no_function_that_sets_errno_is_asked_for(loader: Path, cpu_ep: Path, amd: Path) -> None:
+    """glibc 2.43 gives sqrtf a new version: what Debian sid builds would not load on Debian 13."""
+    for library in (
+        loader,
+        cpu_ep / "checks" / "librockernels_ep_cpu_test.so",
+        amd / "libstackbuild_kernels_hip.so",
+        amd / "libstackbuild_kernels.so",
+    ):
+        wanted = run("readelf", "--dyn-syms", "--wide", library)
+        assert "UND" in wanted
+        assert not re.search(r"UND sqrtf?@", wanted), library
 
 
 def test_the_cpu_platform_passes_every_check(cpu_ep: Path) -> None:

@@ -99,6 +99,30 @@ ort.unregister_execution_provider_library("first"); print("whole")
     assert "whole" in said
 
 
+def test_memory_that_does_not_suffice_is_an_error_and_the_session_goes_on(library: Path) -> None:
+    """ONNX Runtime hands a failed allocation's null on as an output's address. Twice: the first must not move the session to the CPU."""
+    body = """
+import resource
+nodes = [helper.make_node("Expand", ["x", "s"], ["t"]), helper.make_node("Relu", ["t"], ["u"]), helper.make_node("ReduceMax", ["u"], ["y"], keepdims=0)]
+infos = [helper.make_tensor_value_info("x", 1, [1]), helper.make_tensor_value_info("s", 7, [2])]
+large = helper.make_model(helper.make_graph(nodes, "g", infos, [onnx.ValueInfoProto(name="y")]), opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+settings = ort.SessionOptions(); settings.log_severity_level = 4
+settings.add_provider_for_devices(register()[:1], {})
+opened = ort.InferenceSession(large.SerializeToString(), settings)
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, used + 2**30))
+ask = lambda *shape: opened.run(None, {"x": np.ones(1, "float32"), "s": np.array(shape)})[0]
+for _ in range(2):
+    try: ask(10**5, 10**5); print("answered")
+    except Exception as error: print("refused:", error)
+print(ask(3, 4), opened.get_providers()[0])
+"""
+    said = script(library, body)
+    assert said.count("refused: ") == 2
+    assert said.count("no device memory left for a tensor of 40000000000 bytes") == 2
+    assert "1.0 RocKernelsCpuTestExecutionProvider" in said
+
+
 @pytest.mark.parametrize(
     ("option", "value", "says"),
     [

@@ -53,6 +53,31 @@ def test_device_code_stays_inside_its_register_budgets(amd: Path) -> None:
     assert "(wave32: gfx1030, gfx1100; wave64: gfx90a, gfx942), 0 over budget" in said
 
 
+@pytest.mark.parametrize(
+    ("was", "becomes", "status", "says"),
+    [
+        (rb"(\.vgpr_spill_count)\0", b"\\1\x05", 1, "5 spills"),
+        (rb"(\.private_segment_fixed_size)\0", b"\\1\x10", 1, "16 bytes of scratch"),
+        (rb"(\.sgpr_spill_count)\0", b"\\1\x7f", 1, "127 SGPRs spilled"),
+        (rb"(amdhsa\.kernels(?:(?!amdhsa\.target).)*?leaky_relu_vector)s", rb"\1z", 1, "that other targets have are missing"),
+        (b"amdhsa.kernels", b"amdhsa.kernelz", 2, "names no kernel"),
+        (rb"\x7fELF(?=\x02\x01\x01\x40)", b"XXXX", 2, "is not an ELF"),
+        *((re.escape(key), key[:-1] + b"x", 2, f"does not say its {key.decode()}") for key in (b".vgpr_count", b".vgpr_spill_count", b".wavefront_size")),
+    ],
+)
+def test_the_gate_closes_on_what_it_is_there_for(
+    amd: Path, tmp_path: Path, was: bytes, becomes: bytes, status: int, says: str
+) -> None:
+    """One place of the library's metadata changed; it passes unchanged."""
+    data = (amd / "libstackbuild_kernels_hip.so").read_bytes()
+    changed, found = re.subn(was, becomes, data, count=1, flags=re.DOTALL)
+    assert found == 1
+    (tmp_path / "changed.so").write_bytes(changed)
+    command = [sys.executable, str(KERNELS / "bench" / "resources.py"), str(tmp_path / "changed.so")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, says in done.stdout + done.stderr) == (status, True), done.stdout + done.stderr
+
+
 def test_the_inspector_sees_every_target_and_no_spills(amd: Path) -> None:
     library = amd / "libstackbuild_kernels_hip.so"
     said = json.loads(run(sys.executable, "-m", "stackbuild", "inspect", library, "--json"))
@@ -104,10 +129,21 @@ def test_every_target_compiles_with_the_newest_compiler_in_debian(tmp_path: Path
         " 0 over budget",
     ):
         assert words in said
+    for library in libraries:  # docs/kernels-ep.md says so of what the recipe makes
+        found = re.findall(r"GLIBC_(2\.\d+)", run("readelf", "--version-info", library))
+        assert max(tuple(map(int, v.split("."))) for v in found) <= (2, 34), library
 
 
 def test_a_missing_library_is_exit_2() -> None:
     assert check(Path("/nonexistent/lib.so")).returncode == 2
+
+
+def test_a_file_that_is_no_library_is_exit_2(tmp_path: Path) -> None:
+    (tmp_path / "lib.so").write_text("not a library")
+    done = check(tmp_path / "lib.so")
+    assert done.returncode == 2
+    assert "does not load" in done.stderr
+    assert done.stdout == ""
 
 
 def test_gpu_check_without_a_library_is_exit_2(tmp_path: Path) -> None:

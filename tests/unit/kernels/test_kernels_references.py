@@ -27,6 +27,7 @@ def on_path() -> object:
 
 
 PER_OPERATOR = 12  # ONNX's evaluator is slow
+ODD = ("nan", "infinite", "closed", "least", "greatest", "sink", "greatest", "sink", "scale", "short", "lengths", "past", "mask=int")  # of Attention's cases, those beside them
 
 
 def test_references_agree_with_onnx() -> None:
@@ -34,17 +35,21 @@ def test_references_agree_with_onnx() -> None:
     from common.case import mismatch
     from onnx.reference import ReferenceEvaluator
 
-    checked = dict.fromkeys(cases.OPERATORS, 0)
+    checked, odd_ones = dict.fromkeys(cases.OPERATORS, 0), 0
     for case in cases.all_cases(seed=7, dtypes=(np.float32,)):
         model = cases.standard_model(case)
-        small = all(0 < v.size < 6000 for v in cases.feeds(case).values())
-        if model is None or not small or case.expected.size == 0 or checked[case.op] == PER_OPERATOR:
+        small = all(0 < v.size < 10000 for v in cases.feeds(case).values())
+        odd = any(word in case.name for word in ODD)
+        if model is None or not small or case.expected.size == 0 or (checked[case.op] == PER_OPERATOR and not odd):
             continue
-        got = ReferenceEvaluator(model).run(None, cases.feeds(case))[0]
+        with np.errstate(invalid="ignore"):
+            got = ReferenceEvaluator(model).run(None, cases.feeds(case))[0]
         why = mismatch(np.asarray(got, np.float32), case)
         assert why is None, f"{case.op} {case.name}: {why}"
-        checked[case.op] += 1
+        checked[case.op] += not odd
+        odd_ones += odd
     assert min(checked.values()) == PER_OPERATOR, checked
+    assert odd_ones >= 10
 
 
 def test_every_operator_has_thirty_cases_of_each_type_with_odd_sizes_and_empty_ones() -> None:

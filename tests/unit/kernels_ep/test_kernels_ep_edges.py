@@ -15,7 +15,7 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 CHECKS = Path(__file__).parents[3] / "kernels" / "ep" / "checks"
-OWN = ("edge", "edges", "rulings", "session")
+OWN = ("edge", "edges", "nans", "rulings", "session")
 
 
 @pytest.fixture

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Builds the kernels' HIP sources for an emulated AMD target, with g++ (12 or newer, x86-64).
+
+    tests/emulation/build.py KERNELS TARGET OUT.so [--only OP]... [--provider ONNXRUNTIME_HEADERS]
+
+OUT.so has the interface of libstackbuild_kernels_hip.so; check.py beside this runs the cases on it. `--only attention` leaves the
+other operators out. With --provider OUT is a folder: the plugin execution provider, its loader and a hipBLAS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+DEVICE = Path(__file__).resolve().parent / "device"
+WAVES = {
+    "gfx90a": 64,
+    "gfx942": 64,
+    "gfx950": 64,
+    "gfx1030": 32,
+    "gfx1100": 32,
+    "gfx1151": 32,
+    "gfx1200": 32,
+    "gfx1201": 32,
+}
+"""Targets and the width of their waves as the product builds for them."""
+
+STATIC = (
+    r"using emulated_\2 = \1\3; auto& \2 = *static_cast<emulated_\2*>(::emulation::static_lds("
+    r"__FILE__, __LINE__, sizeof(emulated_\2), alignof(emulated_\2) < 16 ? 16 : alignof(emulated_\2)));"
+)
+REWRITES = (
+    (r"extern __shared__ (?:__align__\(\d+\) )?([\w:]+) (\w+)\[\];", r"\1* \2 = reinterpret_cast<\1*>(::emulation::dynamic_lds());"),
+    (r"__shared__ ([\w:]+(?:<[^;]*?>)?) (\w+)((?:\[[^;]*\])*);", STATIC),
+    (r"typedef (\w+) (\w+) __attribute__\(\(ext_vector_type\(([^;]*)\)\)\);",
+     r"typedef \1 \2 __attribute__((vector_size(sizeof(\1) * (\3)), aligned(sizeof(\1) * (\3))));"),
+)  # fmt: skip
+
+
+def closing(text: str, at: int) -> int:
+    """Where the bracket closes that opens at `at`."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += (text[i] == "(") - (text[i] == ")")
+        if depth == 0:
+            return i
+    raise ValueError(f"no end of {text[at : at + 80]!r}")
+
+
+def kernel_before(text: str, at: int) -> int:
+    """Where the kernel's name begins whose `<<<` is at `at`, its template's arguments included."""
+    start = len(text[:at].rstrip())
+    if text[start - 1] == ">":
+        angles, rounds, start = 0, 0, start - 1
+        while True:  # "(N > 1)" is no bracket of a template
+            rounds += (text[start] == ")") - (text[start] == "(")
+            angles += ((text[start] == ">") - (text[start] == "<")) * (rounds == 0)
+            if rounds == 0 and angles == 0:
+                break
+            start -= 1
+    found = re.search(r"[\w:]+$", text[:start])
+    assert found
+    return found.start()
+
+
+def translate(text: str) -> str:
+    """HIP as g++ takes it: launches, LDS and vector types."""
+    for pattern, becomes in REWRITES:
+        text = re.sub(pattern, becomes, text)
+    while (at := text.find("<<<")) >= 0:
+        if "//" in text[text.rfind("\n", 0, at) : at]:
+            text = text[:at] + "< < <" + text[at + 3 :]
+            continue
+        start, end = kernel_before(text, at), text.index(">>>", at)
+        opening = text.index("(", end)
+        close = closing(text, opening)
+        kernel, config, arguments = text[start:at].strip(), text[at + 3 : end], text[opening + 1 : close]
+        name = kernel.partition("<")[0]
+        launch = f'::emulation::launch("{name}", [=]() mutable {{ {kernel}({arguments}); }}, {config})'
+        text = text[:start] + launch + text[close + 1 :]
+    return text
+
+
+def sources(kernels: Path, only: list[str], provider: bool) -> list[str]:
+    """What kernels/cmake and kernels/ep compile for a device, as they name it."""
+    named = (kernels / "cmake" / "operators.cmake").read_text()
+    operators = re.findall(r"set\(SBK_OPERATORS ([^)]*)\)", named)[0].split()
+    found = [f"{op}/{op}.hip" for op in operators] + re.findall(r"\b\w+/\w+\.hip", named)
+    found = [s for s in dict.fromkeys(found) if not s.startswith("common/") and (not only or s.split("/")[0] in only)]
+    if not provider:
+        return [*found, "common/gpu_api.hip"]
+    listed = re.search(r"set\(RK_CORE.*?set\(CMAKE_INSTALL", (kernels / "ep" / "CMakeLists.txt").read_text(), re.S)
+    assert listed
+    return [
+        *found,
+        *("ep/" + s for s in re.findall(r"(?:core|ops)/\w+\.(?:cpp|hip)", listed[0])),
+        "ep/core/device_hip.cpp",
+        "ep/core/blas_hip.cpp",
+    ]
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stderr[:4000]}")
+    return done.stdout
+
+
+def flags(target: str, folder: Path, headers: Path | None) -> list[str]:
+    """The compiler's command for one source of the translated tree in `folder`."""
+    wave = WAVES[target]
+    chosen = [
+        *(
+            "g++",
+            "-std=c++17",
+            "-O2",
+            "-march=native",
+            "-fPIC",
+            "-w",
+            "-fpermissive",
+            "-fmax-errors=3",
+            "-fvisibility=hidden",
+            "-fno-strict-aliasing",
+        ),
+        *(
+            f"-DEMULATED_WAVE={wave}",
+            f"-DEMULATED_TARGET={target}",
+            f"-D__{target}__",
+            f"-D__AMDGCN_WAVEFRONT_SIZE__={wave}",
+        ),
+        *(
+            "-D__HIP_PLATFORM_AMD__",
+            "-D__HIP_DEVICE_COMPILE__=1",
+            f"-I{DEVICE}",
+            f"-I{folder}",
+            "-include",
+            "hip/hip_runtime.h",
+        ),
+    ]
+    if headers:
+        chosen += [f"-I{headers}", f"-I{folder}/ep", "-DRK_CPU=0", f'-DRK_TARGETS="{target}"', '-DRK_VERSION="0.1.0"']
+    return chosen
+
+
+def absent(objects: list[Path]) -> list[str]:
+    """Options that point what no object defines, launchers that were left out, at one function."""
+    needed = set(re.findall(r"U (_ZN3sbk\w+)", run("nm", "-u", *objects)))
+    defined = set(re.findall(r"[TWV] (_ZN3sbk\w+)", run("nm", "--defined-only", *objects)))
+    return [f"-Wl,--defsym={name}=emulation_left_out" for name in sorted(needed - defined)]
+
+
+def build(
+    kernels: Path, target: str, out: Path, only: list[str] | None = None, headers: Path | None = None, jobs: int = 2
+) -> Path:
+    """The library (with `headers`, the provider's folder) at `out`. RuntimeError with the compiler's words where it refuses."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for path in kernels.rglob("*"):
+            if path.suffix in (".hip", ".hpp", ".h", ".cpp") and path.is_file():
+                to = folder / path.relative_to(kernels)
+                to.parent.mkdir(parents=True, exist_ok=True)
+                to.write_text(translate(path.read_text()))
+        compiler = flags(target, folder, headers)
+        work = [folder / s for s in sources(kernels, only or [], headers is not None)] + [
+            DEVICE / "scheduler.cpp",
+            DEVICE / "runtime.cpp",
+        ]
+        objects = [folder / f"{i}.o" for i in range(len(work))]
+        with ThreadPoolExecutor(jobs) as pool:
+            list(
+                pool.map(
+                    lambda pair: run(*compiler, "-x", "c++", "-c", pair[0], "-o", pair[1]),
+                    zip(work, objects, strict=True),
+                )
+            )
+        if headers:
+            out.mkdir(parents=True, exist_ok=True)
+            run(
+                *compiler,
+                "-shared",
+                folder / "ep/loader/loader.cpp",
+                "-o",
+                out / "libonnxruntime_ep_rockernels.so",
+                "-ldl",
+            )
+            run(*compiler, "-shared", DEVICE / "hipblas.cpp", "-o", out / "libhipblas.so.2")
+        library = out / "librockernels_ep_hip.so" if headers else out
+        run(
+            "g++",
+            "-shared",
+            "-Wl,-Bsymbolic",
+            "-Wl,--no-undefined",
+            "-o",
+            library,
+            *objects,
+            *(absent(objects) if only else ()),
+            "-ldl",
+        )
+    return library
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kernels", type=Path)
+    parser.add_argument("target", choices=WAVES)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--only", action="append", metavar="OP", help="this operator's sources alone (repeatable)")
+    parser.add_argument("--provider", type=Path, metavar="HEADERS", help="ONNX Runtime's headers, 1.27 or newer")
+    args = parser.parse_args()
+    try:
+        print(build(args.kernels, args.target, args.out, args.only, args.provider))
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
