@@ -19,11 +19,11 @@ namespace stackbuild_hip {
 using lanes = unsigned long long;
 
 // A lane mask of CUDA code. CUDA's parameter has 32 bits, so 32 ones of whatever width mean all lanes, also of a wavefront
-// of 64; any other mask names the lanes it names. At run time "all" are those that are there: HIP 7's own __all_sync
+// of 64, and so do 64 ones; any other mask names the lanes it names. At run time "all" are those that are there: HIP 7's own __all_sync
 // compares with the mask, and a block may have fewer lanes than a wavefront.
 template <typename Mask> __host__ __device__ constexpr lanes lane_mask(Mask mask) {
   const lanes wide = sizeof(Mask) > 4 ? static_cast<lanes>(mask) : static_cast<lanes>(static_cast<unsigned>(mask));
-  if (wide != 0xffffffffull) return wide;
+  if (wide != 0xffffffffull && wide != ~0ull) return wide;
 #ifdef __HIP_DEVICE_COMPILE__
   if (!__builtin_is_constant_evaluated()) return __ballot(1);
 #endif

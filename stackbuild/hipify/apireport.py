@@ -217,7 +217,7 @@ def _joined(view: View) -> Iterator[Finding]:
     for macro in _JOINS.finditer(view.code):
         if macro[3] not in (word.strip() for word in macro[2].split(",")):
             continue
-        for at in whole_names(view.code, macro[1]):
+        for at in view.places(macro[1]):
             open_at = skip_space(view.code, at + len(macro[1]))
             parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
             stems = [view.code[start:end].strip() for start, end in parsed[0]] if parsed else []

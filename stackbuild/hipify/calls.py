@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import stackbuild.hipify.aliases as aliases
+from stackbuild.hipify.aliases import Use
 from stackbuild.hipify.argumentlist import NewList, new_list
 from stackbuild.hipify.edits import Edit, wrap
 from stackbuild.hipify.prepare import Plan
@@ -29,47 +31,89 @@ class Calls:
 def by_rules(view: View, plan: Plan) -> Calls:
     """What all call rules ask, with a finding for each call that cannot be taken apart or is not as its rule says."""
     asked = Calls()
-    if view.words.isdisjoint(plan.matched.get("call", ())):
+    present = view.words & plan.matched.get("call", _NONE)
+    if not present:
         return asked
+    by_alias: dict[str, list[Use]] = {}
+    for use in aliases.uses(view, present):
+        by_alias.setdefault(use.function, []).append(use)
+    passed = {use.names[0] for uses in by_alias.values() for use in uses if use.names}
     for rule in plan.of_kind("call", view.name):
+        asked_at: set[int] = set()
         for name in rule.match:
-            if name in view.words:
-                for at in view.own(name):
-                    _one(view, rule, (at, at + len(name)), asked)
+            for at in view.own(name) if name in present else ():
+                _named(view, rule, (at, at + len(name)), asked, bool(by_alias.get(name)), passed)
+            for use in by_alias.get(name, ()):
+                if use.open_at not in asked_at:  # one name for several functions of a rule
+                    asked_at.add(use.open_at)
+                    _one(view, rule, use, asked)
     return asked
 
 
-def _one(view: View, rule: Rule, name: Span, asked: Calls) -> None:
-    """What one rule asks at one name: nothing where it is no call or has another number of arguments."""
+_NONE: frozenset[str] = frozenset()
+
+
+def _named(view: View, rule: Rule, name: Span, asked: Calls, has_alias: bool, passed: set[int]) -> None:
+    """What one rule asks where its function is named: nothing where it is declared or has another number of arguments."""
     open_at = after_template(view.code, name[1])
+    function = view.text[slice(*name)]
     if not view.code.startswith("(", open_at):
+        macro = view.macro_at(name[0])
+        stands_for = macro is not None and macro.bare == function
+        if (rule.moves or rule.by_hand) and name[0] not in passed and (not stands_for or not has_alias):
+            asked.findings.append(_uncalled(view, function, name[0]))
         return
     found = arguments(view.code, open_at)
     if found is None:
-        asked.findings.append(_unbalanced(view, view.text[slice(*name)], name[0]))
-        return
-    spans, close_at = found
-    if _declares(view, name[0], spans):
-        return
-    if (line := _DIRECTIVE.search(view.code, open_at, close_at)) is not None:
+        asked.findings.append(_unbalanced(view, function, name[0]))
+    elif not _declares(view, name[0], found[0]):
+        use = Use(function, name, open_at, found[1], found[0], 0, 0, name, frozenset((function,)))
+        _one(view, rule, use, asked, has_alias)
+
+
+def _one(view: View, rule: Rule, use: Use, asked: Calls, has_alias: bool = False) -> None:
+    """What one rule asks at one call. `has_alias`: what a macro hands on is seen to where that is used."""
+    spans = use.spans
+    called = view.text[slice(*use.name)]
+    if (line := _DIRECTIVE.search(view.code, use.open_at, use.close_at)) is not None:
         spans = [span for span in spans if span[1] <= line.start()]
-        if rule.count is not None or rule.insert or rule.drop or rule.arguments:
-            asked.findings.append(_divided(view, view.text[slice(*name)], name[0]))
+        if rule.moves:
+            asked.findings.append(_divided(view, called, use.name[0]))
             return
     if rule.by_hand:
-        asked.findings.append(_by_hand(view, rule, name))
-    if rule.count is not None and len(spans) != rule.count:
-        if rule.arguments:
-            asked.findings.append(_other_arguments(view, rule, name, len(spans)))
+        asked.findings.append(_by_hand(view, rule, use.name))
+    if (rest := aliases.rest(view, use.open_at, use.spans)) is not None:
+        wraps = [index for index, _ in rule.wrap if (place := use.place(index)) is not None and place >= rest]
+        if (rule.moves or wraps) and not (has_alias and view.macro_at(use.open_at) and not view.is_header):
+            asked.findings.append(_handed_on(view, use))
+        asked.edits += _wraps(view, rule, use, spans[:rest])
         return
-    asked.edits += [Edit(*name, rule.to[0], rule.id)] if rule.to else []
-    if rule.bare and view.code.startswith("<", skip_space(view.code, name[1])):
-        asked.edits.append(Edit(name[1], open_at, "", rule.id))
-    asked.edits += _wraps(view, rule, spans)
-    asked.edits += _inserts(rule, spans, open_at, close_at)
-    asked.edits += _drops(rule, spans)
+    if rule.count is not None and use.count != rule.count:
+        if rule.arguments:
+            asked.findings.append(_other_arguments(view, rule, use.name, use.count))
+        return
+    if rule.moves and (not use.means <= set(rule.match) or _is_hidden(rule, use)):
+        asked.findings.append(_unsure(view, use))
+        return
+    if rule.to and use.names:
+        asked.edits.append(Edit(*use.names, rule.to[0], rule.id))
+    if rule.bare and view.code.startswith("<", skip_space(view.code, use.name[1])):
+        asked.edits.append(Edit(use.name[1], use.open_at, "", rule.id))
+    asked.edits += _wraps(view, rule, use, spans)
+    asked.edits += _inserts(rule, use)
+    asked.edits += _drops(rule, use)
     if rule.arguments:
-        asked.lists.append(new_list(view, (open_at + 1, close_at), spans, rule.arguments, rule.id))
+        asked.lists.append(new_list(view, (use.open_at + 1, use.close_at), spans, rule.arguments, rule.id))
+
+
+def _is_hidden(rule: Rule, use: Use) -> bool:
+    """Whether a rule moves what a macro's body gives: the function's name, or one of its first arguments."""
+    numbers = [index for index, _ in rule.insert] + list(rule.drop)
+    return bool(
+        (rule.to and not use.names)
+        or (rule.arguments and not use.is_plain)
+        or any(use.place(number) is None for number in numbers)
+    )
 
 
 _NO_TYPE = frozenset(
@@ -108,11 +152,12 @@ def _begins_with_type(code: str, end: int) -> bool:
     )
 
 
-def _wraps(view: View, rule: Rule, spans: list[Span]) -> Iterator[Edit]:
+def _wraps(view: View, rule: Rule, use: Use, spans: list[Span]) -> Iterator[Edit]:
     for index, template in rule.wrap:
-        if index < len(spans):
+        place = use.place(index)
+        if place is not None and place < len(spans):
             before, after = template.split("{}")
-            start, end = spans[index]
+            start, end = spans[place]
             if start < end and not view.text.startswith(before, start):
                 if _MACRO.search(before) and "," in _flat(view.code[start:end]):
                     before, after = f"{before}(", f"){after}"
@@ -130,23 +175,28 @@ def _flat(code: str) -> str:
     return code
 
 
-def _inserts(rule: Rule, spans: list[Span], open_at: int, close_at: int) -> Iterator[Edit]:
+def _inserts(rule: Rule, use: Use) -> Iterator[Edit]:
+    spans = use.spans
     for index, text in rule.insert:
-        if index < len(spans):
-            yield Edit(spans[index][0], spans[index][0], f"{text}, ", rule.id)
+        place = use.place(index)
+        assert place is not None  # what a macro hides is told
+        if place < len(spans):
+            yield Edit(spans[place][0], spans[place][0], f"{text}, ", rule.id)
         elif spans:
             yield Edit(spans[-1][1], spans[-1][1], f", {text}", rule.id, closes=True)
         else:
-            yield Edit(open_at + 1, open_at + 1, text, rule.id)
+            yield Edit(use.open_at + 1, use.open_at + 1, text, rule.id)
 
 
-def _drops(rule: Rule, spans: list[Span]) -> Iterator[Edit]:
+def _drops(rule: Rule, use: Use) -> Iterator[Edit]:
     """Deletions of whole arguments, each with the comma that divides it from the one before, or else after."""
+    spans = use.spans
     for index in rule.drop:
-        if index < len(spans):
-            start, end = spans[index]
-            if index > 0:
-                start = spans[index - 1][1]
+        place = use.place(index)
+        if place is not None and place < len(spans):
+            start, end = spans[place]
+            if place > 0:
+                start = spans[place - 1][1]
             elif len(spans) > 1:
                 end = spans[1][0]
             yield Edit(start, end, "", rule.id)
@@ -172,6 +222,43 @@ def _by_hand(view: View, rule: Rule, name: Span) -> Finding:
         rule.why,
         "write this call by hand from the library's documentation",
         rule.link,
+    )
+
+
+_OTHERWISE = "HIP's function takes them in another order, number or form, so with its name alone it does not compile, or is wrong"
+
+
+def _handed_on(view: View, use: Use) -> Finding:
+    macro = view.macro_at(use.open_at)
+    return view.finding(
+        use.name[0],
+        "HIPIFY-ARGUMENTS",
+        Severity.WARNING,
+        f"{use.function} is given {'what the macro ' + macro.name if macro else 'a pack that its caller'} is given",
+        _OTHERWISE + (", and other files may use the macro" if macro else ""),
+        f"see to the arguments {'where the macro is used in other files' if macro else 'by hand'}: as in a call of {use.function} itself",
+    )
+
+
+def _unsure(view: View, use: Use) -> Finding:
+    return view.finding(
+        use.name[0],
+        "HIPIFY-ARGUMENTS",
+        Severity.WARNING,
+        f"{view.text[slice(*use.name)]} calls {use.function}, and not in every case, or gives it some arguments itself",
+        _OTHERWISE,
+        f"write this call by hand: as one of {use.function} itself",
+    )
+
+
+def _uncalled(view: View, name: str, at: int) -> Finding:
+    return view.finding(
+        at,
+        "HIPIFY-ARGUMENTS",
+        Severity.NOTE,
+        f"{name} is named here and not called",
+        _OTHERWISE,
+        "see to the arguments where it is called by a pointer, a macro of another file or a template",
     )
 
 

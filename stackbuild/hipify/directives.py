@@ -22,6 +22,8 @@ _IF_NOT_DEFINED = re.compile(r"[ \t]*![ \t]*defined[ \t]*\(?[ \t]*(\w+)[ \t]*\)?
 _HAS_INCLUDE = re.compile(r"\b__has_include[ \t]*\([ \t]*(?=[<\"])")
 
 Branch = tuple[int, int]
+DEEP = 200
+"""So many `#if`s around an include are told apart; one that is deeper is taken to be on a path of its own."""
 
 
 class Include(NamedTuple):
@@ -73,7 +75,7 @@ def read(view: View) -> Directives:
             if stack:
                 stack[-1] = (stack[-1][0], stack[-1][1] + 1)
         elif word == "include" and (path := _path(view, _SIGN, end)):
-            branches = tuple(b for b in stack if b != (guard, 0))
+            branches = tuple(b for b in stack if b != (guard, 0)) if len(stack) <= DEEP else ((-1 - start, 0),)
             includes.append(Include(path.path, start, _line_end(code, path.span[1] + 1), path.span, branches))
         elif word == "include" and (macro := _MACRO.match(code, end)):
             named.add(macro.group(1))

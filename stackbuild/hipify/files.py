@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,39 +55,25 @@ class Walk:
     skipped: tuple[Finding, ...]
 
 
-def jobs(
-    sources: Sequence[Path],
-    out: Path,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    is_folder: bool = False,
-    leave: Collection[str] = (),
-) -> list[Job]:
-    """The files alone of `walk`."""
-    return walk(sources, out, include, exclude, is_folder, leave).jobs
-
-
 def walk(
     sources: Sequence[Path],
     out: Path,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     is_folder: bool = False,
-    leave: Collection[str] = (),
 ) -> Walk:
     """The files of `sources` in order of their names. Outputs of this and of other runs are never read.
 
     One file goes to `out` itself unless that is a folder (`is_folder`: is spelt as one) or has no suffix; one folder's files keep their places below
-    `out`; of several sources each goes below its own name, and one that is given twice counts once. `leave` are files
-    left out by their exact names. Raises UsageError.
+    `out`; of several sources each goes below its own name, and one that is given twice counts once. Raises UsageError.
     """
     sources = list({_check(source, out): source for source in sources}.values())
     if len(sources) == 1 and sources[0].is_file():
         return Walk([_single(sources[0], out, is_folder)], ())
     skipped: dict[str, Finding] = {}
     found = [job for source in sources for job in _below(source, out, len(sources) > 1, skipped)]
-    picked = [job for job in found if job.name not in leave and wanted(job.name, include, exclude)]
-    told = tuple(f for name, f in sorted(skipped.items()) if name not in leave and wanted(name, include, exclude))
+    picked = [job for job in found if wanted(job.name, include, exclude)]
+    told = tuple(f for name, f in sorted(skipped.items()) if wanted(name, include, exclude))
     if not picked and not told:
         what = (
             f"none of its {len(found)} C, C++ and CUDA files is picked"

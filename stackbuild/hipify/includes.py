@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from stackbuild.hipify.directives import Directives, Include, place_for_include
+from stackbuild.hipify.directives import Branch, Directives, Include, place_for_include
 from stackbuild.hipify.edits import Edit
 from stackbuild.hipify.prepare import Plan
 from stackbuild.hipify.rules import Rule, glob, renamed
@@ -38,21 +38,24 @@ def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str],
     findings: list[Finding] = []
     rules = plan.of_kind("header", view.name)
     have: list[tuple[str, Include]] = []
+    seen: dict[str, set[tuple[Branch, ...]]] = {}
     for include in directives.includes:
         target = _target(plan, rules, include.path)
         if target is None:
             have.append((include.path, include))
+            seen.setdefault(include.path, set()).add(include.branches)
             continue
         candidates, by, group = target
         path = _choose(view, plan, candidates, by)
         if path is None:
             findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
-        if not path or _already(have, path, include):
+        if not path or _already(seen.get(path), include):
             edits += _dropped(view, include, by, group)
             continue
         edits += _renamed(view, include, path, by, group)
         have.append((path, include))
+        seen.setdefault(path, set()).add(include.branches)
     edits += _mentioned(view, plan, rules, directives)
     c_only = {include.start for _, include in have if view.in_c(include.start)}
     everywhere = {path for path, include in have if not include.branches and include.start not in c_only}
@@ -142,9 +145,9 @@ def _mentioned(view: View, plan: Plan, rules: list[Rule], directives: Directives
                 yield Edit(*mention.span, path, target[1], target[2])
 
 
-def _already(have: list[tuple[str, Include]], path: str, include: Include) -> bool:
-    """Whether the same header is included before, on every path that leads here."""
-    return any(p == path and i.branches == include.branches[: len(i.branches)] for p, i in have)
+def _already(seen: set[tuple[Branch, ...]] | None, include: Include) -> bool:
+    """Whether the same header, which was `seen` in these branches, is included before on every path that leads here."""
+    return seen is not None and any(include.branches[:depth] in seen for depth in range(len(include.branches) + 1))
 
 
 def _shims(view: View, plan: Plan) -> list[tuple[str, str]]:

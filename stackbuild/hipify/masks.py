@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 
+import stackbuild.hipify.aliases as aliases
 from stackbuild.hipify.edits import Edit, wrap
-from stackbuild.hipify.scan import arguments, skip_space, whole_names
+from stackbuild.hipify.scan import arguments, skip_space, stripped
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
 
@@ -23,13 +24,21 @@ FUNCTIONS = (
     "__reduce_and_sync", "__reduce_or_sync", "__reduce_xor_sync",
 )  # fmt: skip
 FULL = "0xffffffffffffffffULL"
+# HIP's own compares what it finds with the whole mask: with lanes that a block does not have, it finds them lacking.
+_COMPARING = ("__all_sync",)
 CAST = "(unsigned long long)"
 LANE_MASK = "stackbuild_hip::lane_mask"
 _UNSIGNED = r"(?:unsigned(?:\s+int)?|(?:std\s*::\s*)?uint32_t|uint|u32)"
+# A warp's number of lanes by its spelling. To shift by it 64 bits are enough where it is 32, and not where it is 64.
+_WARP_SIZE = r"(?:\w+\s*::\s*)*(?!\w*(?i:half|sub|log|bits|shift|tile))\w*(?i:warp|wave)_?(?i:size|lanes|threads|width|sz)_*(?:\s*\(\s*\))?"
+_ONE_64 = (
+    r"(?:1(?:[uU]?(?:ll|LL|l|L)|(?:ll|LL|l|L)[uU])|\(\s*(?:unsigned\s+long\s+long|(?:std\s*::\s*)?uint64_t|size_t)\s*\)\s*1[uUlL]*"
+    r"|(?:uint64_t|size_t)\s*[({]\s*1[uUlL]*\s*[)}])"
+)
 _FULL_32 = re.compile(
     r"(?:0[xX](?:[fF]'?){8}|4294967295|037777777777|0[bB](?:1'?){32}|(?:0[xX])?~0|-1)[uUlL]*|~0[xX]0+[uU]?|UINT_MAX|UINT32_MAX"
     rf"|\(\s*{_UNSIGNED}\s*\)\s*\(?\s*(?:-1|~0)[uU]?\s*\)?|{_UNSIGNED}\s*[({{]\s*(?:-1|~0)[uU]?\s*[)}}]|static_cast<\s*{_UNSIGNED}\s*>\s*\(\s*(?:-1|~0)\s*\)"
-    r"|\(\s*1(?:ull|ULL|ll|LL|ul|UL)\s*<<\s*32\s*\)\s*-\s*1[uUlL]*"
+    rf"|\(\s*{_ONE_64}\s*<<\s*(?:32|{_WARP_SIZE})\s*\)\s*-\s*1[uUlL]*"
     rf"|std\s*::\s*numeric_limits<\s*{_UNSIGNED}\s*>\s*::\s*max\s*\(\s*\)"
 )
 _WIDE = re.compile(
@@ -47,8 +56,6 @@ _RIGHT = re.compile(r"([&|^])(?![&|^=])|\)|\Z")
 _LITERAL = re.compile(r"(?:0[xX][0-9a-fA-F']+|[\d']+)[uUlL]*")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\S.*?)[ \t]*$", re.M)
 _NO_USE = re.compile(r"#[ \t]*(?:define|undef|ifdef|ifndef)[ \t]+\Z|\bdefined[ \t]*\(?[ \t]*\Z")
-_DEFINES = re.compile(r"#[ \t]*define[ \t]+\Z")
-_HEADER = (".h", ".hh", ".hpp", ".cuh", ".hxx", ".inc", ".inl", ".ipp", ".tcc")
 _DECLARES = re.compile(
     r"(?!(?:sizeof|not|and|or|bitand|bitor|compl|xor)\b)\w+\s+(?!(?:and|or|bitand|bitor|xor)\b)[A-Za-z_]"
 )
@@ -59,18 +66,25 @@ Span = tuple[int, int]
 
 def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
     """The edits of all masks of a text, in the name of rule `by`; `header` says whether LANE_MASK is there for it."""
-    masks = {span: view.text[slice(*span)].strip() for span in _masks(view)}
-    if not masks:
-        return [], []
-    edits: list[Edit] = []
     findings: list[Finding] = []
+    asked = dict(_masks(view, findings))
+    masks = {span: view.text[slice(*span)].strip() for span in asked}
+    edits: list[Edit] = []
+    if not masks:
+        return edits, findings
     values = _values(view)
     held: set[str] = set()
+    combined = {span: list(_operands(view.code, span, values)) for span in masks}
+    used: dict[str, set[int]] = {}
+    for at, name in (
+        *((at, view.code[at:end]) for operands in combined.values() for at, end in operands),
+        *((span[0], mask) for span, mask in masks.items()),
+    ):
+        used.setdefault(name, set()).add(at)
     for name in {mask for mask in masks.values() if mask in values}:
-        places = {span[0] for span, mask in masks.items() if mask == name}
-        places |= {at for span in masks for at, end in _operands(view.code, span, values) if view.code[at:end] == name}
-        others = [at for at in whole_names(view.code, name) if at not in places and not _no_use(view.code, at)]
-        if not others and not view.name.endswith(_HEADER):
+        places = used[name]
+        others = [at for at in view.places(name) if at not in places and not _no_use(view.code, at)]
+        if not others and not view.is_header:
             held.add(name)
             edits += [Edit(*span, FULL, by) for span in values[name] if not _WIDE_VALUE.fullmatch(_bare(view, span))]
         elif all(_WIDE_VALUE.fullmatch(_bare(view, span)) for span in values[name]):
@@ -78,8 +92,10 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
         elif others:
             findings.append(_other_use(view, name, others[0]))
     for span, mask in masks.items():
-        edits += [Edit(*operand, FULL, by) for operand in _operands(view.code, span, values)]
-        if mask not in held:
+        edits += [Edit(*operand, FULL, by) for operand in combined[span]]
+        if header and asked[span] in _COMPARING and (mask in held or all_lanes(mask)):
+            edits += wrap(*span, f"{LANE_MASK}(", ")", by)
+        elif mask not in held:
             edits += _widened(mask, span, by, header)
     return edits, findings
 
@@ -99,18 +115,34 @@ def _operands(code: str, span: Span, full: Container[str]) -> Iterator[Span]:
                 yield token.span()
 
 
-def _masks(view: View) -> Iterator[Span]:
-    """The spans of the first arguments of warp functions, where those are called."""
+def _masks(view: View, findings: list[Finding]) -> Iterator[tuple[Span, str]]:
+    """The spans of the first arguments of warp functions, where those are called, and the function."""
     present = [] if view.words.isdisjoint(FUNCTIONS) else [name for name in FUNCTIONS if name in view.words]
-    aliases = [m[1] for m in _DEFINE.finditer(view.code) if m[2] in present] if present else []
-    for name in (*present, *aliases):
+    uses = list(aliases.uses(view, present)) if present else []
+    passed = {use.function for use in uses}
+    for name in present:
         for at in view.own(name):
             open_at = skip_space(view.code, at + len(name))
-            if not view.code.startswith("(", open_at) or _DEFINES.search(view.code, max(0, at - 80), at):
+            if not view.code.startswith("(", open_at) or view.is_defined_at(at):
                 continue
             found = arguments(view.code, open_at)
-            if found and found[0] and not _is_parameter(view.code[slice(*found[0][0])]):
-                yield found[0][0]
+            if not found or not found[0]:
+                continue
+            if aliases.rest(view, open_at, found[0]) == 0:
+                macro = view.macro_at(at)
+                if macro is None or view.is_header or name not in passed:
+                    findings.append(_handed_on(view, at, name, macro.name if macro else ""))
+            elif not _is_parameter(view.code[slice(*found[0][0])]):
+                yield found[0][0], name
+    for use in uses:
+        place = use.place(0)
+        if place is not None and place < len(use.spans) and aliases.rest(view, use.open_at, use.spans[place:]) != 0:
+            yield use.spans[place], use.function
+
+
+def all_lanes(mask: str) -> bool:
+    """Whether a mask's text says all of a warp's lanes: 32 ones, however they are spelt."""
+    return _FULL_32.fullmatch(stripped(mask)) is not None
 
 
 def _is_parameter(mask: str) -> bool:
@@ -119,7 +151,7 @@ def _is_parameter(mask: str) -> bool:
 
 
 def _widened(mask: str, span: Span, by: str, header: bool) -> list[Edit]:
-    bare = _stripped(mask)
+    bare = stripped(mask)
     if _FULL_32.fullmatch(bare):
         return [Edit(*span, FULL, by)]
     if not mask or (_WIDE.match(mask) and not (header and _WITH_OTHERS.match(mask))):
@@ -141,20 +173,23 @@ def _is_full(view: View, span: Span) -> bool:
 
 
 def _bare(view: View, span: Span) -> str:
-    return _stripped(view.code[slice(*span)])
-
-
-def _stripped(text: str) -> str:
-    """A text without the round brackets around it."""
-    text = text.strip()
-    while text.startswith("(") and (found := arguments(text, 0)) is not None and found[1] == len(text) - 1:
-        text = text[1:-1].strip()
-    return text
+    return stripped(view.code[slice(*span)])
 
 
 def _no_use(code: str, at: int) -> bool:
     """Whether a macro's name at an offset is defined or asked for and not used."""
     return _NO_USE.search(code, code.rfind("\n", 0, at) + 1, at) is not None
+
+
+def _handed_on(view: View, at: int, name: str, macro: str) -> Finding:
+    return view.finding(
+        at,
+        "HIPIFY-ARGUMENTS",
+        Severity.WARNING,
+        f"{name} is given {'what the macro ' + macro if macro else 'a pack that its caller'} is given",
+        "HIP's takes a lane mask of 64 bits, and which argument is the mask is only seen where the call is made",
+        f"give it a mask of 64 bits {'where the macro is used in other files' if macro else 'there'}",
+    )
 
 
 def _other_use(view: View, name: str, at: int) -> Finding:

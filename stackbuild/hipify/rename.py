@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import stackbuild.hipify.namespaces as namespaces
 from stackbuild.hipify.edits import Edit
 from stackbuild.hipify.prepare import Plan, compiled
-from stackbuild.hipify.scan import is_name_char, qualifier, whole_names
+from stackbuild.hipify.scan import is_name_char
 from stackbuild.hipify.values import INSIDE_NAME
 from stackbuild.hipify.view import View
 from stackbuild.report import Finding, Severity
@@ -40,49 +41,12 @@ def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
         for pattern in rule.match:
             for name in sorted(w for w in view.words if w not in plan.theirs and compiled(pattern).fullmatch(w)):
                 to = compiled(pattern).sub(rule.to[0] if rule.to else "", name, count=1)
-                for at in whole_names(view.code, name):
+                for at in view.places(name):
                     yield Edit(at, at + len(name), to, rule.id)
-    yield from _namespaces(view, plan)
+    yield from namespaces.edits(view, plan)
 
 
 _TAG = re.compile(r"\b(?:struct|class|union|enum)\s+(?:::\s*)?\Z")
-
-
-def _namespaces(view: View, plan: Plan) -> Iterator[Edit]:
-    for rule in plan.of_kind("namespace", view.name):
-        for name in rule.match:
-            parts = name.split("::")
-            if rule.to and view.words.issuperset(parts):
-                for start, end in _spaces(view, parts):
-                    if _names_a_space(view, start, end):
-                        yield Edit(start, end, rule.to[0], rule.id)
-
-
-def _spaces(view: View, parts: list[str]) -> Iterator[tuple[int, int]]:
-    """Where a namespace is named, `a` or `a::b`, also with white space inside."""
-    if len(parts) == 1:
-        yield from ((at, at + len(parts[0])) for at in whole_names(view.code, parts[0]))
-    else:
-        yield from (m.span() for m in compiled(r"\b" + r"\s*::\s*".join(parts) + r"\b").finditer(view.code))
-
-
-_USES = re.compile(r"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=)\s*(?:::\s*)?\Z")
-_OPENS = re.compile(r"\bnamespace\s+\Z")
-_AFTER = re.compile(r"\s*(::|\{)?")
-
-
-def _names_a_space(view: View, start: int, end: int) -> bool:
-    """Whether a name is `name::`, `using namespace name`, `namespace x = name` or `namespace name {`, and not `other::name`.
-
-    A namespace that another one encloses is another.
-    """
-    after = _AFTER.match(view.code, end)
-    line = max(view.code.rfind(";", 0, start) + 1, start - 80)
-    if after and after[1] and _OPENS.search(view.code, line, start):
-        return not view.in_space(start)
-    if after and after[1] == "::":
-        return qualifier(view.code, start) in ("", "::")
-    return bool(_USES.search(view.code, line, start))
 
 
 def literals(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:

@@ -42,12 +42,14 @@ FIELDS = {
     "by_hand",
     "flavour",
     "bare",
+    "members",
 }
 _ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
 _SCOPED = _ANY | {"files", "except"}
 TAKES = {
     "identifier": _SCOPED | {"to", "bare"},
-    **dict.fromkeys(("pattern", "literal", "header", "namespace"), _SCOPED | {"to"}),
+    **dict.fromkeys(("pattern", "literal", "header"), _SCOPED | {"to"}),
+    "namespace": _SCOPED | {"to", "members"},
     "path": _ANY | {"to"},
     "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand", "bare"},
     "fix": _SCOPED,
@@ -74,7 +76,8 @@ class Rule:
     is not `optional` must match somewhere. `wrap` and `insert` are (argument index from 0, text) of call rules;
     `by_hand` tells each such call as one that no rule can change rightly; `arguments` is a whole new argument list in which `{0}` stands for the first of `count`. `flavours` are those of the
     target that it is for, all where empty. `bare` takes away what only CUDA's name may have with it: a call's explicit
-    template arguments, the `struct` or `enum` before an identifier.
+    template arguments, the `struct` or `enum` before an identifier. `members` are names of a namespace `a::b` that tell it
+    where `a::` is left away.
     """
 
     id: str
@@ -97,6 +100,12 @@ class Rule:
     by_hand: bool = False
     flavours: tuple[str, ...] = ()
     bare: bool = False
+    members: tuple[str, ...] = ()
+
+    @property
+    def moves(self) -> bool:
+        """Whether a call rule asks for other arguments, and not only for another form of some."""
+        return bool(self.count is not None or self.insert or self.drop or self.arguments)
 
     def is_for_rocm(self, rocm: str) -> bool:
         """Whether the rule is for this ROCm version; an unknown version counts as the newest."""
@@ -124,10 +133,6 @@ class Rules:
     @cached_property
     def digest(self) -> str:
         return of_value([self.sets, [{**vars(r), "place": ""} for r in self.rules], self.shims])
-
-    @cached_property
-    def by_id(self) -> dict[str, Rule]:
-        return {rule.id: rule for rule in self.rules}
 
 
 def joined(sets: list[Rules]) -> Rules:
@@ -279,6 +284,7 @@ class _Reader:
             by_hand=self.flag(item, path, "by_hand"),
             flavours=self.texts(item, path, "flavour"),
             bare=self.flag(item, path, "bare"),
+            members=self.texts(item, path, "members"),
         )
         self.check(rule, path)
         return rule if len(self.mistakes) == before else None

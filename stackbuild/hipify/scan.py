@@ -201,6 +201,14 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
     return None
 
 
+def stripped(text: str) -> str:
+    """A text without the round brackets around it."""
+    text = text.strip()
+    while text.startswith("(") and (found := arguments(text, 0)) is not None and found[1] == len(text) - 1:
+        text = text[1:-1].strip()
+    return text
+
+
 def _add(code: str, spans: list[tuple[int, int]], start: int, end: int) -> None:
     first, last = skip_space(code, start), back_space(code, end)
     if first < last or spans:
@@ -286,7 +294,7 @@ def is_name_char(char: str) -> bool:
 def whole_names(code: str, name: str) -> list[int]:
     """The offsets at which `name` stands as a whole identifier."""
     found, size = [], len(name)
-    at = code.find(name)
+    at = code.find(name) if name else -1
     while at >= 0:
         end = at + size
         before, after = code[at - 1 : at], code[end : end + 1]

@@ -9,14 +9,14 @@ the place of HIP's function, which it may call.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from stackbuild.hipify.braces import Braces, Span
 from stackbuild.hipify.scan import arguments, back_token, is_name_char, qualifier, skip_space
 
-_BRACE = re.compile(r"[{}]")
-_NESTED = re.compile(r"\([^()]*\)")
+_BRACKET = re.compile(r"([()])")
 _FUNCTION = re.compile(r"\)\s*(?:const|noexcept|override|final|mutable|volatile|&&?|->[^{;]*|\s)*\Z")
 _SPACE = re.compile(r"\bnamespace\s+((?:\w+\s*::\s*)*\w+)")
 _CLASS = re.compile(
@@ -32,7 +32,10 @@ _MAY_FOLLOW = frozenset("(){};:=,[")
 _ANY_EXTERN = re.compile(r"extern\s*\"")
 _EXTERN = re.compile(r"\bextern\s*\"[^\"]*\"\s*\Z")
 _TRANSPARENT = re.compile(r"\bextern\s*\"[^\"]*\"\s*\Z|\bnamespace\s*\Z")
-_BODY = re.compile(r"\s*(?:noexcept\s*)?(?:->[^;{}]*)?\{")
+_BODY = re.compile(r"\s*(?:noexcept\s*)?(?:->[^;{}]{0,4096})?\{")
+_MEMBER = re.compile(r"\b(\w+)(?=\s*(?:<[^{};]{0,4096}>)?\s*::\s*~?\w+\s*\()")
+_DECLARATOR = 4096
+"""So far before a name its `decltype(…)` may begin."""
 _DECLTYPE = re.compile(r"\bdecltype\s*\([^;{}]*\)\Z")
 _TYPE_WORDS = frozenset(("struct", "class", "union", "enum"))
 _NO_TYPE = _TYPE_WORDS | frozenset(
@@ -40,8 +43,6 @@ _NO_TYPE = _TYPE_WORDS | frozenset(
      "co_return", "co_await", "co_yield", "operator", "in", "public", "private", "protected", "template", "defined", "define", "undef", "ifdef",
      "ifndef", "if", "elif", "include", "pragma", "friend", "const", "volatile", "constexpr", "static", "inline", "virtual", "mutable", "explicit", "extern", "alignof", "typeof", "typeid"),
 )  # fmt: skip
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,11 @@ class Declaration:
 class Scopes:
     """The braces of a text, and what is declared directly inside those of classes and named namespaces."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, braces: Braces) -> None:
         self._code = code
-        self._opened: list[Span] | None = None
+        self._braces = braces
+        self._kinds: dict[int, _Kind] = {}
+        self._inside: dict[_Asks, dict[int, bool]] = {}
 
     def declared(self, name: str, places: list[int]) -> list[Declaration]:
         """The declarations of `name`, which stands at `places`, in scopes of their own."""
@@ -79,23 +82,38 @@ class Scopes:
         found = [
             (at, body)
             for at in places
-            if self._may_declare(at, at + len(name)) and self._is_outside(at) and (body := self._body(at + len(name)))
+            if self._may_declare(at, at + len(name))
+            and not self._is_inside(at, _is_opaque)
+            and (body := self._body(at + len(name)))
         ]
         edges = [0, *(edge for _, body in found for edge in body), len(self._code)]
         spans = tuple(zip(edges[::2], edges[1::2], strict=True))
         return [Declaration(at, "the program", spans, is_global=True) for at, _ in found]
 
-    def _is_outside(self, at: int) -> bool:
-        """Whether no braces are around an offset but those of `extern "C"` and of namespaces without a name."""
-        around = (span for span in self._pairs() if span[0] < at < span[1])
-        return all(_TRANSPARENT.search(self._head(span[0])) for span in around)
+    def _is_inside(self, at: int, asks: _Asks) -> bool:
+        """Whether any braces around an offset have a head of which this is so. What is known of outer braces is kept."""
+        known = self._inside.setdefault(asks, {-1: False})
+        new: list[int] = []
+        last = -1
+        for last in self._braces.around(at):
+            if last in known:
+                break
+            new.append(last)
+        else:
+            last = -1
+        answer = known[last]
+        for number in reversed(new):
+            answer = known[number] = answer or asks(self._braces.head(number))
+        return answer
 
     def _body(self, end: int) -> Span | None:
         """The body of the function whose name ends at an offset."""
-        parameters = arguments(self._code, skip_space(self._code, end))
+        open_at = skip_space(self._code, end)
+        parameters = arguments(self._code, open_at) if self._code.startswith("(", open_at) else None
         if parameters is None or not (head := _BODY.match(self._code, parameters[1] + 1)):
             return None
-        return next((span for span in self._pairs() if span[0] == head.end() - 1), None)
+        number = self._braces.opening_at(head.end() - 1)
+        return None if number is None else self._braces.span(number)
 
     @cached_property
     def _brought(self) -> frozenset[str]:
@@ -104,7 +122,7 @@ class Scopes:
 
     def _may_declare(self, at: int, end: int) -> bool:
         """Whether a type stands before a name and what ends a declarator after it, or it is an enumerator."""
-        code = self._code
+        code, count = self._code, self._braces.count
         after = skip_space(code, end)
         right = code[after : after + 1]
         if right not in _MAY_FOLLOW:
@@ -116,12 +134,12 @@ class Scopes:
                 return False
         elif not right or right not in _AFTER.get(left, ""):
             return False
-        head = code[_statement(code, at) : at]
-        if head.count("(") - head.count(")") != (right == ")") or "friend" in head.split():
+        start = self._braces.statement(at)
+        if count("(", start, at) - count(")", start, at) != (right == ")") or count("friend", start, at):
             return False
         if left == ")":
-            return _DECLTYPE.search(head.rstrip()) is not None
-        return right == ")" or left not in ("*", "&", ">") or "=" not in head
+            return _DECLTYPE.search(code[max(start, at - _DECLARATOR) : at].rstrip()) is not None
+        return right == ")" or left not in ("*", "&", ">") or not count("=", start, at)
 
     def _follows_type(self, before: int, right: str) -> bool:
         """Whether the word that ends at an offset may be a type, and the sign may end the declarator that follows it."""
@@ -137,34 +155,28 @@ class Scopes:
 
     def _scope(self, at: int) -> Declaration | None:
         """What a name at an offset is a declaration of: the class or namespace whose braces are the innermost around it."""
-        if (inner := self._innermost(at)) is None:
+        number = self._braces.innermost(at)
+        if number < 0:
             return None
-        head = self._head(inner[0])
-        if _SCOPED_ENUM.search(head):
+        if number not in self._kinds:
+            self._kinds[number] = _kind(self._braces.head(number))
+        kind, name = self._kinds[number]
+        inner = self._braces.span(number)
+        if kind == "enumeration":
             return Declaration(at, "an enumeration", (inner,))
-        if self._code[back_token(self._code, at) - 1] in "{,":
+        if not kind or self._code[back_token(self._code, at) - 1] in "{,":
             return None
-        if space := _SPACE.search(head):
-            name = "".join(space.group(1).split())
+        if kind == "namespace":
             return Declaration(at, f"namespace {name}", space=name.rpartition("::")[2])
-        plain = head
-        while (shorter := _NESTED.sub("", plain)) != plain:
-            plain = shorter
-        if _FUNCTION.search(head) or "=" in plain or not (made := _CLASS.search(plain)):
-            return None
-        name = made.group(2) or ""
-        return Declaration(at, f"class {name}".strip(), (inner, *(self._bodies(name) if name else ())))
+        return Declaration(at, f"class {name}".strip(), (inner, *self._bodies.get(name, ())))
 
     def in_space(self, at: int) -> bool:
         """Whether a named namespace is around an offset."""
-        around = (span for span in self._pairs() if span[0] < at < span[1])
-        return any(_SPACE.search(self._head(span[0])) for span in around)
+        return self._is_inside(at, _is_space)
 
     def in_c(self, at: int) -> bool:
         """Whether the braces of an `extern "C"` are around an offset."""
-        return self._has_extern and any(
-            span[0] < at < span[1] and _EXTERN.search(self._head(span[0])) for span in self._pairs()
-        )
+        return self._has_extern and self._is_inside(at, _is_c)
 
     @cached_property
     def _has_extern(self) -> bool:
@@ -177,40 +189,58 @@ class Scopes:
             return None
         if (space := found.removesuffix("::")) in spaces:
             return None
-        inner = self._innermost(at)
-        return Declaration(at, f"namespace {space}", ((at, inner[1] if inner else len(self._code)),))
+        inner = self._braces.innermost(at)
+        end = self._braces.span(inner)[1] if inner >= 0 else len(self._code)
+        return Declaration(at, f"namespace {space}", ((at, end),))
 
-    def _bodies(self, name: str) -> list[Span]:
-        """The bodies of functions of a class that are defined outside it: `name::f(…) {…}`."""
-        outside = re.compile(rf"\b{re.escape(name)}\s*(?:<[^{{}};]*>)?\s*::\s*~?\w+\s*\(")
-        return [span for span in self._pairs() if outside.search(self._head(span[0]))]
-
-    def _head(self, open_at: int) -> str:
-        """What stands before a `{` since the statement before it."""
-        return self._code[_statement(self._code, open_at) : open_at]
-
-    def _pairs(self) -> list[Span]:
-        if self._opened is None:
-            pairs, stack = [], []
-            for brace in _BRACE.finditer(self._code):
-                if brace.group() == "{":
-                    stack.append(brace.start())
-                elif stack:
-                    pairs.append((stack.pop(), brace.start()))
-            self._opened = sorted(pairs + [(at, len(self._code)) for at in stack])
-        return self._opened
-
-    def _innermost(self, at: int) -> Span | None:
-        pairs = self._pairs()
-        for number in range(bisect_right(pairs, (at, 0)) - 1, -1, -1):
-            if pairs[number][1] > at:
-                return pairs[number]
-        return None
+    @cached_property
+    def _bodies(self) -> dict[str, list[Span]]:
+        """The bodies of functions of each class that are defined outside it: `name::f(…) {…}`."""
+        found: dict[str, list[Span]] = {}
+        for number in range(len(self._braces.opens)):
+            for name in set(_MEMBER.findall(self._braces.head(number))):
+                found.setdefault(name, []).append(self._braces.span(number))
+        return found
 
 
-def _statement(code: str, at: int) -> int:
-    """The offset after the `;`, brace or preprocessor line before an offset."""
-    start = max(code.rfind(mark, 0, at) for mark in ";{}") + 1
-    while (line := re.compile(r"\s*#[^\n]*\n").match(code, start, at)) is not None:
-        start = line.end()
-    return start
+_Kind = tuple[str, str]
+_Asks = Callable[[str], bool]
+
+
+def _is_opaque(head: str) -> bool:
+    """Whether braces hide what they hold: all do but those of `extern "C"` and of a namespace without a name."""
+    return _TRANSPARENT.search(head) is None
+
+
+def _is_space(head: str) -> bool:
+    return _SPACE.search(head) is not None
+
+
+def _is_c(head: str) -> bool:
+    return _EXTERN.search(head) is not None
+
+
+def _kind(head: str) -> _Kind:
+    """What the braces after a head are, "enumeration", "namespace", "class" or "", and its name."""
+    if _SCOPED_ENUM.search(head):
+        return "enumeration", ""
+    if space := _SPACE.search(head):
+        return "namespace", "".join(space.group(1).split())
+    plain = _without_brackets(head)
+    if _FUNCTION.search(head) or "=" in plain or not (made := _CLASS.search(plain)):
+        return "", ""
+    return "class", made.group(2) or ""
+
+
+def _without_brackets(head: str) -> str:
+    """A text without its round brackets and what they hold. Those that nothing closes, or that close nothing, stay."""
+    parts: list[str] = []
+    opened: list[int] = []
+    for part in _BRACKET.split(head):
+        if part == ")" and opened:
+            del parts[opened.pop() :]
+            continue
+        if part == "(":
+            opened.append(len(parts))
+        parts.append(part)
+    return "".join(parts)

@@ -6,19 +6,19 @@ Everything that is not converted comes along as it is. A finding that the recipe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copyfile, copymode
 from typing import Any
 
 from stackbuild.digest import of_value
-from stackbuild.errors import StepFailed
+from stackbuild.errors import StepFailed, UsageError
 from stackbuild.hipify import bundled
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import jobs
+from stackbuild.hipify.files import walk
 from stackbuild.hipify.rules import Rules, renamed
 from stackbuild.hipify.state import STATE
-from stackbuild.hipify.tree import code_digest, hipify_tree
+from stackbuild.hipify.tree import code_digest, hipify_files
 from stackbuild.hipify.values import Report, Target
 from stackbuild.report import Finding, Severity
 
@@ -76,11 +76,16 @@ def convert_source(source: Path, scratch: Path, engine: Engine, asked: Asked) ->
     Links stay links: what they lead to is converted where it is part of the source, and a link out of it could lead to
     anything on this machine.
     """
-    found = jobs([source], source / STATE, asked.include, asked.exclude)
-    leave = {job.name for job in found if job.source.is_symlink()} | _twins(
-        source, [job.name for job in found], engine, asked
-    )
-    return hipify_tree([source], scratch, engine, include=asked.include, exclude=asked.exclude, leave=leave)
+    found = walk([source], scratch, asked.include, asked.exclude)
+    twins = _twins(source, [job.name for job in found.jobs], engine, asked)
+    jobs = [job for job in found.jobs if job.name not in twins and not job.source.is_symlink()]
+    if found.jobs and not jobs:
+        raise UsageError(
+            f"its {len(found.jobs)} C, C++ and CUDA files are links, or stay as they are",
+            where=str(source),
+            next="name the folder that the links lead to as the source",
+        )
+    return hipify_files(replace(found, jobs=jobs), scratch, engine)
 
 
 def put(report: Report, scratch: Path, target: Path, engine: Engine) -> None:

@@ -22,7 +22,7 @@ import stackbuild.hipify.state as state
 from stackbuild.digest import of_value
 from stackbuild.errors import MachineLacks, UsageError
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import Job, not_converted, origins, refuse_collisions, walk
+from stackbuild.hipify.files import Job, Walk, not_converted, origins, refuse_collisions, walk
 from stackbuild.hipify.inputs import Read
 from stackbuild.hipify.outputs import NEW, locked
 from stackbuild.hipify.putting import Output, Put
@@ -81,7 +81,6 @@ def hipify_tree(
     exclude: Sequence[str] = (),
     workers: int = 1,
     is_folder: bool = False,
-    leave: Collection[str] = (),
     force: bool = False,
 ) -> Report:
     """Convert `sources` into `out` and report on every file, changed or not.
@@ -92,7 +91,14 @@ def hipify_tree(
     or outputs that cannot be read or written, and for a binary file that was named by itself.
     """
     began = time.monotonic()
-    found = walk(sources, out, include, exclude, is_folder, leave)
+    found = walk(sources, out, include, exclude, is_folder)
+    report = hipify_files(found, out, engine, workers=workers, force=force)
+    return replace(report, seconds=time.monotonic() - began)
+
+
+def hipify_files(found: Walk, out: Path, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
+    """Convert the files that a walk found for `out`. See `hipify_tree`."""
+    began = time.monotonic()
     moved, moving = _renamed(found.jobs, out, engine)
     place = _place(out, moved, engine)
     read, lost = _read_all(moved, place)

@@ -16,7 +16,7 @@ import stackbuild.hipify.perlmodel as perlmodel
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.edits import Edit, apply, settle
 from stackbuild.hipify.engines import Engine, perl
-from stackbuild.hipify.files import jobs
+from stackbuild.hipify.files import walk
 from stackbuild.hipify.newlines import Newlines
 from stackbuild.hipify.prepare import prepare
 from stackbuild.hipify.rename import TABLE
@@ -68,7 +68,7 @@ def verify_sources(
     """Run both engines over the files of `sources`. Raises MachineLacks without hipify-perl."""
     names: list[str] = []
     differences: list[Difference] = []
-    for job in jobs(sources, out, include, exclude):
+    for job in walk(sources, out, include, exclude).jobs:
         data = job.source.read_bytes()
         if b"\0" in data[:8192]:
             continue

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+import stackbuild.hipify.macros as macros
+from stackbuild.hipify.braces import Braces
+from stackbuild.hipify.macros import Macro
 from stackbuild.hipify.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names, words
 from stackbuild.hipify.scopes import Declaration, Scopes
 from stackbuild.report import Finding, Place, Severity
@@ -15,6 +19,10 @@ _CUDA_SPACES = frozenset(
     f"{name}::" for name in ("cub", "hipcub", "cooperative_groups", "cg", "nvcuda", "wmma", "nv", "cuda", "thrust")
 )
 
+_DEFINES = re.compile(r"#[ \t]*define[ \t]+\Z")
+_WHOLE = re.compile(r"(?<!\w)[A-Za-z_]\w*")
+_MANY = 150
+"""Names that are looked for one by one: to find all words at once takes as long."""
 _ALIAS = re.compile(
     r"\busing\s+(\w+)\s*=\s*(?:enum\s+|::\s*)*(\w+)\s*;|\btypedef\s+(?:enum\s+|::\s*)*(\w+)\s+(\w+)\s*;"
 )
@@ -57,6 +65,35 @@ class View:
         """All `words`, each after a newline: letters that stand in the code stand in this, which is far shorter."""
         return "\n" + "\n".join(self.words)
 
+    def words_with(self, *parts: str) -> set[str]:
+        """The words that have any of some parts, which are words' parts themselves."""
+        found: set[str] = set()
+        for part in parts:
+            at = self.listed.find(part)
+            while at >= 0:
+                start, end = self.listed.rfind("\n", 0, at) + 1, self.listed.find("\n", at)
+                found.add(self.listed[start : end if end >= 0 else None])
+                at = self.listed.find(part, end) if end >= 0 else -1
+        return found
+
+    @cached_property
+    def macros(self) -> list[Macro]:
+        """The macros that the text defines, each as often as it does."""
+        return macros.read(self.code) if "define" in self.words else []
+
+    @cached_property
+    def _bodies(self) -> list[int]:
+        return [macro.at for macro in self.macros]
+
+    def macro_at(self, at: int) -> Macro | None:
+        """The macro in whose body an offset is."""
+        number = bisect_right(self._bodies, at) - 1
+        return self.macros[number] if number >= 0 and at < self.macros[number].end else None
+
+    def is_defined_at(self, at: int) -> bool:
+        """Whether the name at an offset is that of a macro where it is defined."""
+        return _DEFINES.search(self.code, max(0, at - 80), at) is not None
+
     @cached_property
     def lines(self) -> Lines:
         return Lines(self.text)
@@ -66,26 +103,67 @@ class View:
         """Whether nvcc would take the file as CUDA: then it includes CUDA's runtime by itself."""
         return not self.name or self.name.endswith((".cu", ".cuh", ".cu.inc", ".hip"))
 
+    @property
+    def is_header(self) -> bool:
+        """Whether other files include this one."""
+        return self.name.endswith((".h", ".hh", ".hpp", ".cuh", ".hxx", ".inc", ".inl", ".ipp", ".tcc"))
+
     @cached_property
     def _scopes(self) -> Scopes:
-        return Scopes(self.code)
+        return Scopes(self.code, self.braces)
+
+    @cached_property
+    def braces(self) -> Braces:
+        return Braces(self.code)
 
     @cached_property
     def _hidden(self) -> dict[str, list[Declaration]]:
         return {}
 
+    def places(self, name: str) -> list[int]:
+        """Where `name` stands as a whole identifier. Of a text that many are asked of, all are found at once."""
+        if name in self._places:
+            return self._places[name]
+        if len(self._places) == _MANY:
+            return self._every.get(name, [])
+        self._places[name] = found = whole_names(self.code, name)
+        return found
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        return {}
+
+    @cached_property
+    def _every(self) -> dict[str, list[int]]:
+        """Where each word of the text stands."""
+        every: dict[str, list[int]] = {}
+        for found in _WHOLE.finditer(self.code):
+            every.setdefault(found.group(), []).append(found.start())
+        return every
+
     def own(self, name: str) -> list[int]:
         """Where `name` stands as CUDA's own: a whole identifier, no member, in no foreign namespace or scope."""
-        places = whole_names(self.code, name)
-        if name in self.theirs and (hidden := self.hidden(name, places)):
+        if name not in self._own:
+            self._own[name] = self._find_own(name)
+        return self._own[name]
+
+    @cached_property
+    def _own(self) -> dict[str, list[int]]:
+        return {}
+
+    def _find_own(self, name: str) -> list[int]:
+        places = self.places(name)
+        if name in self.theirs and (hidden := self.hidden(name)):
             own = [d for d in hidden if d.is_global]
-            places = [at for at in places if not _within(at, own if self._is_global(at) else hidden)]
+            anyones = set(_outside(places, hidden))
+            outside = set(_outside(places, own)) if own else set(places)
+            places = [at for at in places if at in (outside if self._is_global(at) else anyones)]
         return [at for at in places if not self.foreign(at)]
 
-    def hidden(self, name: str, places: list[int] | None = None) -> list[Declaration]:
+    def hidden(self, name: str) -> list[Declaration]:
         """The declarations of a CUDA name as something else, which hide CUDA's in their scopes."""
         if name not in self._hidden:
-            found = whole_names(self.code, name) if places is None else places
+            found = self.places(name)
             self._hidden[name] = self._scopes.declared(name, found)
             if name in self.renamed:
                 self._hidden[name] += self._scopes.defined(name, found)
@@ -93,7 +171,7 @@ class View:
 
     def defined(self, name: str) -> list[Declaration]:
         """The definitions of a name as a function of the program itself."""
-        return self._scopes.defined(name, whole_names(self.code, name))
+        return self._scopes.defined(name, self.places(name))
 
     def in_space(self, at: int) -> bool:
         """Whether an offset is inside a named namespace."""
@@ -150,5 +228,15 @@ class View:
         return Finding(rule, severity, self.name, found, why, fix, link, Place(self.name, line, column))
 
 
-def _within(at: int, hidden: list[Declaration]) -> bool:
-    return any(start <= at < end for declaration in hidden for start, end in declaration.spans)
+def _outside(places: list[int], hidden: list[Declaration]) -> list[int]:
+    """The places that are in no span of the declarations."""
+    left: list[int] = []
+    spans = sorted({span for spans in {id(d.spans): d.spans for d in hidden}.values() for span in spans})
+    number = reach = 0
+    for at in places:
+        while number < len(spans) and spans[number][0] <= at:
+            reach = max(reach, spans[number][1])
+            number += 1
+        if at >= reach:
+            left.append(at)
+    return left

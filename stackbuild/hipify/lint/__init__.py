@@ -34,7 +34,7 @@ _CHECKS = (
 # What only matters where a wavefront of that many lanes is among the target's.
 _ONLY_WITH = {
     "LINT-LADDER-32": 64, "LINT-LADDER-64": 32, "LINT-WARP-SIZE-LITERAL": 64, "LINT-LANE-ARITHMETIC": 64,
-    "LINT-BALLOT-32": 64, "LINT-LANE-MASK-32": 64, "LINT-PARTIAL-MASK": 64, "LINT-TILE-32": 64, "LINT-TEXTURE-FETCH": 64,
+    "LINT-BALLOT-32": 64, "LINT-LANE-MASK-32": 64, "LINT-SHIFT-WAVE": 64, "LINT-PARTIAL-MASK": 64, "LINT-TILE-32": 64, "LINT-TEXTURE-FETCH": 64,
     "LINT-VOTE-32": 64, "LINT-VOTE": 64, "LINT-LAST-LANE": 64,
 }  # fmt: skip
 
@@ -56,6 +56,8 @@ def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
             continue
         if rule == "LINT-HEADER" and _becomes_header(plan, words[0]):
             continue
+        if rule == "LINT-DEFAULTS" and _is_called_otherwise(plan, view.name, words[0], int(words[1])):
+            continue
         if rule == "LINT-CUDA-VERSION" and (words[0] in plan.names or words[0] in plan.matched.get("identifier", ())):
             continue
         told = WARNINGS[rule]
@@ -73,6 +75,11 @@ def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
 def _supplied(plan: Plan, name: str) -> bool:
     """Whether HIPIFY's tables or a support header have a name."""
     return name in plan.known or any(name in names for names in plan.shimmed.values())
+
+
+def _is_called_otherwise(plan: Plan, file: str, name: str, count: int) -> bool:
+    """Whether a call rule is for calls of a function with so many arguments: it makes one of them that HIP has."""
+    return any(name in rule.match and rule.count == count for rule in plan.of_kind("call", file))
 
 
 def _becomes_header(plan: Plan, path: str) -> bool:

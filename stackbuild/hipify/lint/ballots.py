@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 import stackbuild.hipify.lint.arithmetic as arithmetic
+import stackbuild.hipify.lint.levels as levels
 import stackbuild.hipify.lint.types as types
 from stackbuild.hipify.lint.scope import Scope, means_lane, means_warp, scope_of
-from stackbuild.hipify.masks import FUNCTIONS
-from stackbuild.hipify.scan import arguments, back_space, is_name_char, skip_space, whole_names
+from stackbuild.hipify.masks import FUNCTIONS, all_lanes
+from stackbuild.hipify.scan import arguments, back_space, is_name_char, skip_space
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -35,7 +36,11 @@ _ASSIGNED = re.compile(
     r"((?:[A-Za-z_][\w:]*(?:\s*\[[^\]]*\])*\s*(?:\.|->)\s*)*[A-Za-z_][\w:]*)\s*(?:\[.*\]\s*)?([&|^]?=)\s*\Z", re.S
 )
 _SHIFTED = re.compile(r"(?<![\w.])(?:[12][uU]?|0[xX][fF]{8}[uU]?|~0[uU]?)\s*\)?\s*\Z")
-_NUMBER_ENDS = frozenset(")012uUfF")
+_WIDE_ONE = re.compile(
+    r"(?<![\w.])1(?:[uU]?(?:ll|LL|l|L)|(?:ll|LL|l|L)[uU])\s*\)?\s*\Z"
+    r"|(?:(?:static_cast\s*<\s*)?(?:unsigned\s+)?long(?:\s+long)?|\w*64_t|size_t|u64|ull)\s*>?\s*[({)]\s*\(?1[uUlL]*\s*[)}]?\s*\Z"
+)
+_NUMBER_ENDS = frozenset(")}012uUlLfF")
 _NAMED = re.compile(r"[A-Za-z_][\w:.]*(?:\(\s*\))?")
 _LANE_OF_THREAD = re.compile(r"threadIdx\s*\.\s*x\s*(?:&\s*(?:31|0[xX]1[fF])|%\s*32)|\bwarpSize\b|%laneid")
 _LANES = ("lane", "Lane", "LANE", "warp", "Warp", "WARP")
@@ -62,12 +67,29 @@ def _calls(view: View) -> Iterator[tuple[int, int, str]]:
             for at in view.own(name):
                 if (end := _call_end(view.code, at + len(name))) is not None:
                     yield at, end, name
+    for macro, name in _macros(view):
+        for at in view.own(macro):
+            end = _call_end(view.code, at + len(macro))
+            if end is not None and not view.is_defined_at(at):
+                yield at, end, name
     if "coalesced_threads" in view.words or "coalesced_group" in view.words:
         for name in _OF_GROUPS:
-            for at in whole_names(view.code, name):
+            for at in view.places(name):
                 end = _call_end(view.code, at + len(name))
                 if end is not None and (start := _group(view.code, at)) is not None:
                     yield start, end, f"a coalesced group's {name}"
+
+
+def _macros(view: View) -> Iterator[tuple[str, str]]:
+    """The macros that are another name of a ballot, or a ballot of what they are given; and that ballot."""
+    found: dict[str, str] = {}
+    for macro in view.macros if not view.words.isdisjoint(_BALLOTS) else ():
+        bare = macro.bare
+        name = next((n for n in (*_BALLOTS, *found) if bare.startswith(n) and not is_name_char(bare[len(n) :][:1])), "")
+        end = _call_end(bare, len(name)) if name else None
+        if name and (end == len(bare) if macro.parameters is not None else bare == name):
+            found[macro.name] = found.get(name, name)
+    yield from found.items()
 
 
 def _call_end(code: str, at: int) -> int | None:
@@ -97,8 +119,8 @@ def _taker(view: View, at: int, end: int) -> tuple[str, str] | None:
         cast = _cast_before(code, at)
         if cast is not None:
             return ("cast to " + cast, "") if types.width(code, cast) == "narrow" else None
-        start, sign = _start(code, at)
-        left, right = code[start:at], code[end : _stop(code, end)]
+        start, sign = levels.begin(code, at)
+        left, right = code[start:at], code[end : levels.end(code, end)]
         if (equal := _EQUALS.match(right)) and _is_full(view, equal[1], at):
             return "comparison with 32 ones", ""
         declared = "=" in left and not _TRUTH.search(left.replace("<<", "").replace(">>", ""))
@@ -111,7 +133,7 @@ def _taker(view: View, at: int, end: int) -> tuple[str, str] | None:
             taken = _bracket(code, before, start)
             if taken != "up":
                 return taken
-            at, end = start - 1, _stop(code, end) + 1
+            at, end = start - 1, levels.end(code, end) + 1
             continue
         if sign == ",":
             return _argument(code, at) or _statement(code, at, left)
@@ -144,33 +166,6 @@ def _cast_before(code: str, at: int) -> str | None:
     return None if before and is_name_char(code[before - 1]) and not code.endswith("return", 0, before) else found[1]
 
 
-def _start(code: str, at: int) -> tuple[int, str]:
-    """Where the expression's own level begins before an offset, and the sign there."""
-    depth = 0
-    for place in range(at - 1, max(-1, at - 2000), -1):
-        sign = code[place]
-        if sign in ")]":
-            depth += 1
-        elif sign in "([" and depth:
-            depth -= 1
-        elif depth == 0 and sign in "([{};,":
-            return place + 1, sign
-        elif depth == 0 and sign == "\n" and code[code.rfind("\n", 0, place) + 1 : place].lstrip().startswith("#"):
-            return place + 1, ";"
-    return max(0, at - 2000), ";"
-
-
-def _stop(code: str, end: int) -> int:
-    """Where the expression's own level ends after an offset."""
-    depth = 0
-    for place in range(end, min(len(code), end + 2000)):
-        sign = code[place]
-        if depth == 0 and sign in ")]};,":
-            return place
-        depth += 1 if sign in "([{" else -1 if sign in ")]}" else 0
-    return min(len(code), end + 2000)
-
-
 def _bracket(code: str, before: int, inner: int) -> tuple[str, str] | Literal["up"] | None:
     """What stands before the bracket around a whole value: a count, a cast, a declaration, a function; "up" for none."""
     name = re.compile(r"([A-Za-z_][\w:]*)\s*(?:<([^<>;]*)>)?\Z").search(code, max(0, before - 120), before)
@@ -195,25 +190,20 @@ def _bracket(code: str, before: int, inner: int) -> tuple[str, str] | Literal["u
 
 def _argument(code: str, at: int) -> tuple[str, str] | None:
     """The parameter that takes a value which is one of several arguments, where that is narrow."""
-    depth = number = 0
-    for place in range(at - 1, max(-1, at - 2000), -1):
-        sign = code[place]
-        if sign in ")]}":
-            depth += 1
-        elif sign in "([{" and depth:
-            depth -= 1
-        elif sign == "," and depth == 0:
-            number += 1
-        elif sign in "([{;}":
+    number, opened = 0, -1
+    for place, sign in levels.before(code, at):
+        if sign in "([{;":
+            opened = place if sign == "(" else -1
             break
-    if code[place] != "(":
+        number += sign == ","
+    if opened < 0:
         return None
-    before = back_space(code, place)
+    before = back_space(code, opened)
     name = re.compile(r"[A-Za-z_]\w*\Z").search(code, max(0, before - 80), before)
     if name is None:
         return None
     if name.group().startswith("atomic"):
-        target = re.compile(r"\s*&?\s*([A-Za-z_][\w.]*)").match(code, place + 1)
+        target = re.compile(r"\s*&?\s*([A-Za-z_][\w.]*)").match(code, opened + 1)
         narrow = target is not None and types.of_name(code, target[1], at) == "narrow"
         return (f"{target[1]} by {name.group()}", "") if narrow and target else None
     return (f"parameter of {name.group()}", "") if types.of_parameter(code, name.group(), number) == "narrow" else None
@@ -276,15 +266,29 @@ def lane_masks(view: View) -> Iterator[Found]:
         before = back_space(code, at)
         if code[before - 1 : before] not in _NUMBER_ENDS:
             continue
-        number = _SHIFTED.search(code, max(0, at - 14), at)
-        if number is None:
-            continue
         begins = skip_space(code, at + 2)
         text = code[begins : _operand_end(code, begins)]
         names = _NAMED.findall(text)
-        if any(means_lane(name) or means_warp(name) for name in names) or _LANE_OF_THREAD.search(text):
-            said = code[number.start() : begins] + text
-            yield number.start(), "LINT-LANE-MASK-32", (" ".join(said.split()),)
+        of_warp = any(means_warp(name) for name in names)
+        if not (of_warp or any(means_lane(name) for name in names) or _LANE_OF_THREAD.search(text)):
+            continue
+        if wide := _WIDE_ONE.search(code, max(0, at - 60), at):
+            if of_warp and not _is_mask(code, wide.start()):
+                yield wide.start(), "LINT-SHIFT-WAVE", (f"1 << {' '.join(text.split())}",)
+        elif number := _SHIFTED.search(code, max(0, at - 14), at):
+            yield number.start(), "LINT-LANE-MASK-32", (" ".join((code[number.start() : begins] + text).split()),)
+
+
+def _is_mask(code: str, at: int) -> bool:
+    """Whether an offset is in a mask of all lanes that a warp function is given: that is converted."""
+    for place, sign in levels.before(code, at):
+        if sign != "(":
+            return False
+        name = re.compile(r"\w*\Z").search(code, max(0, place - 40), place)
+        parsed = arguments(code, place) if name and name.group() in FUNCTIONS else None
+        if parsed and parsed[0]:
+            return all_lanes(code[slice(*parsed[0][0])])
+    return False
 
 
 def _shifts(code: str) -> Iterator[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import stackbuild.hipify.launch as launch
 from stackbuild.hipify.lint.branches import HIP
-from stackbuild.hipify.scan import arguments, skip_space, whole_names
+from stackbuild.hipify.scan import arguments, skip_space
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -95,7 +95,7 @@ def textures(view: View) -> Iterator[Found]:
 def launch_bounds(view: View) -> Iterator[Found]:
     if "__launch_bounds__" not in view.words:
         return
-    for at in whole_names(view.code, "__launch_bounds__"):
+    for at in view.places("__launch_bounds__"):
         open_at = skip_space(view.code, at + len("__launch_bounds__"))
         parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
         if parsed and len(parsed[0]) >= 2:
@@ -108,7 +108,7 @@ def arch_guards(view: View) -> Iterator[Found]:
         told: set[int] = set()
         for name in sorted(w for w in view.words if w.startswith("__CUDA_ARCH")):
             end = 0
-            for at in whole_names(view.code, name):
+            for at in view.places(name):
                 if at < end:  # in the directive that was looked at
                     continue
                 place, end = guard(view.code, at)
@@ -117,7 +117,7 @@ def arch_guards(view: View) -> Iterator[Found]:
                     yield place, "LINT-CUDA-ARCH", (name,)
     for name in _TARGETS:
         if name in view.words:
-            for at in whole_names(view.code, name)[:1]:
+            for at in view.places(name)[:1]:
                 yield at, "LINT-CUDA-ARCH", (name,)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from stackbuild.hipify.directives import Include
-from stackbuild.hipify.scan import arguments, qualifier, skip_space, whole_names
+from stackbuild.hipify.scan import arguments, qualifier, skip_space
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -65,7 +65,7 @@ def groups(view: View) -> Iterator[Found]:
     if "cooperative_groups" not in view.words:
         return
     for name in sorted(view.words & GROUPS.keys()):
-        used = (at for at in whole_names(view.code, name) if qualifier(view.code, at) not in (".", "->"))
+        used = (at for at in view.places(name) if qualifier(view.code, at) not in (".", "->"))
         for at in list(used)[:1]:
             yield at, "LINT-GROUPS", (name, GROUPS[name])
 

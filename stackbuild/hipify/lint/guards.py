@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from stackbuild.hipify.lint.devices import guard, line_start
-from stackbuild.hipify.scan import whole_names
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -41,7 +40,7 @@ _WEIGHED = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 def versions(view: View) -> Iterator[Found]:
     """Questions for CUDA's version or compiler that do not ask for HIP as well, each name where it is first asked for."""
     for name in sorted(view.words & _ASKED):
-        places = whole_names(view.code, name)
+        places = view.places(name)
         if any(_is_defined(view.code, at) for at in places):
             continue
         end = 0

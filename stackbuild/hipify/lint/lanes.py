@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import stackbuild.hipify.lint.recursion as recursion
 import stackbuild.hipify.lint.unrolled as unrolled
 from stackbuild.hipify.lint.ladders import LANES, Ladder, Unread
 from stackbuild.hipify.lint.ladders import ladders as loops
@@ -32,6 +33,7 @@ def ladders(view: View) -> Iterator[Ladder | Unread]:
     if calls := shuffles(view):
         yield from loops(view, calls)
         yield from unrolled.ladders(view, calls)
+        yield from recursion.ladders(view, calls)
 
 
 def shuffle_ladders(view: View) -> Iterator[Found]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackbuild.hipify.scan import arguments, whole_names
+from stackbuild.hipify.scan import arguments
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -206,7 +206,7 @@ def ptx(view: View) -> Iterator[Found]:
     for word in _WORDS:
         if word not in view.words:
             continue
-        for at in whole_names(view.code, word):
+        for at in view.places(word):
             opens = _QUALIFIERS.match(view.code, at + len(word))
             if opens is None:
                 continue
@@ -301,7 +301,7 @@ def _template(view: View, open_at: int, macros: dict[str, str]) -> tuple[str, li
 def _macro(view: View, name: str) -> str:
     """The text of a macro or constant of the file that is a literal, else nothing."""
     last = name
-    for at in whole_names(view.code, last):
+    for at in view.places(last):
         found = re.compile(r"(?:\([^()\n]*\))?(?:\s*\[\s*\]\s*=)?(?:[ \t]|\\\r?\n)+").match(view.code, at + len(last))
         line = view.code[view.code.rfind("\n", 0, at) + 1 : at]
         if found is None or not re.match(r"\s*(?:#\s*define\s+\Z|.*\b(?:const|constexpr)\b)", line):

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from stackbuild.hipify.scan import NAME, arguments, skip_space, whole_names
+import stackbuild.hipify.lint.arithmetic as arithmetic
+import stackbuild.hipify.lint.functions as functions
+from stackbuild.hipify.scan import NAME, after_template, arguments, skip_space, whole_names
 from stackbuild.hipify.view import View
 
 Mode = Literal["xor", "down", "up", "index"]
 
 _OPENS = re.compile(r"\s*(?:<[\w:, ]*>)?\s*\(")
 _DECLARED = re.compile(r"(?:const\s+)?[\w:]+(?:\s*<[^<>]*>)?(?:\s+const)?(?:\s*[&*]+\s*|\s+)\w+(?:\s*=.*)?", re.S)
-# A macro with parameters: the search skips to its sign. Its lines are one in blanked text.
-_DEFINITION = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)([^\n]*)")
 _DEFINED = re.compile(r"#[ \t]*define[ \t]+\Z")
 _LOOP = re.compile(r"\b(?:for|while)\b")
 _NO_TYPE = frozenset(("return", "sizeof", "new", "not"))
@@ -46,69 +46,138 @@ def is_shuffle(word: str) -> bool:
 
 
 def shuffles(view: View) -> list[Shuffle]:
-    """The shuffle calls of a text in order; declarations of shuffles are none."""
-    if "shfl" not in view.listed and "SHFL" not in view.listed and "huffle" not in view.listed:
+    """The shuffle calls of a text in order; declarations of shuffles are none.
+
+    A call of a macro or function that shuffles by what it is given counts as the shuffle.
+    """
+    shuffling = view.words_with("shfl", "SHFL", "huffle")
+    if not shuffling:
         return []
-    wrapped = _wrappers(view) if "define" in view.words else {}
+    named = {m.name: m.bare for m in view.macros if m.parameters is None and m.bare.startswith("__shfl")}
+    wrapped = {} if not view.macros else _macros(view)
     found = [
         call
-        for name in view.words
-        if name not in wrapped and is_shuffle(name)
-        for at in whole_names(view.code, name)
-        if (call := _read(view.code, name, at)) is not None
+        for name in shuffling | named.keys()
+        if name not in wrapped and (name in named or is_shuffle(name))
+        for at in view.places(name)
+        if (call := _read(view.code, named.get(name, name), at, at + len(name))) is not None
     ]
     for name, wrapper in wrapped.items():
-        found += wrapper.used(view.code, name)
+        found += wrapper.used(view.code, name, view.places(name))
+    functions = _functions(view, found)
+    found = [call for call in found if view.code[call.at : call.at + _LONGEST].split("(")[0].strip() not in functions]
+    for name, wrapper in functions.items():
+        found += wrapper.used(view.code, name, view.places(name))
     return sorted(found, key=lambda call: call.at)
+
+
+_LONGEST = 80
 
 
 @dataclass(frozen=True)
 class _Wrapper:
-    """A macro whose body shuffles: its parameters and the shuffles in it."""
+    """What shuffles by its parameters: those, the template's, what stands for the rest, and the shuffles' texts."""
 
     parameters: tuple[str, ...]
-    inner: tuple[Shuffle, ...]
+    template: tuple[str, ...]
+    rest: str
+    inner: tuple[tuple[str, str], ...]
 
-    def used(self, code: str, name: str) -> Iterator[Shuffle]:
-        """The shuffles of the macro's uses, with what it is given in its parameters' places."""
-        for at in whole_names(code, name):
-            open_at = skip_space(code, at + len(name))
+    def used(self, code: str, name: str, places: list[int]) -> Iterator[Shuffle]:
+        """The shuffles of its uses, with what is given in its parameters' places."""
+        for at in places:
+            end = at + len(name)
+            open_at = after_template(code, end)
             parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
             if parsed is None or _DEFINED.search(code, max(0, at - 40), at):
                 continue
-            given = [code[start:end].strip() for start, end in parsed[0]]
-            for call in self.inner:
-                texts = tuple(self._filled(text, given) for text in call.arguments)
-                yield replace(call, at=at, end=parsed[1] + 1, arguments=texts)
+            given = [code[start:stop].strip() for start, stop in parsed[0]]
+            stands_for = dict(zip(self.parameters, given, strict=False))
+            if self.rest:
+                stands_for[self.rest] = ", ".join(given[len(self.parameters) :])
+            angle = skip_space(code, end)
+            if self.template and code.startswith("<", angle) and open_at > angle:
+                listed = f"({code[angle + 1 : code.rindex('>', angle, open_at)]})"
+                kinds = arguments(listed, 0)
+                stands_for |= dict(
+                    zip(self.template, (listed[a:b].strip() for a, b in kinds[0]) if kinds else (), strict=False)
+                )
+            for function, text in self.inner:
+                filled = NAME.sub(lambda word, by=stands_for: _filled(word[0], by), text)  # type: ignore[misc]
+                call = _read(function + filled, function, 0, len(function))
+                if call is not None:
+                    yield replace(call, at=at, end=parsed[1] + 1)
 
-    def _filled(self, text: str, given: list[str]) -> str:
-        """An argument with what stands for the parameters."""
-        stands_for = dict(zip(self.parameters, given, strict=False))
-        bare = text.strip().strip("()").strip()
-        if bare in stands_for:
-            return stands_for[bare]
-        return NAME.sub(lambda word: f"({stands_for[word[0]]})" if word[0] in stands_for else word[0], text)
+
+def _filled(word: str, stands_for: dict[str, str]) -> str:
+    """What stands for a word: in brackets where it is more than a word and no list."""
+    text = stands_for.get(word, word)
+    return text if _ONE.fullmatch(text) or word == "__VA_ARGS__" else f"({text})"
 
 
-def _wrappers(view: View) -> dict[str, _Wrapper]:
+_ONE = re.compile(r"[\w.:]*|\(.*\)")
+
+
+def _macros(view: View) -> dict[str, _Wrapper]:
     """The macros of a text that shuffle, also through one another. One with a loop of its own is read where it stands."""
     made: dict[str, _Wrapper] = {}
-    for found in _DEFINITION.finditer(view.code):
-        body, known = found[3], [name for name in made if name in found[3]]
-        if not ("__shfl" in body or known) or _LOOP.search(body):
+    for macro in view.macros:
+        if macro.parameters is None or macro.name in made or _LOOP.search(macro.body):
             continue
-        names = {name for name in NAME.findall(body) if name.startswith("__shfl")}
-        inner = [call for name in names for at in whole_names(body, name) if (call := _read(body, name, at))]
-        for name in known:
-            inner += made[name].used(body, name)
+        inner = [
+            (name, body[len(name) :])
+            for name in sorted({n for n in NAME.findall(macro.body) if n.startswith("__shfl")})
+            for body in _texts(macro.body, name)
+        ]
+        for name in [name for name in made if name in macro.body]:
+            places = whole_names(macro.body, name)
+            inner += [
+                (call.name, f"({', '.join(call.arguments)})") for call in made[name].used(macro.body, name, places)
+            ]
         if inner:
-            parameters = tuple(word.strip() for word in found[2].split(","))
-            made.setdefault(found[1], _Wrapper(parameters, tuple(sorted(inner, key=lambda call: call.at))))
+            made[macro.name] = _Wrapper(macro.parameters, (), macro.rest, tuple(inner))
     return made
 
 
-def _read(code: str, name: str, at: int) -> Shuffle | None:
-    opens = _OPENS.match(code, at + len(name))
+def _texts(code: str, name: str) -> Iterator[str]:
+    """The texts of the calls of a name."""
+    for at in whole_names(code, name):
+        open_at = skip_space(code, at + len(name))
+        parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
+        if parsed:
+            yield name + code[open_at : parsed[1] + 1]
+
+
+def _functions(view: View, calls: list[Shuffle]) -> dict[str, _Wrapper]:
+    """The functions of a text that shuffle by a parameter and have no loop: what they are given decides."""
+    made: dict[str, _Wrapper] = {}
+    several: set[str] = set()
+    alone: dict[int, bool] = {}
+    for call in calls:
+        function = functions.around(view, call.at) if call.place else None
+        if function is None or function.owner or function.special:
+            continue
+        parameters = tuple(name for name, _ in function.parameters)
+        template = tuple(name for name, _ in function.template)
+        steps = [arithmetic.names(step) or frozenset() for step, _ in call.steps()]
+        if not any(step & {*parameters, *template} - {""} for step in steps):
+            continue
+        if function.start not in alone:
+            body = view.code[function.start : function.end]
+            alone[function.start] = not (_LOOP.search(body) or whole_names(body, function.name))
+        if not alone[function.start]:
+            continue
+        inner = (call.name, f"({', '.join(call.arguments)})")
+        if function.name in made and made[function.name].parameters != parameters:
+            several.add(function.name)
+        elif function.name not in made:
+            made[function.name] = _Wrapper(parameters, template, "", (inner,))
+    return {name: wrapper for name, wrapper in made.items() if name not in several}
+
+
+def _read(code: str, name: str, at: int, end: int) -> Shuffle | None:
+    """The call of the shuffle `name` that is spelt at `[at, end)`."""
+    opens = _OPENS.match(code, end)
     parsed = arguments(code, opens.end() - 1) if opens else None
     if parsed is None or len(parsed[0]) < 2:
         return None

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from stackbuild.hipify.lint.scope import means_warp
-from stackbuild.hipify.scan import whole_names
 from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -43,12 +42,9 @@ _SPELT = {"32": ("32", "32u", "32U", "0x20", "5", "5u"), "5": ("5", "5u", "5U"),
 
 def warp_sizes(view: View) -> Iterator[Found]:
     """Names that stand for a warp's size, its logarithm or its mask and are those of 32, and warpSize as a constant."""
-    listed = view.listed
-    if "arp" not in listed and "ARP" not in listed and "ave" not in listed and "AVE" not in listed:
-        return
-    for name in sorted(w for w in view.words if "arp" in w or "ARP" in w or "ave" in w or "AVE" in w):
+    for name in sorted(view.words_with("arp", "ARP", "ave", "AVE")):
         if (value := _value_of(name)) and not view.numbers.isdisjoint(_SPELT[value]):
-            for at in whole_names(view.code, name):
+            for at in view.places(name):
                 if _IS[value].match(view.code, at + len(name)) and _defines(view.code, at):
                     yield at, "LINT-WARP-SIZE-LITERAL", (name, value)
     if "warpSize" in view.words:

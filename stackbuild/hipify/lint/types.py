@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
+import stackbuild.hipify.lint.levels as levels
 from stackbuild.hipify.scan import arguments, back_space, is_name_char, skip_space, whole_names
 
 Width = Literal["narrow", "wide", ""]
@@ -27,6 +28,8 @@ _SPACE = re.compile(r"\s+")
 _CONTROL = frozenset(("if", "for", "while", "switch", "catch", "return", "sizeof", "else", "do"))
 _DECLARED = re.compile(r"(.*?[\w>])\s*[&*]*\s*", re.S)
 _MOST = 40
+_STATEMENT = 600
+"""So far before a name its declaration begins."""
 
 
 def width(code: str, text: str, depth: int = 0) -> Width:
@@ -94,20 +97,7 @@ def declares(code: str, place: int) -> str | None:
 
 def _part(code: str, place: int) -> tuple[int, str]:
     """Where the part of a statement begins in which an offset stands, and the sign before it."""
-    depth = 0
-    for at in range(place - 1, max(-1, place - 600), -1):
-        sign = code[at]
-        if sign in ")]":
-            depth += 1
-        elif sign in "([":
-            if depth == 0:
-                return at + 1, sign
-            depth -= 1
-        elif sign in ";{}" and depth == 0:
-            return at + 1, sign
-        elif sign == "\n" and depth == 0 and code[code.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#"):
-            return at + 1, ";"
-    return max(0, place - 600), ";"
+    return levels.begin(code, place, _STATEMENT, "([{};")
 
 
 def returned(code: str, at: int) -> Width:

@@ -87,6 +87,13 @@ WARNINGS: dict[str, Told] = {
         "shift 1ull, or use __lanemask_lt() and its like",
         "https://github.com/ROCm/hip/issues/3667",
     ),
+    "LINT-SHIFT-WAVE": Told(
+        Severity.WARNING,
+        "a 64-bit number is shifted by a warp's size: {0}",
+        "on a wavefront of 64 that is a shift by 64, which is undefined; AMD's GPUs shift by 0 then, so the mask is empty",
+        "for all lanes write ~0ull, or ~0ull >> (64 - warpSize)",
+        "https://github.com/ROCm/hip/issues/3667",
+    ),
     "LINT-PARTIAL-MASK": Told(
         Severity.WARNING,
         "{0} takes a mask of some lanes: {1}",

@@ -154,7 +154,9 @@ def test_an_interrupted_run_ends_its_workers_without_a_traceback(fake: Path, tmp
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background is started deaf to it
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # a job in the background is started deaf to it
     )
     time.sleep(3)
     os.killpg(begun.pid, signal.SIGINT)

@@ -46,11 +46,12 @@ def hipcc(folder: Path, file: str, gfx: str) -> str:
 
 
 @pytest.mark.parametrize("gfx", ["gfx1100", "gfx942"])
-def test_a_little_of_everything_compiles(gfx: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["everything.cu", "aliases.cu"])
+def test_a_little_of_everything_compiles(program: str, gfx: str, tmp_path: Path) -> None:
     folders = [Path(ROOT) / "usr" / "include"]
     engine = open_engine(hipify_perl=PERL, target=Target(rocm="6.4"), include_folders=folders)
-    report = hipify_tree([PROGRAMS / "everything.cu"], tmp_path, engine)
-    assert hipcc(tmp_path, "everything.cu", gfx) == ""
+    report = hipify_tree([PROGRAMS / program], tmp_path, engine)
+    assert hipcc(tmp_path, program, gfx) == ""
     assert [f for f in report.findings if f.severity == "error"] == []
 
 

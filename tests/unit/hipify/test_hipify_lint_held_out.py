@@ -144,3 +144,8 @@ def told(text: str) -> list[str]:
 def test_ladders(rule: str, guilty: str, innocent: str) -> None:
     assert rule in told(guilty)
     assert not [r for r in told(innocent) if "LADDER" in r]
+
+
+def test_a_call_that_a_rule_gives_its_arguments_is_not_told() -> None:
+    assert "LINT-DEFAULTS" not in told("void f() { cudaGraphInstantiate(&e, g, 0); }\n")
+    assert "LINT-DEFAULTS" in told("void f() { cudaGraphInstantiate(&e, g); }\n")

@@ -17,7 +17,7 @@ import stackbuild.hipify.state as state
 from stackbuild.errors import UsageError
 from stackbuild.hipify import hipify_tree, locate
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import jobs
+from stackbuild.hipify.files import walk
 from stackbuild.hipify.installed import Tools
 from stackbuild.hipify.outputs import NEW, locked
 from stackbuild.hipify.state import STATE
@@ -312,7 +312,10 @@ def test_an_output_in_place_of_its_source_is_refused_even_by_force(src: Path, tm
 
 def test_a_source_that_is_given_twice_counts_once(src: Path, tmp_path: Path) -> None:
     (tmp_path / "again").symlink_to(src)
-    assert [j.name for j in jobs([src, src / "sub" / "..", tmp_path / "again"], tmp_path / "o")] == ["sub/x.cu", "y.cu"]
+    assert [j.name for j in walk([src, src / "sub" / "..", tmp_path / "again"], tmp_path / "o").jobs] == [
+        "sub/x.cu",
+        "y.cu",
+    ]
 
 
 def test_one_file_made_beside_its_source_hides_nothing_from_a_later_run(src: Path, tmp_path: Path) -> None:

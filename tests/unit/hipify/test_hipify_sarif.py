@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,6 +17,7 @@ from stackbuild.hipify.installed import Tools
 from stackbuild.hipify.rules import joined, read
 from stackbuild.hipify.values import Target
 from stackbuild.show import hipify as show
+from stackbuild.show.paper import print_json
 
 OWN = read("schema: 1\nname: own\nrules:\n  - {id: own-none, identifier: nowhere, to: x, why: w}\n", "own.yaml")
 
@@ -76,6 +78,18 @@ def test_an_output_that_was_edited_is_the_file_told(
     (tmp_path / "out" / "sub dir" / "latin.cu").write_text("edited\n")
     found = opened(document([src], tmp_path / "out", capsys))
     assert found["HIPIFY-OUTPUT-EDITED"] == {tmp_path / "out" / "sub dir" / "latin.cu"}
+
+
+def test_a_name_that_is_no_utf_8_leaves_the_document_utf_8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = os.fsdecode(b"odd\xff.cu")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / name).write_text("cuNothing();\n")
+    found = opened(document([tmp_path / "src"], tmp_path / "out", capsys))
+    assert found["HIPIFY-UNSUPPORTED"] == {tmp_path / "src" / "odd\ufffd.cu"}  # as unquote reads %FF
+    engine = Engine("fast", small_tables(), bundled_rules("generic"), Target(), Tools(None, None))
+    print_json(hipify_tree([tmp_path / "src"], tmp_path / "out", engine), "stackbuild.hipify/1")
+    text = capsys.readouterr().out
+    assert text.encode("utf-8") and json.loads(text)["files"][0]["source"].endswith(name)
 
 
 def test_one_file_is_named_from_a_folder_below_it(

@@ -11,8 +11,10 @@ from tests_hipify import bundled_rules, small_tables
 from stackbuild.checking import Checked, check
 from stackbuild.compatibility import table
 from stackbuild.errors import UsageError
+from stackbuild.hipify import files
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.installed import Tools
+from stackbuild.hipify.stage import Asked, convert_source
 from stackbuild.hipify.values import Target
 from stackbuild.hipifycheck import hipify_findings
 from stackbuild.load import load, parse
@@ -161,3 +163,36 @@ def test_the_text_of_cu_files_is_hipify_clang_s(tmp_path: Path) -> None:
     assert engine.run("cudaFree(p);\n", "k/a.cpp").text == "hipFree(p);\n"
     with pytest.raises(UsageError, match="hipify-clang could not read it"):
         engine.run("cudaFree(p);\n", "k/b.cu")
+
+
+ASKED = Asked(
+    ("generic",), "fast", include=(), exclude=(), keeps_twins=False, strict=False, resolve=False, target=Target()
+)
+
+
+def test_the_stage_looks_at_each_folder_of_a_source_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "src/below").mkdir(parents=True)
+    (tmp_path / "src/a.cu").write_text("cudaFree(p);\n")
+    (tmp_path / "src/below/link.cu").symlink_to("../a.cu")
+    looked: list[str] = []
+
+    def scandir(path: Path) -> object:
+        if Path(path).is_relative_to(tmp_path / "src"):
+            looked.append(Path(path).name)
+        return scan(path)
+
+    scan = files.os.scandir
+    monkeypatch.setattr(files.os, "scandir", scandir)
+    engine = Engine("fast", small_tables(), bundled_rules("generic"), Target(), Tools(None, None))
+    report = convert_source(tmp_path / "src", tmp_path / "out", engine, ASKED)
+    assert sorted(looked) == ["below", "src"]
+    assert [Path(file.output).name for file in report.files] == ["a.cu"]
+
+
+def test_a_source_of_nothing_but_links_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "a.cu").write_text("cudaFree(p);\n")
+    (tmp_path / "src/link.cu").symlink_to("../a.cu")
+    engine = Engine("fast", small_tables(), bundled_rules("generic"), Target(), Tools(None, None))
+    with pytest.raises(UsageError, match="its 1 C, C\\+\\+ and CUDA files are links"):
+        convert_source(tmp_path / "src", tmp_path / "out", engine, ASKED)

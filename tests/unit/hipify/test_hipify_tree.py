@@ -11,7 +11,7 @@ from tests_hipify import bundled_rules, hip, small_tables
 from stackbuild.errors import UsageError
 from stackbuild.hipify import hipify_tree, locate
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import jobs
+from stackbuild.hipify.files import walk
 from stackbuild.hipify.installed import Tools
 from stackbuild.hipify.rules import joined, read
 from stackbuild.hipify.state import STATE
@@ -201,7 +201,7 @@ def test_several_sources_that_collide_are_refused(tree: Path, tmp_path: Path) ->
     other.mkdir(parents=True)
     (other / "b.h").write_text("int y;\n")
     with pytest.raises(UsageError, match="would both become"):
-        jobs([tree, other], tmp_path / "out")
+        walk([tree, other], tmp_path / "out")
 
 
 def test_a_missing_source_is_told(tmp_path: Path) -> None:
@@ -210,7 +210,9 @@ def test_a_missing_source_is_told(tmp_path: Path) -> None:
 
 
 def test_globs_select(tree: Path, tmp_path: Path) -> None:
-    assert [j.name for j in jobs([tree], tmp_path / "o", include=["**/*.cu", "*.h"], exclude=["b.*"])] == ["k/a.cu"]
+    assert [j.name for j in walk([tree], tmp_path / "o", include=["**/*.cu", "*.h"], exclude=["b.*"]).jobs] == [
+        "k/a.cu"
+    ]
 
 
 def test_a_broken_state_is_no_reason_to_stop(tree: Path, tmp_path: Path) -> None:
