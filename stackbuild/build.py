@@ -16,8 +16,8 @@ from stackbuild.events import Emit, Note, RunFinished, RunStarted, RunStopped, S
 from stackbuild.jobserver import Jobserver
 from stackbuild.load import Loaded
 from stackbuild.lock import Inputs, Lock
-from stackbuild.look import doubts, refuse_impossible
-from stackbuild.perform import Built, Workshop, is_sound
+from stackbuild.look import doubts, refuse_impossible, refuse_unlocked
+from stackbuild.perform import Built, Workshop, is_sound, recover, tell_removed
 from stackbuild.plan import Plan, Step
 from stackbuild.resolve import CONFIGURE, Choice, base_step, resolve, within_reach
 from stackbuild.runners import choose
@@ -105,10 +105,10 @@ def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
     for line in doubts(loaded):
         shop.emit(Note("warning", line))
     lock = locking.read(loaded)
-    _clean_up(shop.store.reap(), shop)
+    recover(shop)
     inputs = _with_base(loaded, lock, order, shop)
     plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, shop)
-    _refuse_unlocked(plan, loaded, shop)
+    refuse_unlocked(missing(plan, shop.store), loaded)
     _doubt(plan, shop)
     _announce(plan, order, shop)
     _guess(plan, loaded, shop)
@@ -139,17 +139,6 @@ def _in_reach(plan: Plan, order: Order, shop: Workshop) -> Plan:
     return plan
 
 
-def _refuse_unlocked(plan: Plan, loaded: Loaded, shop: Workshop) -> None:
-    """Before anything is built: what the lock does not answer would fail in the middle. Raises LockError."""
-    open_ = [s.name for s in missing(plan, shop.store) if any("unlocked" in row for row in s.params)]
-    if open_:
-        raise LockError(
-            f"the lock does not answer for {', '.join(open_)}",
-            where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.called}` where the network or a mirror is",
-        )
-
-
 def _announce(plan: Plan, order: Order, shop: Workshop) -> None:
     names = tuple(step.name for step in missing(plan, shop.store))
     shop.emit(RunStarted(shop.run, plan.recipe, tuple(s.name for s in plan.steps), names, str(shop.logs.parent)))
@@ -157,7 +146,7 @@ def _announce(plan: Plan, order: Order, shop: Workshop) -> None:
         raise _rebuild(names, shop)
     _refuse_others(names, order)
     if names:
-        _clean_up(shop.runner.reap(), shop)
+        tell_removed(shop.runner.reap(), shop)
 
 
 def _refuse_others(names: tuple[str, ...], order: Order) -> None:
@@ -174,11 +163,6 @@ def _rebuild(names: tuple[str, ...], shop: Workshop) -> PlanError:
     return PlanError(what, next=f"`stackbuild explain --recipe {shop.called} {names[0]}` says why")
 
 
-def _clean_up(left: tuple[str, ...], shop: Workshop) -> None:
-    for what in left:
-        shop.emit(Note("info", f"removed what a killed run had left: {what}"))
-
-
 def _doubt(plan: Plan, shop: Workshop) -> None:
     """Read the wanted outputs that are there: they are handed out, so a damaged one must not count as built."""
     for name in plan.wanted:
@@ -192,7 +176,8 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inpu
     inputs = locking.observe(loaded, lock, shop.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
     if shop.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
-        planned = resolve(loaded.recipe, inputs, order.choice)  # a choice that is not in the recipe is refused before any work
+        # A choice that is not in the recipe is refused before any work.
+        planned = resolve(loaded.recipe, inputs, order.choice)
         if asked_for.name not in planned.by_name:
             return inputs
         if order.fail_on_rebuild:

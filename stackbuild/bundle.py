@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from stackbuild import digest
@@ -73,15 +74,19 @@ def verify(folder: Path) -> int:
     return len(files)
 
 
-def check(folder: Path, path: Path, found: str) -> None:
-    """A file about to be used, with the digest it has: as the index says, where there is one. Raises LockError."""
-    files, name = index(folder), str(path.relative_to(folder))
-    wanted = files.get(name, "" if os.environ.get(VARIABLE) else found)
-    if files and found != wanted:
-        said = f"its index says {wanted}" if wanted else "its index does not know it"
-        raise LockError(
-            f"the bundle is damaged: {name} has sha256 {found}, {said}", where=str(path), next="copy the bundle again"
-        )
+def check(folder: Path, used: Mapping[Path, str]) -> None:
+    """Files about to be used, each with the digest it has: as the index says, where there is one. Raises LockError."""
+    files = index(folder)
+    for path, found in used.items() if files else ():
+        name = str(path.relative_to(folder))
+        wanted = files.get(name, "" if os.environ.get(VARIABLE) else found)
+        if found != wanted:
+            said = f"its index says {wanted}" if wanted else "its index does not know it"
+            raise LockError(
+                f"the bundle is damaged: {name} has sha256 {found}, {said}",
+                where=str(path),
+                next="copy the bundle again",
+            )
 
 
 def _wrong(folder: Path, name: str, wanted: str) -> str:

@@ -35,7 +35,17 @@ def _make(home: Path, wheelhouse: Path) -> None:
     except (subprocess.CalledProcessError, OSError) as error:
         raise MachineLacks(f"no virtual environment: {error}", next="apt-get install python3-venv") from None
     wheels = sorted(str(path) for path in wheelhouse.glob("*.whl"))
-    words = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", *wheels]
+    words = [
+        str(home / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--no-compile",
+        *wheels,
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"

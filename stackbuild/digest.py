@@ -35,6 +35,12 @@ def canonical(value: Any) -> str:
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+def document_text(value: Any, indent: int) -> str:
+    """JSON for others to read, in UTF-8: a byte of a file's name that is none is an escape (`\\udcff`) in it."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def of_text(text: str) -> str:
     """sha256 of a text, in hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

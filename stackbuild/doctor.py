@@ -75,7 +75,10 @@ def _docker(_: Machine) -> tuple[Status, str]:
     if done.returncode != 0 or not version:
         return Status.SKIPPED, "no engine answers; `ci/docker-engine` installs and starts Debian's"
     if numbers(version.partition("+")[0])[:3] < SAFE_ENGINE:
-        return Status.PASSED, f"engine {version}: older than {'.'.join(map(str, SAFE_ENGINE))}, check that runc is 1.1.12 or newer (CVE-2024-21626)"
+        return (
+            Status.PASSED,
+            f"engine {version}: older than {'.'.join(map(str, SAFE_ENGINE))}, check that runc is 1.1.12 or newer (CVE-2024-21626)",
+        )
     return Status.PASSED, f"engine {version}"
 
 
@@ -93,35 +96,53 @@ def _disk(machine: Machine) -> tuple[Status, str]:
     there = next(p for p in (place, *place.parents) if p.exists())
     free = shutil.disk_usage(there).free
     if free < DISK_LEAST:
-        return Status.FAILED, f"{free >> 30} GiB free at {there}: even the kernels may want {DISK_LEAST >> 30}; `stackbuild store gc`"
+        return (
+            Status.FAILED,
+            f"{free >> 30} GiB free at {there}: even the kernels may want {DISK_LEAST >> 30}; `stackbuild store gc`",
+        )
     if free < DISK_BUILD:
-        return Status.SKIPPED, f"{free >> 30} GiB free at {there}: the kernels fit, a whole ROCm stack may want {DISK_BUILD >> 30}"
+        return (
+            Status.SKIPPED,
+            f"{free >> 30} GiB free at {there}: the kernels fit, a whole ROCm stack may want {DISK_BUILD >> 30}",
+        )
     return Status.PASSED, f"{free >> 30} GiB free at {there}"
 
 
 def _memory(_: Machine) -> tuple[Status, str]:
     have, cores = machine_memory(), len(os.sched_getaffinity(0))
     if have < MEMORY_STACK:
-        return Status.SKIPPED, f"{have >> 30} GiB for {cores} cores: a whole ROCm stack may want {MEMORY_STACK >> 30}; a component that declares more runs alone, with fewer jobs"
+        return (
+            Status.SKIPPED,
+            f"{have >> 30} GiB for {cores} cores: a whole ROCm stack may want {MEMORY_STACK >> 30}; a component that declares more runs alone, with fewer jobs",
+        )
     return Status.PASSED, f"{have >> 30} GiB for {cores} cores"
 
 
 def _gpus(machine: Machine) -> tuple[Status, str]:
     found = gpu.gpus(machine.topology)
     if not found:
-        return Status.SKIPPED, "the kernel knows no AMD GPU: wheels are built and proved as far as that goes without one"
+        return (
+            Status.SKIPPED,
+            "the kernel knows no AMD GPU: wheels are built and proved as far as that goes without one",
+        )
     return Status.PASSED, ", ".join(f"{g.gfx} with {g.memory >> 30} GiB" for g in found)
 
 
 def _devices(machine: Machine) -> tuple[Status, str]:
     kfd = gpu.device(machine.kfd)
     if not kfd.there:
-        return Status.SKIPPED, f"{machine.kfd} is not there: no amdgpu driver, or a container without --device=/dev/kfd --device=/dev/dri"
+        return (
+            Status.SKIPPED,
+            f"{machine.kfd} is not there: no amdgpu driver, or a container without --device=/dev/kfd --device=/dev/dri",
+        )
     renders = [gpu.device(str(p)) for p in sorted(Path(machine.dri).glob("renderD*"))]
     barred = [d for d in (kfd, *renders) if not d.usable]
     if barred:
         groups = sorted({d.group for d in barred})
-        return Status.FAILED, f"no access to {', '.join(d.path for d in barred)}: usermod -aG {','.join(groups)} $USER, and log in again"
+        return (
+            Status.FAILED,
+            f"no access to {', '.join(d.path for d in barred)}: usermod -aG {','.join(groups)} $USER, and log in again",
+        )
     return Status.PASSED, "device nodes are there and usable"
 
 
@@ -144,7 +165,10 @@ def _pair(version: str, line: str, driver: str) -> tuple[Status, str]:
     if row is None:
         return Status.SKIPPED, f"{both}: which ROCm that driver is for is not known; they may be two releases apart"
     if line not in row.rocm:
-        return Status.FAILED, f"{both}: that driver is for ROCm {', '.join(row.rocm)} [{row.source}]; install the one for {line}"
+        return (
+            Status.FAILED,
+            f"{both}: that driver is for ROCm {', '.join(row.rocm)} [{row.source}]; install the one for {line}",
+        )
     return Status.PASSED, f"{both}, which belong together [{row.source}]"
 
 
@@ -153,7 +177,10 @@ def _memlock(machine: Machine) -> tuple[Status, str]:
         return Status.SKIPPED, "matters with a GPU only"
     soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if soft not in (-1, resource.RLIM_INFINITY) and soft < 64 << 20:
-        return Status.FAILED, f"RLIMIT_MEMLOCK is {soft >> 10} KiB: ROCm 7.1 crashes with it; ulimit -l unlimited, docker --ulimit memlock=-1"
+        return (
+            Status.FAILED,
+            f"RLIMIT_MEMLOCK is {soft >> 10} KiB: ROCm 7.1 crashes with it; ulimit -l unlimited, docker --ulimit memlock=-1",
+        )
     return Status.PASSED, "enough memory may be locked"
 
 

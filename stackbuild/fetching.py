@@ -16,10 +16,11 @@ from pathlib import Path
 from stackbuild import bundle as sealed
 from stackbuild import git, locking, mirror
 from stackbuild.build import Order, workshop
-from stackbuild.errors import LockError, StepFailed, UsageError
+from stackbuild.errors import StepFailed, UsageError
 from stackbuild.events import Emit, Note
 from stackbuild.fetch import Wanted, fetch, named, place_in
 from stackbuild.load import Loaded
+from stackbuild.look import refuse_unlocked
 from stackbuild.perform import Built, Workshop
 from stackbuild.plan import Plan, Step
 from stackbuild.resolve import resolve
@@ -56,7 +57,7 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
         inputs = locking.observe(loaded, lock, shop.store)
         plan = resolve(loaded.recipe, inputs, order.choice)
         steps = tuple(s for s in plan.steps if s.resources.network)
-        _refuse_unlocked(steps, loaded)
+        refuse_unlocked(steps, loaded)
         wanted = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
         built, broken = schedule(wanted, shop, replace(order.limits, keep_going=True))
         if broken:
@@ -69,16 +70,6 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
     seconds = round(time.monotonic() - started, 3)
     names = tuple(s.name for s in steps)
     return Fetched(loaded.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked)
-
-
-def _refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:
-    unlocked = [s.name for s in steps if any("unlocked" in row for row in s.params)]
-    if unlocked:
-        raise LockError(
-            f"the lock does not answer for {', '.join(unlocked)}",
-            where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.called}` where the network or a mirror is",
-        )
 
 
 def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> str:

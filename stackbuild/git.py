@@ -13,8 +13,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from configparser import ConfigParser
-from configparser import Error as ConfigError
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -286,30 +284,41 @@ def _beside(url: str, of: str) -> str:
 def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
     """Path, URL and commit of each submodule of a checked-out tree of the repository `url`, vetted. Raises StepFailed on a
     hostile one."""
-    listing = tree / ".gitmodules"
-    if not listing.is_file():
-        return ()
-    content = b"\r" if listing.is_symlink() else listing.read_bytes()
-    text = content.decode("utf-8", "replace")
-    if b"\r" in content or b"\0" in content or text.encode() != content:
-        raise StepFailed("its .gitmodules is refused: a link, not UTF-8, or it has a carriage return")
-    parser = ConfigParser(interpolation=None, strict=True)
-    try:
-        parser.read_string("\n".join(line.strip() for line in text.splitlines()))
-    except ConfigError as error:
-        raise StepFailed(f"its .gitmodules cannot be read: {error}") from None
     found = []
-    for section in parser.sections():
-        path, sub = parser.get(section, "path", fallback=""), parser.get(section, "url", fallback="")
+    for name, entry in _listed(tree).items():
+        path, sub = entry.get("path", ""), entry.get("url", "")
         if not re.fullmatch(r"[A-Za-z0-9._/+-]+", path) or path[0] in "/-" or ".." in PurePosixPath(path).parts:
-            raise StepFailed(f"submodule {section}: the path {path!r} is refused")
-        if ".." in section or ".git" in PurePosixPath(path).parts:
-            raise StepFailed(f"submodule {section}: its name or path is refused")
-        listed = _git(tree, "ls-tree", "HEAD", "--", path).split()
-        if len(listed) < 3 or listed[1] != "commit":
-            raise StepFailed(f"submodule {section}: {path} is no submodule in the commit")
-        found.append((path, vetted(_beside(sub, url)), listed[2]))
+            raise StepFailed(f"submodule {name}: the path {path!r} is refused")
+        if ".." in name or ".git" in PurePosixPath(path).parts:
+            raise StepFailed(f"submodule {name}: its name or path is refused")
+        origin = vetted(_beside(sub, url))
+        there = _git(tree, "ls-tree", "HEAD", "--", path).split()
+        if len(there) < 3 or there[1] != "commit":
+            raise StepFailed(f"submodule {name}: {path} is no submodule in the commit")
+        found.append((path, origin, there[2]))
     return tuple(found)
+
+
+def _listed(tree: Path) -> dict[str, dict[str, str]]:
+    """What `.gitmodules` says of each submodule, read by git itself, which follows no include of it. Raises StepFailed."""
+    listing = tree / ".gitmodules"
+    if not os.path.lexists(listing):
+        return {}
+    if listing.is_symlink() or not listing.is_file() or b"\0" in listing.read_bytes():
+        raise StepFailed("its .gitmodules is refused: no file, or no text")
+    try:
+        told = _git(tree, "config", "--no-includes", "--null", "--file", ".gitmodules", "--list")
+    except StepFailed as failure:
+        raise StepFailed(f"its .gitmodules cannot be read: {failure.what}") from None
+    found: dict[str, dict[str, str]] = {}
+    for row in told.split("\0"):
+        key, _, value = row.partition("\n")
+        section, _, last = key.rpartition(".")
+        if section.startswith("submodule."):
+            said = found.setdefault(section.removeprefix("submodule."), {})
+            if said.setdefault(last, value) != value:  # git takes the first in one place and the last in another
+                raise StepFailed(f"submodule {section.removeprefix('submodule.')}: {last} is said twice; it is refused")
+    return found
 
 
 def _git(folder: Path, *words: str, mirror: Path | None = None) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from stackbuild import locking
 from stackbuild.checking import doubtful, impossible
 from stackbuild.compatibility import table
-from stackbuild.errors import PlanError
+from stackbuild.errors import LockError, PlanError
 from stackbuild.load import Loaded
-from stackbuild.plan import Plan
+from stackbuild.plan import Plan, Step
 from stackbuild.resolve import Choice, resolve
 from stackbuild.runs import new_id
 from stackbuild.store.store import Store, default_root
@@ -36,6 +36,17 @@ def refuse_impossible(loaded: Loaded) -> None:
             "; ".join(f"{f.found}: {f.why}" for f in found),
             where=found[0].subject,
             next=f"{found[0].fix}; `stackbuild recipe check --recipe {loaded.called}` says more",
+        )
+
+
+def refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:
+    """Before any of them begins: what the lock does not answer would fail in the middle. Raises LockError."""
+    open_ = [step.name for step in steps if any("unlocked" in row for row in step.params)]
+    if open_:
+        raise LockError(
+            f"the lock does not answer for {', '.join(open_)}",
+            where=str(loaded.lock_path),
+            next=f"run `stackbuild lock --recipe {loaded.called}` where the network or a mirror is",
         )
 
 

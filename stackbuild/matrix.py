@@ -22,6 +22,7 @@ from stackbuild.components import (
     Rocm,
     Wheel,
 )
+from stackbuild.errors import UsageError
 from stackbuild.recipe import Recipe
 
 Axis = Literal["python", "gfx", "variant"]
@@ -42,6 +43,14 @@ class Lane:
         """The name of its last step."""
         parts = (f"cp{self.python.replace('.', '')}" if self.python else "", self.gfx.replace(":", "-"), self.variant)
         return ".".join((self.component, *(p for p in parts if p)))
+
+
+def chosen(what: str, offered: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on another."""
+    for one in asked:
+        if one not in offered:
+            raise UsageError(f"{what} {one!r} is not in the recipe", next=f"it has: {', '.join(offered)}")
+    return tuple(one for one in offered if one in asked) or offered
 
 
 def own_axes(name: str, component: Component, recipe: Recipe) -> frozenset[Axis]:

@@ -88,8 +88,7 @@ def unpacked(key: str, out: Path) -> dict[str, str] | None:
             where=str(archive),
             next="copy the bundle again",
         )
-    bundle.check(folder, archive, found)
-    bundle.check(folder, card_path, digest.of_file(card_path))
+    bundle.check(folder, {archive: found, card_path: digest.of_file(card_path)})
     subprocess.run(
         ["tar", "--extract", f"--file={archive}", f"--directory={out}", "--no-same-owner", "--delay-directory-restore"],
         check=True,

@@ -22,7 +22,9 @@ def mistakes(error: ValidationError, places: Places) -> tuple[Mistake, ...]:
     """All the mistakes that pydantic found, in the order of the file."""
     details = (d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"]))
     made = {_mistake(d, places) for d in islice(details, MOST)}
-    return tuple(sorted(made, key=lambda m: ([int(n) if n.isdigit() else 0 for n in m.place.rsplit(":", 2)[1:]], m.what)))
+    return tuple(
+        sorted(made, key=lambda m: ([int(n) if n.isdigit() else 0 for n in m.place.rsplit(":", 2)[1:]], m.what))
+    )
 
 
 def _mistake(detail: Any, places: Places) -> Mistake:

@@ -20,7 +20,7 @@ from stackbuild.components import (
     Script,
     Wheel,
 )
-from stackbuild.matrix import at, lanes
+from stackbuild.matrix import at, chosen, lanes
 from stackbuild.recipe import Owed, Recipe, Verify
 from stackbuild.steps import hipdnn_ep, migraphx_ep
 
@@ -65,14 +65,12 @@ def gfx_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
 def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, ...]]:
     """The recipe for those of its GPU targets only, and the distributions that so hold code for fewer than it promises.
 
-    No targets mean all. A wheel that the matrix makes for one target is whole with that one.
+    No targets mean all. A wheel that the matrix makes for one target is whole with that one. Raises UsageError.
     """
-    if not gfx:
-        return recipe, ()
-    chosen = recipe.model_copy(update={"gfx": tuple(target for target in recipe.gfx if target in gfx)})
+    part = recipe.model_copy(update={"gfx": chosen("gfx target", recipe.gfx, gfx)})
     promised = {each.wheel.distribution: set(gfx_of(each, recipe)) for each in wheels_of(recipe)}
-    held = {each.wheel.distribution: set(gfx_of(each, chosen)) for each in wheels_of(chosen)}
-    return chosen, tuple(name for name, targets in held.items() if targets != promised[name])
+    held = {each.wheel.distribution: set(gfx_of(each, part)) for each in wheels_of(part)}
+    return part, tuple(name for name, targets in held.items() if targets != promised[name])
 
 
 def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stackbuild.actions import Job
 from stackbuild.actions.job import Local
+from stackbuild.buildtree import WENT_DOWN, begin_tree
 from stackbuild.errors import MachineLacks, Stop, Stopped
 from stackbuild.events import Compiles, Emit, How, Note, StepBroke, StepFinished, StepStarted
 from stackbuild.excerpt import DISK_FULL, OUT_OF_MEMORY, excerpt
@@ -77,12 +78,18 @@ def perform(step: Step, trees: Mapping[str, str], shop: Workshop) -> Built:
     Raises Broken, BadInput, Stopped, MachineLacks.
     """
 
+    waited: list[str] = []
+
     def waiting(pid: str) -> None:
+        waited.append(pid)
         shop.emit(Note("info", f"{step.name}: another stackbuild (pid {pid}) is at it; waiting"))
 
     with shop.jobserver.token(shop.stopper), shop.store.lock(step.key, waiting, shop.stopper.check):
         if record := shop.store.find(step.key):
             return finished(step, record.tree, "cached", 0.0, shop)
+        if waited:  # for one that may have been killed, and have left its build tree, and a container that writes to it
+            tell_removed(shop.runner.reap(), shop)
+            recover(shop)
         for name, tree in trees.items():
             if not is_sound(name, tree, shop):
                 raise BadInput(name)
@@ -92,10 +99,27 @@ def perform(step: Step, trees: Mapping[str, str], shop: Workshop) -> Built:
         return _make(step, trees, shop)
 
 
+def recover(shop: Workshop) -> None:
+    """What killed runs left in the store: their build trees are kept to go on in, all else is removed."""
+    left = shop.store.reap()
+    tell_removed(left.runs, shop)
+    for name in left.kept:
+        shop.emit(Note("info", f"kept the build tree that a killed run had left of {name}"))
+    for name in left.lost:
+        shop.emit(Note("warning", f"the build tree that a run had left of {name} is not gone on in: {WENT_DOWN}"))
+
+
+def tell_removed(left: tuple[str, ...], shop: Workshop) -> None:
+    for what in left:
+        shop.emit(Note("info", f"removed what a killed run had left: {what}"))
+
+
 def is_sound(name: str, tree: str, shop: Workshop) -> bool:
     """Whether the stored output of that step has its digest; where not, it is in quarantine and a warning is out."""
     if reason := shop.store.check(tree):
-        shop.emit(Note("warning", f"{name}: its stored output is damaged ({reason}); put into quarantine, making it again"))
+        shop.emit(
+            Note("warning", f"{name}: its stored output is damaged ({reason}); put into quarantine, making it again")
+        )
     return not reason
 
 
@@ -161,7 +185,8 @@ def _on_host(
 def _in_session(
     step: Step, trees: Mapping[str, str], staging: Staging, log: Path, shop: Workshop
 ) -> tuple[dict[str, str], Compiles]:
-    _begin_tree(step, staging, shop)
+    if said := begin_tree(step, trees, staging, shop.store, (shop.recipe, shop.runner.name)):
+        shop.emit(Note("info", said))
     room = room_of(step, trees, staging, shop)
     env = tuple(sorted({**dict(step.env), **_live_env(trees, shop)}.items()))
     with shop.runner.open(room) as session:
@@ -169,33 +194,11 @@ def _in_session(
             with log.open("a", encoding="utf-8") as file:
                 file.write(f"$ {' '.join(command.argv)}\n")
             said_before = log.stat().st_size
-            try:
-                outcome = session.run(Exec(command.argv, env, f"/build/{step.name}", log), shop.stopper)
-            except Stopped:
-                _leave_tree(step, shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging))
-                raise
+            outcome = session.run(Exec(command.argv, env, f"/build/{step.name}", log), shop.stopper)
             ignored = _ignored(step, command, log, said_before) if outcome.code == 0 else ()
             if outcome.code != 0 or ignored:
                 _fail(step, command.argv, outcome, (staging, log, session), shop, ignored)
     return {"runner": shop.runner.name}, _compiles(staging)
-
-
-def _begin_tree(step: Step, staging: Staging, shop: Workshop) -> None:
-    """The step's build tree: the one a failed or stopped run of the same key left, once, else an empty one."""
-    tree = staging.build / step.name
-    left = shop.store.root / "failed" / f"{shop.recipe}.{step.name}"
-    mark = left / "key"
-    if mark.is_file() and mark.read_text() == step.key and (left / "build" / step.name).is_dir():
-        mark.unlink()
-        (left / "build" / step.name).rename(tree)
-        shop.emit(Note("info", f"{step.name}: goes on in the build tree its last run left"))
-    else:
-        tree.mkdir()
-
-
-def _leave_tree(step: Step, folder: Path) -> None:
-    """Mark a kept build tree as one that the next run of the same key may go on in."""
-    (folder / "key").write_text(step.key)
 
 
 def _ignored(step: Step, command: Command, log: Path, since: int) -> tuple[str, ...]:
@@ -277,7 +280,6 @@ def _fail(
     staging, log, session = scene
     text = _against_cuda(step, end_of(log), log, shop)
     if DISK_FULL.search(text) and not ignored:
-        _leave_tree(step, shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging))
         raise full(shop.store.root)
     exhausted = False
     if ignored:
@@ -290,11 +292,10 @@ def _fail(
         raise MachineLacks("the Docker engine could not start the command", where=step.name, next="look at its log")
     else:
         what = f"exit code {outcome.code}"
-    kept = session.keep()
-    folder = shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging)
-    (folder / "kept").write_text(kept)
-    if exhausted:
-        _leave_tree(step, folder)
+    (staging.root / "kept").write_text(session.keep())
+    if not exhausted:
+        staging.unmark()
+    shop.store.keep_failed(f"{shop.recipe}.{step.name}", staging)
     look = f"stackbuild shell --recipe {shlex.quote(shop.called)} {step.name}"
     event = StepBroke(step.name, what, " ".join(argv), excerpt(text), str(log), look)
     shop.emit(event)

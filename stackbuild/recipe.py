@@ -138,10 +138,6 @@ class Source(Model):
             raise ValueError("`archive` and `sha256` go together")
         return self
 
-    @property
-    def is_local(self) -> bool:
-        return self.bundled is not None or self.path is not None
-
 
 class Owed(Model):
     """What one wheel owes, where that does not follow from the component it packs. A key left out: what follows."""

@@ -66,4 +66,6 @@ def _type(value: dict[str, Any]) -> str:
     if value.get("type") == "object":
         inner = value.get("additionalProperties") or next(iter(value.get("patternProperties", {}).values()), None)
         return f"mapping of names to {_type(inner)}" if isinstance(inner, dict) else "mapping"
-    return {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}.get(value.get("type", ""), "")
+    return {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}.get(
+        value.get("type", ""), ""
+    )

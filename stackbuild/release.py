@@ -21,7 +21,7 @@ from stackbuild.stages import Made, measured, proved, published
 class Released:
     """What a whole build came to. `fresh`: something was built, proved, measured or published that was not before.
 
-    `receipt` is None where `--until` ended it before there was a wheel, and where `--gfx` left targets out of one.
+    `receipt` is None where `--until` ended it, and where `--gfx` left targets out of a wheel.
     """
 
     recipe: str
@@ -33,30 +33,46 @@ class Released:
     seconds: float
 
 
+STOPPED = "nothing is measured and published: that takes a whole build, without --until and --only"
+
+
 def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released:
     """Build, prove, measure, judge, publish. Raises every Stop but Defect.
 
-    With `--gfx` the wheels are held to the chosen targets, and one that lacks others of the recipe's is not published: its
-    name and version promise them all.
+    With `--until` and `--only` wheels are proved as far as that goes without a clean environment, which is no part of what
+    is asked for; nothing is measured and published. With `--gfx` the wheels are held to the chosen targets, and one that
+    lacks others of the recipe's is not published: its name and version promise them all.
     """
     started = time.monotonic()
     with workshop(loaded, order, listeners) as shop:
         outputs = build(loaded, order, shop)
         recipe, partial = narrowed(loaded.recipe, order.choice.gfx)
-        made = _made(recipe, loaded, outputs, shop)
+        made = _made(recipe, loaded, outputs, order.choice.until, shop)
         fresh, claim, receipt = outputs.ran > 0, "", None
         if made.wheels:
             proof = proved(made, shop)
-            measurement = measured(made, shop)
             claim = str(proof.body["claim"])
-            fresh |= not proof.remembered or (measurement is not None and not measurement.remembered)
-            if partial:
-                shop.emit(_withheld(partial, made, loaded.recipe))
+            fresh |= not proof.remembered
+            if order.choice.until:
+                shop.emit(Note("info", STOPPED))
             else:
-                receipt = published(made, shop)
-                fresh |= any(wheel.fresh for wheel in receipt.wheels)
+                fresh |= _measured_anew(made, shop)
+                receipt = _published(partial, made, loaded.recipe, shop)
+                fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in made.wheels)
     return Released(loaded.recipe.name, shop.run, fresh, names, claim, receipt, time.monotonic() - started)
+
+
+def _measured_anew(made: Made, shop: Workshop) -> bool:
+    measurement = measured(made, shop)
+    return measurement is not None and not measurement.remembered
+
+
+def _published(partial: tuple[str, ...], made: Made, whole: Recipe, shop: Workshop) -> Receipt | None:
+    if partial:
+        shop.emit(_withheld(partial, made, whole))
+        return None
+    return published(made, shop)
 
 
 def _withheld(partial: tuple[str, ...], made: Made, whole: Recipe) -> Note:
@@ -69,11 +85,11 @@ def _withheld(partial: tuple[str, ...], made: Made, whole: Recipe) -> Note:
     )
 
 
-def _made(recipe: Recipe, loaded: Loaded, outputs: Outputs, shop: Workshop) -> Made:
+def _made(recipe: Recipe, loaded: Loaded, outputs: Outputs, until: str, shop: Workshop) -> Made:
     """The wheels, and the wheelhouse they are proved in where the lock has one for this Python."""
     made = wheels(outputs, shop.store)
     house = next((b for b in outputs.built if b.step == f"wheelhouse.{this_python()}"), None)
-    if made and loaded.recipe.verify and house is None:
+    if made and loaded.recipe.verify and house is None and not until:
         shop.emit(
             Note(
                 "warning",

@@ -9,7 +9,7 @@ from stackbuild import digest
 from stackbuild.compatibility import numbers, series
 from stackbuild.errors import UsageError
 from stackbuild.lock import Inputs, patches_of
-from stackbuild.matrix import Lane, at, lanes, needed
+from stackbuild.matrix import Lane, at, chosen, lanes, needed
 from stackbuild.plan import Plan, Resources, Step
 from stackbuild.recipe import Extend, Recipe, Source
 from stackbuild.steps import REGISTRY, hipify
@@ -38,13 +38,13 @@ class Choice:
 
 def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
     """The plan. Raises PlanError where the recipe cannot be planned, UsageError where the choice is not in it."""
-    gfx = _narrowed("gfx target", recipe.gfx, choice.gfx)
+    gfx = chosen("gfx target", recipe.gfx, choice.gfx)
     steps: dict[str, Step] = {}
     for step in (base_step(recipe, inputs), *_sources(recipe, inputs), *_wheelhouses(recipe, inputs, choice)):
         steps[step.name] = step
     known: tuple[Lane, ...] = ()
     context = Context(gfx, steps, recipe.rocm or "", deps=dict(inputs.deps), trees=dict(inputs.trees))
-    for lane in lanes(recipe, _narrowed("Python", recipe.python, choice.build_python), gfx):
+    for lane in lanes(recipe, chosen("Python", recipe.python, choice.build_python), gfx):
         for step in _lane_steps(lane, known, recipe, context):
             steps[step.name] = step
         known += (lane,)
@@ -88,13 +88,6 @@ def _lane_steps(lane: Lane, known: tuple[Lane, ...], recipe: Recipe, context: Co
     if first:
         here = replace(here, steps={**here.steps, **{s.name: s for s in first}}, converted=first[-1].name)
     return (*first, *REGISTRY[recipe.components[lane.component].kind](lane.step, component, here))
-
-
-def _narrowed(what: str, offered: tuple[str, ...], chosen: tuple[str, ...]) -> tuple[str, ...]:
-    for one in chosen:
-        if one not in offered:
-            raise UsageError(f"{what} {one!r} is not in the recipe", next=f"it has: {', '.join(offered)}")
-    return tuple(one for one in offered if one in chosen) if chosen else offered
 
 
 def _wanted(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str, ...]:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from stackbuild import locking
 from stackbuild.build import Order, workshop
 from stackbuild.errors import UsageError
+from stackbuild.events import Emit, Note
 from stackbuild.load import Loaded
-from stackbuild.perform import room_of
+from stackbuild.perform import Workshop, room_of
 from stackbuild.plan import Step
 from stackbuild.resolve import resolve
-from stackbuild.store.store import Staging
+from stackbuild.runner import Mount
+from stackbuild.store.left import Mark
 
 
-def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...]) -> int:
+def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], listeners: Iterable[Emit] = ()) -> int:
     """Open a shell (or run `argv`) where the step ran; its exit code.
 
     Raises UsageError for a step without a session, or one whose inputs are not built.
     """
-    with workshop(loaded, order, ()) as shop:
+    with workshop(loaded, order, listeners) as shop:
         plan = resolve(loaded.recipe, locking.observe(loaded, locking.read(loaded), shop.store), order.choice)
         step = plan.by_name.get(name)
         if step is None or step.action != "run":
@@ -29,15 +33,30 @@ def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...]) -> int
         for need in step.needs:
             record = shop.store.find(need.key)
             if record is None:
-                raise UsageError(f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.called} --until {need.step}")
+                raise UsageError(
+                    f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.called} --until {need.step}"
+                )
             trees[need.step] = record.tree
-        failed = shop.store.root / "failed" / f"{loaded.recipe.name}.{name}"
-        staging = Staging(failed) if failed.is_dir() else shop.store.stage(name)
-        (staging.build / name).mkdir(exist_ok=True)
-        kept = (failed / "kept").read_text() if failed.is_dir() else ""
-        room = room_of(step, trees, staging, shop)
-        with shop.runner.revisit(room, kept) if kept else shop.runner.open(room) as session:
-            return session.enter(argv or ("/bin/bash", "--norc"), _env(step), f"/build/{name}")
+        return _enter(step, trees, shop, argv or ("/bin/bash", "--norc"))
+
+
+def _enter(step: Step, trees: Mapping[str, str], shop: Workshop, argv: tuple[str, ...]) -> int:
+    """In the folders that its failure left, or in fresh ones; a build tree to go on in can be looked at there and no more."""
+    failed = shop.store.failed(f"{shop.recipe}.{step.name}")
+    mark = Mark.of(failed.root)
+    awaited = mark is not None and mark.holds
+    staging = failed if failed.root.is_dir() and not awaited else shop.store.stage(step.name)
+    room = room_of(step, trees, staging, shop)
+    if awaited:
+        seen = (m if m.at != "/build" else Mount(failed.build, "/build") for m in room.mounts)
+        room = replace(room, mounts=tuple(seen))
+        shop.emit(Note("info", f"/build is read-only: the next build of {step.name} goes on in it"))
+    else:
+        (staging.build / step.name).mkdir(exist_ok=True)
+    image = staging.root / "kept"
+    kept = image.read_text() if image.exists() else ""
+    with shop.runner.revisit(room, kept) if kept else shop.runner.open(room) as session:
+        return session.enter(argv, _env(step), f"/build/{step.name}")
 
 
 def _env(step: Step) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 
 from stackbuild.errors import Stopped
@@ -66,15 +66,24 @@ class Stopper:
                 self._since = time.monotonic()
                 self.set(number)
 
-        heard = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            heard.append(signal.SIGHUP)
-        before = {n: signal.signal(n, handle) for n in heard}
-        try:
+        with handled((signal.SIGINT, signal.SIGTERM, *unless_ignored(signal.SIGHUP)), handle):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+
+
+def unless_ignored(*numbers: signal.Signals) -> tuple[signal.Signals, ...]:
+    """Those of the signals that this process was not started deaf to, as `nohup` makes it deaf to SIGHUP."""
+    return tuple(number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def handled(numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Within, these signals go to the handler; after it to whom they went before."""
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, one in before.items():
+            signal.signal(number, one)
 
 
 def _end(process: subprocess.Popen[bytes], child: int) -> None:

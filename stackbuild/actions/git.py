@@ -6,19 +6,12 @@ from stackbuild import git
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
 from stackbuild.actions.snapshot import settle
-from stackbuild.errors import LockError
 from stackbuild.mirror import given
 
 
 def do(job: Job) -> dict[str, str]:
     """Check the commit out into `job.out`; warn of a tag that means another one now. Notes: `commit`, in full."""
     params = job.params
-    if params["commit"] == "unlocked":
-        raise LockError(
-            f"the lock does not say which commit {params['ref']} of {params['url']} is",
-            where=job.step.name,
-            next="run `stackbuild lock` where the network or a mirror is",
-        )
     job.stopper.check()
     commit = git.checkout(
         params["url"],

@@ -25,7 +25,9 @@ def do(job: Job) -> dict[str, str]:
     rules = rules_of(asked.rules, job.locals[job.step.name].folder)
     if code_and_rules(rules) != job.params["code"]:
         raise StepFailed("the rules changed since the plan was made", where=job.step.name, next="run it again")
-    engine = staged_engine(asked.engine, found, rules, asked.target, asked.resolve, parsed[0] / "text" if parsed else None)
+    engine = staged_engine(
+        asked.engine, found, rules, asked.target, asked.resolve, parsed[0] / "text" if parsed else None
+    )
     target, scratch = job.out / CONVERTED, job.scratch / "converted"
     report = convert_source(source, scratch, engine, asked)
     _log(report, job)
@@ -36,7 +38,9 @@ def do(job: Job) -> dict[str, str]:
     series = patch_series(job)
     applied = apply(target, series, moved_by(report, source, scratch, engine)) if series else ()
     settle(target)
-    (job.out / CONVERSION).write_text(dump(report, source, scratch, applied), encoding="utf-8", errors="surrogateescape")
+    (job.out / CONVERSION).write_text(
+        dump(report, source, scratch, applied), encoding="utf-8", errors="surrogateescape"
+    )
     return {"files": str(len(report.files)), "tool": report.tool}
 
 

@@ -72,7 +72,9 @@ def content(local: Local) -> str:
             rows.append((path, "link", str(place.readlink())))
         elif not place.is_file():
             raise UsageError(
-                f"the source has {path}, which is no file", where=str(local.folder), next="remove it, or list it under `exclude`"
+                f"the source has {path}, which is no file",
+                where=str(local.folder),
+                next="remove it, or list it under `exclude`",
             )
         else:
             rows.append((path, "x" if os.access(place, os.X_OK) else "-", digest.of_file(place)))

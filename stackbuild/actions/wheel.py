@@ -19,7 +19,9 @@ DEFLATE_LEVEL = 6
 
 def do(job: Job) -> dict[str, str]:
     """Write one wheel into `job.out`. Notes: `wheel`, its file name."""
-    meta: dict[str, Any] = {name: value if name in ("packer", "python", "time") else json.loads(value) for name, value in job.params.items()}
+    meta: dict[str, Any] = {
+        name: value if name in ("packer", "python", "time") else json.loads(value) for name, value in job.params.items()
+    }
     root = job.inputs[job.step.needs[0].step]
     members = _members(root, meta["packages"], job.step.name)
     python = meta.get("python", "")

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 from stackbuild.cli.face import Json, RecipeName, app, argument, leave, option
 
 if TYPE_CHECKING:
+    from stackbuild.load import Loaded
     from stackbuild.resolve import Choice
 
 Gfx = Annotated[list[str] | None, option("--gfx", help="Only these GPU targets of the recipe; may be repeated.")]
 Until = Annotated[
     str,
     option(
-        "--until", metavar="STEP", help="Stop once this step is built; `configure` stops after every configure phase."
+        "--until",
+        metavar="STEP",
+        help="Stop once this step is built: nothing is measured and published. `configure` stops after every configure phase.",
     ),
 ]
 Pythons = Annotated[
@@ -72,6 +75,7 @@ def build(
     loaded = load(recipe)
     order = Order(_choice(gfx, until or only, python), runner, jobs, keep_going, locked, fail_on_rebuild, bool(only))
     if dry_run or runner == "fake":
+        _tell_doubts(loaded)
         draw_dry_run(dry(loaded, order), json)
         return
     if json:
@@ -98,14 +102,13 @@ def plan(
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
     from stackbuild.load import load
-    from stackbuild.look import doubts, plan_as_is
+    from stackbuild.look import plan_as_is
     from stackbuild.planning import reasons
-    from stackbuild.show.paper import margin, print_json
+    from stackbuild.show.paper import print_json
     from stackbuild.show.plan import draw_plan
 
     loaded = load(recipe)
-    for line in doubts(loaded):
-        margin().print(f"warning: {line}", markup=False)
+    _tell_doubts(loaded)
     with plan_as_is(loaded, _choice(gfx, until, python)) as (made, store):
         rows = reasons(made, store)
     print_json({"recipe": made.recipe, "steps": rows}, "stackbuild.plan/1") if json else draw_plan(rows)
@@ -170,6 +173,15 @@ def lock(
             margin().print("\n".join((title, *lines)), markup=False)
     if made.unasked or open_:
         leave(3)
+
+
+def _tell_doubts(loaded: Loaded) -> None:
+    """Warn of what the compatibility table does not know, as a real build does."""
+    from stackbuild.look import doubts
+    from stackbuild.show.paper import margin
+
+    for line in doubts(loaded):
+        margin().print(f"warning: {line}", markup=False)
 
 
 def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:

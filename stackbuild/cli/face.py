@@ -36,7 +36,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     pass
 
@@ -56,7 +58,9 @@ RecipeName = Annotated[
     str,
     option("--recipe", "-r", metavar="R", help="A bundled recipe's name (see `stackbuild recipe list`) or a path."),
 ]
-Json = Annotated[bool, option("--json", help="Print the result as JSON on stdout; everything for people goes to stderr.")]
+Json = Annotated[
+    bool, option("--json", help="Print the result as JSON on stdout; everything for people goes to stderr.")
+]
 Out = Annotated[Path | None, option("--out", "-o", help="Where to write the result.")]
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.face import Json, app, argument, leave, option
+
+if TYPE_CHECKING:
+    from stackbuild.hipify.engines import Engine
 
 Many = list[str] | None
 
@@ -75,7 +78,14 @@ def hipify(
         _verify(sources, Path(out), opened, verify_engine, include or [], exclude or [], json)
         return
     report = hipify_tree(
-        sources, Path(out), opened, include=include or [], exclude=exclude or [], workers=jobs, is_folder=out.endswith(os.sep), force=force
+        sources,
+        Path(out),
+        opened,
+        include=include or [],
+        exclude=exclude or [],
+        workers=jobs,
+        is_folder=out.endswith(os.sep),
+        force=force,
     )
     if sarif:
         show.as_sarif(report, sources, Path(out))
@@ -98,7 +108,9 @@ def _target(rocm: str, wavefront: list[int] | None, launch: str, flavour: str, e
     return Target(rocm=rocm, launch=launch, flavour=flavour, experimental=experimental, wavefronts=lanes, lint=lint)  # type: ignore[arg-type]
 
 
-def _verify(sources: list[Path], out: Path, opened, engine: str, include: list[str], exclude: list[str], json: bool) -> None:  # type: ignore[no-untyped-def]
+def _verify(
+    sources: list[Path], out: Path, opened: Engine, engine: str, include: list[str], exclude: list[str], json: bool
+) -> None:
     from stackbuild.hipify.verify import verify_sources
     from stackbuild.show import hipify as show
 

@@ -11,8 +11,12 @@ from stackbuild.cli.face import Json, app, argument, option
 @app.command()
 def publish(
     wheels: Annotated[list[Path], argument(help="Wheels to publish.")],
-    to: Annotated[Path, option("--to", metavar="INDEX", help="Folder of the static index; made where it is not there.")],
-    replace: Annotated[bool, option("--replace", help="Allow other bytes under a published name: only for an index of your own.")] = False,
+    to: Annotated[
+        Path, option("--to", metavar="INDEX", help="Folder of the static index; made where it is not there.")
+    ],
+    replace: Annotated[
+        bool, option("--replace", help="Allow other bytes under a published name: only for an index of your own.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Put wheels on a static index that pip and uv install from. A published file name never changes its content.

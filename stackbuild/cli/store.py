@@ -11,18 +11,18 @@ store = group("store", "Look after the store of built outputs (where: $STACKBUIL
 
 @store.command("ls")
 def ls(json: Json = False) -> None:
-    """List what is in the store: step, recipe, size, age.
+    """List what is in the store: step, recipe, size, age; and what steps that did not end have left there.
 
     Example: stackbuild store ls
     """
     from stackbuild.look import opened_store
     from stackbuild.show.paper import print_json
     from stackbuild.show.store import draw_listing
-    from stackbuild.store.care import listing
+    from stackbuild.store.care import listing, unfinished
 
     with opened_store() as opened:
-        rows = listing(opened)
-    print_json(rows, "stackbuild.store/1") if json else draw_listing(rows, opened.root)
+        rows, left = listing(opened), unfinished(opened)
+    print_json(rows, "stackbuild.store/1") if json else draw_listing(rows, left, opened.root)
 
 
 @store.command("check")
@@ -45,10 +45,18 @@ def check(json: Json = False) -> None:
 
 @store.command("gc")
 def gc(
-    days: Annotated[float, option("--days", min=0.0, max=36500.0, help="Keep what is younger than so many days; the latest of each step stays.")] = 30.0,
+    days: Annotated[
+        float,
+        option(
+            "--days",
+            min=0.0,
+            max=36500.0,
+            help="Keep what is younger than so many days; the latest of each step stays.",
+        ),
+    ] = 30.0,
     json: Json = False,
 ) -> None:
-    """Remove outputs that no recipe's latest build uses.
+    """Remove outputs that no recipe's latest build uses, and as old ones of what failed and stopped steps left.
 
     Example: stackbuild store gc --days 7
     """
@@ -92,10 +100,13 @@ def shell(
 ) -> None:
     """Open a shell where a step ran: as its failure left it, or fresh on its inputs. No network, as in the build.
 
+    The build tree of a step that was stopped or killed can only be read there: the next build goes on in it.
+
     Example: stackbuild shell --recipe debian-13 kernels
     """
     from stackbuild.build import Order
     from stackbuild.load import load
     from stackbuild.revisit import shell as opened
+    from stackbuild.show.build import PlainView
 
-    leave(opened(load(recipe), step, Order(runner=runner), tuple(command or ())))
+    leave(opened(load(recipe), step, Order(runner=runner), tuple(command or ()), (PlainView(),)))

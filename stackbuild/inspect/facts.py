@@ -58,7 +58,8 @@ class CodeObject:
     """One AMDGPU ELF. `claimed` is the target ID it is filed under, `target` the one its own header says, `noted` the one of
     its metadata ('' where there is none).
 
-    `version` is the code-object version (3 to 6), `metadata` the (major, minor) of its metadata.
+    `version` is the code-object version (3 to 6), `metadata` the (major, minor) of its metadata, `unsaid` the fields that the
+    metadata of some kernel leaves out: they read as 0.
     """
 
     claimed: str
@@ -68,6 +69,7 @@ class CodeObject:
     size: int
     kernels: tuple[Kernel, ...]
     noted: str = ""
+    unsaid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from typing import Any
 from stackbuild.errors import MachineLacks
 from stackbuild.runner import Exec, Outcome, Room, Session
 from stackbuild.stopper import Stopper
+from stackbuild.store.left import boot
 
 LABEL = "org.stackbuild.run"
 OWNER = "org.stackbuild.owner"
@@ -255,17 +256,13 @@ class _DockerSession:
 
 def _owner() -> str:
     """This process, so that it cannot be mistaken for a later one: boot id, pid, start time."""
-    return f"{_boot()}:{os.getpid()}:{_started(os.getpid())}"
+    return f"{boot()}:{os.getpid()}:{_started(os.getpid())}"
 
 
 def _lives(owner: str) -> bool:
-    boot, _, rest = owner.partition(":")
+    began, _, rest = owner.partition(":")
     pid, _, started = rest.partition(":")
-    return boot == _boot() and pid.isdigit() and _started(int(pid)) == started
-
-
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return began == boot() and pid.isdigit() and _started(int(pid)) == started
 
 
 def _started(pid: int) -> str:

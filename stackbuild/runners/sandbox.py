@@ -78,7 +78,11 @@ class _SandboxSession:
 
     def run(self, exec: Exec, stopper: Stopper) -> Outcome:
         started = time.monotonic()
-        with cgroup.limited(self.room.label, self.room.memory) as group, exec.log.open("ab") as log, _pipe() as (status, tell):
+        with (
+            cgroup.limited(self.room.label, self.room.memory) as group,
+            exec.log.open("ab") as log,
+            _pipe() as (status, tell),
+        ):
             argv = ("/bin/sh", "-c", BEGIN, "sh", *exec.argv)
             command = self._command(argv, exec.env, exec.cwd, group.door, ("--json-status-fd", str(tell)))
             process = subprocess.Popen(
@@ -109,7 +113,12 @@ class _SandboxSession:
         return os.path.commonpath((self.room.base, self.room.work))
 
     def _command(
-        self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str, door: str = "", more: tuple[str, ...] = ()
+        self,
+        argv: tuple[str, ...],
+        env: tuple[tuple[str, str], ...],
+        cwd: str,
+        door: str = "",
+        more: tuple[str, ...] = (),
     ) -> list[str]:
         unshare, bwrap = _tools()
         root = os.geteuid() == 0
@@ -132,8 +141,14 @@ def _inside(network: bool, terminal: bool) -> list[str]:
     """What every sandbox has: own pids, ipc, names; /dev, /proc, /tmp; no capabilities; the caller's death is its own."""
     words = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "stackbuild", "--die-with-parent"]
     words += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--clearenv", "--cap-drop", "ALL"]
-    if os.geteuid() == 0:  # sysctls are writable for user 0 without any capability, and bwrap covers only what it finds writable
-        words += [word for folder in ("sys", "fs", "acpi", "scsi") for word in ("--ro-bind-try", f"/proc/{folder}", f"/proc/{folder}")]
+    if (
+        os.geteuid() == 0
+    ):  # sysctls are writable for user 0 without any capability, and bwrap covers only what it finds writable
+        words += [
+            word
+            for folder in ("sys", "fs", "acpi", "scsi")
+            for word in ("--ro-bind-try", f"/proc/{folder}", f"/proc/{folder}")
+        ]
     return words + ([] if network else ["--unshare-net"]) + ([] if terminal else ["--new-session"])
 
 

@@ -26,6 +26,7 @@ from stackbuild.show.paper import (
     page,
     table,
 )
+from stackbuild.stopper import handled, unless_ignored
 
 if TYPE_CHECKING:
     from stackbuild.bench.advice import Advice
@@ -56,13 +57,8 @@ def progress() -> Iterator[Tick]:
             done = bar.tasks[0].completed
             bar.update(task, description=escape(safe(shown, keep="")), total=done + left if left else None)
 
-        heard = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]  # nohup's
-        before = {number: signal.signal(number, _stop) for number in heard}
-        try:
+        with handled(unless_ignored(signal.SIGTERM, signal.SIGHUP), _stop):
             yield tick
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def _text(told: str, style: str = "") -> Text:

@@ -32,7 +32,18 @@ def as_json(run: RunRecord) -> str:
 
     body: dict[str, Json] = {"schema": "stackbuild.run/1"} | {
         name: plain(getattr(run, name))
-        for name in ("title", "started", "seconds", "steps", "stages", "notes", "conversions", "verifications", "history", "facts")
+        for name in (
+            "title",
+            "started",
+            "seconds",
+            "steps",
+            "stages",
+            "notes",
+            "conversions",
+            "verifications",
+            "history",
+            "facts",
+        )
     }
     body["benchmarks"] = document(run.benchmarks) if run.benchmarks else None
     body["verdict"] = document(run.verdict) if run.verdict else None

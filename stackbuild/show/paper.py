@@ -8,7 +8,6 @@ Text that came from logs, wheels or recipes goes through `Text` or `escape`, nev
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from stackbuild.digest import plain
+from stackbuild.digest import document_text, plain
 from stackbuild.errors import Unwritten, safe
 
 __all__ = [
@@ -89,7 +88,7 @@ def print_json(noun: Any, schema: str) -> None:
     """Write one JSON document on stdout; `schema` such as `stackbuild.plan/1` names and versions its shape."""
     body = plain(noun)
     document = {"schema": schema, **body} if isinstance(body, dict) else {"schema": schema, "items": body}
-    print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    print_text(document_text(document, indent=2))
 
 
 def print_text(text: str) -> None:

@@ -24,7 +24,9 @@ def draw_plan(rows: tuple[Reasoned, ...]) -> None:
         drawn.append(f"{safe(row.why)}\n", "dim not bold")
     page().print(drawn, end="")
     todo = sum(r.state == "run" for r in rows)
-    page().print(f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store")
+    page().print(
+        f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store"
+    )
 
 
 def draw_explanation(explanation: Explanation) -> None:
@@ -37,6 +39,8 @@ def draw_explanation(explanation: Explanation) -> None:
         page().print(Text("\nthe same as the last build's: nothing to do", "dim"))
     else:
         page().print(Text("\nwhat changed since the last build", "bold"))
-        for line in difflib.unified_diff(explanation.before.split("\n"), explanation.text.split("\n"), n=0, lineterm=""):
+        for line in difflib.unified_diff(
+            explanation.before.split("\n"), explanation.text.split("\n"), n=0, lineterm=""
+        ):
             if not line.startswith(("---", "+++", "@@")):
                 page().print(Text(safe(line), "green" if line[0] == "+" else "red"))

@@ -5,13 +5,12 @@ Hosts refuse more than 20 runs or 5,000 results; results beyond that are counted
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from stackbuild.digest import Json
+from stackbuild.digest import Json, document_text
 from stackbuild.report import Finding, Severity, Verification
 from stackbuild.version import __version__
 
@@ -41,7 +40,7 @@ def sarif(verifications: Sequence[Verification], locate: Callable[[Finding], str
     if root:
         run["originalUriBaseIds"] = {_ROOT: {"uri": root}}
     document = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return document_text(document, indent=1)
 
 
 def _rule(finding: Finding) -> Json:

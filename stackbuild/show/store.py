@@ -7,24 +7,31 @@ from pathlib import Path
 from stackbuild.excerpt import clean
 from stackbuild.show.build import clock
 from stackbuild.show.paper import Text, page, table
-from stackbuild.store.care import Damage, Freed, Kept
+from stackbuild.store.care import Damage, Freed, Kept, Unfinished
 
 
 def megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size < 1e9 else f"{size / 1e9:.2f} GB"
 
 
-def draw_listing(rows: tuple[Kept, ...], root: Path) -> None:
+def draw_listing(rows: tuple[Kept, ...], unfinished: tuple[Unfinished, ...], root: Path) -> None:
     drawn = table("step", "recipe", "size", "took", "made", "key")
     for row in rows:
         drawn.add_row(row.step, row.recipe, megabytes(row.size), clock(row.seconds), row.made_at, row.key[:12])
     page().print(drawn)
     page().print(Text(f"{len(rows)} outputs, {megabytes(sum(r.size for r in rows))} in {root}"))
+    for left in unfinished:
+        why = "the next build goes on in it" if left.waits else "`stackbuild shell` shows it"
+        page().print(Text(f"not finished: {left.name}, {megabytes(left.size)}; {why}"))
 
 
 def draw_damage(found: tuple[Damage, ...]) -> None:
     for damage in found:
-        page().print(Text.assemble(("✗ ", "red"), f"{damage.tree[:12]}: {damage.reason}; in quarantine, the next build makes it again"))
+        page().print(
+            Text.assemble(
+                ("✗ ", "red"), f"{damage.tree[:12]}: {damage.reason}; in quarantine, the next build makes it again"
+            )
+        )
     if not found:
         page().print("every file has its digest")
 

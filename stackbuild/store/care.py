@@ -6,9 +6,11 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from stackbuild.errors import MachineLacks
 from stackbuild.store import files, tree
+from stackbuild.store.left import Mark
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 
@@ -27,6 +29,16 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Unfinished:
+    """The folders of a step that did not end, RECIPE.STEP, with their bytes on the disk; `waits` for the next build to go on
+    in them, or are there to be looked at."""
+
+    name: str
+    size: int
+    waits: bool
+
+
+@dataclass(frozen=True)
 class Damage:
     """A tree that is not as its manifest says; it is in quarantine now."""
 
@@ -36,7 +48,7 @@ class Damage:
 
 @dataclass(frozen=True)
 class Freed:
-    """What a clean-up removed, and how many bytes of trees went."""
+    """What a clean-up removed, and how many bytes of trees and of unfinished steps went."""
 
     records: int
     trees: int
@@ -66,6 +78,25 @@ def _size(store: Store, name: str) -> int:
     return 0
 
 
+def unfinished(store: Store) -> tuple[Unfinished, ...]:
+    """What steps that did not end have left, by name."""
+    found = []
+    for folder in sorted((store.root / "failed").iterdir()):
+        mark = Mark.of(folder)
+        found.append(Unfinished(folder.name, _on_disk(folder), mark is not None and mark.holds))
+    return tuple(found)
+
+
+def _on_disk(folder: Path) -> int:
+    """Bytes that the files of a folder take; what goes meanwhile, or is closed to us (overlay's work folders), counts nothing."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += (Path(place) / name).lstat().st_blocks * 512
+    return size
+
+
 def check(store: Store) -> tuple[Damage, ...]:
     """Read every tree and compare it with its manifest; what differs goes into quarantine."""
     names = sorted(path.name for path in (store.root / "trees").glob("*/*"))
@@ -75,9 +106,10 @@ def check(store: Store) -> tuple[Damage, ...]:
 def collect(store: Store, keep_days: float, now: float) -> Freed:
     """Remove records not written in `keep_days` days unless they are a recipe's latest, then trees nothing names.
 
-    Failed steps' folders and the quarantine go too when they are that old. `now` is in seconds since the epoch.
+    Failed steps' folders and the quarantine go too when they are that old, and what killed runs left but for build trees. `now` is in seconds since the epoch.
     Raises MachineLacks while another run uses the store.
     """
+    store.reap()
     with store.collecting():
         if others := store.others():
             raise MachineLacks(
@@ -105,8 +137,11 @@ def _collect(store: Store, limit: float) -> Freed:
             trees += 1
             files.remove(path)
             files.remove(store.root / "manifests" / path.name[:2] / path.name)
-    for folder in ("failed", "quarantine"):
-        for path in (store.root / folder).iterdir():
-            if os.lstat(path).st_mtime < limit:
-                files.remove(path)
+    for path in (store.root / "failed").iterdir():
+        if os.lstat(path).st_mtime < limit:
+            size += _on_disk(path)
+            store.forget_failed(path.name)
+    for path in (store.root / "quarantine").iterdir():
+        if os.lstat(path).st_mtime < limit:
+            files.remove(path)
     return Freed(gone, trees, size)

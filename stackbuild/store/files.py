@@ -44,7 +44,11 @@ def move_whole(staged: Path, final: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    _flush(folder, os.O_DIRECTORY)
+
+
+def _flush(path: Path, kind: int) -> None:
+    fd = os.open(path, os.O_RDONLY | kind)
     try:
         os.fsync(fd)
     finally:
@@ -55,19 +59,16 @@ def flush_files(root: Path, files: Iterable[Path], folders: Iterable[Path]) -> N
     """Flush the files and then the folders of a tree to the disk."""
     paths = list(files)
     if len(paths) > FSYNC_EACH:
-        _syncfs(root)
+        flush_all(root)
         return
     for path in paths:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        _flush(path, os.O_NOFOLLOW)
     for folder in folders:
         flush_folder(folder)
 
 
-def _syncfs(root: Path) -> None:
+def flush_all(root: Path) -> None:
+    """Flush the file system that a folder is on. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     fd = os.open(root, os.O_RDONLY)
     try:

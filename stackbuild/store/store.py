@@ -15,7 +15,8 @@ from pathlib import Path
 
 from stackbuild import digest
 from stackbuild.errors import MachineLacks
-from stackbuild.store import files, locks, tree
+from stackbuild.store import files, left, locks, tree
+from stackbuild.store.left import Mark
 from stackbuild.store.records import Record
 
 FORMAT = "1"
@@ -58,6 +59,25 @@ class Staging:
     def work(self) -> Path:
         return self.root / "work"
 
+    def unmark(self) -> None:
+        """No run goes on in this build tree."""
+        (self.root / left.MARK).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove all of it; the mark first, so that what a killed removal leaves is trusted by nobody."""
+        self.unmark()
+        files.remove(self.root)
+
+
+@dataclass(frozen=True)
+class Reaped:
+    """What dead runs left: their ids, and as RECIPE.STEP the build trees that are kept to go on in, and those lost with
+    the machine's going down."""
+
+    runs: tuple[str, ...]
+    kept: tuple[str, ...]
+    lost: tuple[str, ...]
+
 
 class Store:
     """One store on one disk, opened by one run. Raises MachineLacks where the folder cannot be used."""
@@ -99,8 +119,12 @@ class Store:
         stack = contextlib.ExitStack()
         alive = self.root / "tmp" / f"{self.run}.alive"
         stack.enter_context(locks.hold(alive, lambda pid: None, lambda: None))
-        stack.callback(lambda: files.remove(alive))
-        stack.callback(lambda: files.remove(self.tmp))
+
+        def leave() -> None:
+            self._clear(self.run, [], at_rest=True)
+            files.remove(alive)  # where clearing failed it stays, and the next run finds by it what there is to clear
+
+        stack.callback(leave)
         self.tmp.mkdir(parents=True, exist_ok=True)
         return stack
 
@@ -121,14 +145,27 @@ class Store:
     def close(self) -> None:
         self._alive.close()
 
-    def reap(self) -> tuple[str, ...]:
-        """Remove the staging folders of dead runs; their run ids. Nothing of a live run is touched."""
-        dead = []
+    def reap(self) -> Reaped:
+        """Remove the staging folders of dead runs but for the build trees to go on in; nothing of a live run is touched."""
+        dead: list[str] = []
+        marks: list[Mark] = []
         for alive in sorted((self.root / "tmp").glob("*.alive")):
             run = alive.name.removesuffix(".alive")
-            if run != self.run and locks.remove_dead(alive, partial(files.remove, self.root / "tmp" / run)):
+            if run != self.run and locks.remove_dead(alive, partial(self._clear, run, marks)):
                 dead.append(run)
-        return tuple(dead)
+        kept = tuple(mark.name for mark in marks if mark.holds)
+        return Reaped(tuple(dead), kept, tuple(mark.name for mark in marks if not mark.holds))
+
+    def _clear(self, run: str, marks: list[Mark], at_rest: bool = False) -> None:
+        """Remove a run's staging folders, all but those with a mark that holds: they are kept. All `marks` found are told."""
+        folder = self.root / "tmp" / run
+        for path in sorted(folder.glob(f"*/{left.MARK}")):
+            mark, staging = Mark.of(path.parent), Staging(path.parent)
+            if mark and mark.belongs(staging.root.name) and self.find(mark.inputs) is None:
+                marks.append(mark)
+                if mark.holds:
+                    self.keep_failed(mark.name, staging, at_rest)
+        files.remove(folder)
 
     # --- finding
 
@@ -192,7 +229,7 @@ class Store:
     def stage(self, step: str) -> Staging:
         """Fresh folders for one step."""
         staging = Staging(self.tmp / step)
-        files.remove(staging.root)
+        staging.remove()
         for folder in (staging.out, staging.build, staging.upper, staging.work):
             folder.mkdir(parents=True)
         return staging
@@ -212,7 +249,7 @@ class Store:
                 files.move_whole(staging.out, self.tree(name))
                 files.write_whole(self._path("manifests", name), text, self.tmp)
         self._verified.add(name)
-        files.remove(staging.root)
+        staging.remove()
         return name
 
     def record(self, record: Record) -> None:
@@ -234,16 +271,60 @@ class Store:
                 found.append(record)
         return tuple(found)
 
-    def keep_failed(self, name: str, staging: Staging) -> Path:
-        """Keep the folders of a failed step for `stackbuild shell`; those of its last failure go."""
-        target = self.root / "failed" / name
-        files.remove(target)
-        staging.root.rename(target)
-        return target
+    # --- what steps that did not end have left
+
+    def mark(self, staging: Staging, mark: Mark) -> None:
+        """Say whose build tree that is: from now on a run that is killed leaves it to the next."""
+        files.write_whole(staging.root / left.MARK, mark.text(), staging.root)
+
+    def keep_failed(self, name: str, staging: Staging, at_rest: bool = True) -> None:
+        """Keep the folders of a step for `stackbuild shell` and the next run; those of its last failure go.
+
+        `at_rest`: all that wrote there has ended, so a marked tree can be flushed, and a power cut does it no more harm.
+        """
+        if at_rest and (mark := Mark.of(staging.root)):
+            with contextlib.suppress(OSError):  # a full disk: it is there until the machine goes down
+                files.flush_all(staging.build)
+                self.mark(staging, replace(mark, boot=""))
+        with self._failed(name):
+            self.failed(name).remove()
+            staging.root.rename(self.failed(name).root)
+
+    def failed(self, name: str) -> Staging:
+        """Where the folders of a step that did not end are, if they are."""
+        return Staging(self.root / "failed" / name)
+
+    def go_on(self, mark: Mark, staging: Staging, unfit: Callable[[Path, Mark], str]) -> str | None:
+        """Take the build tree that the same step on the same inputs left into `staging`, if there is one.
+
+        None when it was taken; else why not in words, "" where there is none to take. `unfit` looks at the tree and its
+        mark. Killed at any moment, the tree is in one of the two places, with a mark.
+        """
+        folder = self.failed(mark.name)
+        with self._failed(mark.name):
+            found = Mark.of(folder.root)
+            if found is None or found.inputs != mark.inputs:
+                return ""
+            if why := unfit(folder.root, found):
+                return why
+            staging.remove()
+            folder.root.rename(staging.root)
+        self.mark(staging, mark)  # on the disk before the first command: from here on a power cut does harm
+        beside = (path for path in staging.build.iterdir() if path.name != staging.root.name)
+        for path in (staging.out, staging.upper, staging.work, staging.root / "kept", *beside):
+            files.remove(path)
+        for path in (staging.out, staging.upper, staging.work):
+            path.mkdir()
+        return None
 
     def forget_failed(self, name: str) -> None:
         """The step was made: what its last failure left is of no more use."""
-        files.remove(self.root / "failed" / name)
+        if self.failed(name).root.exists():
+            with self._failed(name):
+                self.failed(name).remove()
+
+    def _failed(self, name: str) -> AbstractContextManager[None]:
+        return self.lock(f"failed.{name}", lambda pid: None, lambda: None)
 
     def restore(self, tree_digest: str, target: Path) -> None:
         """Hardlink a tree into the new folder `target`. Raises OSError."""

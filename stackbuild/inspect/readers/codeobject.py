@@ -60,8 +60,11 @@ def code_object(at: int, size: int, claimed: str, budget: Budget) -> Pull[CodeOb
             budget.spend(Cost.METADATA, length)
             metadata = _metadata((yield at + offset, length))
     version = _VERSIONS[head[8]]
-    kernels, spoken = _kernels(metadata, budget)
-    return CodeObject(claimed, target_id(flags, version), version, spoken, size, kernels, _noted(metadata))
+    unsaid: set[str] = set()
+    kernels, spoken = _kernels(metadata, budget, unsaid)
+    return CodeObject(
+        claimed, target_id(flags, version), version, spoken, size, kernels, _noted(metadata), tuple(sorted(unsaid))
+    )
 
 
 def _noted(metadata: dict[bytes, object]) -> str:
@@ -104,7 +107,9 @@ def _metadata(notes: bytes) -> dict[bytes, object]:
     return {}
 
 
-def _kernels(metadata: dict[bytes, object], budget: Budget) -> tuple[tuple[Kernel, ...], tuple[int, int]]:
+def _kernels(
+    metadata: dict[bytes, object], budget: Budget, unsaid: set[str]
+) -> tuple[tuple[Kernel, ...], tuple[int, int]]:
     spoken = metadata.get(b"amdhsa.version", [0, 0])
     listed = metadata.get(b"amdhsa.kernels", [])
     if not (isinstance(spoken, list) and len(spoken) == 2 and all(type(v) is int for v in spoken)):
@@ -112,16 +117,17 @@ def _kernels(metadata: dict[bytes, object], budget: Budget) -> tuple[tuple[Kerne
     if not isinstance(listed, list):
         raise Broken("amdhsa.kernels is not a list")
     budget.spend(Cost.KERNELS, len(listed))
-    return tuple(_kernel(k, budget) for k in listed), (spoken[0], spoken[1])
+    return tuple(_kernel(k, budget, unsaid) for k in listed), (spoken[0], spoken[1])
 
 
-def _kernel(entry: object, budget: Budget) -> Kernel:
+def _kernel(entry: object, budget: Budget, unsaid: set[str]) -> Kernel:
     if not isinstance(entry, dict):
         raise Broken("an entry of amdhsa.kernels is not a map")
     try:
         name, *counts = _WITH_AGPRS(entry) if b".agpr_count" in entry else _WITHOUT_AGPRS(entry)
     except KeyError:  # rare: an older compiler, which leaves out what is zero
         name, *counts = (entry.get(field, 0) for field in _FIELDS)
+        unsaid.update(field.decode() for field in _FIELDS if field not in entry and field != b".agpr_count")
     if type(name) is not bytes:
         raise Broken("a kernel has no name")
     if not _are_counts(counts):

@@ -201,7 +201,7 @@ def assert_goes_on(root: Path, expected: dict[str, str], where: str) -> None:
         assert store.check(record.tree) == "", f"a half entry after {where}"
     store.close()
     assert spine_killed.build(root) == expected, f"another result after {where}"
-    assert not list((root / "tmp").iterdir()), f"staging is left after {where}"
+    assert not list((root / "tmp").iterdir()) and not list((root / "failed").iterdir()), f"something is left after {where}"
 
 
 def each(folder: Path, chosen: list[tuple[str, int]], inject: str, expected: dict[str, str], seconds: float) -> list[int]:
@@ -226,8 +226,10 @@ def test_a_kill_at_store_calls_is_resumed_from(tmp_path: Path) -> None:
     expected = spine_killed.build(tmp_path / "clean")
     chosen = store_points(tmp_path)
     assert len(chosen) > 150 and {"rename", "fsync", "mkdir", "openat", "flock"} <= {call for call, _ in chosen}
+    before = len(spine_killed.went_on)
     codes = each(tmp_path, chosen, "signal=KILL", expected, 30)
     assert codes.count(-9) + codes.count(137) > len(codes) * 0.8, codes
+    assert len(spine_killed.went_on) > before, "no kill fell while the build tree was under way"
 
 
 @pytest.mark.slow

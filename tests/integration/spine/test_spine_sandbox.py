@@ -211,3 +211,18 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+@pytest.mark.sandbox
+def test_until_and_only_prove_a_wheel_and_publish_nothing(bench: Bench) -> None:
+    bench.write(
+        "  tool: {kind: script, run: [[sh, -c, 'mkdir /out/tool; : > /out/tool/__init__.py; echo mine > /out/tool/LICENSE']]}\n"
+        "  wheel: {kind: wheel, needs: [tool], distribution: tool, version: '1.0', summary: a tool, packages: [tool],"
+        " license_files: [tool/LICENSE]}\n"
+    )
+    for words in (("--until", "wheel"), ("--only", "wheel")):
+        done = bench.build(*words)
+        assert "nothing is measured and published" in done.stderr and "wheelhouse" not in done.stderr, done.stderr
+        assert not (bench.root / "dist").exists()
+    assert "pip install" in bench.build().stdout
+    assert list((bench.root / "dist" / "simple" / "tool").glob("tool-1.0-*.whl"))

@@ -274,25 +274,36 @@ def test_a_tag_that_is_not_there_is_named(tmp_path: Path) -> None:
         '[submodule "../../x"]\n\tpath = a\n\turl = https://github.com/org/sub',
         '[submodule "a"]\n\tpath = .git/hooks\n\turl = https://github.com/org/sub',
         '[submodule "a"]\n\tpath = "a\\r"\n\turl = https://github.com/org/sub\r',
+        '[submodule "a"]\n\tpath = "a\rb"\n\turl = https://github.com/org/sub',
+        '[submodule "a"]\n\tpath = "a b"\n\turl = https://github.com/org/sub',
+        '[submodule "a"]\n\tpath = "-a"\n\turl = https://github.com/org/sub',
+        '[submodule "a"]\n\tpath\n\turl = https://github.com/org/sub',
+        '[submodule "a"]\n\tpath = a\n\turl = "https://github.com/org/sub;touch canary"',
+        '[submodule "a"]\n\tpath = a\n\turl = https://github.com/org/sub\n\turl = https://github.com/org/other',
+        '[include]\n\tpath = /etc/passwd\n[submodule "a"]\n\tpath = a\n\turl = ext::sh',
+        '[submodule "\udcff"]\n\tpath = "\udcff"\n\turl = https://github.com/org/sub',
         "not a git config at all [",
     ],
 )
 def test_a_hostile_submodule_is_refused_and_nothing_runs(entry: str, tmp_path: Path) -> None:
     tree = tmp_path / "tool"
     tree.mkdir()
-    (tree / ".gitmodules").write_text(entry + "\n")
+    (tree / ".gitmodules").write_text(entry + "\n", errors="surrogateescape")
     commit = repository(tree, tmp_path / "mirror/github.com/org/tool.git", ("v1",))
     with pytest.raises(StepFailed, match=r"refused|cannot be read|no submodule"):
         take(tmp_path, "v1", commit, submodules=True)
     assert not list(tmp_path.rglob("canary"))
 
 
-def with_submodule(tmp_path: Path, sub: str, url: str = "https://github.com/org/sub") -> str:
+LISTING = '[submodule "s"]\n\tpath = libs/s\n\turl = {url}\n'
+
+
+def with_submodule(tmp_path: Path, sub: str, url: str = "https://github.com/org/sub", listing: str = LISTING) -> str:
     """The repository `tool` of the mirror, with the repository `sub` at `libs/s`; its commit."""
     tree = tmp_path / "tool"
     (tree / "libs" / "s").mkdir(parents=True)
     run_git(tree, "init", "-q", ".")
-    (tree / ".gitmodules").write_text(f'[submodule "s"]\n\tpath = libs/s\n\turl = {url}\n')
+    (tree / ".gitmodules").write_text(listing.format(url=url), newline="")
     run_git(tree, "update-index", "--add", "--cacheinfo", f"160000,{sub},libs/s")
     run_git(tree, "add", ".gitmodules")
     run_git(tree, "commit", "-q", "-m", "x")
@@ -307,6 +318,29 @@ def test_a_submodule_comes_at_the_commit_of_its_parent(url: str, tmp_path: Path)
     commit = with_submodule(tmp_path, sub, url)
     out = take(tmp_path, "v1", commit, submodules=True)
     assert (out / "libs" / "s" / "folder" / "file").read_text() == "text"
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        '[submodule "s"] # theirs\n\tpath = "libs/s" ; quoted\n\turl = "https://github.com/org/sub" # and commented\n',
+        "# a remark\n; another\n[Submodule \"a s\"]\n\tPath = libs/\"s\"\n\tURL=https://github.com/org/sub\n\tshallow = true\n",
+        '[submodule "s"]\r\n\tpath = libs/s\r\n\turl = https://github.com/org/sub\r\n',
+        '[submodule "s"]\n\tpath = libs/s\n\turl = https://github.com/\\\norg/sub\n\tbranch\n[core]\n\tx = 1\n',
+        '[submodule "s"]\n\tpath = libs/s\n[submodule "s"]\n\turl = https://github.com/org/sub\n',
+    ],
+)
+def test_a_list_of_submodules_is_read_as_git_reads_it(listing: str, tmp_path: Path) -> None:
+    """Quotes, comments, continued lines, letter case, a section in two parts, what is not about submodules."""
+    _, sub = upstream(tmp_path, "sub")
+    commit = with_submodule(tmp_path, sub, listing=listing)
+    out = take(tmp_path, "v1", commit, submodules=True)
+    assert (out / "libs" / "s" / "folder" / "file").read_text() == "text"
+
+
+def test_an_empty_list_of_submodules_names_none(tmp_path: Path) -> None:
+    (tmp_path / ".gitmodules").touch()
+    assert git.modules(tmp_path, URL) == ()
 
 
 def test_a_bundle_has_submodules_where_they_are_asked_for_and_else_needs_none(tmp_path: Path) -> None:

@@ -66,6 +66,15 @@ def test_rocm_7_2_builds_its_own_abseil_and_protobuf_and_packs_the_migraphx_ep(s
     assert "RUNPATH" not in said and "RPATH" not in said
 
 
+def test_rocm_7_2_compiles_the_kernels_against_the_headers_of_its_onnxruntime(seven: Yard) -> None:
+    """gfx90a alone, by HIP 6.4's headers and clang 19; the package holds the soname of ROCm 7's runtime."""
+    recipe = for_one_target(seven, "rocm-7.2", "80")
+    done = seven.run("build", "--recipe", str(recipe), "--until", "kernels-wheel")
+    assert done.returncode == 0, done.stderr
+    (made,) = (seven.store / "trees").glob("*/*/stackbuild_kernels-0.1.0+rocm.7.2.4-*.whl")
+    assert code_objects(made, "stackbuild_kernels/libstackbuild_kernels_hip.so") == {"gfx90a"}
+
+
 def test_rocm_10_1_locks_the_abseil_that_protobuf_would_clone(ten: Yard) -> None:
     assert "abseil-cpp/archive/refs/tags/20250512.1.tar.gz" in (ten.folder / "rocm-10.1.lock.yaml").read_text()
 

@@ -20,7 +20,7 @@ FLOORS = (
                 "events", "runner", "store.records", "pythontags")),
     ("decisions", ("yamlread", "load", "resolve", "matrix", "excerpt", "steps", "judge", "explain")),
     ("neighbours", ("store", "runners", "git", "actions", "jobserver", "stopper", "render", "publish", "runs", "fetch")),
-    ("verbs", ("locking", "perform", "schedule", "build", "planning", "look", "dryrun", "release", "stages", "revisit")),
+    ("verbs", ("locking", "buildtree", "perform", "schedule", "build", "planning", "look", "dryrun", "release", "stages", "revisit")),
     ("faces", ("cli", "show", "__main__")),
 )  # fmt: skip
 """From the ground up. Where a name is listed, so is what lies beneath it, unless that is listed itself."""

@@ -1,6 +1,7 @@
 """What cannot work is refused by the verbs that only look, as by a real build."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from stackbuild.__main__ import main
 from stackbuild.build import Order, build, workshop
 from stackbuild.data import folder
 from stackbuild.dryrun import dry
-from stackbuild.errors import PlanError
-from stackbuild.events import Event, StepStarted
+from stackbuild.errors import LockError, PlanError
+from stackbuild.events import Emit, Event, StepStarted
+from stackbuild.fetching import fetch_all
 from stackbuild.load import Loaded, load
+from stackbuild.lock import asked
 from stackbuild.look import doubts, plan_as_is
 from stackbuild.resolve import Choice
 
@@ -35,8 +38,9 @@ def test_plan_refuses_what_cannot_work(impossible: Loaded) -> None:
         pass
 
 
+@pytest.mark.parametrize("words", [["plan"], ["build", "--dry-run"], ["build", "--runner", "fake"]])
 def test_a_rocm_that_nobody_knows_is_named_and_not_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert doubts(load("rocm-7.2")) == ()
     monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
@@ -46,7 +50,7 @@ def test_a_rocm_that_nobody_knows_is_named_and_not_refused(
     shutil.copy(folder("recipes") / "debian-13.lock.yaml", tmp_path / "mine.lock.yaml")
     (doubt,) = doubts(load(str(recipe)))
     assert "ROCm 12.0 is not in the compatibility table" in doubt
-    monkeypatch.setattr("sys.argv", ["stackbuild", "plan", "--recipe", str(recipe)])
+    monkeypatch.setattr("sys.argv", ["stackbuild", *words, "--recipe", str(recipe)])
     with pytest.raises(SystemExit) as left:
         main()
     assert not left.value.code
@@ -66,6 +70,33 @@ def test_a_source_alone_needs_no_base(tmp_path: Path, monkeypatch: pytest.Monkey
     with workshop(loaded, order, (listen,)) as shop:
         build(loaded, order, shop)
     assert began == ["source.kernels"]
+
+
+def built(loaded: Loaded, listen: Emit) -> None:
+    order = Order(runner="fake")
+    with workshop(loaded, order, (listen,)) as shop:
+        build(loaded, order, shop)
+
+
+def fetched(loaded: Loaded, listen: Emit) -> None:
+    fetch_all(loaded, Order(runner="fake"), None, (listen,))
+
+
+@pytest.mark.parametrize("verb", [built, fetched])
+def test_what_the_lock_does_not_answer_is_refused_before_anything_begins(
+    verb: Callable[[Loaded, Emit], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The base's image, a commit, and the dependencies of a source: as long as they are open no action is asked for them."""
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
+    recipe = tmp_path / "mine.yaml"
+    shutil.copy(folder("recipes") / "rocm-7.2.yaml", recipe)
+    question = asked(load(str(recipe)).recipe)
+    recipe.with_suffix(".lock.yaml").write_text(f'schema: 1\nasked: "{question}"\npackages: {{}}\n')
+    began: list[Event] = []
+    with pytest.raises(LockError, match=r"does not answer for base, source\.migraphx, ") as stopped:
+        verb(load(str(recipe)), began.append)
+    assert "source.onnxruntime.deps" in stopped.value.what and "stackbuild lock" in stopped.value.next
+    assert not any(isinstance(event, StepStarted) for event in began)
 
 
 def test_a_dry_run_refuses_what_cannot_work(impossible: Loaded) -> None:

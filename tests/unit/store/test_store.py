@@ -15,10 +15,12 @@ import pytest
 from stackbuild import digest
 from stackbuild.errors import MachineLacks
 from stackbuild.runs import new_id
+from stackbuild.show.store import draw_listing
 from stackbuild.store import files, locks, tree
-from stackbuild.store.care import check, collect, listing
+from stackbuild.store.care import check, collect, listing, unfinished
+from stackbuild.store.left import Mark
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store, default_root
+from stackbuild.store.store import Reaped, Store, default_root
 
 KEY = digest.of_text("key")
 
@@ -369,8 +371,8 @@ def test_reaping_takes_the_dead_and_leaves_the_living(tmp_path: Path) -> None:
     (dead / "s" / "work" / "work").mkdir(parents=True)
     (dead / "s" / "work" / "work").chmod(0)  # as overlayfs leaves it
     (tmp_path / "store" / "tmp" / "dead.alive").touch()
-    assert me.reap() == ("dead",)
-    assert me.reap() == ()
+    assert me.reap() == Reaped(("dead",), (), ())
+    assert me.reap() == Reaped((), (), ())
     assert living.tmp.is_dir() and not dead.exists()
     living.close()
     assert not living.tmp.exists()
@@ -469,3 +471,21 @@ def test_removing_what_another_removes_is_no_error(tmp_path: Path) -> None:
     files.remove(folder)
     assert not folder.exists()
     assert not [e for e in errors if isinstance(e, FileNotFoundError)]
+
+
+def test_what_did_not_end_is_told_with_its_size_and_collected_when_old(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, boot in (("failed", None), ("waits", ""), ("lost", "another start of the machine")):
+        staging = store.stage(name)
+        (staging.build / "object").write_bytes(b"x" * 100_000)
+        if boot is not None:
+            store.mark(staging, Mark(f"r.{name}", "k", "sandbox", boot))
+        store.keep_failed(f"r.{name}", staging, at_rest=False)
+    (store.root / "failed" / "r.failed" / "work" / "closed").mkdir(mode=0)
+    found = unfinished(store)
+    assert [(row.name, row.waits) for row in found] == [("r.failed", False), ("r.lost", False), ("r.waits", True)]
+    assert all(100_000 <= row.size < 130_000 for row in found)
+    draw_listing((), found, store.root)
+    said = capsys.readouterr().out
+    assert "not finished: r.waits, 0.1 MB; the next build goes on in it" in said and "r.lost, 0.1 MB; `stackbuild shell`" in said
+    assert collect(store, 1, time.time()).size == 0 and len(unfinished(store)) == 3
+    assert collect(store, 1, time.time() + 2 * 86400).size >= 300_000 and unfinished(store) == ()
