@@ -52,7 +52,9 @@ def kernels(
     out: Result = Path("bench-kernels.json"),
     how: Profiling = Profiling(),
 ) -> None:
-    """Measure a custom-op wheel's operators against ONNX Runtime's own, paired and interleaved.
+    """Measure a wheel's operators against ONNX Runtime's own.
+
+    The wheel is one of custom ops. Sides are paired and interleaved, in rounds of fresh processes.
 
     Example: stackbuild bench kernels dist/stackbuild_kernels-1.0-py3-none-linux_x86_64.whl
     """
@@ -103,7 +105,9 @@ def models(
     out: Result = Path("bench-models.json"),
     how: Profiling = Profiling(),
 ) -> None:
-    """Measure whole models: the tool's own architectures, or an .onnx file with named shapes.
+    """Measure whole models, on one provider or against another.
+
+    Models are the tool's own architectures, or an .onnx file with named shapes.
 
     Example: stackbuild bench models --model resnet50 --batch 1 --batch 8 --provider migraphx --against cpu
     """
@@ -144,7 +148,9 @@ def batches(
     out: Result = Path("bench-batches.json"),
     how: Measuring = Measuring(),
 ) -> None:
-    """Advise on the batch: the smallest within some percent of the best throughput, and which sizes to compile.
+    """Advise on a batch size, and on which sizes to compile.
+
+    It is the smallest within some percent of the best throughput.
 
     Example: stackbuild bench batches chess --sizes 1,4,8,16,32,64 --mix 1:10,8:40,16:50
     """
@@ -173,7 +179,9 @@ def compare(
     after: Annotated[Path, argument(help="Results of the newer release.")],
     json: Json = False,
 ) -> None:
-    """Print the release-to-release table of two results files of one machine. It tells; `stackbuild gate` judges.
+    """Print how two results files of one machine differ.
+
+    It tells; `stackbuild gate` judges.
 
     Example: stackbuild bench compare v1.json v2.json
     """
@@ -200,7 +208,7 @@ def history(
     csv: Annotated[bool, option("--csv", help="Everything as CSV on stdout.")] = False,
     json: Json = False,
 ) -> None:
-    """Plot a case's series from the history and mark its change points.
+    """Plot a case's history and mark where it changed.
 
     Example: stackbuild bench history resnet50/b1/float32
     """

@@ -56,7 +56,7 @@ def build(
     ] = False,
     json: Annotated[bool, option("--json", help="Stream the run's events as JSON lines on stdout.")] = False,
 ) -> None:
-    """Build a recipe, prove its wheels, benchmark them, judge, and publish what passed.
+    """Build a recipe; prove, measure, judge and publish its wheels.
 
     Example: stackbuild build --recipe debian-13
     """
@@ -97,7 +97,9 @@ def plan(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the steps of a recipe, their keys, which are in the store and why the others would run. Runs nothing.
+    """Show a recipe's steps and why each would run. Runs nothing.
+
+    A step whose key is in the store is not run again.
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
@@ -123,7 +125,9 @@ def explain(
     gfx: Gfx = None,
     json: Json = False,
 ) -> None:
-    """Print the text a step's key is made of, and what changed in it since the last build.
+    """Print what a step's key is made of, and what changed in it.
+
+    A step runs when its key is not in the store; the change is that since the last build here.
 
     Example: stackbuild explain --recipe debian-13 kernels
     """
@@ -144,10 +148,11 @@ def lock(
     mirror: Mirror = None,
     check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
 ) -> None:
-    """Ask Debian's archive, git servers and the package index what a recipe's names mean now; write it beside the recipe.
+    """Look up what a recipe's names mean now; write it to its lock.
 
-    What cannot be asked keeps its answer, or stays open; it is named, and the exit code is 3. A tag, a branch or a digest that
+    Debian's archive, git servers and the package index are asked; the lock lies beside the recipe. What cannot be asked keeps its answer, or stays open; it is named, and the exit code is 3. A tag, a branch or a digest that
     means something else than in the lock before is named.
+
     Example: stackbuild lock --recipe debian-13
     """
     from stackbuild import locking

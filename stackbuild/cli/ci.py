@@ -24,7 +24,9 @@ def render(
     ] = "",
     out: Annotated[Path | None, option("--out", "-o", help="The file to write; stdout where left out.")] = None,
 ) -> None:
-    """Write a pipeline: build the matrix, prove on your GPUs, publish tags. Pinned actions, least privilege.
+    """Write a pipeline: build, prove on your GPUs, publish tags.
+
+    Actions are pinned, privileges least.
 
     Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 -o .github/workflows/rocm-wheels.yml
     """

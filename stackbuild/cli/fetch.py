@@ -23,9 +23,9 @@ Digest = Annotated[
 def fetch(
     recipe: RecipeName, bundle: Bundle = None, mirror: Mirror = None, digest: Digest = "", json: Json = False
 ) -> None:
-    """Fetch everything a recipe takes from a network: sources, dependencies, wheels, the base; check it against the lock.
+    """Fetch all that a recipe takes from a network, by its lock.
 
-    Builds need no network afterwards. The lock cannot know a base's bytes: those out of a bundle are held against the
+    That is sources, dependencies, wheels and the base. Builds need no network afterwards. The lock cannot know a base's bytes: those out of a bundle are held against the
     bundle's own index. Carry the digest that --bundle prints by another way, and give it with --digest.
 
     Example: stackbuild fetch --recipe debian-13 --bundle carry-away

@@ -41,9 +41,9 @@ def gate(
     json: Json = False,
     how: Running = Running(),
 ) -> None:
-    """Judge: PASS, FAIL, INCONCLUSIVE or UNSTABLE per gate and case; exit code 6 when a gate is closed.
+    """Judge a release by gates; exit code 6 when one is closed.
 
-    Two wheels are measured side by side, interleaved, in fresh processes; two results files are weaker evidence.
+    Each gate and case is PASS, FAIL, INCONCLUSIVE or UNSTABLE.     Two wheels are measured side by side, interleaved, in fresh processes; two results files are weaker evidence.
 
     Example: stackbuild gate --baseline old.whl --candidate new.whl
     """

@@ -41,7 +41,7 @@ def hipify(
     sarif: Annotated[bool, option("--sarif", help="Print the findings as SARIF 2.1.0 on stdout.")] = False,
     summary: Annotated[bool, option("--summary", help="Print counts only, no findings.")] = False,
 ) -> None:  # fmt: skip
-    """Convert CUDA sources to HIP, with a report of everything that needs a person.
+    """Convert CUDA sources to HIP; report what needs a person.
 
     Example: stackbuild hipify src/cuda -o build/hip --target-rocm 6.4 --strict
 

@@ -17,7 +17,9 @@ def env(
     form: Annotated[str, option("--format", help="shell, dotenv or dockerfile.")] = "shell",
     json: Json = False,
 ) -> None:
-    """Print the environment worth setting for a GPU, each line with its source; warn of what is set and should not be.
+    """Print the environment worth setting for a GPU, with sources.
+
+    Warns of what is set here and should not be.
 
     Example: stackbuild env --gpu "RX 7900 XTX" --format dockerfile
     """
@@ -37,7 +39,9 @@ def env(
 
 @app.command()
 def doctor(json: Json = False) -> None:
-    """Check this machine: sandbox, engine, tools, disk, memory, GPU, groups, ROCm. Exit 7 where something must be mended.
+    """Check what this machine can build and prove; say what to mend.
+
+    Looked at are sandbox, engine, tools, disk, memory, GPU, groups and ROCm. Exit 7 where something must be mended.
 
     Example: stackbuild doctor
     """

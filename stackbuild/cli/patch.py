@@ -25,7 +25,9 @@ def new(
     upstream: Annotated[str, option("--upstream", help="A link to upstream's change or report, or `none`.")],
     remove_when: Annotated[str, option("--remove-when", help="When it can go.")],
 ) -> None:
-    """Write a patch, with the header every patch must have, from an edited copy of a source; say which files it changes.
+    """Write a patch from an edited copy of a source.
+
+    It has the header that every patch must have; which files it changes is said.
 
     Example: stackbuild patch new fetched edited --series patches/onnxruntime/1.22.0 --what "find hip" --why "…"
     --upstream none --remove-when "1.23"

@@ -19,7 +19,9 @@ def publish(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Put wheels on a static index that pip and uv install from. A published file name never changes its content.
+    """Put wheels on a static index that pip and uv install from.
+
+    A published file name never changes its content.
 
     Example: stackbuild publish dist/*.whl --to dist/simple
     """

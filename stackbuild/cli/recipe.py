@@ -40,7 +40,9 @@ def check(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Say what of a recipe cannot work, what nobody confirmed, and what its lock leaves open. Exit 3 on an error.
+    """Say what of a recipe cannot work or nobody confirmed.
+
+    And what its lock leaves open. Exit 3 on an error.
 
     Example: stackbuild recipe check --recipe rocm-7.2
     """

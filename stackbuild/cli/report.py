@@ -31,7 +31,7 @@ def report(
     no_history: Annotated[bool, option("--no-history", help="Draw no series.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a run's report: one self-contained HTML page, or what a CI system reads.
+    """Write a run's report: one HTML page, or what a CI system reads.
 
     Example: stackbuild report bench-kernels.json --out report.html
     """

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from stackbuild.cli.face import Json, RecipeName, app, argument, group, leave, option
 
-store = group("store", "Look after the store of built outputs (where: $STACKBUILD_STORE, or the cache folder).")
+store = group("store", "Look after built outputs. They lie in $STACKBUILD_STORE, or ~/.cache/stackbuild/store.")
 
 
 @store.command("ls")
 def ls(json: Json = False) -> None:
-    """List what is in the store: step, recipe, size, age; and what steps that did not end have left there.
+    """List what is in the store, and what unfinished steps left.
 
     Example: stackbuild store ls
     """
@@ -27,7 +27,9 @@ def ls(json: Json = False) -> None:
 
 @store.command("check")
 def check(json: Json = False) -> None:
-    """Read every file of the store against its digest; damaged outputs go into quarantine and are built again. Exit 7 if any.
+    """Read every file of the store against its digest.
+
+    Damaged outputs go into quarantine and are built again. Exit 7 if any.
 
     Example: stackbuild store check
     """
@@ -56,7 +58,9 @@ def gc(
     ] = 30.0,
     json: Json = False,
 ) -> None:
-    """Remove outputs that no recipe's latest build uses, and as old ones of what failed and stopped steps left.
+    """Remove old outputs that no recipe's latest build uses.
+
+    So goes what failed and stopped steps left, once it is as old.
 
     Example: stackbuild store gc --days 7
     """
@@ -98,7 +102,9 @@ def shell(
     command: Annotated[list[str] | None, argument(help="A command instead of a shell, after `--`.")] = None,
     runner: Annotated[str, option("--runner", help="auto, sandbox or docker.")] = "auto",
 ) -> None:
-    """Open a shell where a step ran: as its failure left it, or fresh on its inputs. No network, as in the build.
+    """Open a shell where a step ran, as its failure left it.
+
+    A step that did not fail opens fresh on its inputs. No network, as in the build.
 
     The build tree of a step that was stopped or killed can only be read there: the next build goes on in it.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from stackbuild.cli import app, load_commands
 from stackbuild.load import bundled
@@ -48,6 +49,16 @@ def test_every_command_and_option_is_in_the_reference() -> None:
 def test_every_help_has_an_example_of_itself() -> None:
     without = [name for name, command in commands() if f"Example: {name}" not in (command.help or "")]
     assert not without
+
+
+def test_no_command_is_cut_short_in_the_lists_of_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    load_commands()
+    whole = get_command(app)
+    lists = [whole, *(sub for sub in whole.commands.values() if hasattr(sub, "commands"))]  # type: ignore[attr-defined]
+    helps = [CliRunner().invoke(app, [*(() if one is whole else (one.name,)), "--help"]).stdout for one in lists]
+    assert len(helps) > 5 and all("Commands:" in text for text in helps)
+    assert not [line for text in helps for line in text.splitlines() if line.endswith("...") and "Usage:" not in line]
 
 
 def test_every_key_of_a_recipe_is_in_the_reference() -> None:
