@@ -78,9 +78,11 @@ class RunRecord:
 def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     """The run that `name` means: a results file (with its verdict), a run's folder, or the id of a run in the store.
 
-    The start of an id is enough where it is one run's; `last` is the latest. Raises UsageError for anything else.
+    The start of an id is enough where it is one run's; `last` is the latest that came as far as a plan. Raises UsageError
+    for anything else.
     """
     from stackbuild.bench.files import read_benchmarks, read_verdict_on
+    from stackbuild.runs import begun
     from stackbuild.store.store import default_root
 
     path = Path(name)
@@ -90,10 +92,11 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     if path.is_dir():
         return read_run(path)
     runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
-    meant = runs[-1:] if name == "last" else [run for run in runs if run.startswith(name)]
+    planned = begun(default_root())
+    meant = list(planned[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
     if len(meant) != 1:
         what = f"{len(meant)} runs begin with {name!r}" if meant else f"no file, folder or run is called {name!r}"
-        known = f"the latest runs are {', '.join(runs[-3:])}" if runs else "no run is in the store"
+        known = f"the latest runs are {', '.join(planned[-3:])}" if planned else "no run is in the store"
         raise UsageError(what, next=f"{known}; or give a results file that stackbuild bench wrote")
     return read_run(default_root() / "runs" / meant[0])
 

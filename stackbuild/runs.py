@@ -70,14 +70,23 @@ def _history(store: Store, recipe: str) -> Path:
     return store.root / "runs" / f".seconds.{recipe}.json"
 
 
+def begun(root: Path) -> tuple[str, ...]:
+    """The ids of the runs that came as far as a plan, the latest last: a mistyped command leaves a folder without one."""
+    files = (root / "runs").glob("[!.]*/events.jsonl")
+    return tuple(sorted(file.parent.name for file in files if b'"RunStarted"' in file.read_bytes()))
+
+
 def logs_of(root: Path, run: str) -> tuple[Path, ...]:
     """The logs of a run, the last one that has any when `run` is "". Raises UsageError where there are none."""
     runs = sorted((p for p in (root / "runs").glob("*/logs") if any(p.iterdir())), reverse=True)
     for logs in runs:
         if run in ("", logs.parent.name):
             return tuple(sorted(logs.glob("*.log")))
-    known = ", ".join(p.parent.name for p in runs[:5]) or "none"
-    raise UsageError(f"no logs of run {run or '(any)'}", next=f"runs with logs: {known}")
+    known = ", ".join(p.parent.name for p in runs[:5])
+    raise UsageError(
+        f"no logs of run {run!r}" if run else "no step has run here yet",
+        next=f"runs with logs: {known}" if known else "`stackbuild build` keeps a log of each step that it runs",
+    )
 
 
 def log_of(root: Path, run: str, step: str) -> Path:

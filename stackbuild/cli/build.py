@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from stackbuild.cli.completing import words
 from stackbuild.cli.face import Json, RecipeName, app, argument, leave, option
 
 if TYPE_CHECKING:
@@ -26,7 +27,12 @@ Pythons = Annotated[
 Mirror = Annotated[
     Path | None, option("--mirror", metavar="DIR", help="Take every source from this folder, none from a network.")
 ]
-RunnerName = Annotated[str, option("--runner", help="auto, sandbox, docker or fake.")]
+RunnerName = Annotated[
+    str,
+    option(
+        "--runner", help="auto, sandbox, docker or fake.", autocompletion=words("auto", "sandbox", "docker", "fake")
+    ),
+]
 Jobs = Annotated[int, option("--jobs", "-j", min=0, max=1024, help="Jobs at once over all steps; 0 means one a core.")]
 
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from stackbuild.cli.completing import recipes, words
 from stackbuild.cli.face import group, option
 
 ci = group("ci", "Pipelines for CI providers. Example: stackbuild ci render --provider github --recipe debian-13")
 
-Recipes = Annotated[list[str], option("--recipe", "-r", metavar="R", help="A recipe to build; may be repeated.")]
+Recipes = Annotated[
+    list[str], option("--recipe", "-r", metavar="R", help="A recipe to build; may be repeated.", autocompletion=recipes)
+]
 Gpus = Annotated[list[str] | None, option("--gpu", help="A gfx target you have a runner for; may be repeated.")]
 
 
 @ci.command()
 def render(
-    provider: Annotated[str, option("--provider", help="github, gitlab or jenkins.")],
+    provider: Annotated[
+        str,
+        option("--provider", help="github, gitlab or jenkins.", autocompletion=words("github", "gitlab", "jenkins")),
+    ],
     recipe: Recipes,
     gpu: Gpus = None,
     build_on: Annotated[

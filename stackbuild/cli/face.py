@@ -12,6 +12,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from stackbuild.cli.completing import recipes
+
 argument = typer.Argument
 option = typer.Option
 Exit = typer.Exit
@@ -59,7 +61,13 @@ def leave(code: int) -> NoReturn:
 
 RecipeName = Annotated[
     str,
-    option("--recipe", "-r", metavar="R", help="A bundled recipe's name (see `stackbuild recipe list`) or a path."),
+    option(
+        "--recipe",
+        "-r",
+        metavar="R",
+        help="A bundled recipe's name (see `stackbuild recipe list`) or a path.",
+        autocompletion=recipes,
+    ),
 ]
 Json = Annotated[
     bool, option("--json", help="Print the result as JSON on stdout; everything for people goes to stderr.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from stackbuild.cli.completing import recipes
 from stackbuild.cli.face import Json, app, option
 from stackbuild.cli.sharing import Running, sharing
 
@@ -24,7 +25,9 @@ def gate(
             help="YAML with `gates:`; default: output right for its element type, not slower.",
         ),
     ] = None,
-    recipe: Annotated[str, option("--recipe", "-r", metavar="R", help="Take the gates from this recipe.")] = "",
+    recipe: Annotated[
+        str, option("--recipe", "-r", metavar="R", help="Take the gates from this recipe.", autocompletion=recipes)
+    ] = "",
     suite: Annotated[
         str, option("--suite", help="A suite's name or file; default: the quick one of the wheel's kind.")
     ] = "",

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from stackbuild.cli.completing import recipes
 from stackbuild.cli.face import Json, app, argument, leave, option
 
 if TYPE_CHECKING:
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
 Sarif = Annotated[Path | None, option("--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0.")]
 Junit = Annotated[Path | None, option("--junit", metavar="FILE", help="Also write the result as JUnit XML.")]
 OptionalRecipe = Annotated[
-    str | None, option("--recipe", "-r", metavar="R", help="Judge by what this recipe expects of its wheels, too.")
+    str | None,
+    option(
+        "--recipe",
+        "-r",
+        metavar="R",
+        help="Judge by what this recipe expects of its wheels, too.",
+        autocompletion=recipes,
+    ),
 ]
 
 

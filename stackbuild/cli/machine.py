@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from stackbuild.cli.completing import words
 from stackbuild.cli.face import Json, app, leave, option
 
 
 @app.command()
 def env(
     gpu: Annotated[str, option("--gpu", help='A product or a gfx target: "RX 7900 XTX", MI300X, gfx1100.')],
-    workload: Annotated[str, option("--workload", help="onnxruntime, migraphx, lc0 or pytorch.")] = "onnxruntime",
+    workload: Annotated[
+        str,
+        option(
+            "--workload",
+            help="onnxruntime, migraphx, lc0 or pytorch.",
+            autocompletion=words("onnxruntime", "migraphx", "lc0", "pytorch"),
+        ),
+    ] = "onnxruntime",
     rocm: Annotated[
         str, option("--rocm", metavar="VERSION", help="The ROCm it runs with; default: the one in /opt/rocm.")
     ] = "",
-    form: Annotated[str, option("--format", help="shell, dotenv or dockerfile.")] = "shell",
+    form: Annotated[
+        str,
+        option("--format", help="shell, dotenv or dockerfile.", autocompletion=words("shell", "dotenv", "dockerfile")),
+    ] = "shell",
     json: Json = False,
 ) -> None:
     """Print the environment worth setting for a GPU, with sources.

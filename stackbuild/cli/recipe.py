@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from stackbuild.cli.completing import recipes
 from stackbuild.cli.face import Json, RecipeName, argument, group, leave, option
 
 recipe = group("recipe", "List, show, check and write recipes. Example: stackbuild recipe list")
@@ -22,7 +23,10 @@ def list_(json: Json = False) -> None:
 
 
 @recipe.command()
-def show(name: Annotated[str, argument(help="A bundled recipe's name or a path.")], json: Json = False) -> None:
+def show(
+    name: Annotated[str, argument(help="A bundled recipe's name or a path.", autocompletion=recipes)],
+    json: Json = False,
+) -> None:
     """Print a recipe as it was written, or as data. Example: stackbuild recipe show rocm-6.4"""
     from stackbuild.load import load, text_of
     from stackbuild.show.paper import print_json

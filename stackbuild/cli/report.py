@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from stackbuild.cli.completing import runs, words
 from stackbuild.cli.face import Json, Out, app, argument, option
 
 if TYPE_CHECKING:
@@ -15,12 +16,25 @@ if TYPE_CHECKING:
 @app.command()
 def report(
     run: Annotated[
-        str, argument(metavar="RUN", help="A run's id or folder, or a results file that bench or gate wrote.")
-    ],
+        str,
+        argument(
+            metavar="RUN",
+            help="A run's id, its beginning or its folder, `last`, or a results file that bench or gate wrote.",
+            autocompletion=runs,
+        ),
+    ] = "last",
     verdict: Annotated[
         Path | None, option("--verdict", metavar="FILE", help="With a results file: the verdict on it.")
     ] = None,
-    format: Annotated[str, option("--format", "-f", help="html, markdown, junit or json.")] = "html",
+    format: Annotated[
+        str,
+        option(
+            "--format",
+            "-f",
+            help="html, markdown, junit or json.",
+            autocompletion=words("html", "markdown", "junit", "json"),
+        ),
+    ] = "html",
     out: Out = None,
     limit: Annotated[
         int, option("--limit", min=1000, help="Markdown: at most so many bytes (a CI summary takes 1048576).")

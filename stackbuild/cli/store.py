@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from stackbuild.cli.completing import runs, words
 from stackbuild.cli.face import Json, RecipeName, app, argument, group, leave, option
 
 store = group("store", "Look after built outputs. They lie in $STACKBUILD_STORE, or ~/.cache/stackbuild/store.")
@@ -79,7 +80,7 @@ def gc(
 @app.command()
 def logs(
     step: Annotated[str, argument(help="The step's name; none lists the steps of the last run.")] = "",
-    run: Annotated[str, option("--run", help="A run's id; the last one when left out.")] = "",
+    run: Annotated[str, option("--run", help="A run's id; the last one when left out.", autocompletion=runs)] = "",
 ) -> None:
     """Print the log of a step of the last run (or of another).
 
@@ -100,7 +101,9 @@ def shell(
     recipe: RecipeName,
     step: Annotated[str, argument(help="A step that runs in a session.")],
     command: Annotated[list[str] | None, argument(help="A command instead of a shell, after `--`.")] = None,
-    runner: Annotated[str, option("--runner", help="auto, sandbox or docker.")] = "auto",
+    runner: Annotated[
+        str, option("--runner", help="auto, sandbox or docker.", autocompletion=words("auto", "sandbox", "docker"))
+    ] = "auto",
 ) -> None:
     """Open a shell where a step ran, as its failure left it.
 

@@ -276,6 +276,19 @@ def test_runs_that_are_not_there(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
+def test_the_last_run_is_the_last_that_was_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path))
+    started = {"at": 1.0, "event": "RunStarted", "run": "", "recipe": "debian-13", "steps": [], "todo": [], "folder": ""}
+    stopped = {"at": 2.0, "event": "RunStopped", "run": "3", "what": "no step 'kernel'", "exit_code": 2}
+    for name, event in (("1", started), ("2", started), ("3", stopped)):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "events.jsonl").write_text(json.dumps({**event, "run": name}) + "\n")
+    assert find_run("last").facts["run"] == "2"
+    with pytest.raises(UsageError, match=r"the latest runs are 1, 2;"):
+        find_run("x")
+    assert find_run("1").facts["run"] == "1"
+
+
 def test_a_template_that_lacks_a_value_is_a_defect() -> None:
     with pytest.raises(Defect, match="'run' is undefined"):
         render("report/page.html.j2")

@@ -1,0 +1,60 @@
+"""What a shell is given to complete a command line with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stackbuild.cli import app, load_commands
+from stackbuild.load import bundled
+
+
+def completed(line: str) -> list[str]:
+    """What bash would be given at the end of that line."""
+    load_commands()
+    words = line.split(" ")
+    env = {"_STACKBUILD_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    return CliRunner().invoke(app, [], env=env, prog_name="stackbuild").stdout.split()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "stackbuild build -r ",
+        "stackbuild plan --recipe ",
+        "stackbuild recipe show ",
+        "stackbuild ci render -r ",
+        "stackbuild gate -r ",
+        "stackbuild inspect -r ",
+    ],
+)
+def test_recipes_are_completed(line: str) -> None:
+    assert completed(line) == list(bundled())
+    assert completed(f"{line}rocm-6") == ["rocm-6.4"]
+    assert completed(f"{line}./my") == []  # the shell goes on with files
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("stackbuild build --runner ", ["auto", "sandbox", "docker", "fake"]),
+        ("stackbuild env --workload m", ["migraphx"]),
+        ("stackbuild env --gpu MI300X --format d", ["dotenv", "dockerfile"]),
+        ("stackbuild ci render --provider g", ["github", "gitlab"]),
+        ("stackbuild report last -f ", ["html", "markdown", "junit", "json"]),
+    ],
+)
+def test_the_words_that_an_option_takes_are_completed(line: str, words: list[str]) -> None:
+    assert completed(line) == words
+
+
+def test_runs_are_completed_the_latest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "none"))
+    assert completed("stackbuild report ") == ["last"]
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path))
+    for run in ("20260101T1-1", "20260102T1-1"):
+        (tmp_path / "runs" / run).mkdir(parents=True)
+        (tmp_path / "runs" / run / "events.jsonl").write_text('{"event": "RunStarted"}\n')
+    assert completed("stackbuild report ") == ["last", "20260102T1-1", "20260101T1-1"]
