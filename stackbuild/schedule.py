@@ -72,10 +72,19 @@ def schedule(plan: Plan, shop: Workshop, limits: Limits) -> tuple[dict[str, Buil
 def _lacks(board: _Board) -> tuple[StepBroke, ...]:
     """What the machine lacks, beside what failed: neither hides the other. Raises MachineLacks where nothing failed."""
     if board.lacking and not board.broken:
-        first = next(iter(board.lacking.values()))
-        what = "; ".join(dict.fromkeys(lacks.what for lacks in board.lacking.values()))
-        raise MachineLacks(what, where=first.where, next=first.next)
+        raise _lacking(board.lacking)
     return tuple(StepBroke(name, lacks.what, "", (), lacks.where, lacks.next) for name, lacks in board.lacking.items())
+
+
+def _lacking(steps: dict[str, MachineLacks]) -> MachineLacks:
+    """All that the machine lacks, a line for each step with what to do about it where there are several."""
+    first, *others = steps.values()
+    if all((lacks.what, lacks.next) == (first.what, first.next) for lacks in others):
+        return first
+    lines = (f"\n  {step}: {lacks.what}" + (f" ({lacks.next})" if lacks.next else "") for step, lacks in steps.items())
+    return MachineLacks(
+        f"{len(steps)} steps cannot run here:{''.join(lines)}", next="mend these and run the same command again"
+    )
 
 
 def _demand(names: set[str], board: _Board, shop: Workshop) -> None:

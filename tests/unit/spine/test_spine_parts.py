@@ -188,6 +188,7 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
         (("explain", "--recipe", "debian-13", "nothing"), 2, "no step 'nothing'"),
         (("logs", "nothing"), 2, "no log of step"),
         (("logs", "--run", "nothing"), 2, "no logs of run"),
+        (("logs",), 2, "no step has run here yet"),
         (("nonsense",), 2, "nonsense"),
     ):
         assert call(monkeypatch, *words) == code, words

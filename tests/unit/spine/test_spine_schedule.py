@@ -187,6 +187,21 @@ def test_what_the_machine_lacks_hides_no_failure_of_another_step(tmp_path: Path)
     assert world.began == ["base", "a"]
 
 
+def test_each_step_that_the_machine_cannot_run_is_a_line_with_its_own_remedy(tmp_path: Path) -> None:
+    def lacking(name: str) -> None:
+        if name != "base":
+            raise MachineLacks(f"`{name}` is not installed", next=f"apt-get install {name}")
+
+    plan = plan_of(step("a"), step("b"))
+    with workshop(World(during=lacking), tmp_path) as shop, pytest.raises(MachineLacks) as stopped:
+        schedule(plan, shop, Limits(1, MEMORY, keep_going=True))
+    assert str(stopped.value).splitlines()[:3] == [
+        "2 steps cannot run here:",
+        "  a: `a` is not installed (apt-get install a)",
+        "  b: `b` is not installed (apt-get install b)",
+    ]
+
+
 def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     world = World()
     with workshop(world, tmp_path) as shop:
