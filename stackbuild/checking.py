@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stackbuild.agreement import disagreements, finding
-from stackbuild.compatibility import Table, numbers, series
+from stackbuild.compatibility import GfxRow, Table, numbers, series
 from stackbuild.components import Convertible, HipdnnEp, MIGraphX, MIGraphXEp, OnnxRuntime, RocMLIR, Wheel
 from stackbuild.errors import PlanError
 from stackbuild.estimates import table as estimates
@@ -86,10 +86,23 @@ def _gfx(given: Checked) -> Iterator[Finding]:
                 f"it has {', '.join(targets)}",
             )  # fmt: skip
         elif row.status != "supported":
-            yield finding(
-                "GFX-UNOFFICIAL", Severity.NOTE, "gfx", f"{gfx} with ROCm {rocm}: {row.status}, not on AMD's list",
-                "binaries for it exist; the vendor does not promise that they work", "test it on that GPU", row.source,
-            )  # fmt: skip
+            yield _unofficial(
+                f"{gfx} with ROCm {rocm}: {row.status}", row, any(r.status == "supported" for r in targets.values())
+            )
+
+
+def _unofficial(what: str, row: GfxRow, listed: bool) -> Finding:
+    """Binaries were seen. `listed`: the table has AMD's list for that ROCm, so it says that the target is not on it."""
+    if listed:
+        return finding(
+            "GFX-UNOFFICIAL", Severity.NOTE, "gfx", f"{what}, not on AMD's list",
+            "binaries for it exist; the vendor does not promise that they work", "test it on that GPU", row.source,
+        )  # fmt: skip
+    return finding(
+        "GFX-UNOFFICIAL", Severity.NOTE, "gfx", what,
+        "binaries for it exist; AMD's list for this ROCm is not in the table, so whether AMD supports it is not said",
+        "look it up in AMD's system requirements", row.source,
+    )  # fmt: skip
 
 
 def _runtimes(recipe: Recipe) -> Iterator[tuple[str, OnnxRuntime]]:
@@ -235,7 +248,7 @@ def _unconfirmed(given: Checked) -> Iterator[Finding]:
         said = _UNCONFIRMED.search(line)
         if said and not line.startswith("# Lines marked"):
             yield Finding(
-                "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{given.path}:{number}", said[1].strip() or line.strip(),
-                "no source that could be read says so", "confirm it, then take the word out of the comment",
+                "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{given.path}:{number}", f"unconfirmed: {said[1].strip() or line.strip()}",
+                "no source that could be read says so", "confirm it, then take the word `unconfirmed` out of the comment",
                 place=Place(given.path, number),
             )  # fmt: skip

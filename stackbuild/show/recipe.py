@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 
 from stackbuild.digest import Json
 from stackbuild.recipe import Recipe
@@ -30,11 +31,14 @@ def draw_schema(schema: dict[str, Json]) -> None:
 
 
 def draw_findings(name: str, findings: tuple[Finding, ...]) -> None:
-    for finding in findings:
-        head = Text(f"{finding.severity.value:8}", STYLE[finding.severity])
-        page().print(head, Text(f"{finding.subject}: {finding.found}"))
-        page().print(
-            Text(f"         {finding.why}; {finding.fix}" + (f" [{finding.link}]" if finding.link else ""), "dim")
-        )
+    """Each finding a line; what explains several in a row is said once, below the last."""
+    for (severity, advice), alike in groupby(findings, lambda f: (f.severity, _advice(f))):
+        for finding in alike:
+            page().print(Text(f"{severity.value:8}", STYLE[severity]), Text(f"{finding.subject}: {finding.found}"))
+        page().print(Text(f"         {advice}", "dim"))
     counts = {s: sum(f.severity is s for f in findings) for s in Severity}
     margin().print(Text(f"{name}: " + ", ".join(f"{n} {s.value}{'s' * (n != 1)}" for s, n in counts.items())))
+
+
+def _advice(finding: Finding) -> str:
+    return f"{finding.why}; {finding.fix}" + (f" [{finding.link}]" if finding.link else "")

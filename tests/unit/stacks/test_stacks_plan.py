@@ -17,6 +17,7 @@ from stackbuild.plan import Plan, Step
 from stackbuild.recipe import Recipe
 from stackbuild.report import Severity
 from stackbuild.resolve import CONFIGURE, Choice, resolve, within_reach
+from stackbuild.show.recipe import draw_findings
 from stackbuild.unused import unused
 
 NOTHING = Lock(schema=1, asked="0" * 64)
@@ -323,3 +324,22 @@ def test_a_base_newer_than_the_machine_gets_wheels_for_its_own_python(glibc: str
     inputs = Inputs.of(locking.read(loaded), dict.fromkeys(loaded.recipe.sources, "0" * 64))
     plan = resolve(loaded.recipe, inputs, Choice(python=("3.11",), glibc=glibc))
     assert [s.name.partition(".")[2] for s in plan.steps if s.action == "wheelhouse"] == houses
+
+
+def unofficial(text: str) -> list[str]:
+    found = check(Checked(parse(text, "t.yaml"), NOTHING, text, "t.yaml", table()))
+    return [f.found for f in found if f.rule == "SB-STACK-GFX-UNOFFICIAL"]
+
+
+def test_a_target_is_said_to_be_off_amds_list_only_where_that_list_is_known() -> None:
+    known = unofficial(changed("rocm-6.4", ("rocm: 6.4.4", "rocm: 6.3.3"), ("gfx908,", "gfx908, gfx900,")))
+    assert known == ["gfx900 with ROCm 6.3.3: built, not on AMD's list"]
+    unknown = unofficial(text_of("rocm-6.4"))
+    assert "gfx90a with ROCm 6.4.4: built" in unknown and not [line for line in unknown if "AMD" in line]
+
+
+def test_advice_that_several_findings_share_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    text = text_of("rocm-6.4")
+    draw_findings("t", check(Checked(parse(text, "t.yaml"), NOTHING, text, "t.yaml", table())))
+    drawn = capsys.readouterr().out
+    assert drawn.count("with ROCm 6.4.4: built") == 5 and drawn.count("look it up in AMD's system requirements") == 1
