@@ -33,7 +33,7 @@ def show(
     from stackbuild.show.recipe import draw_text
 
     loaded = load(name)
-    print_json(loaded.recipe, "stackbuild.recipe/1") if json else draw_text(text_of(name))
+    print_json({"recipe": loaded.recipe}, "stackbuild.recipe/1") if json else draw_text(text_of(name))
 
 
 @recipe.command()

@@ -23,7 +23,10 @@ def ls(json: Json = False) -> None:
 
     with opened_store() as opened:
         rows, left = listing(opened), unfinished(opened)
-    print_json(rows, "stackbuild.store/1") if json else draw_listing(rows, left, opened.root)
+    if json:
+        print_json({"items": rows, "unfinished": left}, "stackbuild.store/1")
+    else:
+        draw_listing(rows, left, opened.root)
 
 
 @store.command("check")

@@ -197,6 +197,29 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
         assert "Traceback" not in said_all.err + said_all.out
 
 
+@pytest.mark.parametrize(
+    ("words", "schema", "keys"),
+    [
+        ("recipe list", "stackbuild.recipes/1", {"recipes"}),
+        ("recipe show debian-13", "stackbuild.recipe/1", {"recipe"}),
+        ("recipe check -r debian-13", "stackbuild.check/1", {"recipe", "findings"}),
+        ("plan -r debian-13", "stackbuild.plan/1", {"recipe", "steps"}),
+        ("explain -r debian-13 kernels", "stackbuild.explanation/1", {"key", "text", "before"}),
+        ("env --gpu MI300X", "stackbuild.environment/1", {"settings", "warnings"}),
+        ("store ls", "stackbuild.store/1", {"items", "unfinished"}),
+        ("store check", "stackbuild.store-check/1", {"items"}),
+        ("store gc", "stackbuild.store-gc/1", {"records", "trees", "size"}),
+        ("rules SB-ELF-CWD-RUNPATH", "stackbuild.rules/1", {"items"}),
+    ],
+)
+def test_json_is_one_document_that_names_its_shape(
+    words: str, schema: str, keys: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, *words.split(), "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == schema and keys <= set(document)
+
+
 def test_a_defect_keeps_its_traceback_in_a_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(sys.modules["stackbuild.load"], "load", lambda name: 1 / 0)
