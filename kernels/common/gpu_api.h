@@ -44,6 +44,12 @@ SBK_EXPORT int32_t sbk_gpu_fill(void* to, int32_t byte, size_t bytes, void* stre
 SBK_EXPORT int32_t sbk_gpu_stream_create(void** stream, const char** what);
 SBK_EXPORT int32_t sbk_gpu_stream_destroy(void* stream, const char** what);
 SBK_EXPORT int32_t sbk_gpu_stream_synchronize(void* stream, const char** what);
+/* Makes `device` the calling thread's; `before` (may be null) receives the one that was. */
+SBK_EXPORT int32_t sbk_gpu_device_use(int32_t device, int32_t* before, const char** what);
+/* Workspace on the current device for what a call enqueues on `stream`, kept for later calls when it is given back: before the
+ * work is done, but behind all of it. Of no bytes null. From any thread; see common/workspaces.hpp. */
+SBK_EXPORT int32_t sbk_gpu_workspace_take(void* stream, size_t bytes, void** memory, const char** what);
+SBK_EXPORT int32_t sbk_gpu_workspace_give(void* memory, const char** what);
 SBK_EXPORT int32_t sbk_gpu_event_create(void** event, const char** what);
 SBK_EXPORT int32_t sbk_gpu_event_destroy(void* event, const char** what);
 SBK_EXPORT int32_t sbk_gpu_event_record(void* event, void* stream, const char** what);

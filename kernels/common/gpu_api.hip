@@ -5,6 +5,7 @@
 #include "attention/attention.hpp"
 #include "batch_norm/batch_norm.hpp"
 #include "common/platform.hpp"
+#include "common/workspaces.hpp"
 #include "conv/conv.hpp"
 #include "group_norm/group_norm.hpp"
 #include "leaky_relu/leaky_relu.hpp"
@@ -28,6 +29,34 @@ int32_t call(Status (*launcher)(const P&, const Launch&), const void* params, co
 
 hipStream_t stream_of(void* stream) { return static_cast<hipStream_t>(stream); }
 hipEvent_t event_of(void* event) { return static_cast<hipEvent_t>(event); }
+
+// What Workspaces asks of HIP, on the thread's current device.
+struct Hip {
+  using Stream = hipStream_t;
+  using Event = hipEvent_t;
+
+  Status device(int* device) const { return check(hipGetDevice(device)); }
+  Status allocate(void** memory, size_t bytes) const { return check(hipMalloc(memory, bytes)); }
+  Status release(void* memory) const { return check(hipFree(memory)); }
+  Status create(hipEvent_t* event) const { return check(hipEventCreateWithFlags(event, hipEventDisableTiming)); }
+  void destroy(hipEvent_t event) const { (void)check(hipEventDestroy(event)); }  // its memory is gone already
+  Status record(hipEvent_t event, hipStream_t stream) const { return check(hipEventRecord(event, stream)); }
+  Status wait(hipStream_t stream, hipEvent_t event) const { return check(hipStreamWaitEvent(stream, event, 0)); }
+  bool reached(hipEvent_t event) const { return check(hipEventQuery(event)).ok(); }
+  Status capturing(hipStream_t stream, bool* capturing) const {
+    hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+    SBK_HIP(hipStreamIsCapturing(stream, &status));
+    *capturing = status != hipStreamCaptureStatusNone;
+    return {};
+  }
+};
+
+// Of the process, and never destroyed: this library stays loaded when the custom-op library is not, and HIP's runtime may end
+// before a destructor here would run.
+Workspaces<Hip>& workspaces() {
+  static auto* const all = new Workspaces<Hip>();
+  return *all;
+}
 
 }  // namespace
 
@@ -108,6 +137,17 @@ int32_t sbk_gpu_stream_destroy(void* stream, const char** what) {
 int32_t sbk_gpu_stream_synchronize(void* stream, const char** what) {
   return answer(hipStreamSynchronize(stream_of(stream)), what);
 }
+int32_t sbk_gpu_device_use(int32_t device, int32_t* before, const char** what) {
+  int current = 0;
+  const Status asked = check(hipGetDevice(&current));
+  if (before != nullptr) *before = current;
+  if (!asked.ok() || current == device) return answer(asked, what);
+  return answer(hipSetDevice(device), what);
+}
+int32_t sbk_gpu_workspace_take(void* stream, size_t bytes, void** memory, const char** what) {
+  return answer(workspaces().take(stream_of(stream), bytes, memory), what);
+}
+int32_t sbk_gpu_workspace_give(void* memory, const char** what) { return answer(workspaces().give(memory), what); }
 int32_t sbk_gpu_event_create(void** event, const char** what) {
   hipEvent_t made = nullptr;
   const hipError_t error = hipEventCreate(&made);

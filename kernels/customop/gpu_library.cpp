@@ -52,6 +52,9 @@ GpuLibrary load() {
   find(library, "sbk_gpu_free", g.free);
   find(library, "sbk_gpu_copy", g.copy);
   find(library, "sbk_gpu_stream_synchronize", g.synchronize);
+  find(library, "sbk_gpu_device_use", g.device_use);
+  find(library, "sbk_gpu_workspace_take", g.workspace_take);
+  find(library, "sbk_gpu_workspace_give", g.workspace_give);
   return g;
 }
 

@@ -17,6 +17,9 @@ struct GpuLibrary {
   decltype(&sbk_gpu_free) free;
   decltype(&sbk_gpu_copy) copy;
   decltype(&sbk_gpu_stream_synchronize) synchronize;
+  decltype(&sbk_gpu_device_use) device_use;
+  decltype(&sbk_gpu_workspace_take) workspace_take;
+  decltype(&sbk_gpu_workspace_give) workspace_give;
 
   static const GpuLibrary& get();
 };

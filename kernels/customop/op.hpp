@@ -76,7 +76,9 @@ class CustomOp : public OrtCustomOp {
     KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
       return guarded([&] {
         const auto* k = static_cast<const Kernel<Op>*>(kernel);
-        k->op.compute(Call(context), k->where);
+        const Call call(context);
+        const OnDeviceOf device(call, k->where);
+        k->op.compute(call, k->where);
       });
     };
     KernelDestroy = [](void* kernel) { delete static_cast<Kernel<Op>*>(kernel); };

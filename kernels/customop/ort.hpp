@@ -120,7 +120,16 @@ class Call {
     return stream;
   }
 
-  OrtKernelContext* raw() const { return context_; }
+  // Where the first input is, which no operator reads on the host: the session's device.
+  int device() const {
+    const OrtValue* value = nullptr;
+    check(g_ort->KernelContext_GetInput(context_, 0, &value));
+    const OrtMemoryInfo* info = nullptr;
+    check(g_ort->GetTensorMemoryInfo(value, &info));
+    int id = 0;
+    check(g_ort->MemoryInfoGetId(info, &id));
+    return id;
+  }
 
  private:
   OrtKernelContext* context_;

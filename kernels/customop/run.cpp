@@ -7,8 +7,11 @@
 namespace sbk::customop {
 namespace {
 
-void check_gpu(int32_t code, const char* what) {
-  if (code != 0) throw std::runtime_error(what);
+// Calls a function of the library with its arguments and a place for what it has to say.
+template <class F, class... A>
+void call_gpu(F function, A... arguments) {
+  const char* what = "";
+  if (function(arguments..., &what) != 0) throw std::runtime_error(what);
 }
 
 size_t workspace_bytes(const Launchers& launchers, const void* params) {
@@ -16,8 +19,7 @@ size_t workspace_bytes(const Launchers& launchers, const void* params) {
 }
 
 void launch_gpu(const Launchers& launchers, const void* params, const Launch& launch) {
-  const char* what = "";
-  check_gpu((GpuLibrary::get().*launchers.gpu)(params, &launch, &what), what);
+  call_gpu(GpuLibrary::get().*launchers.gpu, params, static_cast<const void*>(&launch));
 }
 
 // Device memory for the length of one call.
@@ -25,8 +27,7 @@ class DeviceMemory {
  public:
   explicit DeviceMemory(size_t bytes) {
     if (bytes == 0) return;
-    const char* what = "";
-    check_gpu(GpuLibrary::get().malloc(&data_, bytes, &what), what);
+    call_gpu(GpuLibrary::get().malloc, &data_, bytes);
   }
   DeviceMemory(DeviceMemory&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
   ~DeviceMemory() {
@@ -40,8 +41,7 @@ class DeviceMemory {
 
 void copy(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
-  const char* what = "";
-  check_gpu(GpuLibrary::get().copy(to, from, bytes, nullptr, &what), what);
+  call_gpu(GpuLibrary::get().copy, to, from, bytes, nullptr);
 }
 
 void run_with_copies(const Launchers& launchers, const void* params, const std::vector<Buffer>& buffers) {
@@ -59,32 +59,32 @@ void run_with_copies(const Launchers& launchers, const void* params, const std::
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].output) copy(const_cast<void*>(host[i]), memory[i].get(), buffers[i].bytes);
   }
-  const char* what = "";
-  check_gpu(GpuLibrary::get().synchronize(nullptr, &what), what);
+  call_gpu(GpuLibrary::get().synchronize, nullptr);
 }
 
 }  // namespace
 
 Scratch::Scratch(const Call& call, size_t bytes) {
-  if (bytes == 0) return;
-  OrtMemoryInfo* info = nullptr;
-  check(g_ort->CreateMemoryInfo("Hip", OrtDeviceAllocator, 0, OrtMemTypeDefault, &info));
-  OrtStatus* status = g_ort->KernelContext_GetAllocator(call.raw(), info, &allocator_);
-  g_ort->ReleaseMemoryInfo(info);
-  check(status);
-  check(g_ort->AllocatorAlloc(allocator_, bytes, &data_));
+  call_gpu(GpuLibrary::get().workspace_take, call.stream(), bytes, &data_);
 }
 
-Scratch::~Scratch() {
-  if (data_ != nullptr) g_ort->ReleaseStatus(g_ort->AllocatorFree(allocator_, data_));
-  if (allocator_ != nullptr) g_ort->ReleaseAllocator(allocator_);
+// Where that fails, the library keeps the memory from every other stream, and the stream's next call meets what failed.
+Scratch::~Scratch() { GpuLibrary::get().workspace_give(data_, nullptr); }
+
+OnDeviceOf::OnDeviceOf(const Call& call, Where where) {
+  if (where != Where::gpu) return;
+  call_gpu(GpuLibrary::get().device_use, call.device(), &before_);
+  set_ = true;
+}
+
+OnDeviceOf::~OnDeviceOf() {
+  if (set_) GpuLibrary::get().device_use(before_, nullptr, nullptr);  // it was the thread's, so it can be
 }
 
 void copy_in_order(Where where, const Call& call, void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
   if (where != Where::gpu) return static_cast<void>(std::memcpy(to, from, bytes));
-  const char* what = "";
-  check_gpu(GpuLibrary::get().copy(to, from, bytes, call.stream(), &what), what);
+  call_gpu(GpuLibrary::get().copy, to, from, bytes, call.stream());
 }
 
 bool gpu_asked_for() {

@@ -26,17 +26,31 @@ struct Launchers {
   decltype(&sbk_gpu_conv_workspace) GpuLibrary::* workspace;
 };
 
-// Scratch memory from the execution provider's own arena: released in stream order.
+// Device memory for what one call enqueues on its stream, of the HIP library's own (common/workspaces.hpp). It is not asked of
+// ONNX Runtime: an allocator's block is anybody's once it is freed, the work that uses it on the stream not yet done, and the
+// call that ties a block to a stream (KernelContext_GetScratchBuffer) is there from 1.18 on.
 class Scratch {
  public:
   Scratch(const Call& call, size_t bytes);
   Scratch(const Scratch&) = delete;
-  ~Scratch();
+  ~Scratch();  // behind everything enqueued
   void* get() const { return data_; }
 
  private:
-  OrtAllocator* allocator_ = nullptr;
   void* data_ = nullptr;
+};
+
+// Makes the device of a call's tensors the thread's for the length of the call: ONNX Runtime says of no thread but the one in
+// Run() which it has. Does nothing where the tensors are on the host.
+class OnDeviceOf {
+ public:
+  OnDeviceOf(const Call& call, Where where);
+  OnDeviceOf(const OnDeviceOf&) = delete;
+  ~OnDeviceOf();
+
+ private:
+  int32_t before_ = 0;
+  bool set_ = false;
 };
 
 // Copies between tensors of one call (or from the host): on the call's stream where they are on a GPU.
