@@ -22,3 +22,6 @@ def draw_doctor(rungs: tuple[Rung, ...]) -> None:
         mark, style = MARKS[rung.status]
         rows.add_row(Text(mark, style), Text(rung.name), Text(rung.reason))
     page().print(rows)
+    failed = sum(rung.status is Status.FAILED for rung in rungs)
+    said = f"{failed} to mend (✗)" if failed else "nothing to mend: stackbuild can build here"
+    margin().print(Text(f"{said}; - is what was not checked or cannot be vouched for", "dim"))

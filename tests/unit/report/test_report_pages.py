@@ -144,6 +144,13 @@ def test_the_headline_is_what_matters_most(run: RunRecord, says: str, kind: str)
     assert headline(run)[0].startswith(says) and headline(run)[1] == kind
 
 
+def test_the_marks_of_a_pair_plot_are_explained_where_there_is_one() -> None:
+    legend = "is one pair of samples"
+    both = results()
+    alone = replace(both, cases=tuple(replace(case, series=case.series[:1]) for case in both.cases))
+    assert legend in html(of_results(both, None)) and legend not in html(of_results(alone, None))
+
+
 def test_markdown_is_inert_and_keeps_its_limit() -> None:
     text = markdown(whole_run(), 1_000_000)
     assert (

@@ -13,7 +13,8 @@ from stackbuild.environment import FORMS, WORKLOADS, environment, spelled, targe
 from stackbuild.errors import UsageError
 from stackbuild.load import load, text_of
 from stackbuild.pipeline import ACTIONS, pipeline
-from stackbuild.report import Status
+from stackbuild.report import Rung, Status
+from stackbuild.show.machine import draw_doctor
 
 
 @pytest.mark.parametrize(
@@ -302,6 +303,14 @@ def test_a_driver_is_held_against_rocm(rocm: str, driver: str, status: Status, t
         (tmp_path / "amdgpu" / "version").write_text(f"{driver}\n")
     machine = doctor.Machine(rocm=tmp_path, driver=tmp_path / "amdgpu" / "version")
     assert doctor._rocm(machine)[0] is status
+
+
+def test_doctor_ends_with_how_much_is_to_mend(capsys: pytest.CaptureFixture[str]) -> None:
+    fine = Rung("tools", Status.PASSED, "all there", 0.0)
+    draw_doctor((fine, Rung("sandbox", Status.FAILED, "bubblewrap is not installed", 0.0)))
+    assert capsys.readouterr().err.startswith("1 to mend")
+    draw_doctor((fine, Rung("gpu", Status.SKIPPED, "none", 0.0)))
+    assert capsys.readouterr().err.startswith("nothing to mend")
 
 
 @pytest.mark.parametrize(("gib", "status"), [(100, Status.PASSED), (27, Status.SKIPPED), (1, Status.FAILED)])
