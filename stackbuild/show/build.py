@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -107,7 +108,11 @@ class PlainView:
 
 @dataclass
 class LiveView:
-    """Finished steps scroll up; below them the running ones with elapsed and expected time and the end of their logs."""
+    """Finished steps scroll up; below them the running ones with elapsed and expected time and the end of their logs.
+
+    One lock is held while anything is drawn. rich's own refreshing thread and a line printed beside it each move the cursor
+    up by the height that the other has just changed: lines that had been printed were erased, and stale ones stayed.
+    """
 
     console: Console = field(default_factory=margin)
     running: dict[str, tuple[float, StepStarted | StageStarted]] = field(default_factory=dict)
@@ -116,20 +121,41 @@ class LiveView:
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self._live = Live(
-            get_renderable=self.draw, console=self.console, refresh_per_second=REFRESH_PER_SECOND, transient=True
-        )
+        self._live = Live(get_renderable=self.draw, console=self.console, auto_refresh=False, transient=True)
+        self._drawing = threading.Lock()
+        self._closed = threading.Event()
+        self._refresher = threading.Thread(target=self._refresh, daemon=True)
 
     def __enter__(self) -> LiveView:
         self._live.__enter__()
+        self._refresher.start()
         return self
 
     def __exit__(self, *args: object) -> None:
+        self._closed.set()
+        self._refresher.join()
         self.running.clear()
         self.total = 0
         self._live.__exit__(None, None, None)
 
+    def _refresh(self) -> None:
+        while not self._closed.wait(1 / REFRESH_PER_SECOND):
+            with self._drawing:
+                try:
+                    self._live.refresh()
+                except (
+                    OSError
+                ):  # the terminal has gone: the next line that is printed says so where it can stop the run
+                    return
+
     def __call__(self, event: Event) -> None:
+        with self._drawing:
+            self._count(event)
+            for line in lines_of(event):
+                self._live.console.print(line)
+            self._live.refresh()
+
+    def _count(self, event: Event) -> None:
         match event:
             case RunStarted(todo=todo):
                 self.total, self.done = self.done + len(todo), self.done
@@ -140,8 +166,6 @@ class LiveView:
                     self.done += 1
             case RunFinished():
                 self.total = 0
-        for line in lines_of(event):
-            self._live.console.print(line)
 
     def draw(self) -> Group:
         """The part of the screen that moves."""
