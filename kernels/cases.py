@@ -17,6 +17,7 @@ from onnx import TensorProto, helper
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import attention.cases
+import attention.multi_head_cases
 import batch_norm.cases
 import conv.cases
 import group_norm.cases
@@ -30,6 +31,7 @@ OPERATORS = {
     "Conv": conv.cases,
     "GroupNormalization": group_norm.cases,
     "LeakyRelu": leaky_relu.cases,
+    "MultiHeadAttention": attention.multi_head_cases,
 }
 DTYPES = (np.float32, np.float16)
 
@@ -56,6 +58,11 @@ def model(case: Case) -> onnx.ModelProto:
 def standard_model(case: Case) -> onnx.ModelProto | None:
     """The case as a model of ONNX's own operator, or None where there is none."""
     return _one_node(case, "", case.opset) if case.opset else None
+
+
+def contributed_model(case: Case) -> onnx.ModelProto:
+    """The case as a model of ONNX Runtime's contributed operator of that name."""
+    return _one_node(case, "com.microsoft", 1)
 
 
 def feeds(case: Case) -> dict[str, np.ndarray]:

@@ -11,8 +11,9 @@ from bench import device as d
 from bench.params import BUILDERS, LAYOUTS, Job
 from common.case import Case, mismatch, poison
 
-MODULES = {"Attention": "attention", "BatchNormalization": "batch_norm", "Conv": "conv",
-           "GroupNormalization": "group_norm", "LeakyRelu": "leaky_relu"}
+MODULES = {"Attention": "attention.cases", "BatchNormalization": "batch_norm.cases", "Conv": "conv.cases",
+           "GroupNormalization": "group_norm.cases", "LeakyRelu": "leaky_relu.cases",
+           "MultiHeadAttention": "attention.multi_head_cases"}
 
 
 @dataclass
@@ -49,10 +50,10 @@ QUICK = (0, 6)  # a part of the cases: those whose number leaves the first when 
 def cases(seed: int, part: tuple[int, int], only: str = "") -> Iterator[tuple[Case, bool]]:
     """(case, channels last) for every operator (or one), type and layout, of this part of them."""
     number = 0
-    for op, folder in MODULES.items():
+    for op, name in MODULES.items():
         if only not in ("", op):
             continue
-        module = importlib.import_module(f"{folder}.cases")
+        module = importlib.import_module(name)
         for dtype in (np.float32, np.float16):
             rng = np.random.default_rng([seed, len(op), np.dtype(dtype).itemsize])
             drawn = [*module.cases(rng, dtype), *getattr(module, "device_cases", lambda rng, dtype: ())(rng, dtype)]

@@ -143,19 +143,104 @@ def attention(case: Case, last: bool) -> Job:
     if mask is not None:
         arrays["mask"] = mask = np.repeat(mask, t, axis=3) if mask.shape[3] == 1 else mask  # rows are read whole
         params.key_length = mask.shape[3]
-        params.mask_kind = d.MASK_KINDS.get(mask.dtype, d.ADDITIVE)
-        strides = [0 if extent == 1 else stride // mask.itemsize
-                   for extent, stride in zip(mask.shape, mask.strides, strict=True)]
-        params.mask_batch_stride, params.mask_head_stride, params.mask_query_stride = strides[:3]
+        _place_mask(params, mask)
     if lengths is not None:
         arrays["key_lengths"] = lengths.astype(np.int32)
         params.causal_from_lengths = params.causal
     return Job(params, arrays, case.expected.shape, _same)
 
 
+def _with_bias(case: Case) -> dict[str, np.ndarray | None]:
+    """The inputs of a MultiHeadAttention with its bias in query, key and value, rounded to their type as the custom op rounds."""
+    inputs = dict(case.inputs)
+    query, key, value, bias = (inputs[name] for name in ("query", "key", "value", "bias"))
+    if bias is None:
+        return inputs
+    assert query is not None
+    heads = int(case.attributes["num_heads"])  # type: ignore[arg-type]
+    if query.ndim == 5:
+        parts = {"query": bias.reshape(3, heads, -1).transpose(1, 0, 2)}
+    else:
+        assert key is not None and value is not None
+        ends = np.cumsum([query.shape[2], key.shape[2]])
+        parts = dict(zip(("query", "key", "value"), np.split(bias, ends), strict=True))
+    for name, part in parts.items():
+        whole = inputs[name]
+        assert whole is not None
+        inputs[name] = (whole.astype(np.float32) + part.astype(np.float32)).astype(whole.dtype)
+    return inputs
+
+
+Parts = tuple[list[np.ndarray], list[tuple[int, int, int, int]], list[list[int]]]
+
+
+def _parts(query: np.ndarray, key: np.ndarray | None, value: np.ndarray | None, heads: int) -> Parts:
+    """query, key and value: memory from the first number of each on, (batch, heads, length, size) and strides."""
+    packed = query if key is None else key if value is None else None
+    if packed is None:
+        assert key is not None and value is not None
+        extents, strides = zip(*(_heads(x, heads) for x in (query, key, value)), strict=True)
+        return [query, key, value], list(extents), list(strides)
+    b, s, n, parts, size = packed.shape
+    memory = [packed.ravel()[part * size:] for part in range(parts)]
+    at = [(b, n, s, size)] * parts, [[s * n * parts * size, parts * size, n * parts * size]] * parts
+    if parts == 3:
+        return memory, *at
+    of_query = _heads(query, heads)
+    return [query, *memory], [of_query[0], *at[0]], [of_query[1], *at[1]]
+
+
+def _added(case: Case, batch: int, queries: int, keys: int) -> np.ndarray | None:
+    """What MultiHeadAttention adds to the scores, [1 or B, 1 or N, 1 or S, T] in the query's type."""
+    padding, added = case.inputs["key_padding_mask"], case.inputs["attention_bias"]
+    if padding is None:
+        return added
+    counts = np.arange(keys) < padding[:batch, None] if padding.ndim == 1 else padding > 0
+    counts = counts.reshape(batch, 1, padding.shape[1] if padding.ndim == 3 else 1, keys)
+    seen = np.ones((1, keys), bool)
+    if case.attributes["unidirectional"] and queries > 1:
+        past = case.inputs["past_key"]
+        seen = np.tri(queries, keys, 0 if past is None else past.shape[2], dtype=bool)
+    one_counts = (counts & seen).any(axis=3, keepdims=True)
+    numbers = np.where(~counts & one_counts, np.float32(case.attributes.get("mask_filter_value", -10000.0)), np.float32(0))  # type: ignore[arg-type]
+    with np.errstate(over="ignore"):
+        return (numbers if added is None else numbers + added.astype(np.float32)).astype(case.dtype)
+
+
+def multi_head(case: Case, last: bool) -> Job:
+    inputs, heads = _with_bias(case), int(case.attributes["num_heads"])  # type: ignore[arg-type]
+    assert inputs["query"] is not None
+    arrays, extents, strides = _parts(inputs["query"], inputs["key"], inputs["value"], heads)
+    past = inputs["past_key"]
+    if past is not None:
+        for i, before in ((1, past), (2, inputs["past_value"])):
+            arrays[i] = _extended(arrays[i], before, heads)
+            extents[i], strides[i] = _heads(arrays[i], heads)
+    (b, _, s, size), (_, _, t, _), (_, _, _, value_size) = extents
+    scale = float(case.attributes.get("scale", 0.0)) or (1 / math.sqrt(size) if size else 1.0)  # type: ignore[arg-type]
+    params = d.Attention(d.DTYPES[case.dtype], b, heads, heads, s, t, size, value_size, scale, 0.0,
+                         bool(case.attributes["unidirectional"]) and s > 1)
+    params.causal_offset = 0 if past is None else past.shape[2]
+    answer = _heads(np.empty(case.expected.shape, np.int8), heads)[1]
+    for field, numbers in ((params.q_strides, strides[0]), (params.k_strides, strides[1]), (params.v_strides, strides[2]), (params.y_strides, answer)):
+        field[:] = numbers
+    placed = dict(zip("qkv", arrays, strict=True))
+    mask = _added(case, b, s, t)
+    if mask is not None and mask.size:
+        placed["mask"] = mask
+        _place_mask(params, mask)
+    return Job(params, placed, case.expected.shape, _same)
+
+
+def _place_mask(params: d.Attention, mask: np.ndarray) -> None:
+    params.mask_kind = d.MASK_KINDS.get(mask.dtype, d.ADDITIVE)
+    strides = [0 if extent == 1 else stride // mask.itemsize for extent, stride in zip(mask.shape, mask.strides, strict=True)]
+    params.mask_batch_stride, params.mask_head_stride, params.mask_query_stride = strides[:3]
+
+
 BUILDERS: dict[str, Callable[[Case, bool], Job]] = {
     "Attention": attention, "BatchNormalization": batch_norm, "Conv": conv, "GroupNormalization": group_norm,
-    "LeakyRelu": leaky_relu,
+    "LeakyRelu": leaky_relu, "MultiHeadAttention": multi_head,
 }
 # Operators that know a channels-last layout.
 LAYOUTS = {"BatchNormalization", "Conv", "GroupNormalization"}

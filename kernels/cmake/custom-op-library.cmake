@@ -13,7 +13,7 @@ endif()
 
 add_library(stackbuild_kernels MODULE ${SBK_CPU_SOURCES}
   customop/attention_op.cpp customop/attention_parts.cpp customop/attributes.cpp customop/conv_op.cpp customop/elementwise_ops.cpp
-  customop/gpu_library.cpp customop/register.cpp customop/run.cpp)
+  customop/gpu_library.cpp customop/multi_head_op.cpp customop/register.cpp customop/run.cpp)
 target_include_directories(stackbuild_kernels PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_include_directories(stackbuild_kernels SYSTEM PRIVATE ${SBK_ORT_INCLUDE})
 target_compile_definitions(stackbuild_kernels PRIVATE SBK_GPU_PROVIDER="${SBK_GPU_PROVIDER}")

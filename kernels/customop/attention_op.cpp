@@ -6,32 +6,6 @@
 namespace sbk::customop {
 namespace {
 
-// Strides of a mask that broadcasts to [B, H, S, T] from the right. Its last axis must be whole.
-void place_mask(AttentionParams& p, const Tensor& mask) {
-  if (mask.shape.size() > 4) throw std::runtime_error("Attention: the mask must have at most 4 axes");
-  const int64_t want[4] = {p.batch, p.query_heads, p.query_length, p.key_length};
-  int64_t strides[4] = {0, 0, 0, 0};
-  int64_t step = 1;
-  for (size_t i = 0; i < mask.shape.size(); ++i) {
-    const size_t axis = 3 - i;
-    const int64_t extent = mask.shape[mask.shape.size() - 1 - i];
-    if (extent != want[axis] && (extent != 1 || (axis == 3 && want[axis] != 0))) {
-      throw std::runtime_error("Attention: the mask does not broadcast");
-    }
-    strides[axis] = extent == 1 ? 0 : step;
-    step *= extent;
-  }
-  p.mask_batch_stride = strides[0];
-  p.mask_head_stride = strides[1];
-  p.mask_query_stride = strides[2];
-  p.mask = mask.data;
-  if (mask.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL) p.mask_kind = MaskKind::boolean;
-  else if (mask.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) p.mask_kind = MaskKind::int32;
-  else if (mask.type == type_of(p.dtype)) p.mask_kind = MaskKind::additive;
-  else throw std::runtime_error("Attention: attn_mask must be bool, int32 or of Q's type");
-  if (mask.count() == 0) p.mask_kind = MaskKind::none;
-}
-
 // A mask with one value for all keys, written out for each: the kernels read whole rows.
 Tensor whole_rows(Memory& memory, const Tensor& mask, int64_t keys) {
   Tensor whole = mask;
@@ -40,7 +14,8 @@ Tensor whole_rows(Memory& memory, const Tensor& mask, int64_t keys) {
   auto* to = static_cast<char*>(memory.get(static_cast<size_t>(whole.count()) * element));
   whole.data = to;
   for (int64_t i = 0; i < whole.count(); ++i) {
-    memory.copy(to + static_cast<size_t>(i) * element, static_cast<const char*>(mask.data) + static_cast<size_t>(i / keys) * element, element);
+    memory.copy(to + static_cast<size_t>(i) * element, static_cast<const char*>(mask.data) + static_cast<size_t>(i / keys) * element,
+                element);
   }
   return whole;
 }
@@ -57,28 +32,6 @@ const int32_t* key_lengths(Memory& memory, const Tensor& lengths, int64_t batch)
   void* to = memory.get(narrow.size() * sizeof(int32_t));
   memory.copy(to, narrow.data(), narrow.size() * sizeof(int32_t));
   return static_cast<const int32_t*>(to);
-}
-
-void set_extents(AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
-  if (q.batch != k.batch || k.batch != v.batch || k.heads != v.heads || k.length != v.length || q.size != k.size) {
-    throw std::runtime_error("Attention: the shapes of Q, K and V disagree");
-  }
-  if (k.heads == 0 ? q.heads != 0 : q.heads % k.heads != 0) {
-    throw std::runtime_error("Attention: the number of K's heads does not divide Q's");
-  }
-  p.batch = q.batch;
-  p.query_heads = q.heads;
-  p.key_heads = k.heads;
-  p.query_length = q.length;
-  p.key_length = k.length;
-  p.head_size = q.size;
-  p.value_size = v.size;
-  p.q_strides = q.strides;
-  p.k_strides = k.strides;
-  p.v_strides = v.strides;
-  p.q = q.data;
-  p.k = k.data;
-  p.v = v.data;
 }
 
 }  // namespace
@@ -115,18 +68,18 @@ void AttentionOp::compute(const Call& call, Where where) const {
     return extended(memory, past, fresh, present, element);
   };
   const Heads k = whole(heads_of(kt, key_heads_, "K"), past_key, 1), v = whole(heads_of(vt, key_heads_, "V"), past_value, 2);
-  set_extents(p, q, k, v);
+  place(p, q, k, v);
   p.scale = scale_of(q.size);
   p.softcap = softcap_;
   p.causal = causal_;
   p.causal_offset = past_key.present ? past_key.shape[2] : 0;
-  std::vector<int64_t> shape{q.batch, q.heads, q.length, v.size};
-  p.y_strides = {q.heads * q.length * v.size, q.length * v.size, v.size};
   if (qt.shape.size() == 3) {
-    shape = {q.batch, q.length, q.heads * v.size};
-    p.y_strides = {q.length * q.heads * v.size, v.size, q.heads * v.size};
+    p.y = call.output({q.batch, q.length, q.heads * v.size});
+    p.y_strides = heads_within(p.y, q.batch, q.length, q.heads, v.size).strides;
+  } else {
+    p.y = call.output({q.batch, q.heads, q.length, v.size});
+    p.y_strides = heads_apart(p.y, q.batch, q.heads, q.length, v.size).strides;
   }
-  p.y = call.output(shape);
   if (mask.present) {
     if (mask.shape.empty()) mask.shape = {1};
     const int64_t reach = mask.shape.back();
@@ -134,7 +87,6 @@ void AttentionOp::compute(const Call& call, Where where) const {
     else if (reach < p.key_length) p.key_length = reach;  // later keys take no part
     place_mask(p, mask);
   }
-  if (p.mask_kind == MaskKind::none) p.mask = nullptr;
   if (lengths.present) {
     p.key_lengths = key_lengths(memory, lengths, p.batch);
     p.causal_from_lengths = causal_;
@@ -143,16 +95,7 @@ void AttentionOp::compute(const Call& call, Where where) const {
     if (where == Where::gpu) throw std::runtime_error("Attention: on a GPU qk_matmul_output comes from the execution provider alone");
     attention_scores(p, mode_, k.length, scores);
   }
-  if (q.batch * q.heads * q.length * v.size == 0) return;
-  const size_t mask_bytes = p.mask == nullptr ? 0 : static_cast<size_t>(mask.count()) * element_bytes(mask.type);
-  const size_t length_bytes = p.key_lengths == nullptr ? 0 : static_cast<size_t>(p.batch) * sizeof(int32_t);
-  static constexpr Launchers launchers{untyped<AttentionParams, cpu::attention>, &GpuLibrary::attention,
-                                       &GpuLibrary::attention_workspace};
-  run(where, launchers, &p,
-      {{&p.q, q.elements() * element}, {&p.k, k.elements() * element}, {&p.v, v.elements() * element}, {&p.mask, mask_bytes},
-       {reinterpret_cast<const void**>(&p.key_lengths), length_bytes},
-       {const_cast<const void**>(&p.y), static_cast<size_t>(q.batch * q.heads * q.length * v.size) * element, true}},
-      call);
+  run_attention(where, call, p);
 }
 
 }  // namespace sbk::customop

@@ -1,6 +1,7 @@
 #include "customop/attention_parts.hpp"
 
 #include "attention/attention_host.hpp"
+#include "customop/ops.hpp"
 
 namespace sbk::customop {
 namespace {
@@ -49,22 +50,58 @@ void scores_of(const AttentionParams& p, int64_t mode, int64_t keys, T* out) {
   }
 }
 
+// Elements from a tensor's pointer to behind its last.
+size_t reach(const AttentionStrides& s, int64_t batch, int64_t heads, int64_t length, int64_t size) {
+  if (batch * heads * length * size == 0) return 0;
+  return static_cast<size_t>((batch - 1) * s.batch + (heads - 1) * s.head + (length - 1) * s.sequence + size);
+}
+
 }  // namespace
 
 Heads heads_of(const Tensor& t, int64_t heads, const char* name) {
   if (t.shape.size() == 4) {
-    const int64_t h = t.shape[1], s = t.shape[2], d = t.shape[3];
-    if (heads != 0 && heads != h) {
+    if (heads != 0 && heads != t.shape[1]) {
       throw std::runtime_error(std::string("Attention: q_num_heads or kv_num_heads is not the second extent of ") + name);
     }
-    return {t.data, t.shape[0], h, s, d, {h * s * d, s * d, d}};
+    return heads_apart(t.data, t.shape[0], t.shape[1], t.shape[2], t.shape[3]);
   }
   if (t.shape.size() != 3) throw std::runtime_error(std::string("Attention: ") + name + " must have 3 or 4 axes");
   if (heads <= 0 || t.shape[2] % heads != 0) {
     throw std::runtime_error("Attention: q_num_heads and kv_num_heads must divide the hidden sizes of 3-D inputs");
   }
-  const int64_t s = t.shape[1], hidden = t.shape[2], d = hidden / heads;
-  return {t.data, t.shape[0], heads, s, d, {s * hidden, d, hidden}};
+  return heads_within(t.data, t.shape[0], t.shape[1], heads, t.shape[2] / heads);
+}
+
+void place(AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
+  if (!fit_together(q, k, v)) throw std::runtime_error("attention: the shapes of query, key and value (Q, K and V) disagree");
+  if (!key_heads_divide(q, k)) throw std::runtime_error("attention: the number of K's heads does not divide Q's");
+  set_extents(p, q, k, v);
+  place_heads(p, q, k, v);
+}
+
+void place_mask(AttentionParams& p, const Tensor& mask) {
+  if (mask.shape.size() > 4) throw std::runtime_error("Attention: the mask must have at most 4 axes");
+  const int64_t want[4] = {p.batch, p.query_heads, p.query_length, p.key_length};
+  int64_t strides[4] = {0, 0, 0, 0};
+  int64_t step = 1;
+  for (size_t i = 0; i < mask.shape.size(); ++i) {
+    const size_t axis = 3 - i;
+    const int64_t extent = mask.shape[mask.shape.size() - 1 - i];
+    if (extent != want[axis] && (extent != 1 || (axis == 3 && want[axis] != 0))) {
+      throw std::runtime_error("Attention: the mask does not broadcast");
+    }
+    strides[axis] = extent == 1 ? 0 : step;
+    step *= extent;
+  }
+  p.mask_batch_stride = strides[0];
+  p.mask_head_stride = strides[1];
+  p.mask_query_stride = strides[2];
+  p.mask = mask.data;
+  if (mask.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL) p.mask_kind = MaskKind::boolean;
+  else if (mask.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) p.mask_kind = MaskKind::int32;
+  else if (mask.type == type_of(p.dtype)) p.mask_kind = MaskKind::additive;
+  else throw std::runtime_error("Attention: attn_mask must be bool, int32 or of Q's type");
+  if (mask.count() == 0) p.mask_kind = MaskKind::none;
 }
 
 void* Memory::get(size_t bytes) {
@@ -76,12 +113,11 @@ Heads extended(Memory& memory, const Tensor& past, const Heads& fresh, void* pre
   if (!past.present && present == nullptr) return fresh;
   if (past.present && (past.shape.size() != 4 || past.shape[0] != fresh.batch || past.shape[1] != fresh.heads ||
                        past.shape[3] != fresh.size)) {
-    throw std::runtime_error("Attention: a past must be [batch, heads, length, size] of its key or value");
+    throw std::runtime_error("attention: a past must be [batch, heads, length, size] of its key or value");
   }
   const int64_t before = past.present ? past.shape[2] : 0, total = before + fresh.length;
   const size_t row = static_cast<size_t>(fresh.size) * element_bytes;
-  Heads whole{present, fresh.batch, fresh.heads, total, fresh.size,
-              {fresh.heads * total * fresh.size, total * fresh.size, fresh.size}};
+  Heads whole = heads_apart(present, fresh.batch, fresh.heads, total, fresh.size);
   if (present == nullptr) whole.data = memory.get(whole.elements() * element_bytes);
   const bool dense = fresh.strides.sequence == fresh.size;  // the rows of one head lie together
   for (int64_t head = 0; head < fresh.batch * fresh.heads; ++head) {
@@ -99,6 +135,26 @@ Heads extended(Memory& memory, const Tensor& past, const Heads& fresh, void* pre
     }
   }
   return whole;
+}
+
+void run_attention(Where where, const Call& call, AttentionParams& p) {
+  const int64_t values = p.batch * p.query_heads * p.query_length * p.value_size;
+  if (values == 0) return;
+  if (p.mask_kind == MaskKind::none) p.mask = nullptr;
+  const size_t mask_element = p.mask_kind == MaskKind::boolean ? 1 : p.mask_kind == MaskKind::int32 ? 4 : size_of(p.dtype);
+  const AttentionStrides mask{p.mask_batch_stride, p.mask_head_stride, p.mask_query_stride};
+  const size_t q = reach(p.q_strides, p.batch, p.query_heads, p.query_length, p.head_size) * size_of(p.dtype);
+  const size_t k = reach(p.k_strides, p.batch, p.key_heads, p.key_length, p.head_size) * size_of(p.dtype);
+  const size_t v = reach(p.v_strides, p.batch, p.key_heads, p.key_length, p.value_size) * size_of(p.dtype);
+  const size_t m = reach(mask, p.batch, p.query_heads, p.query_length, p.key_length) * mask_element;
+  const size_t lengths = p.key_lengths == nullptr ? 0 : static_cast<size_t>(p.batch) * sizeof(int32_t);
+  static constexpr Launchers launchers{untyped<AttentionParams, cpu::attention>, &GpuLibrary::attention,
+                                       &GpuLibrary::attention_workspace};
+  run(where, launchers, &p,
+      {{&p.q, q}, {&p.k, k}, {&p.v, v}, {&p.mask, p.mask == nullptr ? 0 : m},
+       {reinterpret_cast<const void**>(&p.key_lengths), lengths},
+       {const_cast<const void**>(&p.y), static_cast<size_t>(values) * size_of(p.dtype), true}},
+      call);
 }
 
 void attention_scores(const AttentionParams& p, int64_t mode, int64_t keys, void* out) {

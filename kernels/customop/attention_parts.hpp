@@ -4,21 +4,19 @@
 #include <memory>
 #include <vector>
 
-#include "attention/attention.hpp"
+#include "attention/attention_heads.hpp"
 #include "customop/run.hpp"
 
 namespace sbk::customop {
 
-// One of Q, K, V: [B, H, S, D], or [B, S, H * D] with the head count from an attribute. Strides in elements.
-struct Heads {
-  const void* data;
-  int64_t batch, heads, length, size;
-  AttentionStrides strides;
-
-  size_t elements() const { return static_cast<size_t>(batch * heads * length * size); }
-};
-
+// Of one of Q, K, V: [B, H, S, D], or [B, S, H * D] with the head count from an attribute.
 Heads heads_of(const Tensor& tensor, int64_t heads, const char* name);
+
+// Extents, strides and pointers, where they fit together.
+void place(AttentionParams& params, const Heads& q, const Heads& k, const Heads& v);
+
+// Strides of a mask that broadcasts to [B, H, S, T] from the right. Its last axis must be whole.
+void place_mask(AttentionParams& params, const Tensor& mask);
 
 // Memory for the length of one call, where the call's tensors are.
 class Memory {
@@ -37,6 +35,9 @@ class Memory {
 // `past` [B, H, P, D] and then `fresh`, along the sequence: in `present` [B, H, P + S, D] where that is not null. Without
 // either it is `fresh` as it lies.
 Heads extended(Memory& memory, const Tensor& past, const Heads& fresh, void* present, size_t element_bytes);
+
+// Runs what is placed, if there is anything to write.
+void run_attention(Where where, const Call& call, AttentionParams& params);
 
 // Attention's fourth output for the host, [B, heads, queries, keys] of p.dtype: by `mode` the scaled products (0), after
 // softcap (1), after the masks (2), after the softmax (3). Keys from p.key_length on take no part.

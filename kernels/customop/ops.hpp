@@ -1,4 +1,4 @@
-// The operators of the domain. Names, inputs and attributes are those of ONNX's operators of the same name.
+// The operators of the domain. Names, inputs and attributes are those of ONNX's operators of the same name, or of com.microsoft's.
 #pragma once
 
 #include "attention/attention.hpp"
@@ -77,6 +77,22 @@ class AttentionOp {
   float scale_, softcap_;
   bool causal_;
   int64_t mode_;  // qk_matmul_output_mode
+};
+
+// com.microsoft's, of ONNX Runtime's contributed operators.
+class MultiHeadAttentionOp {
+ public:
+  static constexpr const char* name = "MultiHeadAttention";
+  // Read on the host: key_padding_mask. Of any type: it, past_sequence_length and cache_indirection, of which the last are refused.
+  static constexpr Arity arity{1, 10, 0b1100010000, 3, 0b10000};
+  explicit MultiHeadAttentionOp(const Attributes& attributes);
+  void compute(const Call& call, Where where) const;
+
+ private:
+  int64_t heads_;
+  float scale_;   // 0: the default
+  float filter_;  // mask_filter_value
+  bool unidirectional_;
 };
 
 // The attribute `activation` (none, relu, leaky_relu, silu) with `activation_alpha`.

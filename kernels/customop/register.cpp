@@ -27,6 +27,7 @@ OrtCustomOpDomain* make_domain() {
   add<GroupNormalizationOp>(domain);
   add<ConvOp>(domain);
   add<AttentionOp>(domain);
+  add<MultiHeadAttentionOp>(domain);
   return domain;
 }
 

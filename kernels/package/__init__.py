@@ -4,15 +4,15 @@
     options = onnxruntime.SessionOptions()
     options.register_custom_ops_library(stackbuild_kernels.get_library_path())
 
-The operators have the names, inputs and attributes of ONNX's own, in the domain `DOMAIN`. They run on the CPU unless
-the session uses the ROCm execution provider (ONNX Runtime up to 1.22) or the environment has
-STACKBUILD_KERNELS_DEVICE=gpu, which copies each call's tensors to the GPU and back.
+The operators have the names, inputs and attributes of ONNX's own (MultiHeadAttention: of com.microsoft's), in the domain
+`DOMAIN`. They run on the CPU unless the session uses the ROCm execution provider (ONNX Runtime up to 1.22) or the environment
+has STACKBUILD_KERNELS_DEVICE=gpu, which copies each call's tensors to the GPU and back.
 """
 
 from pathlib import Path
 
 DOMAIN = "stackbuild.kernels"
-OPERATORS = ("Attention", "BatchNormalization", "Conv", "GroupNormalization", "LeakyRelu")
+OPERATORS = ("Attention", "BatchNormalization", "Conv", "GroupNormalization", "LeakyRelu", "MultiHeadAttention")
 
 __all__ = ["DOMAIN", "OPERATORS", "get_hip_library_path", "get_library_path"]
 

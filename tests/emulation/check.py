@@ -29,7 +29,7 @@ from common.case import Case
 
 def small_cases(seed: int, part: tuple[int, int], op: str) -> Iterator[tuple[Case, bool]]:
     """Those of correctness.cases that the CPU is checked with too: the same ones, without those that fill a device."""
-    module = importlib.import_module(f"{c.MODULES[op]}.cases")
+    module = importlib.import_module(c.MODULES[op])
     number = 0
     for dtype in (np.float32, np.float16):
         for case in module.cases(np.random.default_rng([seed, len(op), np.dtype(dtype).itemsize]), dtype):
@@ -45,6 +45,11 @@ def products(case: Case) -> float:
         q, k = case.inputs["Q"], case.inputs["K"]
         assert q is not None and k is not None
         return q.size * k.shape[-2]
+    if case.op == "MultiHeadAttention":
+        past, query, key = (case.inputs[name] for name in ("past_key", "query", "key"))
+        assert query is not None
+        new = query.shape[1] if key is None else key.shape[2 if key.ndim == 4 else 1]
+        return query.size * (new + (0 if past is None else past.shape[2]))
     if case.op == "Conv":
         w = case.inputs["W"]
         assert w is not None

@@ -12,14 +12,12 @@ namespace rk {
 
 Heads heads_of(const Tensor& t, int64_t heads) {
   if (t.shape.rank() == 4) {
-    const int64_t h = t.shape[1], s = t.shape[2], d = t.shape[3];
-    require(heads == 0 || heads == h, "attention's head count is not the second extent of its 4-axis input");
-    return {t.data, t.shape[0], h, s, d, {h * s * d, s * d, d}};
+    require(heads == 0 || heads == t.shape[1], "attention's head count is not the second extent of its 4-axis input");
+    return sbk::heads_apart(t.data, t.shape[0], t.shape[1], t.shape[2], t.shape[3]);
   }
   require(t.shape.rank() == 3 && heads > 0 && t.shape[2] % heads == 0,
           "attention takes 4-axis inputs, or 3-axis ones whose last extent the head count divides");
-  const int64_t s = t.shape[1], hidden = t.shape[2];
-  return {t.data, t.shape[0], heads, s, hidden / heads, {s * hidden, hidden / heads, hidden}};
+  return sbk::heads_within(t.data, t.shape[0], t.shape[1], heads, t.shape[2] / heads);
 }
 
 void place_mask(sbk::AttentionParams& p, const Tensor& mask) {
@@ -55,15 +53,6 @@ Tensor whole_rows(Context& context, const Tensor& mask, int64_t keys) {
   return whole;
 }
 
-void place_heads(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
-  p.q = q.data;
-  p.k = k.data;
-  p.v = v.data;
-  p.q_strides = q.strides;
-  p.k_strides = k.strides;
-  p.v_strides = v.strides;
-}
-
 void run_attention(Context& context, sbk::AttentionParams p, const Heads& q, const Heads& k, const Heads& v) {
   place_heads(p, q, k, v);
   if (!attention_is_fast(p) && fits_blas(p)) return attention_blas(context, p);
@@ -72,17 +61,10 @@ void run_attention(Context& context, sbk::AttentionParams p, const Heads& q, con
 
 namespace {
 
-void set_extents(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
-  require(q.batch == k.batch && k.batch == v.batch && k.heads == v.heads && k.length == v.length && q.size == k.size,
-          "attention's inputs do not fit together");
-  require(k.heads > 0 ? q.heads % k.heads == 0 : q.heads == 0, "attention's key heads do not divide its query heads");
-  p.batch = q.batch;
-  p.query_heads = q.heads;
-  p.key_heads = k.heads;
-  p.query_length = q.length;
-  p.key_length = k.length;
-  p.head_size = q.size;
-  p.value_size = v.size;
+void take_extents(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
+  require(sbk::fit_together(q, k, v), "attention's inputs do not fit together");
+  require(sbk::key_heads_divide(q, k), "attention's key heads do not divide its query heads");
+  sbk::set_extents(p, q, k, v);
 }
 
 // past and fresh, one after the other along the sequence, into `to` [B, H, T, D].
@@ -103,8 +85,7 @@ Heads append(Stream& stream, const Tensor& past, const Heads& fresh, Type type, 
   copy.from_strides = {fresh.strides.batch, fresh.strides.head, fresh.strides.sequence, 1};
   copy.to_offset = before * fresh.size;
   strided_copy(stream, copy);
-  return {to.data, fresh.batch, fresh.heads, total, fresh.size,
-          {fresh.heads * total * fresh.size, total * fresh.size, fresh.size}};
+  return sbk::heads_apart(to.data, fresh.batch, fresh.heads, total, fresh.size);
 }
 
 class Attention : public Kernel {
@@ -129,7 +110,7 @@ class Attention : public Kernel {
     const Heads v = extended(context, 2, 5, 2);
     sbk::AttentionParams p;
     p.dtype = data_type(query.type);
-    set_extents(p, q, k, v);
+    take_extents(p, q, k, v);
     p.scale = std::isnan(scale_) ? sbk::default_attention_scale(q.size) : scale_;
     p.softcap = softcap_;
     p.causal = causal_;
@@ -201,12 +182,9 @@ class MultiHead : public Kernel {
     const Heads q = heads_of(query, heads_), k = heads_of(key, heads_), v = heads_of(value, heads_);
     sbk::AttentionParams p;
     p.dtype = data_type(query.type);
-    set_extents(p, q, k, v);
+    take_extents(p, q, k, v);
     p.scale = scale_ != 0.0f ? scale_ : sbk::default_attention_scale(q.size);
-    // One query sees all keys. Of several that are fewer than the keys ONNX Runtime's own kernel, the operator's only definition,
-    // lets the last see all and the others none beyond their number: right for nobody, and not repeated here.
-    require(!causal_ || q.length <= 1 || q.length >= k.length, "MultiHeadAttention's unidirectional takes no fewer queries than keys, but one");
-    p.causal = causal_ && q.length > 1;
+    if (causal_) check(sbk::set_unidirectional(p, 0));
     const Tensor y = context.output(0, Shape{q.batch, q.length, q.heads * v.size});
     if (y.size() == 0) return;
     p.y = y.data;

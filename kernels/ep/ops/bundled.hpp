@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attention/attention.hpp"
+#include "attention/attention_heads.hpp"
 #include "batch_norm/batch_norm.hpp"
 #include "conv/conv.hpp"
 #include "core/kernel.hpp"
@@ -73,18 +74,13 @@ struct GroupNormCall {
 void run_group_norm(Context& context, const GroupNormCall& call, const Tensor& x, const Tensor& scale, const Tensor& bias,
                     const Tensor& y);
 
-// Where one of q, k, v and y lies: extents and strides in elements of [batch, heads, sequence, size].
-struct Heads {
-  const void* data = nullptr;
-  int64_t batch = 0, heads = 0, length = 0, size = 0;
-  sbk::AttentionStrides strides;
-};
+using sbk::Heads;
+using sbk::place_heads;
 Heads heads_of(const Tensor& tensor, int64_t heads);  // [B, H, S, D], or [B, S, H D] with the head count given
 
 // A mask with one value for all keys, written out for each in scratch memory; else the mask.
 Tensor whole_rows(Context& context, const Tensor& mask, int64_t keys);
 void place_mask(sbk::AttentionParams& params, const Tensor& mask);
-void place_heads(sbk::AttentionParams& params, const Heads& q, const Heads& k, const Heads& v);
 void run_attention(Context& context, sbk::AttentionParams params, const Heads& q, const Heads& k, const Heads& v);
 
 }  // namespace rk

@@ -18,7 +18,7 @@ SECONDS = 300.0
 PACKAGE = "stackbuild_kernels"
 #: Tells the bundled operators to copy their tensors to the GPU and run there.
 ON_GPU = (("STACKBUILD_KERNELS_DEVICE", "gpu"),)
-OPERATORS = ("Attention", "BatchNormalization", "Conv", "GroupNormalization", "LeakyRelu")
+OPERATORS = ("Attention", "BatchNormalization", "Conv", "GroupNormalization", "LeakyRelu", "MultiHeadAttention")
 
 
 @dataclass(frozen=True)

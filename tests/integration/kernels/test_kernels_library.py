@@ -31,7 +31,7 @@ def test_every_case_is_right_on_the_cpu(cpu: Path) -> None:
     done = check(cpu, "--seed", "3", "--json")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-500:]
     counts = json.loads(done.stdout)["cases"]
-    assert len(counts) == 10
+    assert len(counts) == 12
     assert min(counts.values()) >= 30
 
 

@@ -1,0 +1,180 @@
+"""Shapes com.microsoft's MultiHeadAttention is checked on: every form of its inputs, every shape of its masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from attention.multi_head_reference import multi_head
+from common.case import Attribute, Case, normal
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes and options of one attention. Packed forms have one length (of a query) and one size of heads."""
+
+    batch: int
+    heads: int
+    queries: int
+    keys: int  # the new ones
+    size: int
+    value_size: int
+    form: str = "plain"  # plain, apart (key and value of 4 axes), packed kv, packed qkv
+    bias: bool = False
+    padding: str = ""  # lengths, starts (the form of 3 B + 2 numbers), keys, pairs; "none count": for the last batch entry
+    added: str = ""  # the first two extents of attention_bias: BN, 1N, B1, 11
+    causal: bool = False
+    past: int = 0
+    scale: float | None = None
+    filter: float | None = None
+
+
+SHAPES = [
+    Shape(1, 1, 1, 1, 1, 1),
+    Shape(2, 3, 5, 7, 8, 6),
+    Shape(2, 3, 5, 7, 8, 6, bias=True),
+    Shape(2, 4, 33, 65, 64, 64, bias=True, added="1N"),
+    Shape(2, 3, 5, 7, 8, 6, form="apart"),
+    Shape(2, 3, 40, 70, 64, 64, form="apart", padding="keys", added="B1"),
+    Shape(2, 3, 5, 7, 8, 8, form="packed kv"),
+    Shape(2, 2, 40, 70, 64, 64, form="packed kv", padding="lengths", added="11"),
+    Shape(2, 3, 7, 7, 8, 8, form="packed qkv"),
+    Shape(2, 3, 7, 7, 5, 5, form="packed qkv", bias=True),
+    Shape(2, 2, 70, 70, 64, 64, form="packed qkv", bias=True, padding="keys"),
+    Shape(1, 2, 65, 65, 128, 128, form="packed qkv", causal=True),
+    Shape(3, 2, 5, 9, 7, 5, padding="lengths"),
+    Shape(3, 2, 5, 9, 7, 5, padding="starts"),
+    Shape(3, 2, 5, 9, 7, 5, padding="keys"),
+    Shape(3, 2, 5, 9, 7, 5, padding="pairs"),
+    Shape(3, 2, 5, 9, 7, 5, padding="pairs", added="BN", bias=True),
+    Shape(2, 2, 9, 9, 16, 16, padding="keys", causal=True),
+    Shape(2, 2, 40, 40, 64, 64, padding="lengths", causal=True, added="1N"),
+    Shape(2, 2, 5, 9, 7, 7, padding="lengths, none count"),
+    Shape(2, 2, 9, 9, 7, 7, padding="pairs, none count", causal=True, added="B1"),
+    Shape(2, 2, 5, 9, 7, 7, padding="keys", filter=-3.0),
+    Shape(2, 2, 40, 72, 64, 64, padding="pairs", filter=-0.5),
+    Shape(2, 2, 5, 9, 7, 7, padding="keys", filter=-1e9),
+    Shape(2, 3, 5, 5, 8, 6, past=3, causal=True),
+    Shape(2, 3, 5, 5, 8, 8, past=3, bias=True, padding="keys", added="BN"),
+    Shape(1, 2, 1, 1, 64, 64, past=130, causal=True),
+    Shape(2, 2, 1, 1, 64, 64, past=33, padding="lengths", bias=True),
+    Shape(2, 2, 33, 33, 64, 64, past=40, causal=True, padding="pairs"),
+    Shape(1, 2, 6, 10, 12, 12, scale=0.3),
+    Shape(1, 2, 6, 10, 12, 12, scale=0.0),
+    Shape(1, 2, 6, 10, 12, 12, scale=-0.2),
+    Shape(1, 2, 9, 4, 12, 12, causal=True),  # more queries than keys
+    Shape(1, 2, 1, 9, 12, 12, causal=True),  # one sees all
+    Shape(0, 2, 5, 9, 8, 8, padding="lengths", bias=True),
+    Shape(0, 2, 5, 5, 8, 8, form="packed qkv", padding="starts"),
+    Shape(2, 2, 0, 9, 8, 8, bias=True, padding="pairs"),
+    Shape(2, 2, 5, 0, 8, 8, padding="keys"),
+    Shape(2, 2, 5, 0, 8, 8, past=4),
+    Shape(2, 2, 5, 9, 0, 3),
+    Shape(2, 2, 5, 9, 3, 0, bias=True),
+]
+
+
+def counted(rng: np.random.Generator, s: Shape) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """key_padding_mask, and which keys count by it ([B, 1 or S, T]). Every query sees one that does, but where none is to."""
+    total, kind = s.past + s.keys, s.padding.partition(",")[0]
+    if not kind:
+        return None, None
+    if kind in ("lengths", "starts"):
+        lengths = rng.integers(min(1, total), total + 1, s.batch).astype(np.int32)
+        if "none" in s.padding:
+            lengths[-1] = 0
+        starts = np.arange(s.batch + 1) * np.array([[s.queries], [total]])
+        mask = np.concatenate([lengths, starts.ravel()]).astype(np.int32) if kind == "starts" else lengths
+        return mask, np.arange(total) < lengths[:, None, None]
+    rows = s.queries if kind == "pairs" else 1
+    mask = rng.integers(-1, 3, (s.batch, rows, total)).astype(np.int32)
+    mask[..., :1] = 1
+    if "none" in s.padding:
+        mask[-1] = 0
+    return (mask if kind == "pairs" else mask[:, 0]), mask > 0
+
+
+def flat(x: np.ndarray) -> np.ndarray:
+    """[B, N, S, H] to [B, S, N * H]."""
+    b, n, s, h = x.shape
+    return np.ascontiguousarray(x.transpose(0, 2, 1, 3)).reshape(b, s, n * h)
+
+
+def packed(*parts: np.ndarray) -> np.ndarray:
+    """Each [B, N, S, H] to one [B, S, N, parts, H]."""
+    return np.ascontiguousarray(np.stack(parts, axis=3).transpose(0, 2, 1, 3, 4))
+
+
+def given(s: Shape, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """query, key and value in their form."""
+    if s.form == "packed qkv":
+        return packed(q, k, v), None, None
+    if s.form == "packed kv":
+        return flat(q), packed(k, v), None
+    return (flat(q), k, v) if s.form == "apart" else (flat(q), flat(k), flat(v))
+
+
+def make(rng: np.random.Generator, s: Shape, dtype: type) -> Case:
+    q = normal(rng, (s.batch, s.heads, s.queries, s.size), dtype)
+    k = normal(rng, (s.batch, s.heads, s.keys, s.size), dtype)
+    v = normal(rng, (s.batch, s.heads, s.keys, s.value_size), dtype)
+    query, key, value = given(s, q, k, v)
+    bias = normal(rng, (s.heads * (2 * s.size + s.value_size),), dtype) if s.bias else None
+    if bias is not None:
+        parts = np.split(bias, [s.heads * s.size, 2 * s.heads * s.size])
+        q, k, v = ((x.astype(np.float64) + part.reshape(s.heads, 1, -1)).astype(dtype) for x, part in zip((q, k, v), parts, strict=True))
+    past_key = past_value = None
+    if s.past:
+        past_key = normal(rng, (s.batch, s.heads, s.past, s.size), dtype)
+        past_value = normal(rng, (s.batch, s.heads, s.past, s.value_size), dtype)
+        k, v = np.concatenate([past_key, k], axis=2), np.concatenate([past_value, v], axis=2)
+    added = None
+    if s.added:
+        first = [count if letter != "1" else 1 for letter, count in zip(s.added, (s.batch, s.heads), strict=True)]
+        added = normal(rng, (*first, s.queries, s.past + s.keys), dtype)
+    mask, counts = counted(rng, s)
+    attributes: dict[str, Attribute] = {"num_heads": s.heads, "unidirectional": int(s.causal)}
+    if s.scale is not None:
+        attributes["scale"] = s.scale
+    if s.filter is not None:
+        attributes["mask_filter_value"] = s.filter
+    filter_ = -10000.0 if s.filter is None else s.filter
+    expected = multi_head(q, k, v, counts, added, s.scale or 0.0, s.causal, s.past, filter_)
+    inputs = {"query": query, "key": key, "value": value, "bias": bias, "key_padding_mask": mask, "attention_bias": added,
+              "past_key": past_key, "past_value": past_value}
+    return Case("MultiHeadAttention", name_of(s), inputs, attributes, expected, opset=0)
+
+
+def name_of(s: Shape) -> str:
+    name = f"B{s.batch} N{s.heads} S{s.queries} L{s.keys} H{s.size}/{s.value_size} {s.form}" + " bias" * s.bias
+    name += f" padding={s.padding}" * bool(s.padding) + f" added={s.added}" * bool(s.added) + " causal" * s.causal
+    name += f" past={s.past}" * (s.past > 0) + ("" if s.scale is None else f" scale={s.scale:g}")
+    return name + ("" if s.filter is None else f" filter={s.filter:g}")
+
+
+def any_shape(rng: np.random.Generator) -> Shape:
+    form = str(rng.choice(["plain", "plain", "apart", "packed kv", "packed qkv"]))
+    queries, keys, size, value_size = (int(n) for n in rng.integers(1, 70, size=4))
+    causal = bool(rng.integers(2))
+    past = int(rng.integers(1, 40)) if form == "plain" and rng.integers(2) else 0
+    if form == "packed qkv" or past or causal:  # causal: no fewer queries than new keys
+        keys = queries
+    if form.startswith("packed") or ((past or form == "apart") and rng.integers(2)):  # ONNX Runtime's own take no other there
+        value_size = size
+    return Shape(int(rng.integers(1, 4)), int(rng.integers(1, 5)), queries, keys, size, value_size, form,
+                 bias=form in ("plain", "packed qkv") and bool(rng.integers(2)),
+                 padding=str(rng.choice(["", "lengths", "starts", "keys", "pairs", "keys, none count"])),
+                 added=str(rng.choice(["", "BN", "1N", "B1", "11"])), causal=causal, past=past)
+
+
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    for shape in SHAPES:
+        yield make(rng, shape, dtype)
+    for _ in range(40):
+        yield make(rng, any_shape(rng), dtype)
+
+
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+    """None: what is worth timing is Attention's."""
+    return iter(())

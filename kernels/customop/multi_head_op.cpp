@@ -1,0 +1,229 @@
+// com.microsoft's MultiHeadAttention: its forms of query, key and value, its bias and its masks, around the attention kernel.
+#include <algorithm>
+
+#include "attention/key_padding.hpp"
+#include "customop/attention_parts.hpp"
+#include "customop/ops.hpp"
+
+namespace sbk::customop {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw std::runtime_error("MultiHeadAttention: " + why); }
+
+struct Inputs {
+  Tensor query, key, value, bias, padding, added, past_key, past_value;
+
+  bool packed_qkv() const { return query.shape.size() == 5; }
+  bool packed_kv() const { return key.present && key.shape.size() == 5; }
+  bool keys_apart() const { return key.present && key.shape.size() == 4; }
+  bool plain() const { return !packed_qkv() && !packed_kv() && !keys_apart(); }
+};
+
+Inputs inputs_of(const Call& call) {
+  for (const size_t i : {size_t{8}, size_t{9}}) {
+    if (call.input(i).present) refuse("past_sequence_length and cache_indirection are not supported");
+  }
+  Inputs in{call.required(0, "query"), call.input(1), call.input(2), call.input(3), call.input(4), call.input(5), call.input(6),
+            call.input(7)};
+  const auto axes = [](const Tensor& t) { return t.present ? t.shape.size() : 0; };
+  const size_t ranks[3] = {axes(in.query), axes(in.key), axes(in.value)};
+  constexpr size_t kForms[][3] = {{3, 3, 3}, {3, 4, 4}, {3, 5, 0}, {5, 0, 0}};
+  if (std::none_of(std::begin(kForms), std::end(kForms), [&](const auto& form) { return std::equal(ranks, ranks + 3, form); })) {
+    refuse("query, key and value must be [B, S, N*H], [B, L, N*H] and [B, L, N*Hv]; or key and value [B, N, L, H]; or key "
+           "[B, L, N, 2, H] alone; or query [B, S, N, 3, H] alone");
+  }
+  if (in.past_key.present != in.past_value.present) refuse("past_key and past_value go together");
+  if (in.past_key.present && !in.plain()) refuse("a past goes with query, key and value of 3 axes each");
+  return in;
+}
+
+// `heads` of [B, S, parts..., H], where the tensor's axes say so.
+void check_packed(const Tensor& t, int64_t heads, int64_t parts, const char* form) {
+  if (t.shape[2] != heads || t.shape[3] != parts) refuse(std::string("a packed ") + form + " and num_heads");
+}
+
+int64_t size_within(const Tensor& t, int64_t heads, const char* name) {
+  if (t.shape[2] % heads != 0) refuse(std::string("num_heads must divide the last extent of ") + name);
+  return t.shape[2] / heads;
+}
+
+// x + bias over the last `channels` extents of x as one: the operator BatchNormalization of mean 0 and variance and scale 1.
+Tensor with_bias(Memory& memory, Where where, const Call& call, const Tensor& x, const void* bias, int64_t channels) {
+  const DataType type = floating(x, "query");
+  const auto row = static_cast<size_t>(channels);
+  const std::vector<float> zeros(row), ones(row, 1.0f);
+  const std::vector<Half> half_ones(row, from_float<Half>(1.0f));
+  const auto placed = [&](const void* from, size_t bytes) {
+    void* to = memory.get(bytes);
+    memory.copy(to, from, bytes);
+    return to;
+  };
+  Tensor y = x;
+  const size_t bytes = static_cast<size_t>(x.count()) * size_of(type);
+  BatchNormParams p;
+  p.dtype = p.scale_dtype = type;
+  p.layout = Layout::channels_last;
+  p.batch = 1;
+  p.channels = channels;
+  p.spatial = channels == 0 ? 0 : x.count() / channels;
+  p.epsilon = 0.0f;
+  p.x = x.data;
+  p.bias = bias;
+  p.mean = placed(zeros.data(), row * sizeof(float));
+  p.variance = placed(ones.data(), row * sizeof(float));
+  p.scale = type == DataType::float32 ? p.variance : placed(half_ones.data(), row * sizeof(Half));
+  y.data = p.y = memory.get(bytes);
+  if (bytes == 0) return y;
+  static constexpr Launchers launchers{untyped<BatchNormParams, cpu::batch_norm>, &GpuLibrary::batch_norm, nullptr};
+  run(where, launchers, &p,
+      {{&p.x, bytes}, {&p.scale, row * size_of(type)}, {&p.bias, row * size_of(type)}, {&p.mean, row * sizeof(float)},
+       {&p.variance, row * sizeof(float)}, {const_cast<const void**>(&p.y), bytes, true}},
+      call);
+  return y;
+}
+
+// The bias [3, N, H] in the order of a packed query's last axes, [N, 3, H].
+const void* bias_by_head(Memory& memory, const Tensor& bias, int64_t heads, int64_t size, size_t element) {
+  const size_t row = static_cast<size_t>(size) * element;
+  auto* to = static_cast<char*>(memory.get(static_cast<size_t>(bias.count()) * element));
+  const auto* from = static_cast<const char*>(bias.data);
+  for (int64_t h = 0; h < heads; ++h) {
+    for (int64_t part = 0; part < 3; ++part) {
+      memory.copy(to + static_cast<size_t>(h * 3 + part) * row, from + static_cast<size_t>(part * heads + h) * row, row);
+    }
+  }
+  return to;
+}
+
+void add_bias(Memory& memory, Where where, const Call& call, Inputs& in, int64_t heads) {
+  if (!in.bias.present) return;
+  if (in.packed_kv() || in.keys_apart()) refuse("bias goes with query, key and value of 3 axes each, or with a packed query");
+  const size_t element = size_of(floating(in.query, "query"));
+  const int64_t hidden = in.packed_qkv() ? heads * in.query.shape[4] : in.query.shape[2];
+  const int64_t key = in.packed_qkv() ? hidden : in.key.shape[2], value = in.packed_qkv() ? hidden : in.value.shape[2];
+  if (in.bias.shape != std::vector<int64_t>{hidden + key + value}) {
+    refuse("bias must have one axis, of a value for each of query's, key's and value's last extents");
+  }
+  if (in.packed_qkv()) {
+    const void* ordered = bias_by_head(memory, in.bias, heads, in.query.shape[4], element);
+    in.query = with_bias(memory, where, call, in.query, ordered, 3 * hidden);
+    return;
+  }
+  const auto* from = static_cast<const char*>(in.bias.data);
+  in.query = with_bias(memory, where, call, in.query, from, hidden);
+  in.key = with_bias(memory, where, call, in.key, from + static_cast<size_t>(hidden) * element, key);
+  in.value = with_bias(memory, where, call, in.value, from + static_cast<size_t>(hidden + key) * element, value);
+}
+
+struct Parts {
+  Heads q, k, v;
+};
+
+Parts parts_of(const Inputs& in, int64_t heads) {
+  const Tensor& query = in.query;
+  const DataType type = floating(query, "query");
+  if (in.packed_qkv()) {
+    check_packed(query, heads, 3, "query must be [B, S, N, 3, H]: its third extent, 3");
+    const Heads q = heads_within(query.data, query.shape[0], query.shape[1], heads, query.shape[4], 3);
+    return {q, part_of(q, 1, type), part_of(q, 2, type)};
+  }
+  const Heads q = heads_within(query.data, query.shape[0], query.shape[1], heads, size_within(query, heads, "query"));
+  const Tensor &key = in.key, &value = in.value;
+  if (in.packed_kv()) {
+    check_packed(key, heads, 2, "key must be [B, L, N, 2, H]: its third extent, 2");
+    const Heads k = heads_within(key.data, key.shape[0], key.shape[1], heads, key.shape[4], 2);
+    return {q, k, part_of(k, 1, type)};
+  }
+  if (in.keys_apart()) {
+    if (key.shape[1] != heads || value.shape[1] != heads) refuse("the second extent of a key and value of 4 axes must be num_heads");
+    const auto apart = [](const Tensor& t) { return heads_apart(t.data, t.shape[0], t.shape[1], t.shape[2], t.shape[3]); };
+    return {q, apart(key), apart(value)};
+  }
+  return {q, heads_within(key.data, key.shape[0], key.shape[1], heads, size_within(key, heads, "key")),
+          heads_within(value.data, value.shape[0], value.shape[1], heads, size_within(value, heads, "value"))};
+}
+
+// Numbers to be added, [B, 1, S or 1, T] or, with an attention_bias, [B, N or 1, S, T], for the host or to be copied from it.
+template <class T>
+std::vector<T> written_out(const PaddedKeys& padded, const AttentionParams& p, const Tensor& added, std::vector<int64_t>& shape) {
+  const int64_t heads = added.present ? added.shape[1] : 1;
+  const int64_t queries = added.present || padded.by_query() ? p.query_length : 1;
+  shape = {p.batch, heads, queries, p.key_length};
+  std::vector<T> out(static_cast<size_t>(p.batch * heads * queries * p.key_length));
+  T* row = out.data();
+  for (int64_t b = 0; b < p.batch; ++b) {
+    for (int64_t h = 0; h < heads; ++h) {
+      for (int64_t i = 0; i < queries; ++i, row += p.key_length) {
+        if (added.present) {
+          const int64_t from = ((added.shape[0] == 1 ? 0 : b) * heads + h) * queries + i;
+          std::copy_n(static_cast<const T*>(added.data) + from * p.key_length, p.key_length, row);
+        }
+        padded.add_row(b, i, row);
+      }
+    }
+  }
+  return out;
+}
+
+Tensor mask_of(Memory& memory, Where where, const AttentionParams& p, const Tensor& padding, const Tensor& added, float filter) {
+  if (padding.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) refuse("key_padding_mask must be int32");
+  // Here the mask is on the host and the numbers are not; the kernels add one mask.
+  if (added.present && where == Where::gpu) refuse("on a GPU key_padding_mask and attention_bias go not together");
+  KeyPadding form{};
+  if (!key_padding_of(padding.shape.data(), padding.shape.size(), p.batch, p.query_length, p.key_length, &form)) {
+    refuse("key_padding_mask must be [B], [3*B+2], [B, T] or [B, S, T], with T the keys of the past and the new ones");
+  }
+  const PaddedKeys padded{static_cast<const int32_t*>(padding.data), form, p.query_length, p.key_length, p.causal, p.causal_offset, filter};
+  Tensor mask;
+  mask.present = true;
+  mask.type = type_of(p.dtype);
+  const auto placed = [&](const auto& values) {
+    const size_t bytes = values.size() * sizeof(values[0]);
+    void* to = memory.get(bytes);
+    memory.copy(to, values.data(), bytes);
+    mask.data = to;
+  };
+  if (p.dtype == DataType::float32) placed(written_out<float>(padded, p, added, mask.shape));
+  else placed(written_out<Half>(padded, p, added, mask.shape));
+  return mask;
+}
+
+}  // namespace
+
+MultiHeadAttentionOp::MultiHeadAttentionOp(const Attributes& attributes)
+    : heads_(attributes.integer("num_heads", 0)), scale_(attributes.number("scale", 0.0f)),
+      filter_(attributes.number("mask_filter_value", -10000.0f)), unidirectional_(attributes.flag("unidirectional")) {
+  if (heads_ <= 0) refuse("num_heads must be positive");
+}
+
+void MultiHeadAttentionOp::compute(const Call& call, Where where) const {
+  Inputs in = inputs_of(call);
+  Memory memory(where, call);
+  AttentionParams p;
+  p.dtype = floating(in.query, "query");
+  if (in.packed_qkv()) check_packed(in.query, heads_, 3, "query must be [B, S, N, 3, H]: its third extent, 3");
+  add_bias(memory, where, call, in, heads_);
+  const Parts parts = parts_of(in, heads_);
+  const auto whole = [&](const Heads& fresh, const Tensor& past, size_t output) {
+    const int64_t before = past.present && past.shape.size() == 4 ? past.shape[2] : 0;
+    void* present = call.output({fresh.batch, fresh.heads, before + fresh.length, fresh.size}, output);
+    return extended(memory, past, fresh, present, size_of(p.dtype));
+  };
+  const Heads& q = parts.q;
+  const Heads k = whole(parts.k, in.past_key, 1), v = whole(parts.v, in.past_value, 2);
+  place(p, q, k, v);
+  p.scale = scale_ != 0.0f ? scale_ : default_attention_scale(q.size);
+  if (unidirectional_) check(set_unidirectional(p, k.length - parts.k.length));
+  p.y = call.output({q.batch, q.length, q.heads * v.size});
+  p.y_strides = heads_within(p.y, q.batch, q.length, q.heads, v.size).strides;
+  if (in.added.present) {
+    const std::vector<int64_t>& a = in.added.shape;
+    const bool fits = a.size() == 4 && (a[0] == q.batch || a[0] == 1) && (a[1] == q.heads || a[1] == 1) && a[2] == q.length && a[3] == k.length;
+    if (!fits) refuse("attention_bias must be [B or 1, N or 1, S, T], with T the keys of the past and the new ones");
+    place_mask(p, in.added);
+  }
+  if (in.padding.present) place_mask(p, mask_of(memory, where, p, in.padding, in.added, filter_));
+  run_attention(where, call, p);
+}
+
+}  // namespace sbk::customop
