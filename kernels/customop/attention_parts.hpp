@@ -25,6 +25,14 @@ class Memory {
   void* get(size_t bytes);
   void copy(void* to, const void* from, size_t bytes) const { copy_in_order(where_, call_, to, from, bytes); }
 
+  // Numbers of the host's.
+  template <class T>
+  void* placed(const std::vector<T>& numbers) {
+    void* to = get(numbers.size() * sizeof(T));
+    copy(to, numbers.data(), numbers.size() * sizeof(T));
+    return to;
+  }
+
  private:
   Where where_;
   const Call& call_;

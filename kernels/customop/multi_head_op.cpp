@@ -47,40 +47,58 @@ int64_t size_within(const Tensor& t, int64_t heads, const char* name) {
   return t.shape[2] / heads;
 }
 
-// x + bias over the last `channels` extents of x as one: the operator BatchNormalization of mean 0 and variance and scale 1.
-Tensor with_bias(Memory& memory, Where where, const Call& call, const Tensor& x, const void* bias, int64_t channels) {
-  const DataType type = floating(x, "query");
-  const auto row = static_cast<size_t>(channels);
-  const std::vector<float> zeros(row), ones(row, 1.0f);
-  const std::vector<Half> half_ones(row, from_float<Half>(1.0f));
-  const auto placed = [&](const void* from, size_t bytes) {
-    void* to = memory.get(bytes);
-    memory.copy(to, from, bytes);
-    return to;
-  };
-  Tensor y = x;
-  const size_t bytes = static_cast<size_t>(x.count()) * size_of(type);
-  BatchNormParams p;
-  p.dtype = p.scale_dtype = type;
-  p.layout = Layout::channels_last;
-  p.batch = 1;
-  p.channels = channels;
-  p.spatial = channels == 0 ? 0 : x.count() / channels;
-  p.epsilon = 0.0f;
-  p.x = x.data;
-  p.bias = bias;
-  p.mean = placed(zeros.data(), row * sizeof(float));
-  p.variance = placed(ones.data(), row * sizeof(float));
-  p.scale = type == DataType::float32 ? p.variance : placed(half_ones.data(), row * sizeof(Half));
-  y.data = p.y = memory.get(bytes);
-  if (bytes == 0) return y;
-  static constexpr Launchers launchers{untyped<BatchNormParams, cpu::batch_norm>, &GpuLibrary::batch_norm, nullptr};
-  run(where, launchers, &p,
-      {{&p.x, bytes}, {&p.scale, row * size_of(type)}, {&p.bias, row * size_of(type)}, {&p.mean, row * sizeof(float)},
-       {&p.variance, row * sizeof(float)}, {const_cast<const void**>(&p.y), bytes, true}},
-      call);
-  return y;
-}
+// Adds numbers to rows, where both are: BatchNormalization of mean 0, variance 1 and scale 1.
+class Adder {
+ public:
+  Adder(Memory& memory, Where where, const Call& call, DataType type) : memory_(memory), where_(where), call_(call), type_(type) {}
+
+  // to[rows, channels] = from[rows, channels] + numbers[channels], each of the type.
+  void add(const void* from, const void* numbers, int64_t rows, int64_t channels, void* to) {
+    if (rows * channels == 0) return;
+    need(static_cast<size_t>(channels));
+    const auto row = static_cast<size_t>(channels);
+    const size_t bytes = static_cast<size_t>(rows) * row * size_of(type_);
+    BatchNormParams p;
+    p.dtype = p.scale_dtype = p.stats_dtype = type_;
+    p.layout = Layout::channels_last;
+    p.batch = 1;
+    p.channels = channels;
+    p.spatial = rows;
+    p.epsilon = 0.0f;
+    p.x = from;
+    p.bias = numbers;
+    p.mean = zeros_;
+    p.variance = p.scale = ones_;
+    p.y = to;
+    static constexpr Launchers launchers{untyped<BatchNormParams, cpu::batch_norm>, &GpuLibrary::batch_norm, nullptr};
+    const size_t each = row * size_of(type_);
+    run(where_, launchers, &p,
+        {{&p.x, bytes}, {&p.scale, each}, {&p.bias, each}, {&p.mean, each}, {&p.variance, each}, {const_cast<const void**>(&p.y), bytes, true}},
+        call_);
+  }
+
+ private:
+  void need(size_t channels) {
+    if (channels <= most_) return;
+    most_ = channels;
+    if (type_ == DataType::float32) place(std::vector<float>(channels, 0.0f), std::vector<float>(channels, 1.0f));
+    else place(std::vector<Half>(channels, from_float<Half>(0.0f)), std::vector<Half>(channels, from_float<Half>(1.0f)));
+  }
+
+  template <class T>
+  void place(const std::vector<T>& zeros, const std::vector<T>& ones) {
+    zeros_ = memory_.placed(zeros);
+    ones_ = memory_.placed(ones);
+  }
+
+  Memory& memory_;
+  Where where_;
+  const Call& call_;
+  DataType type_;
+  size_t most_ = 0;
+  const void* zeros_ = nullptr;
+  const void* ones_ = nullptr;
+};
 
 // The bias [3, N, H] in the order of a packed query's last axes, [N, 3, H].
 const void* bias_by_head(Memory& memory, const Tensor& bias, int64_t heads, int64_t size, size_t element) {
@@ -95,24 +113,25 @@ const void* bias_by_head(Memory& memory, const Tensor& bias, int64_t heads, int6
   return to;
 }
 
-void add_bias(Memory& memory, Where where, const Call& call, Inputs& in, int64_t heads) {
+void add_bias(Memory& memory, Adder& adder, Inputs& in, int64_t heads) {
   if (!in.bias.present) return;
   if (in.packed_kv() || in.keys_apart()) refuse("bias goes with query, key and value of 3 axes each, or with a packed query");
-  const size_t element = size_of(floating(in.query, "query"));
+  const size_t element = element_bytes(in.query.type);
   const int64_t hidden = in.packed_qkv() ? heads * in.query.shape[4] : in.query.shape[2];
   const int64_t key = in.packed_qkv() ? hidden : in.key.shape[2], value = in.packed_qkv() ? hidden : in.value.shape[2];
   if (in.bias.shape != std::vector<int64_t>{hidden + key + value}) {
     refuse("bias must have one axis, of a value for each of query's, key's and value's last extents");
   }
-  if (in.packed_qkv()) {
-    const void* ordered = bias_by_head(memory, in.bias, heads, in.query.shape[4], element);
-    in.query = with_bias(memory, where, call, in.query, ordered, 3 * hidden);
-    return;
-  }
+  const auto with = [&](Tensor& x, const void* bias, int64_t channels) {
+    void* sum = memory.get(static_cast<size_t>(x.count()) * element);
+    adder.add(x.data, bias, x.shape[0] * x.shape[1], channels, sum);
+    x.data = sum;
+  };
+  if (in.packed_qkv()) return with(in.query, bias_by_head(memory, in.bias, heads, in.query.shape[4], element), 3 * hidden);
   const auto* from = static_cast<const char*>(in.bias.data);
-  in.query = with_bias(memory, where, call, in.query, from, hidden);
-  in.key = with_bias(memory, where, call, in.key, from + static_cast<size_t>(hidden) * element, key);
-  in.value = with_bias(memory, where, call, in.value, from + static_cast<size_t>(hidden + key) * element, value);
+  with(in.query, from, hidden);
+  with(in.key, from + static_cast<size_t>(hidden) * element, key);
+  with(in.value, from + static_cast<size_t>(hidden + key) * element, value);
 }
 
 struct Parts {
@@ -143,32 +162,19 @@ Parts parts_of(const Inputs& in, int64_t heads) {
           heads_within(value.data, value.shape[0], value.shape[1], heads, size_within(value, heads, "value"))};
 }
 
-// Numbers to be added, [B, 1, S or 1, T] or, with an attention_bias, [B, N or 1, S, T], for the host or to be copied from it.
+// What key_padding_mask, which is on the host, adds: [B, 1, S or 1, T].
 template <class T>
-std::vector<T> written_out(const PaddedKeys& padded, const AttentionParams& p, const Tensor& added, std::vector<int64_t>& shape) {
-  const int64_t heads = added.present ? added.shape[1] : 1;
-  const int64_t queries = added.present || padded.by_query() ? p.query_length : 1;
-  shape = {p.batch, heads, queries, p.key_length};
-  std::vector<T> out(static_cast<size_t>(p.batch * heads * queries * p.key_length));
-  T* row = out.data();
-  for (int64_t b = 0; b < p.batch; ++b) {
-    for (int64_t h = 0; h < heads; ++h) {
-      for (int64_t i = 0; i < queries; ++i, row += p.key_length) {
-        if (added.present) {
-          const int64_t from = ((added.shape[0] == 1 ? 0 : b) * heads + h) * queries + i;
-          std::copy_n(static_cast<const T*>(added.data) + from * p.key_length, p.key_length, row);
-        }
-        padded.add_row(b, i, row);
-      }
-    }
+const void* numbers_of(Memory& memory, const PaddedKeys& padded, const std::vector<int64_t>& shape) {
+  std::vector<T> numbers(static_cast<size_t>(shape[0] * shape[2] * shape[3]), from_float<T>(0.0f));
+  T* row = numbers.data();
+  for (int64_t b = 0; b < shape[0]; ++b) {
+    for (int64_t i = 0; i < shape[2]; ++i, row += shape[3]) padded.add_row(b, i, row);
   }
-  return out;
+  return memory.placed(numbers);
 }
 
-Tensor mask_of(Memory& memory, Where where, const AttentionParams& p, const Tensor& padding, const Tensor& added, float filter) {
+Tensor mask_of(Memory& memory, const AttentionParams& p, const Tensor& padding, float filter) {
   if (padding.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) refuse("key_padding_mask must be int32");
-  // Here the mask is on the host and the numbers are not; the kernels add one mask.
-  if (added.present && where == Where::gpu) refuse("on a GPU key_padding_mask and attention_bias go not together");
   KeyPadding form{};
   if (!key_padding_of(padding.shape.data(), padding.shape.size(), p.batch, p.query_length, p.key_length, &form)) {
     refuse("key_padding_mask must be [B], [3*B+2], [B, T] or [B, S, T], with T the keys of the past and the new ones");
@@ -177,15 +183,28 @@ Tensor mask_of(Memory& memory, Where where, const AttentionParams& p, const Tens
   Tensor mask;
   mask.present = true;
   mask.type = type_of(p.dtype);
-  const auto placed = [&](const auto& values) {
-    const size_t bytes = values.size() * sizeof(values[0]);
-    void* to = memory.get(bytes);
-    memory.copy(to, values.data(), bytes);
-    mask.data = to;
-  };
-  if (p.dtype == DataType::float32) placed(written_out<float>(padded, p, added, mask.shape));
-  else placed(written_out<Half>(padded, p, added, mask.shape));
+  mask.shape = {p.batch, 1, padded.by_query() ? p.query_length : 1, p.key_length};
+  mask.data = p.dtype == DataType::float32 ? numbers_of<float>(memory, padded, mask.shape) : numbers_of<Half>(memory, padded, mask.shape);
   return mask;
+}
+
+// Both, as the kernels add one mask: [B, N or 1, S, T].
+Tensor sum_of(Memory& memory, Adder& adder, const Tensor& added, const Tensor& numbers) {
+  const int64_t batch = numbers.shape[0], each = numbers.shape[2] * numbers.shape[3];
+  Tensor sum = added;
+  sum.shape[0] = batch;
+  const size_t element = element_bytes(added.type), image = static_cast<size_t>(sum.count()) * element;
+  auto* to = static_cast<char*>(memory.get(image));
+  sum.data = to;
+  if (image == 0) return sum;
+  const size_t step = image / static_cast<size_t>(batch);
+  for (int64_t b = 0; b < batch; ++b) {
+    const auto at = static_cast<size_t>(b);
+    adder.add(static_cast<const char*>(added.data) + (added.shape[0] == 1 ? 0 : at * step),
+              static_cast<const char*>(numbers.data) + at * static_cast<size_t>(each) * element,
+              sum.count() / batch / each, each, to + at * step);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -202,7 +221,8 @@ void MultiHeadAttentionOp::compute(const Call& call, Where where) const {
   AttentionParams p;
   p.dtype = floating(in.query, "query");
   if (in.packed_qkv()) check_packed(in.query, heads_, 3, "query must be [B, S, N, 3, H]: its third extent, 3");
-  add_bias(memory, where, call, in, heads_);
+  Adder adder(memory, where, call, p.dtype);
+  add_bias(memory, adder, in, heads_);
   const Parts parts = parts_of(in, heads_);
   const auto whole = [&](const Heads& fresh, const Tensor& past, size_t output) {
     const int64_t before = past.present && past.shape.size() == 4 ? past.shape[2] : 0;
@@ -220,9 +240,11 @@ void MultiHeadAttentionOp::compute(const Call& call, Where where) const {
     const std::vector<int64_t>& a = in.added.shape;
     const bool fits = a.size() == 4 && (a[0] == q.batch || a[0] == 1) && (a[1] == q.heads || a[1] == 1) && a[2] == q.length && a[3] == k.length;
     if (!fits) refuse("attention_bias must be [B or 1, N or 1, S, T], with T the keys of the past and the new ones");
-    place_mask(p, in.added);
   }
-  if (in.padding.present) place_mask(p, mask_of(memory, where, p, in.padding, in.added, filter_));
+  Tensor mask = in.added;
+  if (in.padding.present) mask = mask_of(memory, p, in.padding, filter_);
+  if (in.padding.present && in.added.present) mask = sum_of(memory, adder, in.added, mask);
+  if (mask.present) place_mask(p, mask);
   run_attention(where, call, p);
 }
 

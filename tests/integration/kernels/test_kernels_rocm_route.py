@@ -1,5 +1,6 @@
 """The custom ops through ONNX Runtime's ROCm execution provider, of which there is none without an AMD GPU: what they ask of the
-runtime, of a stand-in for it, and what becomes of their workspaces on streams that are worked on later.
+runtime, of a stand-in for it; what becomes of their workspaces on streams that are worked on later; and their host code around the
+device code, on emulated waves.
 
 `rocm_like/` has both stand-ins; the workspaces (kernels/common/workspaces.hpp) are the product's.
 """
@@ -7,12 +8,15 @@ runtime, of a stand-in for it, and what becomes of their workspaces on streams t
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from kernels_stack import KERNELS, Stack, run
 
 HERE = Path(__file__).parent / "rocm_like"
+EMULATION = Path(__file__).parents[2] / "emulation"
 pytestmark = [
     pytest.mark.timeout(1500),
     pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++"),
@@ -37,3 +41,54 @@ def test_calls_in_flight_have_workspaces_of_their_own(stack: Stack, cpu: Path, t
     run(*COMPILE, "-shared", "-fPIC", "-fvisibility=hidden", HERE / "hip_library.cpp", "-o", hip)
     run(*COMPILE, f"-isystem{headers}", HERE / "onnxruntime.cpp", "-o", driver, "-ldl", "-pthread")
     assert "4 right" in run(driver, library, hip)
+
+
+BOTH = """\
+  static const std::array<CustomOp<Op>, 4> ops{CustomOp<Op>(kFloat, nullptr), CustomOp<Op>(kHalf, nullptr),
+                                               CustomOp<Op>(kFloat, SBK_GPU_PROVIDER),
+                                               CustomOp<Op>(kHalf, SBK_GPU_PROVIDER)};
+"""
+ON_GPU = """\
+  static const std::array<CustomOp<Op>, 2> ops{CustomOp<Op>(kFloat, SBK_GPU_PROVIDER),
+                                               CustomOp<Op>(kHalf, SBK_GPU_PROVIDER)};
+"""
+
+
+@pytest.mark.sandbox
+def test_the_route_on_emulated_waves(stack: Stack, tmp_path: Path) -> None:
+    """Where the device's memory is the host's, the CPU provider can be the one whose tensors are on the device: every operator then
+    goes the way it goes with ROCm's, past, masks and bias included. (Conv and its workspaces: the test above.)"""
+    headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
+    kernels = tmp_path / "kernels"
+    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "bench"))
+    registered = kernels / "customop" / "register.cpp"
+    assert BOTH in registered.read_text()
+    registered.write_text(registered.read_text().replace(BOTH, ON_GPU))
+    library, hip = tmp_path / "libstackbuild_kernels.so", tmp_path / "libstackbuild_kernels_hip.so"
+    sources = [*sorted((kernels / "customop").glob("*.cpp")), *sorted(kernels.glob("*/*_cpu.cpp"))]
+    provider = '-DSBK_GPU_PROVIDER="CPUExecutionProvider"'
+    flags = (
+        "g++",
+        "-std=c++17",
+        "-O2",
+        "-fPIC",
+        "-shared",
+        "-fvisibility=hidden",
+        f"-I{kernels}",
+        f"-isystem{headers}",
+        provider,
+    )
+    run(*flags, *sources, "-o", library, "-ldl")
+    only = ("attention", "batch_norm", "group_norm", "leaky_relu")
+    asked = [sys.executable, KERNELS / "check.py", library]
+    for op in ("Attention", "BatchNormalization", "GroupNormalization", "LeakyRelu", "MultiHeadAttention"):
+        asked += ["--op", op]
+    without = subprocess.run([str(word) for word in asked], capture_output=True, text=True, check=False)
+    assert without.returncode == 1
+    assert "cannot load the kernels for the GPU" in without.stdout
+    build = [sys.executable, EMULATION / "build.py", KERNELS, "gfx1100", hip]
+    run(*build, *(word for operator in only for word in ("--only", operator)))
+    said = run(*asked).splitlines()[-1]
+    right, _, cases = said.partition(" right")[0].partition(" of ")
+    assert right == cases
+    assert int(cases) >= 500

@@ -153,7 +153,7 @@ def custom(**rows: Any) -> ops.CustomOps:
 
 def test_custom_operators():
     assert rules(ops.running(custom())) == rules(ops.numerics(custom())) == []
-    assert "50 cases" in ops.running(custom()).says
+    assert "60 cases" in ops.running(custom()).says
     wrong = {"rows": {"float16": {"cases": 4, "wrong": ["odd shape: relative error 3e-1"], "failed": [], "worst": BAD}}}
     assert (
         rules(ops.numerics(custom(Conv=wrong))) == ["SB-RUN-NUMERICS"] and rules(ops.running(custom(Conv=wrong))) == []
