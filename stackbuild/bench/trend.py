@@ -43,7 +43,11 @@ def trend(figures: tuple[Figure, ...]) -> Trend:
     return Trend(figures[0].case, figures[0].side, figures, turns([figure.value for figure in figures]))
 
 
-def trends(file: Path, measured: Benchmarks, least: int = 2, most: int = 200) -> tuple[Trend, ...]:
+WORTH_DRAWING = 5
+"""Results from which on a series says more than its last row does; change points ask for twice as many."""
+
+
+def trends(file: Path, measured: Benchmarks, least: int = WORTH_DRAWING, most: int = 200) -> tuple[Trend, ...]:
     """The latencies of every case and side of a measurement as the history has them: the latest `most`.
 
     On its machine, of the same model file, measured the same way.

@@ -72,7 +72,9 @@ def headline(run: RunRecord) -> tuple[str, str]:
         return f"Gate closed: {run.verdict.closed[0].says}", "unsure"
     if run.verdict and run.verdict.gates:
         waived = sum(bool(g.waived) for g in run.verdict.gates)
-        return f"All {len(run.verdict.gates)} gates are open" + (f", {waived} by a waiver" if waived else ""), "good"
+        number = len(run.verdict.gates)
+        said = "The gate is open" if number == 1 else f"All {number} gates are open"
+        return said + (f", {waived} by a waiver" if waived else ""), "good"
     if run.verifications:
         return run.verifications[0].claim, "good"
     return "Measured; no gate was asked for" if run.benchmarks else "Built", "good"
@@ -125,7 +127,7 @@ def _column(case: Case, one: Series) -> dict[str, str]:
     return {
         "latency, ms": f"{found.median * 1e3:.4g}" if found else "",
         "99 % interval, ms": _interval(one.seconds),
-        f"{case.unit}s per second": f"{case.items / found.median:.4g}" if found else "",
+        f"{case.unit}s per second": _rate(case.items / found.median) if found else "",
         "first inference, ms": f"{median(one.first) * 1e3:.4g}" if one.first else "",
         "scaling efficiency": f"{scaled:.0%}" if (scaled := efficiency(case, one.side)) is not None else "",
         "session creation, ms": f"{median(one.create) * 1e3:.4g}" if one.create else "",
@@ -144,6 +146,11 @@ def _interval(seconds: tuple[float, ...]) -> str:
     found = median_interval(seconds, 0.99)
     said = f"{found.low * 1e3:.4g} – {found.high * 1e3:.4g}"
     return said if len(seconds) >= 8 else f"{said} (range of {len(seconds)})"
+
+
+def _rate(rate: float) -> str:
+    """Four digits; whole numbers from a thousand on, never as a power of ten."""
+    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
 
 
 def _mib(size: int | None) -> str:

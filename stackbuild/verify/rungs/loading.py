@@ -10,6 +10,7 @@ from functools import cached_property
 from stackbuild.digest import Json
 from stackbuild.inspect.facts import Library
 from stackbuild.inspect.rules.rocm import ROCM_LIBRARIES
+from stackbuild.inspect.rules.rule import counted
 from stackbuild.report import Finding
 from stackbuild.verify.catalogue import LOAD
 from stackbuild.verify.cell import Ended
@@ -85,7 +86,8 @@ def loading(made: Loading) -> Outcome:
         return Outcome(tuple(found), skip=_reason(made))
     total = sum(not lib.is_extension for lib in made.climb.subject.libraries)
     rest = f" (the first {_MOST} of {total})" if total > _MOST else ""
-    return Outcome(tuple(found), says=f"{len(able)} of {len(made.ended)} libraries{rest}")
+    waits = f"; the rest: {_reason(made)}" if waiting(made) else ""
+    return Outcome(tuple(found), says=f"{len(able)} of {counted(len(made.ended), 'library')}{rest}{waits}")
 
 
 def waiting(made: Loading) -> frozenset[str]:
@@ -105,7 +107,7 @@ def loading_with_rocm(made: Loading) -> Outcome:
         return Outcome(skip="no library waits for it")
     if waiting(made):
         return Outcome(tuple(found), skip=_reason(made))
-    return Outcome(tuple(found), says=f"{len(made.ended)} libraries")
+    return Outcome(tuple(found), says=counted(len(made.ended), "library"))
 
 
 def _reason(made: Loading) -> str:

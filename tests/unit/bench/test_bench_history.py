@@ -74,12 +74,12 @@ def _one(**changes: Any) -> Benchmarks:
 )
 def test_what_is_measured_otherwise_is_another_series(tmp_path: Path, change: dict[str, Any]) -> None:
     file = tmp_path / "h.sqlite"
-    for _ in range(3):
+    for _ in range(5):
         history.append(file, _one())
     history.append(file, _one(**change))
     assert len(history.series(file, "resnet50/b1/float32", "latency")) == 1
     (candidate, _) = trends(file, _one())
-    assert (candidate.side, len(candidate.figures)) == ("candidate", 3)
+    assert (candidate.side, len(candidate.figures)) == ("candidate", 5)
     assert all(found.side != "candidate" for found in trends(file, _one(**change)))
 
 

@@ -68,6 +68,9 @@ def test_a_change_is_drawn_and_told_in_every_form(kept: Path) -> None:
 def test_another_machine_or_too_short_a_series_is_left_out(kept: Path) -> None:
     assert trends(kept, replace(measured(0.01, 29), machine=Fingerprint({"cpu": "y"}))) == ()
     assert trends(kept, measured(0.01, 29), least=31) == ()
+    for night in range(4):
+        append(kept.with_name("young.sqlite"), measured(0.01, night))
+    assert trends(kept.with_name("young.sqlite"), measured(0.01, 4)) == ()
     assert len(trends(kept, measured(0.01, 29), most=12)[0].figures) == 12
 
 
