@@ -19,6 +19,7 @@ Each says what happened, where, and what to do next. Nothing in stackbuild catch
 from __future__ import annotations
 
 from dataclasses import dataclass
+from signal import Signals
 
 SHOWN = 20
 """So many mistakes of one recipe are shown; a bomb has thousands."""
@@ -106,7 +107,7 @@ class Stopped(Stop):
     """A signal ended the run: exit code 128 + its number."""
 
     def __init__(self, signal_number: int, *, next: str = "") -> None:
-        super().__init__(f"stopped by signal {signal_number}", next=next)
+        super().__init__(f"stopped by {Signals(signal_number).name}", next=next)
         self.exit_code = 128 + signal_number
 
 

@@ -186,7 +186,9 @@ class LiveView:
 
 def _running_line(name: str, elapsed: float, event: StepStarted | StageStarted) -> Text:
     expected = event.expected if isinstance(event, StepStarted) else 0.0
-    about = f" of about {clock(expected)}" if expected else ""
+    about = (
+        f" of about {clock(expected)}" if expected >= elapsed else f" ({clock(expected)} last time)" if expected else ""
+    )
     return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{clock(elapsed)}{about}")
 
 

@@ -62,3 +62,17 @@ def test_a_line_printed_while_the_view_refreshes_stays_whole(tmp_path: Path, mon
             time.sleep(0.005)
             view(StepFinished(name, "k", "t", "run", 1.0))
     assert [re.sub(r" +", " ", line) for line in screen(paper.getvalue())] == [f"✓ {name} 1.0 s" for name in STEPS]
+
+
+@pytest.mark.parametrize(("since", "said"), [(2.0, "2.0 s of about 10 s"), (40.0, "40 s (10 s last time)")])
+def test_a_step_that_takes_longer_than_last_time_is_not_of_about_less(
+    since: float, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = io.StringIO()
+    view = shown.LiveView(Console(file=paper, force_terminal=True, width=100, _environ={"TERM": "xterm"}))
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    view(StepStarted("kernels", "k", str(tmp_path / "none"), 10.0))
+    now[0] += since
+    view.console.print(view.draw())
+    assert said in re.sub(r"\x1b\[[0-9;]*m", "", paper.getvalue())
