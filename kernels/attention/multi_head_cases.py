@@ -22,7 +22,7 @@ class Shape:
     value_size: int
     form: str = "plain"  # plain, apart (key and value of 4 axes), packed kv, packed qkv
     bias: bool = False
-    padding: str = ""  # lengths, starts (the form of 3 B + 2 numbers), keys, pairs; "none count": for the last batch entry
+    padding: str = ""  # lengths, starts (the form of 3 B + 2 numbers), keys, pairs; "none count": for the last batch entry; "left": the first half
     added: str = ""  # the first two extents of attention_bias: BN, 1N, B1, 11
     causal: bool = False
     past: int = 0
@@ -52,6 +52,9 @@ SHAPES = [
     Shape(2, 2, 40, 40, 64, 64, padding="lengths", causal=True, added="1N"),
     Shape(2, 2, 5, 9, 7, 7, padding="lengths, none count"),
     Shape(2, 2, 9, 9, 7, 7, padding="pairs, none count", causal=True, added="B1"),
+    Shape(2, 2, 9, 9, 7, 7, padding="keys, left", causal=True),
+    Shape(2, 2, 40, 40, 64, 64, padding="keys, left", causal=True, added="11"),
+    Shape(2, 2, 9, 9, 8, 8, padding="pairs, left", causal=True, past=3),
     Shape(2, 2, 5, 9, 7, 7, padding="keys", filter=-3.0),
     Shape(2, 2, 40, 72, 64, 64, padding="pairs", filter=-0.5),
     Shape(2, 2, 5, 9, 7, 7, padding="keys", filter=-1e9),
@@ -76,7 +79,7 @@ SHAPES = [
 
 
 def counted(rng: np.random.Generator, s: Shape) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """key_padding_mask, and which keys count by it ([B, 1 or S, T]). Every query sees one that does, but where none is to."""
+    """key_padding_mask, and which keys count by it ([B, 1 or S, T]). Every query sees one that does, but as asked for."""
     total, kind = s.past + s.keys, s.padding.partition(",")[0]
     if not kind:
         return None, None
@@ -90,6 +93,8 @@ def counted(rng: np.random.Generator, s: Shape) -> tuple[np.ndarray | None, np.n
     rows = s.queries if kind == "pairs" else 1
     mask = rng.integers(-1, 3, (s.batch, rows, total)).astype(np.int32)
     mask[..., :1] = 1
+    if "left" in s.padding:
+        mask[..., : total // 2], mask[..., total // 2 :] = 0, 1
     if "none" in s.padding:
         mask[-1] = 0
     return (mask if kind == "pairs" else mask[:, 0]), mask > 0

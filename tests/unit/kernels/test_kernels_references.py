@@ -67,9 +67,9 @@ def test_the_reference_of_multi_head_attention_agrees_with_onnx_runtimes_own() -
         value, past = case.inputs["value"], case.inputs["past_value"]
         sizes = {x.shape[3] for x in (case.inputs["key"], value, case.inputs["past_key"], past) if x is not None and x.ndim == 4}
         # Not taken: packed forms, values of another size than the keys of 4 axes or of a past. Not asked: empty tensors, and masks
-        # without a key that counts, where it rounds scores that have -10000 added.
+        # that leave a query no key that counts, where it rounds scores that have -10000 added.
         empty = any(x.size == 0 for x in cases.feeds(case).values())
-        if "packed" in case.name or len(sizes) > 1 or empty or "none count" in case.name:
+        if len(sizes) > 1 or empty or any(word in case.name for word in ("packed", "none count", "left")):
             continue
         model = cases.contributed_model(case)
         for name in ("present_key", "present_value"):  # without them it reads no past

@@ -26,8 +26,9 @@ struct Machine {
   std::vector<std::pair<int, int>> waits;  // (stream, event)
   std::set<int> capturing;
   std::vector<std::pair<char*, size_t>> memory;
+  std::set<void*> released;
   bool records = true;
-  bool asked_in_capture = false;
+  bool asked_in_capture = false;  // an event, or of one
   int allocations = 0;
 };
 Machine* machine = nullptr;
@@ -46,6 +47,7 @@ struct Fake {
     return {};
   }
   sbk::Status release(void* memory) const {
+    machine->released.insert(memory);
     for (auto& [at, bytes] : machine->memory) {
       if (at == memory) machine->left += bytes, at = nullptr;
     }
@@ -58,6 +60,7 @@ struct Fake {
   }
   void destroy(int) const {}
   sbk::Status record(int event, int) const {
+    machine->asked_in_capture = machine->asked_in_capture || !machine->capturing.empty();
     if (!machine->records) return {sbk::Code::device_error, "no event"};
     machine->events[static_cast<size_t>(event)] = false;
     return {};
@@ -95,8 +98,9 @@ void streams_do_not_share_what_is_in_flight() {
   EXPECT(used(pool, 1, 100) == first);  // the stream orders its own
   EXPECT(machine->allocations == 2);
   reach_all();
+  const size_t waited = machine->waits.size();
   EXPECT(used(pool, 3, 100) != nullptr);
-  EXPECT(machine->allocations == 2);  // done: another stream's now
+  EXPECT(machine->allocations == 2 && machine->waits.size() == waited);  // done: another stream's now, which has nothing to wait for
 }
 
 void one_call_at_a_time_even_on_one_stream() {
@@ -151,6 +155,11 @@ void too_little_memory_is_an_error_and_first_gives_back_what_is_idle() {
   used(pool, 2, (size_t{4} << 20) + 1);  // no power of two is left, the bytes themselves are
   EXPECT(!pool.take(2, size_t{6} << 20, &memory).ok());
   EXPECT(!pool.take(2, SIZE_MAX, &memory).ok());
+  reach_all();
+  void* held = taken(pool, 2, 100);
+  EXPECT(!pool.take(2, SIZE_MAX, &memory).ok());
+  EXPECT(machine->released.count(held) == 0);
+  EXPECT(pool.give(held).ok());
 }
 
 void what_a_graph_uses_stays_with_its_stream() {
