@@ -36,6 +36,11 @@ def short(side: Side, alone: bool = False) -> str:
     return name if side.label == side.provider or alone else side.label
 
 
+def figure(value: float) -> str:
+    """A value for people: four figures, and a whole number from a thousand on instead of a power of ten."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def speed_table(measured: Benchmarks) -> SpeedTable | None:
     """Latency by side with speed-ups; None where there is only one side."""
     sides = sorted((s for s in measured.sides if s.label != CONTROL), key=_slowest_first)

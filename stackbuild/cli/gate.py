@@ -46,7 +46,7 @@ def gate(
 ) -> None:
     """Judge a release by gates; exit code 6 when one is closed.
 
-    Each gate and case is PASS, FAIL, INCONCLUSIVE or UNSTABLE.     Two wheels are measured side by side, interleaved, in fresh processes; two results files are weaker evidence.
+    Each gate and case is PASS, FAIL, INCONCLUSIVE or UNSTABLE. Two wheels are measured side by side, interleaved, in fresh processes; two results files are weaker evidence.
 
     Example: stackbuild gate --baseline old.whl --candidate new.whl
     """

@@ -10,7 +10,7 @@ from statistics import median
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from stackbuild.bench.tables import efficiency, speed_table
+from stackbuild.bench.tables import efficiency, figure, speed_table
 from stackbuild.errors import Stopped, safe
 from stackbuild.judge.intervals import median_interval
 from stackbuild.results import CONTROL, Benchmarks, Case, Inputs, Outcome, Series, Verdict
@@ -103,7 +103,7 @@ def _row(case: Case, one: Series) -> str:
     decibel = "" if math.isnan(snr) else "exact" if snr == math.inf else f"{snr:.0f}"
     host, device = ("" if size is None else f"{size / 2**20:.0f}" for size in (one.host_bytes, one.device_bytes))
     return (
-        f"  {side:13}{milliseconds(found.median):>9}{interval:>22}{case.items / found.median:>11.4g}"
+        f"  {side:13}{milliseconds(found.median):>9}{interval:>22}{figure(case.items / found.median):>11}"
         f"{_middle(one.first):>10}{_middle(one.create):>9}{host:>7}{device:>9}{decibel:>8}"
     )
 
@@ -135,7 +135,7 @@ def _draw_speeds(measured: Benchmarks) -> None:
 
 def milliseconds(seconds: float) -> str:
     """Four figures, in ms."""
-    return f"{seconds * 1e3:.4g}"
+    return figure(seconds * 1e3)
 
 
 def draw_profile(measured: Benchmarks, most: int = 12) -> None:
@@ -198,7 +198,7 @@ def draw_advice(advice: Advice) -> None:
     for point in advice.curve:
         share = point.throughput / advice.best.throughput
         mark = "← use this" if point is advice.advised else ""
-        row = (str(point.batch), milliseconds(point.seconds), f"{point.throughput:.4g}", f"{share:.1%}", mark)
+        row = (str(point.batch), milliseconds(point.seconds), figure(point.throughput), f"{share:.1%}", mark)
         made.add_row(*map(_text, row))
     page().print(made)
     said = f"batch {advice.advised.batch} is the smallest within {advice.within:.0%} of the best (batch {advice.best.batch})"
@@ -214,11 +214,19 @@ def draw_changes(changes: Sequence[Change], before: str, after: str) -> None:
     made = table("case", "metric", before, after, "change")
     for change in changes:
         style = "green" if change.better > 0.02 else "red" if change.better < -0.02 else ""
-        cells = [change.case, change.metric, f"{change.before:.4g} {change.unit}", f"{change.after:.4g} {change.unit}"]
-        made.add_row(
-            *map(_text, cells), _text(f"{abs(change.better):.1%} {'better' if change.better >= 0 else 'worse'}", style)
-        )
+        cells = [
+            change.case,
+            change.metric,
+            *(f"{figure(value)} {change.unit}" for value in (change.before, change.after)),
+        ]
+        made.add_row(*map(_text, cells), _text(_told(change.better), style))
     page().print(made)
+
+
+def _told(better: float) -> str:
+    """How much better or worse, to the tenth of a per cent."""
+    said = f"{abs(better):.1%}"
+    return "same" if said == "0.0%" else f"{said} {'better' if better > 0 else 'worse'}"
 
 
 def draw_history(found: Trend) -> None:

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from stackbuild.bench.tables import SpeedTable, efficiency, speed_table
+from stackbuild.bench.tables import SpeedTable, efficiency, figure, speed_table
 from stackbuild.judge.intervals import median_interval
 from stackbuild.render import render
 from stackbuild.report import Finding, Severity
@@ -43,6 +43,7 @@ def html(run: RunRecord) -> str:
         run=run,
         headline=headline(run),
         version=__version__,
+        figure=figure,
         cards=_cards(measured, run) if measured else (),
         curves=curve_plots(measured) if measured else (),
         speeds=_speeds(measured),
@@ -125,12 +126,12 @@ def _column(case: Case, one: Series) -> dict[str, str]:
     found = median_interval(one.seconds, 0.99) if one.seconds else None
     share = one.shares[0] if one.shares else None
     return {
-        "latency, ms": f"{found.median * 1e3:.4g}" if found else "",
+        "latency, ms": figure(found.median * 1e3) if found else "",
         "99 % interval, ms": _interval(one.seconds),
-        f"{case.unit}s per second": _rate(case.items / found.median) if found else "",
-        "first inference, ms": f"{median(one.first) * 1e3:.4g}" if one.first else "",
+        f"{case.unit}s per second": figure(case.items / found.median) if found else "",
+        "first inference, ms": figure(median(one.first) * 1e3) if one.first else "",
         "scaling efficiency": f"{scaled:.0%}" if (scaled := efficiency(case, one.side)) is not None else "",
-        "session creation, ms": f"{median(one.create) * 1e3:.4g}" if one.create else "",
+        "session creation, ms": figure(median(one.create) * 1e3) if one.create else "",
         "host memory, MiB": _mib(one.host_bytes),
         "device memory, MiB": _mib(one.device_bytes),
         "signal to noise": _snr(one),
@@ -144,13 +145,8 @@ def _interval(seconds: tuple[float, ...]) -> str:
     if not seconds:
         return ""
     found = median_interval(seconds, 0.99)
-    said = f"{found.low * 1e3:.4g} – {found.high * 1e3:.4g}"
+    said = f"{figure(found.low * 1e3)} – {figure(found.high * 1e3)}"
     return said if len(seconds) >= 8 else f"{said} (range of {len(seconds)})"
-
-
-def _rate(rate: float) -> str:
-    """Four digits; whole numbers from a thousand on, never as a power of ten."""
-    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
 
 
 def _mib(size: int | None) -> str:

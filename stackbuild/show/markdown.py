@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from statistics import median
 
-from stackbuild.bench.tables import speed_table
+from stackbuild.bench.tables import figure, speed_table
 from stackbuild.results import CONTROL, Benchmarks, GateVerdict
 from stackbuild.runrecord import RunRecord
 from stackbuild.show.html import headline
@@ -78,7 +78,7 @@ def _benchmarks(measured: Benchmarks) -> list[str]:
         rows = [
             [
                 r.case,
-                *(f"{s * 1e3:.4g}" if s else "–" for s in r.seconds),
+                *(figure(s * 1e3) if s else "–" for s in r.seconds),
                 f"{r.speedups[-1]:.3g}×" if r.speedups[-1] else "–",
             ]
             for r in speeds.rows
@@ -88,8 +88,8 @@ def _benchmarks(measured: Benchmarks) -> list[str]:
         [
             c.name,
             s.side,
-            f"{median(s.seconds) * 1e3:.4g}",
-            f"{c.items / median(s.seconds):.4g}",
+            figure(median(s.seconds) * 1e3),
+            figure(c.items / median(s.seconds)),
             _mib(s.host_bytes),
             s.problem,
         ]

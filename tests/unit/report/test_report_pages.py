@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackbuild.bench.compare import changes
+from stackbuild.bench.compare import Change, changes
 from stackbuild.bench.files import identity, write
 from stackbuild.errors import Defect, UsageError
 from stackbuild.render import render
@@ -149,6 +149,17 @@ def test_the_marks_of_a_pair_plot_are_explained_where_there_is_one() -> None:
     both = results()
     alone = replace(both, cases=tuple(replace(case, series=case.series[:1]) for case in both.cases))
     assert legend in html(of_results(both, None)) and legend not in html(of_results(alone, None))
+
+
+def test_figures_are_plain_numbers_and_no_change_is_called_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    even = Change("c", "throughput", "runs/s", 22710.0, 22710.4, 0.00002)
+    drawn.draw_changes((even, Change("c", "latency", "ms", 1.0, 1.05, -0.05)), "a", "b")
+    told = capsys.readouterr().out
+    assert told.count("22,710 runs/s") == 2 and "same" in told and "5.0% worse" in told
+    fast = replace(results(), cases=tuple(replace(case, items=1_000_000) for case in results().cases))
+    drawn.draw_benchmarks(fast)
+    pages = (html(of_results(fast, None)), markdown(of_results(fast, None), 1_000_000), capsys.readouterr().out)
+    assert not [page for page in pages if "e+0" in page]
 
 
 def test_markdown_is_inert_and_keeps_its_limit() -> None:
