@@ -40,6 +40,9 @@ SBK_EXPORT int32_t sbk_gpu_device_name(int32_t device, char* name, size_t bytes,
 SBK_EXPORT int32_t sbk_gpu_malloc(void** pointer, size_t bytes, const char** what);
 SBK_EXPORT int32_t sbk_gpu_free(void* pointer, const char** what);
 SBK_EXPORT int32_t sbk_gpu_copy(void* to, const void* from, size_t bytes, void* stream, const char** what);
+/* `rows` of `bytes` each, whose beginnings are `to_step` and `from_step` bytes apart; both at least `bytes`. */
+SBK_EXPORT int32_t sbk_gpu_copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes, size_t rows,
+                                     void* stream, const char** what);
 SBK_EXPORT int32_t sbk_gpu_fill(void* to, int32_t byte, size_t bytes, void* stream, const char** what);
 SBK_EXPORT int32_t sbk_gpu_stream_create(void** stream, const char** what);
 SBK_EXPORT int32_t sbk_gpu_stream_destroy(void* stream, const char** what);

@@ -122,6 +122,10 @@ int32_t sbk_gpu_free(void* pointer, const char** what) { return answer(hipFree(p
 int32_t sbk_gpu_copy(void* to, const void* from, size_t bytes, void* stream, const char** what) {
   return answer(hipMemcpyAsync(to, from, bytes, hipMemcpyDefault, stream_of(stream)), what);
 }
+int32_t sbk_gpu_copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes, size_t rows, void* stream,
+                          const char** what) {
+  return answer(hipMemcpy2DAsync(to, to_step, from, from_step, bytes, rows, hipMemcpyDefault, stream_of(stream)), what);
+}
 int32_t sbk_gpu_fill(void* to, int32_t byte, size_t bytes, void* stream, const char** what) {
   return answer(hipMemsetAsync(to, byte, bytes, stream_of(stream)), what);
 }

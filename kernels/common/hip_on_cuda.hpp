@@ -54,6 +54,7 @@
 #define hipGetLastError cudaGetLastError
 #define hipMalloc cudaMalloc
 #define hipMemcpy cudaMemcpy
+#define hipMemcpy2DAsync cudaMemcpy2DAsync
 #define hipMemcpyAsync cudaMemcpyAsync
 #define hipMemGetInfo cudaMemGetInfo
 #define hipMemset cudaMemset

@@ -10,12 +10,13 @@ namespace {
 Tensor whole_rows(Memory& memory, const Tensor& mask, int64_t keys) {
   Tensor whole = mask;
   whole.shape.back() = keys;
-  const size_t element = element_bytes(mask.type);
-  auto* to = static_cast<char*>(memory.get(static_cast<size_t>(whole.count()) * element));
+  const size_t element = element_bytes(mask.type), row = static_cast<size_t>(keys) * element;
+  const auto rows = static_cast<size_t>(mask.count());
+  auto* to = static_cast<char*>(memory.get(rows * row));
   whole.data = to;
-  for (int64_t i = 0; i < whole.count(); ++i) {
-    memory.copy(to + static_cast<size_t>(i) * element, static_cast<const char*>(mask.data) + static_cast<size_t>(i / keys) * element,
-                element);
+  memory.copy({to, row, mask.data, element, element, rows});
+  for (size_t done = element; done < row; done *= 2) {  // as much again as is there
+    memory.copy({to + done, row, to, row, std::min(done, row - done), rows});
   }
   return whole;
 }

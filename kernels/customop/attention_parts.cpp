@@ -119,20 +119,15 @@ Heads extended(Memory& memory, const Tensor& past, const Heads& fresh, void* pre
   const size_t row = static_cast<size_t>(fresh.size) * element_bytes;
   Heads whole = heads_apart(present, fresh.batch, fresh.heads, total, fresh.size);
   if (present == nullptr) whole.data = memory.get(whole.elements() * element_bytes);
-  const bool dense = fresh.strides.sequence == fresh.size;  // the rows of one head lie together
+  char* to = static_cast<char*>(const_cast<void*>(whole.data));
+  const size_t old_bytes = static_cast<size_t>(before) * row, step = static_cast<size_t>(total) * row;
+  const auto heads = static_cast<size_t>(fresh.batch * fresh.heads);
+  if (before > 0) memory.copy({to, step, past.data, old_bytes, old_bytes, heads});
   for (int64_t head = 0; head < fresh.batch * fresh.heads; ++head) {
-    char* to = static_cast<char*>(const_cast<void*>(whole.data)) + static_cast<size_t>(head * total) * row;
-    const size_t old_bytes = static_cast<size_t>(before) * row;
-    if (before > 0) memory.copy(to, static_cast<const char*>(past.data) + static_cast<size_t>(head) * old_bytes, old_bytes);
-    const char* from = static_cast<const char*>(fresh.data) +
-                       static_cast<size_t>(head / fresh.heads * fresh.strides.batch + head % fresh.heads * fresh.strides.head) *
-                           element_bytes;
-    const int64_t pieces = dense ? 1 : fresh.length;
-    const size_t piece = dense ? static_cast<size_t>(fresh.length) * row : row;
-    for (int64_t i = 0; i < pieces; ++i) {
-      memory.copy(to + old_bytes + static_cast<size_t>(i) * row,
-                  from + static_cast<size_t>(i * fresh.strides.sequence) * element_bytes, piece);
-    }
+    const int64_t from = head / fresh.heads * fresh.strides.batch + head % fresh.heads * fresh.strides.head;
+    memory.copy({to + static_cast<size_t>(head) * step + old_bytes, row,
+                 static_cast<const char*>(fresh.data) + static_cast<size_t>(from) * element_bytes,
+                 static_cast<size_t>(fresh.strides.sequence) * element_bytes, row, static_cast<size_t>(fresh.length)});
   }
   return whole;
 }

@@ -25,6 +25,8 @@ class Memory {
   void* get(size_t bytes);
   void copy(void* to, const void* from, size_t bytes) const { copy_in_order(where_, call_, to, from, bytes); }
 
+  void copy(const Rows& rows) const { copy_in_order(where_, call_, rows); }
+
   // Numbers of the host's.
   template <class T>
   void* placed(const std::vector<T>& numbers) {

@@ -51,6 +51,7 @@ GpuLibrary load() {
   find(library, "sbk_gpu_malloc", g.malloc);
   find(library, "sbk_gpu_free", g.free);
   find(library, "sbk_gpu_copy", g.copy);
+  find(library, "sbk_gpu_copy_rows", g.copy_rows);
   find(library, "sbk_gpu_stream_synchronize", g.synchronize);
   find(library, "sbk_gpu_device_use", g.device_use);
   find(library, "sbk_gpu_workspace_take", g.workspace_take);

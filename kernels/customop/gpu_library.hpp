@@ -16,6 +16,7 @@ struct GpuLibrary {
   decltype(&sbk_gpu_malloc) malloc;
   decltype(&sbk_gpu_free) free;
   decltype(&sbk_gpu_copy) copy;
+  decltype(&sbk_gpu_copy_rows) copy_rows;
   decltype(&sbk_gpu_stream_synchronize) synchronize;
   decltype(&sbk_gpu_device_use) device_use;
   decltype(&sbk_gpu_workspace_take) workspace_take;

@@ -105,10 +105,8 @@ const void* bias_by_head(Memory& memory, const Tensor& bias, int64_t heads, int6
   const size_t row = static_cast<size_t>(size) * element;
   auto* to = static_cast<char*>(memory.get(static_cast<size_t>(bias.count()) * element));
   const auto* from = static_cast<const char*>(bias.data);
-  for (int64_t h = 0; h < heads; ++h) {
-    for (int64_t part = 0; part < 3; ++part) {
-      memory.copy(to + static_cast<size_t>(h * 3 + part) * row, from + static_cast<size_t>(part * heads + h) * row, row);
-    }
+  for (size_t part = 0; part < 3; ++part) {
+    memory.copy({to + part * row, 3 * row, from + part * static_cast<size_t>(heads) * row, row, row, static_cast<size_t>(heads)});
   }
   return to;
 }

@@ -87,6 +87,17 @@ void copy_in_order(Where where, const Call& call, void* to, const void* from, si
   call_gpu(GpuLibrary::get().copy, to, from, bytes, call.stream());
 }
 
+void copy_in_order(Where where, const Call& call, const Rows& rows) {
+  if (rows.bytes == 0 || rows.count == 0) return;
+  if (where == Where::gpu) {
+    call_gpu(GpuLibrary::get().copy_rows, rows.to, rows.to_step, rows.from, rows.from_step, rows.bytes, rows.count, call.stream());
+    return;
+  }
+  for (size_t i = 0; i < rows.count; ++i) {
+    std::memcpy(static_cast<char*>(rows.to) + i * rows.to_step, static_cast<const char*>(rows.from) + i * rows.from_step, rows.bytes);
+  }
+}
+
 bool gpu_asked_for() {
   const char* asked = std::getenv("STACKBUILD_KERNELS_DEVICE");
   if (asked == nullptr || std::strcmp(asked, "cpu") == 0 || *asked == '\0') return false;

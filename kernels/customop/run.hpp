@@ -56,6 +56,16 @@ class OnDeviceOf {
 // Copies between tensors of one call (or from the host): on the call's stream where they are on a GPU.
 void copy_in_order(Where where, const Call& call, void* to, const void* from, size_t bytes);
 
+// Rows of `bytes`, whose beginnings are a step apart in bytes.
+struct Rows {
+  void* to;
+  size_t to_step;
+  const void* from;
+  size_t from_step;
+  size_t bytes, count;
+};
+void copy_in_order(Where where, const Call& call, const Rows& rows);
+
 // Whether STACKBUILD_KERNELS_DEVICE asks for the GPU. Read when a kernel is made, not at each call.
 bool gpu_asked_for();
 

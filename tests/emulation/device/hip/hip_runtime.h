@@ -85,6 +85,14 @@ hipError_t hipHostMalloc(void**, size_t, unsigned = 0);
 hipError_t hipHostFree(void*);
 hipError_t hipMemcpy(void*, const void*, size_t, hipMemcpyKind);
 hipError_t hipMemcpyAsync(void*, const void*, size_t, hipMemcpyKind, hipStream_t = nullptr);
+inline hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, hipMemcpyKind kind,
+                                   hipStream_t stream = nullptr) {
+  if (to_pitch < width || from_pitch < width) return hipErrorInvalidValue;
+  for (size_t i = 0; i < height; ++i) {
+    hipMemcpyAsync(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width, kind, stream);
+  }
+  return hipSuccess;
+}
 hipError_t hipMemset(void*, int, size_t);
 hipError_t hipMemsetAsync(void*, int, size_t, hipStream_t = nullptr);
 hipError_t hipStreamCreate(hipStream_t*);

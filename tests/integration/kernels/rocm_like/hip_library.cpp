@@ -93,6 +93,7 @@ int32_t sbk_gpu_device_count(int32_t* count, const char**) { return *count = 2, 
 int32_t sbk_gpu_malloc(void** pointer, size_t bytes, const char** what) { return answer(allocate(pointer, bytes), what); }
 int32_t sbk_gpu_free(void*, const char**) { return 0; }
 int32_t sbk_gpu_copy(void*, const void*, size_t, void*, const char** what) { return nothing(what); }
+int32_t sbk_gpu_copy_rows(void*, size_t, const void*, size_t, size_t, size_t, void*, const char** what) { return nothing(what); }
 int32_t sbk_gpu_stream_synchronize(void*, const char**) { return 0; }
 int32_t sbk_gpu_device_use(int32_t device, int32_t* before, const char**) {
   if (before != nullptr) *before = current;
