@@ -193,7 +193,15 @@ class _Scale:
             values = [s * 10.0**d for d in decades for s in _STEPS if low <= s * 10.0**d <= high]
             values = values[:: max(1, round(len(values) / 5))]
         near = not plain and low > 0.4 and high < 2.5
-        return tuple(Tick(self(v), _near_one(v) if near else f"{v:.4g}" + ("" if plain else "×")) for v in values)
+        return tuple(Tick(self(v), _near_one(v) if near else _short(v) + ("" if plain else "×")) for v in values)
+
+
+def _short(value: float) -> str:
+    """A value for an axis, which has room for five signs: 20k for 20,000."""
+    for least, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= least:
+            return f"{value / (1e3 if unit == 'k' else least):.4g}{unit}"
+    return f"{value:.4g}"
 
 
 def _near_one(ratio: float) -> str:
