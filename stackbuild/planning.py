@@ -48,8 +48,20 @@ def _why(step: Step, last: Record | None) -> str:
         return "its stored output is gone or damaged"
     before, now = _rows(last.key_text), _rows(step.key_text)
     changed = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
-    shown = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+    shown = ", ".join(map(_told, changed[:3])) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
     return f"changed: {shown}"
+
+
+def _told(name: str) -> str:
+    """A field of a key text by the name that a person knows it by; `explain` has the text itself."""
+    kind, _, rest = name.partition(" ")
+    if name == "param tree":  # of a source taken from a folder
+        return "its files"
+    if kind == "need":
+        return rest.partition(" at ")[0]
+    if kind == "command":
+        return f"command {rest.partition(' ')[2] or rest}".strip()
+    return rest if kind == "param" else name
 
 
 def _rows(key_text: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,16 @@ def test_a_damaged_input_is_made_again_once_though_two_steps_find_it(tmp_path: P
         assert [p.name.split(".")[2] for p in sorted((shop.store.root / "quarantine").iterdir())] == ["trees", "manifests"]
     assert sorted(world.began) == ["left", "right", "shared"]
     assert again["shared"].tree == built["shared"].tree
+
+
+def test_a_plan_says_what_changed_by_the_names_that_people_know(tmp_path: Path) -> None:
+    with workshop(World(), tmp_path) as shop:
+        schedule(plan_of(a := step("a"), step("b", (a,))), shop, Limits(1, MEMORY))
+        other = step("a", word="x")
+        told = {row.step: row.why for row in reasons(plan_of(other, step("b", (other,))), shop.store)}
+        assert (told["a"], told["b"]) == ("changed: command build", "changed: a")
+        sources = replace(a, params=(("tree", "0" * 64), ("wheel numpy", "2.4")))
+        assert {row.step: row.why for row in reasons(plan_of(sources), shop.store)}["a"] == "changed: its files, wheel numpy"
 
 
 def test_a_stored_output_that_is_gone_is_made_again(tmp_path: Path) -> None:
