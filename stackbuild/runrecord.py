@@ -94,6 +94,12 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
     planned = begun(default_root())
     meant = list(planned[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
+    if name == "last" and not meant:
+        raise UsageError(
+            "no build was begun here yet",
+            where=str(default_root()),
+            next="`stackbuild build` makes a run; or give a results file that stackbuild bench wrote",
+        )
     if len(meant) != 1:
         what = f"{len(meant)} runs begin with {name!r}" if meant else f"no file, folder or run is called {name!r}"
         known = f"the latest runs are {', '.join(planned[-3:])}" if planned else "no run is in the store"
