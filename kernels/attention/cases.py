@@ -89,6 +89,12 @@ SHAPES = [
     Shape(1, 1, 1, 9, 300, 12, 12, odd="sink"),
     Shape(1, 2, 2, 40, 300, 64, 64, odd="sink"),
     Shape(1, 2, 1, 70, 300, 128, 128, odd="sink", mask="bool"),
+    Shape(2, 2, 2, 5, 40, 12, 12, scale=0.25, odd="products beside 2048"),
+    Shape(1, 2, 2, 40, 150, 64, 64, scale=0.25, odd="products beside 2048"),
+    Shape(1, 2, 1, 33, 70, 128, 128, scale=0.25, odd="products beside 2048"),
+    Shape(2, 2, 2, 5, 32, 12, 12, odd="values beside 2048"),
+    Shape(1, 2, 2, 40, 256, 64, 64, odd="values beside 2048"),
+    Shape(1, 2, 1, 33, 128, 128, 128, odd="values beside 2048"),
 ]
 BENCH = [Shape(1, 12, 12, 128, 128, 64, 64)]
 
@@ -151,6 +157,13 @@ def _sink(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
     q[..., 0], k[:, :, 0, 0] = 4, 10 * np.sqrt(q.shape[-1]) / 4
 
 
+def _products_beside_large(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
+    """Scores that are the sums of zeros and ones between 2048 and -2048: float32 holds them exactly, float16 would lose them."""
+    q[...] = 1
+    k[...] = k > 0
+    k[..., 0], k[..., -1] = 2048, -2048
+
+
 def _exclude_nan(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None) -> None:
     assert mask is not None
     mask[..., -2:] = False
@@ -166,6 +179,8 @@ ODD = {
     "greatest numbers": _greatest_numbers,
     "far numbers": _far_numbers,
     "sink": _sink,
+    "products beside 2048": _products_beside_large,
+    "values beside 2048": lambda q, k, mask: q.fill(0),  # all weights alike, 1 / 2ⁿ; what it has of values: make
     "closed rows": _close_rows,
     "closed rows of nan": _close_odd_rows,
 }
@@ -194,6 +209,9 @@ def make(rng: np.random.Generator, s: Shape, dtype: type) -> Case:
         ODD[s.odd](q, k, mask)
     if s.odd == "sink":
         v[...], v[:, :, 0] = 1, 0
+    if s.odd == "values beside 2048":
+        v[...] = v > 0
+        v[:, :, 0], v[:, :, -1] = 2048, -2048
     lengths = np.array(s.lengths, np.int64) if s.lengths else None
     expected = attention(q, k, v, whole(mask, s.past + s.keys), s.scale, s.causal, s.softcap, s.past, lengths)
     attributes: dict[str, Attribute] = {"is_causal": int(s.causal), "softcap": s.softcap}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from common.case import Attribute, Case, activated, normal
@@ -62,17 +63,20 @@ BENCH: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [
 def make(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute],
          dtype: type, bias: bool = True) -> Case:
     x, w = normal(rng, shape, dtype), normal(rng, filters, dtype)
-    b = normal(rng, (filters[0],), dtype) if bias else None
-    axes = len(shape) - 2
+    return answered(x, w, normal(rng, (filters[0],), dtype) if bias else None, attributes)
+
+
+def answered(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: dict[str, Attribute]) -> Case:
+    """The convolution of these values."""
+    axes = x.ndim - 2
     strides, dilations = (list(attributes.get(k, [1] * axes)) for k in ("strides", "dilations"))  # type: ignore[arg-type]
     pads = list(attributes.get("pads", [0] * 2 * axes))  # type: ignore[arg-type]
     if str(attributes.get("auto_pad", "")).startswith("SAME"):
-        pads = same_pads(shape[2:], filters[2:], strides, dilations, attributes["auto_pad"] == "SAME_UPPER")
+        pads = same_pads(x.shape[2:], w.shape[2:], strides, dilations, attributes["auto_pad"] == "SAME_UPPER")
     expected = conv(x, w, b, strides, dilations, pads, int(attributes.get("group", 1)))  # type: ignore[arg-type]
     text = " ".join(f"{k}={v}".replace(" ", "") for k, v in attributes.items())
-    name = f"{'x'.join(map(str, shape))} by {'x'.join(map(str, filters))} {text}" + ("" if bias else " no bias")
-    return Case("Conv", name, {"X": x, "W": w, "B": b}, {"kernel_shape": list(filters[2:]), **attributes}, expected,
-                opset=11)
+    name = f"{'x'.join(map(str, x.shape))} by {'x'.join(map(str, w.shape))} {text}" + " no bias" * (b is None)
+    return Case("Conv", name, {"X": x, "W": w, "B": b}, {"kernel_shape": list(w.shape[2:]), **attributes}, expected, opset=11)
 
 
 def fused(case: Case, rng: np.random.Generator, activation: str, residual: bool, alpha: float | None = 0.2,
@@ -86,6 +90,30 @@ def fused(case: Case, rng: np.random.Generator, activation: str, residual: bool,
     name = f"{case.name} {activation}" + " residual" * residual + f" times {spread:g}" * (spread != 1) + " alpha not given" * (alpha is None)
     expected = activated(total, activation, 0.01 if alpha is None else alpha)
     return Case("Conv", name, {**case.inputs, "residual": more}, attributes, expected, opset=0)
+
+
+# Of each way that takes float16: depthwise in both sizes and strides and by the plain loop, whole stages of channels and not, 1 x 1,
+# and what the direct form alone takes. (Winograd is float32's.)
+BESIDE_LARGE: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [
+    ((2, 8, 9, 10), (8, 1, 3, 3), {"group": 8}),
+    ((1, 8, 9, 10), (8, 1, 3, 3), {"group": 8, "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    ((1, 12, 9, 10), (12, 1, 5, 5), {"group": 12, "pads": [2, 2, 2, 2]}),
+    ((1, 12, 9, 10), (12, 1, 5, 5), {"group": 12, "strides": [2, 2]}),
+    ((1, 6, 9, 12), (6, 1, 3, 4), {"group": 6, "dilations": [2, 1]}),
+    ((2, 64, 7, 8), (24, 64, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((1, 20, 7, 7), (40, 20, 3, 3), {}),
+    ((2, 72, 6, 5), (36, 72, 1, 1), {}),
+    ((1, 6, 5, 6, 7), (4, 3, 3, 2, 3), {"group": 2}),
+]
+
+
+def beside_large(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute]) -> Case:
+    """Small products between 2048 and -2048 times values: float32 holds every sum exactly, float16 would lose them."""
+    x, w = rng.integers(1, 3, shape).astype(np.float16), rng.integers(1, 4, filters).astype(np.float16)
+    taps = w.reshape(filters[0], -1)
+    taps[:, 0], taps[:, -1] = 2048, -2048
+    case = answered(x, w, None, attributes)
+    return replace(case, name=f"{case.name} beside 2048", tags=frozenset({"exact"}))
 
 
 FUSED = [((2, 16, 9, 9), (32, 16, 1, 1), {}), ((2, 24, 10, 13), (40, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
@@ -115,6 +143,8 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
             yield fused(make(rng, shape, filters, attributes, dtype), rng, activation, residual)
         yield fused(make(rng, shape, filters, attributes, dtype), rng, "leaky_relu", True, alpha=None)
         yield fused(make(rng, shape, filters, attributes, dtype), rng, "silu", True, spread=300.0)  # beyond where exp overflows
+    for shape, filters, attributes in BESIDE_LARGE if dtype is np.float16 else []:
+        yield beside_large(rng, shape, filters, attributes)
 
 
 # Big enough to fill a device with the largest tiles; too slow for the CPU implementation's turn.
@@ -127,6 +157,7 @@ DEVICE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]
     ((17, 64, 41, 39), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}),
     ((3, 96, 19, 33), (200, 96, 3, 3), {"pads": [1, 0, 0, 1]}),
     ((6, 136, 31, 29), (136, 1, 3, 3), {"group": 136, "pads": [1, 1, 1, 1]}),
+    ((65540, 9, 2, 1), (3, 9, 1, 1), {}),  # more images than a grid has blocks in z
 ]
 
 

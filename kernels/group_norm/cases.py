@@ -11,14 +11,16 @@ from group_norm.reference import group_norm
 # (shape, groups)
 SHAPES = [((1, 1, 1, 1), 1), ((1, 4, 1, 1), 2), ((2, 6, 3, 3), 3), ((2, 6, 7, 7), 6), ((3, 8, 5), 2), ((1, 8, 3, 4, 5), 4),
           ((0, 4, 3, 3), 2), ((2, 32, 14, 14), 32), ((1, 64, 33, 33), 8), ((1, 6, 131, 97), 1), ((2, 320, 8, 8), 32)]
+# Channels of more than one strip in channels last (256 vectors of one value, of 16 bytes), whole vectors to a group and not.
+WIDE = [((2, 301, 3, 2), 7), ((1, 1100, 3, 3), 4), ((2, 2056, 3, 1), 8), ((1, 2560, 8, 8), 32), ((1, 4104, 2, 3), 8)]
 BENCH = [((8, 64, 56, 56), 32)]
 
 
 def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, per_group: bool = False,
-         offset: float = 0.0, activation: str = "none", alpha: float | None = None, epsilon: float | None = 1e-5,
-         parameters: type | None = None, spread: float = 1.0) -> Case:
-    """`spread`: of the parameters' values. `alpha`, `epsilon` None: the attribute is not given."""
-    x = (rng.standard_normal(shape) + offset).astype(dtype)
+         offset: float = 0.0, width: float = 1.0, activation: str = "none", alpha: float | None = None,
+         epsilon: float | None = 1e-5, parameters: type | None = None, spread: float = 1.0) -> Case:
+    """The input's values are `width` wide around `offset`, the parameters' `spread` around 0. `alpha`, `epsilon` None: not given."""
+    x = (width * rng.standard_normal(shape) + offset).astype(dtype)
     values, kind = groups if per_group else shape[1], parameters or dtype
     scale, bias = ((spread * rng.standard_normal(values)).astype(kind) for _ in range(2))
     attributes: dict[str, Attribute] = {"num_groups": groups}
@@ -31,7 +33,8 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: t
     # A value per group where groups == channels cannot be told from a value per channel, and means the same.
     opset = 0 if activation != "none" or kind != dtype else (18 if per_group else 21)
     name = f"{'x'.join(map(str, shape))} groups={groups}" + " opset 18" * per_group
-    name += f" around {offset:g}" * (offset != 0) + f" {activation}" * (activation != "none") + f" alpha={alpha}" * (alpha is not None)
+    name += f" around {offset:g}" * (offset != 0) + f" {width:g} wide" * (width != 1)
+    name += f" {activation}" * (activation != "none") + f" alpha={alpha}" * (alpha is not None)
     name += f" eps={epsilon}" * (epsilon != 1e-5) + f" {kind.__name__} parameters" * (kind != dtype) + f" times {spread:g}" * (spread != 1)
     plain = group_norm(x, scale, bias, groups, float(np.float32(1e-5 if epsilon is None else epsilon)))
     expected = activated(plain, activation, 0.01 if alpha is None else alpha)
@@ -48,8 +51,12 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     yield make(rng, (2, 12, 9, 9), 3, dtype, epsilon=None)
     yield make(rng, (2, 12, 9, 9), 3, dtype, epsilon=0.5)
     yield make(rng, (2, 12, 9, 9), 3, dtype, parameters=np.float16 if dtype is np.float32 else np.float32)
-    if dtype is np.float32:  # sums of squares would cancel here
-        yield make(rng, (1, 8, 40, 40), 2, dtype, offset=100.0)
+    for shape, groups in WIDE:
+        yield make(rng, shape, groups, dtype)
+    for shape, groups in (((1, 8, 40, 40), 2), ((2, 32, 14, 14), 4)):
+        # Sums of squares would cancel; a mean summed up in float16 would be off by a hundredth and more.
+        yield make(rng, shape, groups, dtype, offset=100.0 if dtype is np.float32 else 500.0)
+        yield make(rng, shape, groups, dtype, width=100.0)  # whose squares have no sum in float16
     for _ in range(30):
         groups = int(rng.integers(1, 5))
         shape = (int(rng.integers(1, 4)), groups * int(rng.integers(1, 5)))
