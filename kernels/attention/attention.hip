@@ -1,9 +1,12 @@
 #include "attention/attention.hpp"
 
+#include <algorithm>
+
 #include "attention/attention_direct_kernels.hpp"
 #include "attention/attention_hopper.hpp"
 #include "attention/attention_plan.hpp"
 #include "attention/attention_tiled.hpp"
+#include "common/limits.hpp"
 
 namespace sbk {
 namespace {
@@ -13,9 +16,10 @@ using namespace attention_detail;
 template <class T>
 Status run_direct(const AttentionParams& p, hipStream_t stream) {
   const int64_t rows = p.batch * p.query_heads * p.query_length;
-  const int64_t blocks = rows < (1 << 22) ? rows : (1 << 22);
+  constexpr int64_t kEnoughBlocks = 1 << 22;  // they take further rows in turn
+  const int64_t blocks = std::min({rows, kEnoughBlocks, most_blocks(kDirectThreads)});
   const int64_t chunks = ceil_div(p.value_size, kDirectChunk);
-  if (chunks > 65535) return unsupported("attention: value_size is too large");
+  if (chunks > kMostBlocksAcross) return unsupported("attention: value_size is too large");
   const dim3 grid(static_cast<uint32_t>(blocks), 1, static_cast<uint32_t>(chunks));
   attention_direct<T><<<grid, dim3(kDirectThreads), 0, stream>>>(p, rows);
   return check_launch();

@@ -2,41 +2,13 @@
 // does not take.
 #pragma once
 
-#include "attention/attention.hpp"
+#include "attention/attention_bias.hpp"
 #include "common/device.hpp"
 
 namespace sbk::attention_detail {
 
 constexpr int kDirectThreads = 256;
 constexpr int kDirectChunk = 512;  // value columns a wave holds; grid.z counts chunks of it
-
-// Of the last key that query 0 of batch `b` sees.
-__device__ inline int64_t causal_offset(const AttentionParams& p, int64_t b) {
-  return p.causal_from_lengths ? p.key_lengths[b] - p.query_length : p.causal_offset;
-}
-
-// Whether key j takes no part in the answer to query i of head h, whatever its score; else what is added to that.
-struct Bias {
-  bool excluded = false;
-  float added = 0.0f;
-
-  __device__ float on(float score) const { return excluded ? -INFINITY : score + added; }
-  __device__ bool open() const { return !excluded && added != -INFINITY; }
-};
-
-template <class T>
-__device__ inline Bias bias_of(const AttentionParams& p, int64_t b, int64_t h, int64_t i, int64_t j) {
-  if (p.causal && j > i + causal_offset(p, b)) return {true};
-  if (p.key_lengths != nullptr && j >= p.key_lengths[b]) return {true};
-  const int64_t at = b * p.mask_batch_stride + h * p.mask_head_stride + i * p.mask_query_stride + j;
-  switch (p.mask_kind) {
-    case MaskKind::boolean: return {static_cast<const uint8_t*>(p.mask)[at] == 0};
-    case MaskKind::int32: return {false, static_cast<float>(static_cast<const int32_t*>(p.mask)[at])};
-    case MaskKind::additive: return {false, to_float(static_cast<const T*>(p.mask)[at])};
-    case MaskKind::none: break;
-  }
-  return {};
-}
 
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
 template <class T>
@@ -61,7 +33,7 @@ __device__ void direct_row(const AttentionParams& p, int64_t row, int64_t column
       float dot = 0.0f;
       for (int64_t d = 0; d < p.head_size; ++d) dot += to_float(q[d]) * to_float(key[d]);
       const float product = dot * p.scale;
-      const Bias bias = bias_of<T>(p, b, h, i, first + lane);
+      const Bias bias = bias_within<T>(p, b, h, i, first + lane);
       score = bias.on(p.softcap > 0.0f ? p.softcap * tanhf(product / p.softcap) : product);
       open = open || bias.open();
     }

@@ -4,6 +4,7 @@
 #include "attention/attention_hopper_kernels.hpp"
 #include "attention/attention_plan.hpp"
 #include "common/hopper_host.hpp"
+#include "common/limits.hpp"
 
 namespace sbk::attention_detail {
 namespace {
@@ -65,11 +66,11 @@ Status run_hopper(const AttentionParams& p, float scale, hipStream_t stream) {
   using Large = HopperTiles<64, 128, 3, 1, true>;
   using Small = HopperTiles<64, 64, 1, 3, false>;
   if (p.head_size > 64 || p.value_size > 64) return choose_form<HopperTiles<128, 128, 2, 1, true>>(p, scale, stream);
-  int64_t units = 0;
-  SBK_TRY(multiprocessors(&units));
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
   const int64_t blocks = ceil_div(p.query_length, Large::kQueries) * p.query_heads * p.batch;
   constexpr int64_t kLongQueries = 1024, kRounds = 3;
-  const bool large = p.query_length >= kLongQueries && blocks >= kRounds * units && !is_general(p, scale);
+  const bool large = p.query_length >= kLongQueries && blocks >= kRounds * device.units && !is_general(p, scale);
   return large ? enqueue<Large, false>(p, scale, stream) : choose_form<Small>(p, scale, stream);
 }
 

@@ -3,6 +3,7 @@
 #include "attention/attention_hopper.hpp"
 #include "attention/attention_plan.hpp"
 #include "attention/attention_tiled_kernels.hpp"
+#include "common/limits.hpp"
 
 namespace sbk::attention_detail {
 namespace {
@@ -19,7 +20,7 @@ Status enqueue(const AttentionParams& p, float scale, hipStream_t stream) {
   const auto tiles = static_cast<uint32_t>(ceil_div(p.query_length, Shape::kQueries));
   const auto heads = static_cast<uint32_t>(p.query_heads), batch = static_cast<uint32_t>(p.batch);
   // Under a causal mask blocks differ in length by the tile: all heads' longest first, so that the device empties at once.
-  const bool tiles_last = p.causal && tiles <= 65535;
+  const bool tiles_last = p.causal && tiles <= kMostBlocksAcross;
   const dim3 grid = tiles_last ? dim3(heads, batch, tiles) : dim3(tiles, heads, batch);
   attention_tiled<T, Shape, General><<<grid, dim3(kTiledThreads), Shape::kShared, stream>>>(p, scale, tiles_last);
   return check_launch();
@@ -30,31 +31,54 @@ Status choose_form(const AttentionParams& p, float scale, hipStream_t stream) {
   return is_general(p, scale) ? enqueue<T, Shape, true>(p, scale, stream) : enqueue<T, Shape, false>(p, scale, stream);
 }
 
+// Calls use(shape) with the first of the shapes that the device has the shared memory for. False: it has for none.
+template <class First, class... Rest, class F>
+bool first_that_fits(const DeviceFacts& device, F use) {
+  if (First::kShared <= device.shared) {
+    use(First{});
+    return true;
+  }
+  if constexpr (sizeof...(Rest) > 0) return first_that_fits<Rest...>(device, use);
+  return false;
+}
+
+// The same for the shapes that take `p`, the one that suits it best first.
+template <class T, class F>
+bool with_shape(const AttentionParams& p, const DeviceFacts& device, F use) {
+  constexpr bool kSingle = sizeof(T) == 4;
+  const bool wide = p.head_size > 64 || p.value_size > 64;
 #if SBK_NVIDIA
-template <class T>
-Status choose_shape(const AttentionParams& p, float scale, hipStream_t stream) {
-  constexpr bool kSingle = sizeof(T) == 4;
-  int64_t units = 0;
-  SBK_TRY(multiprocessors(&units));
+  using WideMany = TiledShape<T, 128, 128, kSingle ? 16 : 32>;
+  using Wide = TiledShape<T, 128, 64, kSingle ? 16 : 64>;
+  using Many = TiledShape<T, 64, 128, kSingle ? 32 : 64>;
+  using Few = TiledShape<T, 64, 64, 64>;
   // Tiles of 128 queries read keys half as often; they need enough of them.
-  const bool many = ceil_div(p.query_length, 128) * p.query_heads * p.batch >= units;
-  if (p.head_size > 64 || p.value_size > 64) {
-    if (many) return choose_form<T, TiledShape<T, 128, 128, kSingle ? 16 : 32>>(p, scale, stream);
-    return choose_form<T, TiledShape<T, 128, 64, kSingle ? 16 : 64>>(p, scale, stream);
-  }
-  if (many) return choose_form<T, TiledShape<T, 64, 128, kSingle ? 32 : 64>>(p, scale, stream);
-  return choose_form<T, TiledShape<T, 64, 64, 64>>(p, scale, stream);
-}
+  const bool many = ceil_div(p.query_length, 128) * p.query_heads * p.batch >= device.units;
+  if (wide) return many ? first_that_fits<WideMany, Wide>(device, use) : first_that_fits<Wide>(device, use);
+  return many ? first_that_fits<Many, Few>(device, use) : first_that_fits<Few>(device, use);
 #else
-template <class T>
-Status choose_shape(const AttentionParams& p, float scale, hipStream_t stream) {
-  constexpr bool kSingle = sizeof(T) == 4;
-  if (p.head_size > 64 || p.value_size > 64) {
-    return choose_form<T, TiledShape<T, 128, 64, kSingle ? 16 : 32>>(p, scale, stream);
-  }
-  return choose_form<T, TiledShape<T, 64, 64, 32>>(p, scale, stream);
-}
+  if (wide) return first_that_fits<TiledShape<T, 128, 64, kSingle ? 16 : 32>>(device, use);
+  return first_that_fits<TiledShape<T, 64, 64, 32>>(device, use);
 #endif
+}
+
+template <class T>
+Status run(const AttentionParams& p, float scale, hipStream_t stream) {
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  Status status;
+  const auto enqueue_it = [&](auto shape) { status = choose_form<T, decltype(shape)>(p, scale, stream); };
+  if (!with_shape<T>(p, device, enqueue_it)) return unsupported("attention: the device has too little shared memory (LDS) for a tile");
+  return status;
+}
+
+// Whether the current device has the shared memory for a tile; one that does not answer is left to the launch that follows.
+bool has_room(const AttentionParams& p) {
+  DeviceFacts device;
+  if (!device_facts(&device).ok()) return false;
+  const auto nothing = [](auto) {};
+  return p.dtype == DataType::float32 ? with_shape<float>(p, device, nothing) : with_shape<__half>(p, device, nothing);
+}
 
 }  // namespace
 
@@ -62,17 +86,16 @@ bool takes_tiles(const AttentionParams& p) {
   const int64_t lanes = kVectorBytes / static_cast<int64_t>(size_of(p.dtype));
   if (p.head_size > 128 || p.value_size > 128 || p.head_size == 0 || p.key_length == 0) return false;
   if (p.mask_query_stride < 0 || p.mask_query_stride > INT32_MAX) return false;
-  if (p.query_heads > 65535 || p.batch > 65535 || p.query_length > INT32_MAX / 2 || p.key_length > INT32_MAX / 2) {
+  if (p.query_heads > kMostBlocksAcross || p.batch > kMostBlocksAcross || p.query_length > INT32_MAX / 2 || p.key_length > INT32_MAX / 2) {
     return false;
   }
-  return rows_aligned(p.q, p.q_strides, p.head_size, lanes) && rows_aligned(p.k, p.k_strides, p.head_size, lanes) &&
+  return has_room(p) && rows_aligned(p.q, p.q_strides, p.head_size, lanes) && rows_aligned(p.k, p.k_strides, p.head_size, lanes) &&
          rows_aligned(p.v, p.v_strides, p.value_size, lanes) && rows_aligned(p.y, p.y_strides, p.value_size, lanes);
 }
 
 Status run_tiled(const AttentionParams& p, float scale, hipStream_t stream) {
   if (takes_hopper(p)) return run_hopper(p, scale, stream);
-  return p.dtype == DataType::float32 ? choose_shape<float>(p, scale, stream)
-                                      : choose_shape<__half>(p, scale, stream);
+  return p.dtype == DataType::float32 ? run<float>(p, scale, stream) : run<__half>(p, scale, stream);
 }
 
 }  // namespace sbk::attention_detail

@@ -1,6 +1,7 @@
 #include "batch_norm/batch_norm.hpp"
 
 #include "batch_norm/batch_norm_kernels.hpp"
+#include "common/limits.hpp"
 
 namespace sbk {
 
@@ -10,38 +11,59 @@ namespace {
 
 using namespace batch_norm_detail;
 
+constexpr int64_t kVectorsOfBlock = kThreads * kVectorsPerThread;
+
+// The vectors [first, end).
 template <class T, int N>
-Status enqueue_planes(const BatchNormParams& p, int64_t first, int64_t vectors, hipStream_t stream) {
-  if (vectors <= first) return {};
-  const int64_t blocks = ceil_div(vectors - first, kThreads * kVectorsPerThread);
+Status launch_planes(const BatchNormParams& p, int64_t first, int64_t end, hipStream_t stream) {
   const int64_t count = p.batch * p.channels * p.spatial;
-  const dim3 grid(static_cast<uint32_t>(blocks)), block(kThreads);
+  const dim3 grid(static_cast<uint32_t>(ceil_div(end - first, kVectorsOfBlock))), block(kThreads);
   if (count < INT32_MAX) {
     const Narrow index{FastDivisor(static_cast<uint32_t>(p.spatial)), FastDivisor(static_cast<uint32_t>(p.channels))};
     const bool plain = N > 1 && p.spatial % N == 0 && p.activation.kind == Activation::none;
-    if (plain) batch_norm_planes<T, N, Narrow, (N > 1)><<<grid, block, 0, stream>>>(p, index, vectors, first);
-    else batch_norm_planes<T, N, Narrow, false><<<grid, block, 0, stream>>>(p, index, vectors, first);
+    if (plain) batch_norm_planes<T, N, Narrow, (N > 1)><<<grid, block, 0, stream>>>(p, index, end, first);
+    else batch_norm_planes<T, N, Narrow, false><<<grid, block, 0, stream>>>(p, index, end, first);
   } else {
     const Wide index{p.spatial, p.channels};
-    batch_norm_planes<T, N, Wide, false><<<grid, block, 0, stream>>>(p, index, vectors, first);
+    batch_norm_planes<T, N, Wide, false><<<grid, block, 0, stream>>>(p, index, end, first);
   }
   return check_launch();
 }
 
 template <class T, int N>
-Status enqueue_rows(const BatchNormParams& p, hipStream_t stream) {
-  const int64_t rows = p.batch * p.spatial;
+Status enqueue_planes(const BatchNormParams& p, int64_t first, int64_t end, hipStream_t stream) {
+  return in_parts(end - first, most_blocks(kThreads) * kVectorsOfBlock, [&](int64_t part, int64_t vectors) {
+    return launch_planes<T, N>(p, first + part, first + part + vectors, stream);
+  });
+}
+
+// `rows` pixels from `first` on.
+template <class T, int N>
+Status launch_rows(BatchNormParams p, int64_t first, int64_t rows, hipStream_t stream) {
+  p.x = static_cast<const T*>(p.x) + first * p.channels;
+  p.y = static_cast<T*>(p.y) + first * p.channels;
   const int64_t channel_vectors = p.channels / N;
   const int lanes = static_cast<int>(channel_vectors < kThreads ? channel_vectors : kThreads);
   const int64_t rows_per_block = kThreads / lanes * int64_t{kRowsHeld<N>};
   const dim3 grid(static_cast<uint32_t>(ceil_div(rows, rows_per_block)),
                   static_cast<uint32_t>(ceil_div(channel_vectors, lanes)));
-  if (grid.y > 65535) return unsupported("batch_norm: too many channels");
+  if (grid.y > kMostBlocksAcross) return unsupported("batch_norm: too many channels");
   const auto shared = static_cast<uint32_t>(lanes * N * sizeof(Affine));
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  if (shared > static_cast<uint32_t>(device.shared)) {
+    return unsupported("batch_norm: the device has too little shared memory (LDS) for channels_last");
+  }
   const bool plain = N > 1 && p.activation.kind == Activation::none;
   if (plain) batch_norm_rows<T, N, (N > 1)><<<grid, dim3(kThreads), shared, stream>>>(p, rows, lanes);
   else batch_norm_rows<T, N, false><<<grid, dim3(kThreads), shared, stream>>>(p, rows, lanes);
   return check_launch();
+}
+
+template <class T, int N>
+Status enqueue_rows(const BatchNormParams& p, hipStream_t stream) {
+  return in_parts(p.batch * p.spatial, most_blocks(kThreads) * kRowsHeld<N>,
+                  [&](int64_t first, int64_t rows) { return launch_rows<T, N>(p, first, rows, stream); });
 }
 
 template <class T>

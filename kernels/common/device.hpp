@@ -1,6 +1,7 @@
 // Small device-side pieces the operators share: conversions, 16-byte vectors, reductions over a wave or a block.
 #pragma once
 
+#include "common/activate.hpp"
 #include "common/platform.hpp"
 #include "common/types.hpp"
 
@@ -19,8 +20,8 @@ __host__ __device__ constexpr int lanes_of() {
   return kVectorBytes / static_cast<int>(sizeof(T));
 }
 
-__device__ inline float to_float(float value) { return value; }
-__device__ inline float to_float(__half value) { return __half2float(value); }
+__host__ __device__ inline float to_float(float value) { return value; }
+__host__ __device__ inline float to_float(__half value) { return __half2float(value); }
 template <class T>
 __device__ T from_float(float value);
 template <>
@@ -32,17 +33,6 @@ __device__ inline __half from_float<__half>(float value) { return __float2half(v
 __device__ inline float load_any(const void* data, DataType type, int64_t i) {
   return type == DataType::float32 ? static_cast<const float*>(data)[i]
                                    : __half2float(static_cast<const __half*>(data)[i]);
-}
-
-__device__ inline float activate(const ActivationParams& a, float x) {
-  switch (a.kind) {
-    case Activation::relu: return x < 0.0f ? 0.0f : x;
-    case Activation::leaky_relu: return x < 0.0f ? a.alpha * x : x;
-    case Activation::silu: return x / (1.0f + expf(-x));
-    case Activation::clip: return x < a.alpha ? a.alpha : (x > a.beta ? a.beta : x);
-    case Activation::none: break;
-  }
-  return x;
 }
 
 template <class T>
@@ -119,8 +109,8 @@ __device__ float wave_max(float value);
 __device__ float block_sum(float value, float* scratch);
 #endif
 
-// Waves of a block of 1024 threads on the narrowest wave of any target (RDNA and CUDA).
-constexpr int kMaxWavesPerBlock = 1024 / 32;
+// Waves of the largest block where they are narrowest.
+constexpr int kMaxWavesPerBlock = kMostThreads / kNarrowestWave;
 
 // Division by a number known at launch, without the division: Granlund & Montgomery, PLDI 1994. For n < 2^31.
 class FastDivisor {

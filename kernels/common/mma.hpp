@@ -250,7 +250,9 @@ __device__ inline void multiply(Accumulator& c, const Operand<T>& a, const Opera
   __builtin_memcpy(c.v, &v, sizeof v);
 }
 
-#else  // RDNA: waves of 32
+#else  // RDNA
+
+static_assert(TileLayout::kValues == 8, "RDNA is compiled for in its narrow waves");
 
 #if defined(SBK_WMMA)
 // RDNA3 wants all of row (or column) l % 16 in every lane, RDNA4 the (l / 16)th half of it.

@@ -4,6 +4,7 @@
 // wait_for_previous() before it touches memory. Clusters: blocks that run at the same time and reach each other's memory.
 #pragma once
 
+#include "common/limits.hpp"
 #include "common/platform.hpp"
 
 #if SBK_NVIDIA && defined(__CUDA_ARCH_LIST__)
@@ -68,6 +69,7 @@ class LaunchConfig {
 template <class... Parameters, class... Arguments>
 Status launch_overlapped(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, hipStream_t stream,
                          const Arguments&... arguments) {
+  if (grid.x > most_blocks(block.x)) return unsupported("a grid is larger than one launch takes");
 #if SBK_OVERLAP
   if constexpr (kOverlaps) {
     return check(cudaLaunchKernelEx(LaunchConfig(grid, block, shared, stream).overlapped(), kernel, arguments...));
@@ -80,10 +82,11 @@ Status launch_overlapped(void (*kernel)(Parameters...), dim3 grid, dim3 block, s
 // Whether launch_cluster takes more than one block of this much shared memory to a cluster on the current device.
 inline bool has_clusters([[maybe_unused]] int shared) {
 #if SBK_OVERLAP
-  int device = 0, major = 0, most = 0;
+  int device = 0, major = 0;
+  DeviceFacts facts;
   return kOverlaps && hipGetDevice(&device) == hipSuccess &&
          hipDeviceGetAttribute(&major, hipDeviceAttributeComputeCapabilityMajor, device) == hipSuccess && major >= 9 &&
-         hipDeviceGetAttribute(&most, hipDeviceAttributeSharedMemPerBlockOptin, device) == hipSuccess && shared <= most;
+         device_facts(&facts).ok() && shared <= facts.shared;
 #else
   return false;
 #endif

@@ -27,19 +27,15 @@ inline Status check(hipError_t error) {
 // The error of the launch just made in this thread, cleared.
 inline Status check_launch() { return check(hipGetLastError()); }
 
-// Multiprocessors (compute units) of the current device.
-inline Status multiprocessors(int64_t* count) {
-  int device = 0, found = 0;
-  if (const Status s = check(hipGetDevice(&device)); !s.ok()) return s;
-  const Status s = check(hipDeviceGetAttribute(&found, hipDeviceAttributeMultiprocessorCount, device));
-  *count = found;
-  return s;
-}
+// What has a place for each wave of a block, or is counted in waves before the target is known, goes by the narrowest wave
+// of any target (CUDA, RDNA). Device code goes by kWaveSize below, host code by DeviceFacts::wave (common/limits.hpp).
+constexpr int kNarrowestWave = 32;
+constexpr int kMostThreads = 1024;  // of a block, on every target
 
 // Lanes of one wavefront (warp), from the compiler where it knows: it differs by target (gfx9: 64, gfx10+: 32 in this
 // build), and host code has to ask the device.
 #if SBK_NVIDIA
-__device__ constexpr int kWaveSize = 32;  // every CUDA target: CUDA's programming guide fixes warpSize at 32
+__device__ constexpr int kWaveSize = kNarrowestWave;  // every CUDA target: CUDA's programming guide fixes warpSize
 #elif defined(__AMDGCN_WAVEFRONT_SIZE__)
 // clang 21 announces that this macro will go; until then it is the only width that a constant expression can have.
 #pragma clang diagnostic push
@@ -48,6 +44,9 @@ __device__ constexpr int kWaveSize = __AMDGCN_WAVEFRONT_SIZE__;
 #pragma clang diagnostic pop
 #elif defined(__AMDGCN__)
 __device__ constexpr int kWaveSize = __builtin_amdgcn_wavefrontsize();
+#endif
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+static_assert(kWaveSize % kNarrowestWave == 0 && kMostThreads % kWaveSize == 0);
 #endif
 
 }  // namespace sbk

@@ -4,6 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+// Of functions that run on host and device.
+#if defined(__CUDACC__) || defined(__HIP__)
+#define SBK_HD __host__ __device__
+#else
+#define SBK_HD
+#endif
+
 namespace sbk {
 
 // Numbers are ONNX TensorProto.DataType's (onnx.proto3), so a caller can cast its own enum.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/limits.hpp"
 #include "conv/conv_choice.hpp"
 #include "conv/conv_depthwise.hpp"
 #include "conv/conv_direct_kernels.hpp"
@@ -24,7 +25,8 @@ Status run_direct(const ConvParams& params, hipStream_t stream) {
   d.w = strides_of(filter, params.in_channels / params.groups, d.p.kernel);
   d.outputs = output_count(params);
   const int64_t blocks = ceil_div(d.outputs, kDirectThreads);
-  const dim3 grid(static_cast<uint32_t>(blocks < (1 << 20) ? blocks : (1 << 20)));
+  constexpr int64_t kEnoughBlocks = 1 << 20;  // they take further outputs in turn
+  const dim3 grid(static_cast<uint32_t>(std::min({blocks, kEnoughBlocks, most_blocks(kDirectThreads)})));
   conv_direct<T><<<grid, dim3(kDirectThreads), 0, stream>>>(d);
   return check_launch();
 }
@@ -39,9 +41,9 @@ ConvParams as(const ConvParams& p, const Choice& choice) {
 bool takes(const ConvParams& p) {
   if (sums_nothing(p)) return p.algorithm == ConvAlgorithm::direct;
   switch (p.algorithm) {
-    case ConvAlgorithm::implicit_gemm: return gemm_needs(p).fits;
-    case ConvAlgorithm::winograd2: return winograd_workspace(p, 2) > 0;
-    case ConvAlgorithm::winograd4: return winograd_workspace(p, 4) > 0;
+    case ConvAlgorithm::implicit_gemm: return takes_gemm(p);
+    case ConvAlgorithm::winograd2: return takes_winograd(p, 2);
+    case ConvAlgorithm::winograd4: return takes_winograd(p, 4);
     case ConvAlgorithm::depthwise: return takes_depthwise(p);
     default: return true;
   }

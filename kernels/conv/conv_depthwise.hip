@@ -18,7 +18,7 @@ int taps_of(const ConvParams& p) {
 bool takes_last(const ConvParams& p) {
   const size_t bytes = kDepthwiseLanes * size_of(p.dtype);
   return taps_of(p) > 0 && p.in_channels == p.out_channels && p.out_channels % kDepthwiseLanes == 0 &&
-         p.out_channels / kDepthwiseLanes / kDepthwiseVectors < 65535 && aligned_to(p.x, bytes) && aligned_to(p.y, bytes);
+         p.out_channels / kDepthwiseLanes / kDepthwiseVectors < kMostBlocksAcross && aligned_to(p.x, bytes) && aligned_to(p.y, bytes);
 }
 
 // With three axes (of which the first has extent 1), `p` says the rest.
@@ -60,11 +60,11 @@ Status enqueue(const Depthwise& d, Layout layout, hipStream_t stream) {
   if constexpr (Taps == 0) {
     return unsupported("conv: no such depthwise kernel");  // takes_last has refused it
   } else {
-    int64_t units = 0;
-    SBK_TRY(multiprocessors(&units));
+    DeviceFacts device;
+    SBK_TRY(device_facts(&device));
     const int64_t chunks = ceil_div(d.vectors, d.chunk), runs = kDepthwiseThreads / d.chunk;
     constexpr int64_t kBlocksPerUnit = 16;  // two rounds of the device: the filters are fetched once a block
-    const int64_t blocks = std::max<int64_t>(1, std::min(ceil_div(d.items, runs), units * kBlocksPerUnit / chunks));
+    const int64_t blocks = std::max<int64_t>(1, std::min(ceil_div(d.items, runs), device.units * kBlocksPerUnit / chunks));
     const dim3 grid(static_cast<uint32_t>(blocks), static_cast<uint32_t>(chunks));
     return launch_overlapped(depthwise_last<T, Taps, Stride>, grid, threads, 0, stream, d);
   }

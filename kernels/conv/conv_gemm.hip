@@ -1,5 +1,7 @@
 #include "conv/conv_gemm.hpp"
 
+#include <algorithm>
+
 #include "conv/conv_pack_kernels.hpp"
 #include "conv/conv_wgmma.hpp"
 
@@ -39,7 +41,7 @@ Sizes sizes_of(const ConvParams& p) {
 
 template <class T, int N, bool FromLast>
 Status pack_narrow(const Pack& p, hipStream_t stream) {
-  const int64_t items = p.items < 65535 ? p.items : 65535;
+  const int64_t items = std::min<int64_t>(p.items, kMostBlocksAcross);
   const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackThreads)), static_cast<uint32_t>(items));
   return launch_overlapped(conv_pack_narrow<T, N, FromLast>, grid, dim3(kPackThreads), 0, stream, p);
 }
@@ -48,7 +50,7 @@ template <class T, bool FromLast>
 Status pack_as(const Pack& p, hipStream_t stream) {
   if (p.groups * p.padded == 4 && p.area >= kPackThreads) return pack_narrow<T, 4, FromLast>(p, stream);
   if (p.groups * p.padded == 8 && p.area >= kPackThreads) return pack_narrow<T, 8, FromLast>(p, stream);
-  const int64_t items = p.items < 65535 ? p.items : 65535;
+  const int64_t items = std::min<int64_t>(p.items, kMostBlocksAcross);
   const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackTile)),
                   static_cast<uint32_t>(ceil_div(static_cast<int64_t>(p.groups) * p.padded, kPackTile)),
                   static_cast<uint32_t>(items));
@@ -124,9 +126,30 @@ GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void
   return g;
 }
 
+// Of the images [first, first + count).
+GemmConv images_of(const GemmConv& g, int64_t element, int64_t first, int64_t count) {
+  const int64_t pixels = g.image.divisor();
+  const auto past = [&](const void* data, int64_t values) {
+    return data == nullptr ? nullptr : static_cast<const char*>(data) + values * element;
+  };
+  GemmConv part = g;
+  part.rows = static_cast<int32_t>(count * pixels);
+  part.x = past(g.x, first * g.H * g.W * g.x_channels);
+  part.residual = past(g.residual, first * pixels * g.y_channels);
+  part.y = const_cast<char*>(past(g.y, first * pixels * g.y_channels));
+  part.aligned = aligned_to(part.y, kVectorBytes) && aligned_to(part.residual, kVectorBytes);
+  return part;
+}
+
+// As many images at a time as one launch takes.
 template <class Shape>
 Status enqueue(const GemmConv& g, int64_t groups, hipStream_t stream) {
-  return enqueue_tiles<Shape>(conv_gemm<Shape>, Shape::kThreads, 0, g, groups, stream);
+  const int64_t pixels = g.image.divisor(), most_rows = most_blocks(Shape::kThreads) / ceil_div(g.K, Shape::kN) * Shape::kM;
+  const int64_t most = g.rows <= most_rows ? g.rows : most_rows / pixels;
+  return in_parts(g.rows / pixels, std::max<int64_t>(most, 1), [&](int64_t first, int64_t count) {
+    const GemmConv part = images_of(g, sizeof(typename Shape::Type), first, count);
+    return enqueue_tiles<Shape>(conv_gemm<Shape>, Shape::kThreads, 0, part, groups, stream);
+  });
 }
 
 // Tiles that a multiprocessor works through, weighed by their size and by how well a tile of that size keeps the matrix
@@ -147,12 +170,14 @@ template <class T>
 struct Tiles {
   static constexpr int kCount = 5;
   static constexpr GemmTile kList[kCount] = {{64, 32, 0.69}, {64, 64, 0.95}, {128, 64, 1.1}, {128, 128, 1.3}, {32, 32, 0.57}};
-  static Status launch(int tile, const GemmConv& g, int64_t groups, hipStream_t stream) {
-    if (tile == 0) return enqueue<GemmShape<T, 64, 32, 128, 2, kSlabs, kStages>>(g, groups, stream);
-    if (tile == 1) return enqueue<GemmShape<T, 64, 64, 128, 2, kSlabs, kStages>>(g, groups, stream);
-    if (tile == 2) return enqueue<GemmShape<T, 128, 64, 256, 4, kSlabs, kStages>>(g, groups, stream);
-    if (tile == 3) return enqueue<GemmShape<T, 128, 128, 256, 2, kSlabs, kStages>>(g, groups, stream);
-    return enqueue<GemmShape<T, 32, 32, 128, 1, kSlabs, kStages, kVectorBytes, false, kParts>>(g, groups, stream);
+  // use(shape) of a tile, for `k_vectors` along K.
+  template <class F>
+  static auto with(int tile, [[maybe_unused]] int64_t k_vectors, F use) {
+    if (tile == 0) return use(GemmShape<T, 64, 32, 128, 2, kSlabs, kStages>{});
+    if (tile == 1) return use(GemmShape<T, 64, 64, 128, 2, kSlabs, kStages>{});
+    if (tile == 2) return use(GemmShape<T, 128, 64, 256, 4, kSlabs, kStages>{});
+    if (tile == 3) return use(GemmShape<T, 128, 128, 256, 2, kSlabs, kStages>{});
+    return use(GemmShape<T, 32, 32, 128, 1, kSlabs, kStages, kVectorBytes, false, kParts>{});
   }
 };
 
@@ -164,14 +189,25 @@ struct Tiles<float> {
   static constexpr int kCount = 3;
   static constexpr GemmTile kList[kCount] = {{64, 32, 0.6}, {64, 64, 1.0}, {32, 32, 0.97}};
   static constexpr int kLong = 16;  // vectors: two stages
-  static Status launch(int tile, const GemmConv& g, int64_t groups, hipStream_t stream) {
-    if (tile == 0) return enqueue<GemmShape<float, 64, 32, 128, 2, kSlabs, kStages>>(g, groups, stream);
-    if (tile == 2) return enqueue<GemmShape<float, 32, 32, 128, 1, kSlabs, kStages, kVectorBytes, false, kParts>>(g, groups, stream);
-    if (g.k_vectors <= kLong) return enqueue<GemmShape<float, 64, 64, 128, 2, kSlabs, kStages>>(g, groups, stream);
-    return enqueue<GemmShape<float, 64, 64, 128, 2, kSlabs, kStages, kVectorBytes, true>>(g, groups, stream);
+  template <class F>
+  static auto with(int tile, int64_t k_vectors, F use) {
+    if (tile == 0) return use(GemmShape<float, 64, 32, 128, 2, kSlabs, kStages>{});
+    if (tile == 2) return use(GemmShape<float, 32, 32, 128, 1, kSlabs, kStages, kVectorBytes, false, kParts>{});
+    if (k_vectors <= kLong) return use(GemmShape<float, 64, 64, 128, 2, kSlabs, kStages>{});
+    return use(GemmShape<float, 64, 64, 128, 2, kSlabs, kStages, kVectorBytes, true>{});
   }
 };
 #endif
+
+// Of float16 images with few channels, copied half a vector at a time.
+using NarrowShape = GemmShape<__half, 128, 64, 256, 4, 2, kStages, kVectorBytes / 2>;
+
+// Whether the device has the shared memory for a tile. Hopper's, behind the others in the list, are made for its own.
+template <class T>
+bool has_room(int tile, const GemmConv& g, const DeviceFacts& device) {
+  if (tile >= Tiles<T>::kCount) return true;
+  return Tiles<T>::with(tile, g.k_vectors, [&](auto shape) { return most_shared_bytes<decltype(shape)>(device.wave) <= device.shared; });
+}
 
 // The general kernels' tiles and, for float16 on Hopper, wgmma's after them.
 template <class T>
@@ -184,21 +220,30 @@ int tiles_of(const GemmConv& g, GemmTile (&tiles)[kMaxGemmTiles]) {
   return count;
 }
 
+// The place in the list of the tile that `variant` names, or else of the cheapest that the device has room for; -1 where it
+// has for none.
 template <class T>
-Status launch_gemm(const GemmConv& g, int64_t groups, int variant, hipStream_t stream) {
+int choose_tile(const GemmConv& g, int64_t groups, int variant, const DeviceFacts& device) {
   GemmTile tiles[kMaxGemmTiles];
   const int count = tiles_of<T>(g, tiles);
-  int best = variant - 1;
-  if (variant <= 0 || variant > count) {
-    int64_t units = 0;
-    SBK_TRY(multiprocessors(&units));
-    best = count > Tiles<T>::kCount ? Tiles<T>::kCount : 0;  // wgmma's, where there are any: their rates have a scale of their own
-    for (int i = best + 1; i < count; ++i) {
-      if (cost(g, groups, units, tiles[i]) < cost(g, groups, units, tiles[best])) best = i;
-    }
+  if (variant > 0 && variant <= count) return has_room<T>(variant - 1, g, device) ? variant - 1 : -1;
+  // Of wgmma's alone, where there are any: their rates have a scale of their own.
+  int best = -1;
+  for (int i = count > Tiles<T>::kCount ? Tiles<T>::kCount : 0; i < count; ++i) {
+    if (!has_room<T>(i, g, device)) continue;
+    if (best < 0 || cost(g, groups, device.units, tiles[i]) < cost(g, groups, device.units, tiles[best])) best = i;
   }
-  if (best >= Tiles<T>::kCount) return launch_wgmma(g, groups, best - Tiles<T>::kCount, stream);
-  return Tiles<T>::launch(best, g, groups, stream);
+  return best;
+}
+
+template <class T>
+Status launch_gemm(const GemmConv& g, int64_t groups, int variant, hipStream_t stream) {
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  const int tile = choose_tile<T>(g, groups, variant, device);
+  if (tile < 0) return unsupported("conv: the device has too little shared memory (LDS) for a tile");
+  if (tile >= Tiles<T>::kCount) return launch_wgmma(g, groups, tile - Tiles<T>::kCount, stream);
+  return Tiles<T>::with(tile, g.k_vectors, [&](auto shape) { return enqueue<decltype(shape)>(g, groups, stream); });
 }
 
 template <class T>
@@ -210,8 +255,7 @@ Status run(const ConvParams& p, const Launch& launch) {
   const GemmConv g = describe<T>(p, z, x, w);
   const auto stream = static_cast<hipStream_t>(launch.stream);
   if constexpr (sizeof(T) == 2) {
-    using Narrow = GemmShape<T, 128, 64, 256, 4, 2, kStages, kVectorBytes / 2>;
-    if (z.vector < kVectorBytes) return enqueue<Narrow>(g, p.groups, stream);
+    if (z.vector < kVectorBytes) return enqueue<NarrowShape>(g, p.groups, stream);
   }
   return launch_gemm<T>(g, p.groups, p.variant, stream);
 }
@@ -234,7 +278,7 @@ GemmNeeds gemm_needs(const ConvParams& p) {
   if (p.groups > 1 && (z.k < 16 || z.c < 8)) return needs;
   const int64_t limit = INT32_MAX / 2;  // places in the input are 32 bits, those of padding pixels included
   if (z.rows >= limit || p.batch * z.h * z.w * z.padded * p.groups >= limit || z.r * z.s * z.padded >= limit ||
-      p.groups > 65535 || z.r > kMaxTaps || z.s > kMaxTaps) {
+      p.groups > kMostBlocksAcross || z.r > kMaxTaps || z.s > kMaxTaps) {
     return needs;
   }
   const size_t element = size_of(p.dtype);
@@ -248,6 +292,17 @@ GemmNeeds gemm_needs(const ConvParams& p) {
     needs.filter = static_cast<size_t>(p.out_channels * z.r * z.s * z.padded) * element;
   }
   return needs;
+}
+
+bool takes_gemm(const ConvParams& p) {
+  DeviceFacts device;
+  if (!gemm_needs(p).fits || !device_facts(&device).ok()) return false;
+  const Sizes z = sizes_of(p);
+  if (z.vector < kVectorBytes) return most_shared_bytes<NarrowShape>(device.wave) <= device.shared;
+  const int tile = p.dtype == DataType::float32
+                       ? choose_tile<float>(describe<float>(p, z, nullptr, nullptr), p.groups, p.variant, device)
+                       : choose_tile<__half>(describe<__half>(p, z, nullptr, nullptr), p.groups, p.variant, device);
+  return tile >= 0;
 }
 
 Status run_gemm(const ConvParams& p, const Launch& launch) {

@@ -1,6 +1,7 @@
 // Host side of the implicit GEMM: which shapes it takes, what it needs, how it is launched.
 #pragma once
 
+#include "common/limits.hpp"
 #include "common/overlap.hpp"
 #include "conv/conv_gemm_kernels.hpp"
 #include "conv/conv_plan.hpp"
@@ -14,6 +15,8 @@ struct GemmNeeds {
 };
 
 GemmNeeds gemm_needs(const ConvParams& p);
+// Whether it takes the shape, and the current device has the shared memory for the tile that `p` names, or for any.
+bool takes_gemm(const ConvParams& p);
 // ConvParams::variant names one of the tiles, from 1; 0 leaves the choice to their cost.
 int gemm_variants(const ConvParams& p);
 Status run_gemm(const ConvParams& p, const Launch& launch);
@@ -25,15 +28,20 @@ struct GemmTile {
 };
 constexpr int kMaxGemmTiles = 12;
 
-// The block's stages (no more than there are steps), or the waves' buffers at the end where those are larger. The host
-// does not know how wide a wave is on the device, so it takes the larger need.
+// The block's stages (no more than there are steps), or the waves' buffers at the end where those are larger. `wave`: lanes
+// of one on the device.
 template <class Shape>
-int shared_bytes(int64_t k_vectors) {
+int shared_bytes(int64_t k_vectors, int wave) {
   const int64_t steps = ceil_div(k_vectors, Shape::kVectorsPerRow);
   const int stages = static_cast<int>(steps < Shape::kStages ? steps : Shape::kStages) * Shape::kStage;
-  const int narrow = Shape::out_bytes(32), wide = Shape::out_bytes(64);
-  const int out = narrow > wide ? narrow : wide;
+  const int out = Shape::out_bytes(wave);
   return stages > out ? stages : out;
+}
+
+// The most that a block of these tiles asks for.
+template <class Shape>
+int most_shared_bytes(int wave) {
+  return shared_bytes<Shape>(INT32_MAX, wave);
 }
 
 // `more`: bytes of shared memory beyond those, for alignment. `arguments`: the kernel's, after `g`.
@@ -42,15 +50,18 @@ Status enqueue_tiles(Kernel kernel, int threads, int more, GemmConv g, int64_t g
                      const Arguments&... arguments) {
   const int64_t columns = ceil_div(g.K, Shape::kN);
   const int64_t blocks = ceil_div(g.rows, Shape::kM) * columns;
-  if (blocks > INT32_MAX) return unsupported("conv: more than 2^31 tiles");
+  if (blocks > most_blocks(threads)) return unsupported("conv: more tiles than one launch takes");
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  const int most = most_shared_bytes<Shape>(device.wave) + more;
+  if (most > device.shared) return unsupported("conv: the device has too little shared memory (LDS) for this tile");
   g.column_tiles = static_cast<int32_t>(columns);
   g.columns = FastDivisor(static_cast<uint32_t>(columns));
   // The limit is always set to the most that the kernel can ask for: another thread may set it at the same time.
-  SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(kernel), hipFuncAttributeMaxDynamicSharedMemorySize,
-                              shared_bytes<Shape>(INT32_MAX) + more));
+  SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(kernel), hipFuncAttributeMaxDynamicSharedMemorySize, most));
   return launch_overlapped(kernel, dim3(static_cast<uint32_t>(blocks), 1, static_cast<uint32_t>(groups)),
                            dim3(static_cast<uint32_t>(threads)),
-                           static_cast<size_t>(shared_bytes<Shape>(g.k_vectors) + more), stream, g, arguments...);
+                           static_cast<size_t>(shared_bytes<Shape>(g.k_vectors, device.wave) + more), stream, g, arguments...);
 }
 
 }  // namespace sbk::conv_detail

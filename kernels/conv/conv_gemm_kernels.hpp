@@ -11,10 +11,10 @@
 
 namespace sbk::conv_detail {
 
-// A block's tile of BM pixels by BN output channels. WM: waves over the pixels, where waves are 32 wide (the rest go
+// A block's tile of BM pixels by BN output channels. WM: waves over the pixels, where waves are narrowest (the rest go
 // over the channels). Slabs of K per stage, and stages in flight. VB: bytes copied at a time, so C is a multiple of it.
 // Paired: see multiply_tiles. Parts: waves that share a tile's sums, each with its part of every stage's slabs (where
-// waves are 32 wide); that keeps a device busy with few tiles.
+// waves are narrowest); that keeps a device busy with few tiles.
 template <class T, int BM, int BN, int Threads, int WM, int Slabs, int Stages, int VB = kVectorBytes,
           bool Paired = false, int Parts = 1>
 struct GemmShape {
@@ -33,9 +33,11 @@ struct GemmShape {
   // Where a stage's vector lies, in bytes. Adding a multiple of 8 rows adds their bytes.
   static constexpr __host__ __device__ int place(int row, int column) { return row * kRowBytes + column * kVector; }
   // For waves of a given width: those that share a tile's sums, and those over the tile's rows.
-  static constexpr __host__ __device__ int parts(int wave) { return wave == 32 || Parts == 1 ? Parts : Parts / 2; }
-  static constexpr __host__ __device__ int waves_m(int wave) {
-    return wave == 32 || Parts > 1 ? WM : (WM > 1 ? WM / 2 : 1);
+  static constexpr __host__ __device__ int parts(int wave) { return narrower(Parts, wave); }
+  static constexpr __host__ __device__ int waves_m(int wave) { return Parts > 1 ? WM : narrower(WM, wave); }
+  // What `narrowest` of the narrowest waves become: as many lanes in waves of `wave`, or one wave.
+  static constexpr __host__ __device__ int narrower(int narrowest, int wave) {
+    return narrowest * kNarrowestWave > wave ? narrowest * kNarrowestWave / wave : 1;
   }
   // Bytes that the waves' rows pass through on their way out.
   static constexpr int out_bytes(int wave) {

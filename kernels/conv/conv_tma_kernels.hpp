@@ -12,8 +12,8 @@ namespace sbk::conv_detail {
 // HopperShape with a warp more, which copies.
 template <int BM, int BN, int Stages>
 struct TmaShape : HopperShape<BM, BN, Stages> {
-  static constexpr int kWarps = HopperShape<BM, BN, Stages>::kThreads / 32;  // that multiply
-  static constexpr int kBlock = HopperShape<BM, BN, Stages>::kThreads + 32;
+  static constexpr int kWarps = HopperShape<BM, BN, Stages>::kThreads / kNarrowestWave;  // that multiply
+  static constexpr int kBlock = HopperShape<BM, BN, Stages>::kThreads + kNarrowestWave;
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/limits.hpp"
 #include "conv/conv_gemm.hpp"
 #include "conv/conv_winograd_kernels.hpp"
 
@@ -121,10 +122,16 @@ size_t winograd_workspace(const ConvParams& p, int outputs) {
   const Sizes z = sizes_of(p, outputs);
   const int64_t limit = INT32_MAX / 2, wide = z.padded + p.out_channels;
   if (z.images * z.tiles * z.points * wide >= limit || z.padded * p.out_channels * z.points >= limit ||
-      ceil_div(wide, kWinogradChannels) > 65535) {
+      ceil_div(wide, kWinogradChannels) > kMostBlocksAcross) {
     return 0;
   }
   return z.v + z.m + z.u;
+}
+
+bool takes_winograd(const ConvParams& p, int outputs) {
+  if (winograd_workspace(p, outputs) == 0) return false;
+  const Sizes z = sizes_of(p, outputs);
+  return takes_gemm(products(p, z, Winograd{}, z.images * z.tiles));
 }
 
 Status run_winograd(const ConvParams& p, int outputs, const Launch& launch) {

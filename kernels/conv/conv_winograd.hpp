@@ -13,6 +13,8 @@ constexpr int kWinogradVariants = 5;
 
 // Bytes of workspace for tiles of `outputs` (2 or 4); 0 where the shape is not taken.
 size_t winograd_workspace(const ConvParams& p, int outputs);
+// Whether the shape is taken, and its products by the current device.
+bool takes_winograd(const ConvParams& p, int outputs);
 Status run_winograd(const ConvParams& p, int outputs, const Launch& launch);
 
 }  // namespace sbk::conv_detail

@@ -1,5 +1,8 @@
 #include "group_norm/group_norm.hpp"
 
+#include <algorithm>
+
+#include "common/limits.hpp"
 #include "common/overlap.hpp"
 #include "group_norm/group_norm_kernels.hpp"
 #include "group_norm/group_norm_last_kernels.hpp"
@@ -23,16 +26,49 @@ int vector_lanes(const GroupNormParams& p) {
 
 int64_t chunk_values(int lanes) { return static_cast<int64_t>(kChunkThreads) * kChunkVectors * lanes; }
 
-// Threads that cover `vectors` vectors, R each: whole waves of 64, the widest there is.
-uint32_t threads_for(int64_t vectors, int R) {
-  const int64_t threads = ceil_div(ceil_div(vectors, R), 64) * 64;
-  return static_cast<uint32_t>(threads < kMaxThreads ? threads : kMaxThreads);
+// Images [image, image + images), and of those the groups [group, group + groups): some of them only where images are 1.
+GroupNormParams slice(const GroupNormParams& p, int64_t image, int64_t images, int64_t group, int64_t groups) {
+  const auto at = [](const void* data, DataType type, int64_t i) { return static_cast<const char*>(data) + i * static_cast<int64_t>(size_of(type)); };
+  const int64_t channels = p.channels / p.groups, values = (image * p.groups + group) * group_count(p);
+  const int64_t parameter = p.per_group ? group : group * channels;
+  GroupNormParams q = p;
+  q.batch = images;
+  q.groups = groups;
+  q.channels = groups * channels;
+  q.x = at(p.x, p.dtype, values);
+  q.y = const_cast<char*>(at(p.y, p.dtype, values));
+  q.scale = at(p.scale, p.scale_dtype, parameter);
+  q.bias = at(p.bias, p.scale_dtype, parameter);
+  return q;
+}
+
+// channels_first: calls launch(slice) for parts of `most` groups or fewer, whole images where one is no more than that.
+template <class F>
+Status in_slices(const GroupNormParams& p, int64_t most, F launch) {
+  if (p.groups <= most) {
+    return in_parts(p.batch, most / p.groups,
+                    [&](int64_t image, int64_t images) { return launch(slice(p, image, images, 0, p.groups)); });
+  }
+  for (int64_t image = 0; image < p.batch; ++image) {
+    SBK_TRY(in_parts(p.groups, most, [&](int64_t group, int64_t groups) { return launch(slice(p, image, 1, group, groups)); }));
+  }
+  return {};
+}
+
+// Threads that cover `vectors` vectors, R each: whole waves of the device, however wide, in the steps that were measured.
+Status threads_for(int64_t vectors, int R, int64_t* threads) {
+  constexpr int64_t kMeasuredStep = 64;
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  const int64_t step = device.whole_waves(kMeasuredStep);
+  *threads = std::min<int64_t>(ceil_div(ceil_div(vectors, R), step) * step, kMostThreads);
+  return {};
 }
 
 template <class T, int N, int R>
-Status enqueue_held(const GroupNormParams& p, hipStream_t stream) {
+Status launch_held(const GroupNormParams& p, int64_t threads, hipStream_t stream) {
   const int64_t count = group_count(p);
-  const dim3 grid(static_cast<uint32_t>(p.batch * p.groups)), block(threads_for(count / N, R));
+  const dim3 grid(static_cast<uint32_t>(p.batch * p.groups)), block(static_cast<uint32_t>(threads));
   const FastDivisor spatial(static_cast<uint32_t>(p.spatial));
   const bool plain = N > 1 && p.spatial % N == 0 && p.activation.kind == Activation::none;
   if (plain) group_norm_held<T, N, R, (N > 1)><<<grid, block, 0, stream>>>(p, spatial, count);
@@ -40,22 +76,35 @@ Status enqueue_held(const GroupNormParams& p, hipStream_t stream) {
   return check_launch();
 }
 
+template <class T, int N, int R>
+Status enqueue_held(const GroupNormParams& p, hipStream_t stream) {
+  int64_t threads = 0;
+  SBK_TRY(threads_for(group_count(p) / N, R, &threads));
+  return in_slices(p, most_blocks(threads), [&](const GroupNormParams& q) { return launch_held<T, N, R>(q, threads, stream); });
+}
+
 template <class T, int N>
-Status enqueue_chunks(const GroupNormParams& p, const Launch& launch, hipStream_t stream) {
+Status launch_chunks(const GroupNormParams& p, int64_t chunks, Moments* partial, hipStream_t stream) {
   const int64_t count = group_count(p);
-  const int64_t chunks = ceil_div(count, chunk_values(N));
-  const int64_t blocks = chunks * p.batch * p.groups;
-  if (blocks > INT32_MAX) return unsupported("group_norm: more than 2^31 chunks");
-  if (launch.workspace_bytes < blocks * sizeof(Moments) || launch.workspace == nullptr) {
-    return {Code::workspace_too_small, "group_norm: workspace is smaller than group_norm_workspace_bytes"};
-  }
-  auto* partial = static_cast<Moments*>(launch.workspace);
-  const dim3 grid(static_cast<uint32_t>(blocks)), block(kChunkThreads);
+  const dim3 grid(static_cast<uint32_t>(chunks * p.batch * p.groups)), block(kChunkThreads);
   const FastDivisor spatial(static_cast<uint32_t>(p.spatial));
   const int n = static_cast<int>(chunks);
   group_norm_partial<T, N, kChunkVectors><<<grid, block, 0, stream>>>(p, count, n, partial);
   group_norm_apply<T, N, kChunkVectors><<<grid, block, 0, stream>>>(p, spatial, count, n, partial);
   return check_launch();
+}
+
+template <class T, int N>
+Status enqueue_chunks(const GroupNormParams& p, const Launch& launch, hipStream_t stream) {
+  const int64_t chunks = ceil_div(group_count(p), chunk_values(N));
+  if (launch.workspace_bytes < chunks * p.batch * p.groups * sizeof(Moments) || launch.workspace == nullptr) {
+    return {Code::workspace_too_small, "group_norm: workspace is smaller than group_norm_workspace_bytes"};
+  }
+  const int64_t most = most_blocks(kChunkThreads) / chunks;
+  if (most == 0) return unsupported("group_norm: group too large");
+  // Slices run one behind the other, so that the next may write its moments where the last had its own.
+  auto* partial = static_cast<Moments*>(launch.workspace);
+  return in_slices(p, most, [&](const GroupNormParams& q) { return launch_chunks<T, N>(q, chunks, partial, stream); });
 }
 
 // Small blocks, several to a multiprocessor: while one waits for its sum, others load.
@@ -66,14 +115,17 @@ Status run(const GroupNormParams& p, const Launch& launch) {
   if (vectors <= 256) return enqueue_held<T, N, 1>(p, stream);
   if (vectors <= 512) return enqueue_held<T, N, 2>(p, stream);
   if (vectors <= 1024) return enqueue_held<T, N, 4>(p, stream);
-  if (vectors <= kMaxThreads * 8) return enqueue_held<T, N, 8>(p, stream);
+  if (vectors <= kMostThreads * 8) return enqueue_held<T, N, 8>(p, stream);
   return enqueue_chunks<T, N>(p, launch, stream);
 }
 
 template <class T, int N, int R, int Parts, bool Plain>
 Status launch_strip(const GroupNormParams& p, const StripPlan& plan, hipStream_t stream) {
   const dim3 grid(static_cast<uint32_t>(p.channels / N / plan.lanes * plan.blocks), static_cast<uint32_t>(p.batch));
-  const dim3 block(threads_for(static_cast<int64_t>(plan.lanes) * plan.row_threads, 1));
+  if (grid.x > most_blocks(kStripThreads)) return unsupported("group_norm: channels too large for channels_last");
+  int64_t threads = 0;
+  SBK_TRY(threads_for(static_cast<int64_t>(plan.lanes) * plan.row_threads, 1, &threads));
+  const dim3 block(static_cast<uint32_t>(threads));
   if constexpr (R > 0) {
     group_norm_strip<T, N, R, Parts, Plain><<<grid, block, 0, stream>>>(p, plan);
     return check_launch();
@@ -104,9 +156,9 @@ Status choose_parts(const GroupNormParams& p, const StripPlan& plan, hipStream_t
 // In one pass, where a plan for that is found.
 template <class T, int N>
 Status run_strip(const GroupNormParams& p, hipStream_t stream, bool* done) {
-  int64_t units = 0;
-  SBK_TRY(multiprocessors(&units));
-  const StripPlan plan = strip_plan<N>(p, units);
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  const StripPlan plan = strip_plan<N>(p, device.units);
   const int64_t rows = plan.lanes > 0 ? ceil_div(plan.rows, plan.row_threads) : 0;
   *done = true;
   if (rows > 0 && rows <= 7) return choose_parts<T, N, 7>(p, plan, stream);
@@ -132,14 +184,17 @@ Status run_last(const GroupNormParams& p, const Launch& launch) {
   if (launch.workspace == nullptr || launch.workspace_bytes < last_workspace(p, plan)) {
     return {Code::workspace_too_small, "group_norm: workspace is smaller than group_norm_workspace_bytes"};
   }
+  if (plan.chunks > most_blocks(kLastThreads)) return unsupported("group_norm: images too large for channels_last");
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
   auto* partial = static_cast<Moments*>(launch.workspace);
   Moments* merged = partial + p.batch * plan.chunks * p.channels;
   const dim3 grid(static_cast<uint32_t>(plan.chunks), static_cast<uint32_t>(plan.strips),
                   static_cast<uint32_t>(p.batch));
   const dim3 block(kLastThreads);
   group_norm_last_partial<T, N><<<grid, block, 0, stream>>>(p, plan, partial);
-  constexpr int kMergeShare = 4;  // of groups to a block, on the widest wave: one a wave
-  const int64_t merging = ceil_div(p.batch * p.groups, kMergeShare);
+  // A group to a wave; blocks take more where there are more than fit in a grid.
+  const int64_t merging = std::min(ceil_div(p.batch * p.groups, kLastThreads / device.wave), most_blocks(kLastThreads));
   group_norm_last_merge<<<dim3(static_cast<uint32_t>(merging)), block, 0, stream>>>(p, plan, partial, merged);
   const bool plain = N > 1 && p.activation.kind == Activation::none;
   if (plain) group_norm_last_apply<T, N, (N > 1)><<<grid, block, 0, stream>>>(p, plan, merged);
@@ -152,9 +207,9 @@ bool is_last(const GroupNormParams& p) { return p.layout == Layout::channels_las
 Status validate(const GroupNormParams& p) {
   if (p.batch < 0 || p.channels < 0 || p.spatial < 0) return invalid("group_norm: a size is negative");
   if (p.groups <= 0 || p.channels % p.groups != 0) return invalid("group_norm: groups does not divide channels");
-  if (group_count(p) >= INT32_MAX || p.batch * p.groups > INT32_MAX) return unsupported("group_norm: group too large");
-  if (is_last(p) && (p.batch > 65535 || p.channels > 65535 * int64_t{kLastThreads})) {
-    return unsupported("group_norm: batch or channels too large for channels_last");
+  if (group_count(p) >= INT32_MAX) return unsupported("group_norm: group too large");
+  if (is_last(p) && p.channels > kMostBlocksAcross * kLastThreads) {
+    return unsupported("group_norm: channels too large for channels_last");
   }
   return {};
 }
@@ -176,8 +231,11 @@ Status gpu::group_norm(const GroupNormParams& p, const Launch& launch) {
   if (is_last(p)) {
     const bool vectors = aligned_to(p.x, kVectorBytes) && aligned_to(p.y, kVectorBytes) &&
                          p.channels % (kVectorBytes / static_cast<int64_t>(size_of(p.dtype))) == 0;
-    if (p.dtype == DataType::float32) return vectors ? run_last<float, 4>(p, launch) : run_last<float, 1>(p, launch);
-    return vectors ? run_last<__half, 8>(p, launch) : run_last<__half, 1>(p, launch);
+    return in_parts(p.batch, kMostBlocksAcross, [&](int64_t image, int64_t images) {
+      const GroupNormParams q = slice(p, image, images, 0, p.groups);
+      if (q.dtype == DataType::float32) return vectors ? run_last<float, 4>(q, launch) : run_last<float, 1>(q, launch);
+      return vectors ? run_last<__half, 8>(q, launch) : run_last<__half, 1>(q, launch);
+    });
   }
   const bool whole = vector_lanes(p) > 1;
   if (p.dtype == DataType::float32) return whole ? run<float, 4>(p, launch) : run<float, 1>(p, launch);

@@ -9,8 +9,6 @@
 
 namespace sbk::group_norm_detail {
 
-constexpr int kMaxThreads = 1024;
-
 // Of some values: their mean, as a float32 and the rest that this leaves out, and the sum of their squared deviations.
 // A mean of 100 rounds by up to 4e-6: beside a deviation of 1 that alone would be float32's largest error. float16 has no
 // use for the rest.
@@ -107,7 +105,7 @@ struct Held {
 
 // One block per group.
 template <class T, int N, int R, bool Plain>
-__global__ void __launch_bounds__(kMaxThreads)
+__global__ void __launch_bounds__(kMostThreads)
 group_norm_held(GroupNormParams p, FastDivisor spatial, int64_t count) {
   __shared__ float scratch[kMaxWavesPerBlock];
   const int64_t start = static_cast<int64_t>(blockIdx.x) * count;

@@ -1,5 +1,6 @@
 #include "leaky_relu/leaky_relu.hpp"
 
+#include "common/limits.hpp"
 #include "leaky_relu/leaky_relu_kernels.hpp"
 
 namespace sbk {
@@ -12,13 +13,14 @@ using namespace leaky_relu_detail;
 
 template <class T, int N>
 Status enqueue(const T* x, T* y, int64_t count, float alpha, hipStream_t stream) {
-  const int64_t vectors = count / N;
-  if (vectors == 0) return {};
-  const int64_t blocks = ceil_div(vectors, kThreads * kVectorsPerThread);
-  if (blocks > INT32_MAX) return unsupported("leaky_relu: more than 2^31 blocks of elements");
-  leaky_relu_vectors<T, N><<<dim3(static_cast<uint32_t>(blocks)), dim3(kThreads), 0, stream>>>(
-      reinterpret_cast<const Vec<T, N>*>(x), reinterpret_cast<Vec<T, N>*>(y), vectors, alpha);
-  return check_launch();
+  const auto* from = reinterpret_cast<const Vec<T, N>*>(x);
+  auto* to = reinterpret_cast<Vec<T, N>*>(y);
+  constexpr int64_t kOfBlock = kThreads * kVectorsPerThread;
+  return in_parts(count / N, most_blocks(kThreads) * kOfBlock, [&](int64_t first, int64_t vectors) {
+    const dim3 grid(static_cast<uint32_t>(ceil_div(vectors, kOfBlock)));
+    leaky_relu_vectors<T, N><<<grid, dim3(kThreads), 0, stream>>>(from + first, to + first, vectors, alpha);
+    return check_launch();
+  });
 }
 
 // Whole vectors first, then the elements left over (fewer than one vector, or all where a pointer is not aligned).

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the kernels' HIP sources for an emulated AMD target, with g++ (12 or newer, x86-64).
 
-    tests/emulation/build.py KERNELS TARGET OUT.so [--only OP]... [--provider ONNXRUNTIME_HEADERS]
+    tests/emulation/build.py KERNELS TARGET OUT.so [--only OP]... [--provider ONNXRUNTIME_HEADERS] [--grid-threads N]
 
 OUT.so has the interface of libstackbuild_kernels_hip.so; check.py beside this runs the cases on it. `--only attention` leaves the
 other operators out. With --provider OUT is a folder: the plugin execution provider, its loader and a hipBLAS.
@@ -111,7 +111,7 @@ def run(*command: str | Path) -> str:
     return done.stdout
 
 
-def flags(target: str, folder: Path, headers: Path | None) -> list[str]:
+def flags(target: str, folder: Path, headers: Path | None, grid_threads: int | None) -> list[str]:
     """The compiler's command for one source of the translated tree in `folder`."""
     wave = WAVES[target]
     chosen = [
@@ -142,6 +142,8 @@ def flags(target: str, folder: Path, headers: Path | None) -> list[str]:
             "hip/hip_runtime.h",
         ),
     ]
+    if grid_threads:
+        chosen += [f"-DSBK_GRID_THREADS={grid_threads}"]
     if headers:
         chosen += [f"-I{headers}", f"-I{folder}/ep", "-DRK_CPU=0", f'-DRK_TARGETS="{target}"', '-DRK_VERSION="0.1.0"']
     return chosen
@@ -155,9 +157,18 @@ def absent(objects: list[Path]) -> list[str]:
 
 
 def build(
-    kernels: Path, target: str, out: Path, only: list[str] | None = None, headers: Path | None = None, jobs: int = 2
+    kernels: Path,
+    target: str,
+    out: Path,
+    only: list[str] | None = None,
+    headers: Path | None = None,
+    jobs: int = 2,
+    grid_threads: int | None = None,
 ) -> Path:
-    """The library (with `headers`, the provider's folder) at `out`. RuntimeError with the compiler's words where it refuses."""
+    """The library (with `headers`, the provider's folder) at `out`. RuntimeError with the compiler's words where it refuses.
+
+    `grid_threads`: the most threads that a launch takes in x, for kernels and emulation alike; None is HIP's limit, 2³² - 1.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for path in kernels.rglob("*"):
@@ -165,7 +176,7 @@ def build(
                 to = folder / path.relative_to(kernels)
                 to.parent.mkdir(parents=True, exist_ok=True)
                 to.write_text(translate(path.read_text()))
-        compiler = flags(target, folder, headers)
+        compiler = flags(target, folder, headers, grid_threads)
         work = [folder / s for s in sources(kernels, only or [], headers is not None)] + [
             DEVICE / "scheduler.cpp",
             DEVICE / "runtime.cpp",
@@ -211,9 +222,10 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", action="append", metavar="OP", help="this operator's sources alone (repeatable)")
     parser.add_argument("--provider", type=Path, metavar="HEADERS", help="ONNX Runtime's headers, 1.27 or newer")
+    parser.add_argument("--grid-threads", type=int, metavar="N", help="a launch takes N threads in x and no more")
     args = parser.parse_args()
     try:
-        print(build(args.kernels, args.target, args.out, args.only, args.provider))
+        print(build(args.kernels, args.target, args.out, args.only, args.provider, grid_threads=args.grid_threads))
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1

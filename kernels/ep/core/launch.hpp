@@ -14,6 +14,7 @@
 
 #if !RK_CPU
 #include "common/device.hpp"
+#include "common/limits.hpp"
 #endif
 
 namespace rk {
@@ -30,6 +31,9 @@ template <class A>
 RK_HD inline A negated(A x) {
   return static_cast<A>(std::make_unsigned_t<A>(0) - static_cast<std::make_unsigned_t<A>>(x));
 }
+
+constexpr int kMostThreads = 1024;  // of a team
+constexpr int kRowShare = 4;        // elements of a row that for_rows gives a thread at most, while it may have more threads
 
 // 16 bytes or fewer moved as one.
 template <class T, int N>
@@ -82,7 +86,13 @@ void for_rows(Stream&, int64_t rows, int64_t, F f) {
 #else
 
 constexpr int kThreads = 256;
-constexpr int64_t kMostBlocks = int64_t{1} << 20;
+static_assert(kMostThreads == sbk::kMostThreads);
+
+// Blocks of a grid-stride loop: enough for any device, and no more than one launch takes.
+inline uint32_t blocks_for(int64_t wanted, int threads) {
+  constexpr int64_t kEnough = int64_t{1} << 20;
+  return static_cast<uint32_t>(std::min({wanted, kEnough, sbk::most_blocks(threads)}));
+}
 
 // The threads of one block.
 struct Team {
@@ -115,7 +125,7 @@ __global__ void __launch_bounds__(kThreads) each_kernel(int64_t count, F f) {
 }
 
 template <class F>
-__global__ void __launch_bounds__(1024) rows_kernel(int64_t rows, F f) {
+__global__ void __launch_bounds__(kMostThreads) rows_kernel(int64_t rows, F f) {
   __shared__ float scratch[sbk::kMaxWavesPerBlock];
   const Team team{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), scratch};
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) f(row, team);
@@ -126,19 +136,22 @@ inline void launched() { check(sbk::check_launch()); }
 template <class F>
 void for_each(Stream& stream, int64_t count, F f) {
   if (count <= 0) return;
-  const auto blocks = static_cast<uint32_t>(std::min((count + kThreads - 1) / kThreads, kMostBlocks));
-  each_kernel<<<dim3(blocks), dim3(kThreads), 0, static_cast<hipStream_t>(stream.native())>>>(count, f);
+  const dim3 grid(blocks_for((count + kThreads - 1) / kThreads, kThreads));
+  each_kernel<<<grid, dim3(kThreads), 0, static_cast<hipStream_t>(stream.native())>>>(count, f);
   launched();
 }
 
-// One team for each row, of as many threads as the row's `width` can use: between one wave and 1024.
+// One team for each row, of as many threads as the row's `width` can use: whole waves of the device, from the fewest that
+// were measured to kMostThreads.
 template <class F>
 void for_rows(Stream& stream, int64_t rows, int64_t width, F f) {
   if (rows <= 0) return;
-  int threads = 64;  // a whole number of waves on every target
-  while (threads < 1024 && threads * 4 < width) threads *= 2;
-  const auto blocks = static_cast<uint32_t>(std::min(rows, kMostBlocks));
-  rows_kernel<<<dim3(blocks), dim3(threads), 0, static_cast<hipStream_t>(stream.native())>>>(rows, f);
+  constexpr int64_t kFewest = 64;
+  sbk::DeviceFacts device;
+  check(sbk::device_facts(&device));
+  auto threads = static_cast<int>(device.whole_waves(kFewest));
+  while (threads < kMostThreads && int64_t{threads} * kRowShare < width) threads *= 2;
+  rows_kernel<<<dim3(blocks_for(rows, threads)), dim3(threads), 0, static_cast<hipStream_t>(stream.native())>>>(rows, f);
   launched();
 }
 

@@ -124,10 +124,10 @@ struct ScorePacks {
 
 void score_softmax(Stream& stream, half_t* scores, const sbk::AttentionParams& p) {
   const int64_t rows = p.batch * p.query_heads * p.query_length, packs = p.key_length / kVector;
-  if (device::kIsCpu || packs > 1024) return for_rows(stream, rows, p.key_length, ScoreRow{scores, p});
+  if (device::kIsCpu || packs > kMostThreads) return for_rows(stream, rows, p.key_length, ScoreRow{scores, p});
   const bool whole = p.mask_batch_stride % kVector == 0 && p.mask_head_stride % kVector == 0 &&
                      p.mask_query_stride % kVector == 0 && aligned16(p.mask);
-  for_rows(stream, rows, 4 * packs, ScorePacks{scores, static_cast<int>(packs), whole, p});  // a thread for each pack
+  for_rows(stream, rows, kRowShare * packs, ScorePacks{scores, static_cast<int>(packs), whole, p});  // a thread for each pack
 }
 
 bool whole_vectors(const sbk::AttentionStrides& s, const void* data) {

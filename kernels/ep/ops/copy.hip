@@ -49,7 +49,8 @@ bool transpose(Stream& stream, const Walk<2>& walk, const T* from, T* to) {
   const int64_t batch = last == 2 ? walk.extent(0) : 1;
   const int64_t matrix = rows * columns;
   if (!dense || (last == 2 && (walk.stride(0, 0) != matrix || walk.stride(1, 0) != matrix))) return false;
-  if (batch > 65535 || (rows + kTile - 1) / kTile > 65535 || columns > INT32_MAX || rows < 4 || columns < 4) return false;
+  if (batch > sbk::kMostBlocksAcross || (rows + kTile - 1) / kTile > sbk::kMostBlocksAcross ||
+      (columns + kTile - 1) / kTile > sbk::most_blocks(kTile) || columns > INT32_MAX || rows < 4 || columns < 4) return false;
   const dim3 grid(static_cast<uint32_t>((columns + kTile - 1) / kTile), static_cast<uint32_t>((rows + kTile - 1) / kTile),
                   static_cast<uint32_t>(batch));
   transpose_kernel<T><<<grid, dim3(kTile, kTileRows), 0, static_cast<hipStream_t>(stream.native())>>>(

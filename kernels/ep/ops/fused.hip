@@ -169,18 +169,18 @@ template <class T>
 bool norm_packs(Stream& stream, const AddNorm& w) {
   constexpr int N = 16 / sizeof(T);
   using P = const Pack<T, N>*;
-  if (device::kIsCpu || w.n % N != 0 || w.n / N > 1024) return false;
+  if (device::kIsCpu || w.n % N != 0 || w.n / N > kMostThreads) return false;
   for (const void* pointer : {w.x, w.bias, w.residual, w.scale, w.shift, const_cast<const void*>(w.y)})
     if (!aligned16(pointer)) return false;
   const int packs = static_cast<int>(w.n / N);
-  for_rows(stream, w.rows, int64_t{4} * packs,  // a thread for each pack
+  for_rows(stream, w.rows, int64_t{kRowShare} * packs,  // a thread for each pack
            AddNormPacks<T, N>{static_cast<P>(w.x), static_cast<P>(w.bias), static_cast<P>(w.residual), static_cast<P>(w.scale),
                               static_cast<P>(w.shift), static_cast<Pack<T, N>*>(w.y), packs, w.epsilon});
   return true;
 }
 
-constexpr int kKept = 4;                 // for_rows gives a row at least n / 4 threads …
-constexpr int64_t kKeptWidth = 4 * 1024;  // … up to 1024
+constexpr int kKept = kRowShare;                              // for_rows gives a row at least n / kRowShare threads …
+constexpr int64_t kKeptWidth = int64_t{kKept} * kMostThreads;  // … up to kMostThreads
 
 }  // namespace
 

@@ -33,6 +33,9 @@ void launch(const char* name, F body, dim3 grid, dim3 block, size_t shared = 0, 
   run(name, std::function<void()>(body), grid, block, shared);
 }
 
+// Bytes of LDS that the device says a block may have, and that a launch may ask for: 64 KiB, or fewer by EMULATION_LDS.
+size_t lds_bytes();
+
 // LDS. Static variables are told apart by where they are declared.
 char* dynamic_lds();
 void* static_lds(const char* file, int line, size_t bytes, size_t align);

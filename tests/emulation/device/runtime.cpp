@@ -1,5 +1,6 @@
 // HIP's runtime on the host's memory: one device, everything done when the call returns. EMULATION_TIGHT=1: memory ends where a
-// page faults, so that a read past its end is one that kills. EMULATION_UNITS: how many compute units the device says it has.
+// page faults, so that a read past its end is one that kills. EMULATION_UNITS, EMULATION_LDS: how many compute units, and bytes of LDS
+// for a block, the device says it has.
 #include <sys/mman.h>
 
 #include <chrono>
@@ -47,7 +48,7 @@ hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int
     case hipDeviceAttributeMultiprocessorCount: *value = getenv("EMULATION_UNITS") ? atoi(getenv("EMULATION_UNITS")) : 104; break;
     case hipDeviceAttributeWarpSize: *value = EMULATED_WAVE; break;
     case hipDeviceAttributeMaxSharedMemoryPerBlock:
-    case hipDeviceAttributeSharedMemPerBlockOptin: *value = 64 << 10; break;
+    case hipDeviceAttributeSharedMemPerBlockOptin: *value = static_cast<int>(emulation::lds_bytes()); break;
     case hipDeviceAttributeMaxThreadsPerBlock: *value = 1024; break;
     default: *value = 9;
   }
@@ -122,7 +123,7 @@ const char* hipGetErrorString(hipError_t e) {
     default: return "an error";
   }
 }
-hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int bytes) { return bytes > 64 << 10 ? hipErrorInvalidValue : hipSuccess; }
+hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int bytes) { return bytes > static_cast<int>(emulation::lds_bytes()) ? hipErrorInvalidValue : hipSuccess; }
 hipError_t hipFuncGetAttributes(hipFuncAttributes* a, const void*) { return a->numRegs = 1, hipSuccess; }
 
 // What build.py puts in the place of launchers that it was told to leave out.

@@ -238,11 +238,17 @@ void begin_lanes(dim3 block, size_t threads) {
   }
 }
 
+#ifdef SBK_GRID_THREADS
+constexpr uint64_t kGridThreads = SBK_GRID_THREADS;  // build.py --grid-threads
+#else
+constexpr uint64_t kGridThreads = UINT32_MAX;
+#endif
+
 // HIP's limits on AMD: the grid's extents in threads are numbers of 32 bits.
 bool fits(dim3 grid, dim3 block, size_t shared) {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   return threads > 0 && threads <= kLargestBlock && grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.y <= 65535 && grid.z <= 65535 &&
-         (uint64_t{grid.x} * block.x) >> 32 == 0 && shared <= kLds;
+         uint64_t{grid.x} * block.x <= kGridThreads && shared <= lds_bytes();
 }
 
 hipError_t last_error = hipSuccess;
@@ -253,6 +259,11 @@ hipError_t take_error(bool keep) {
   const hipError_t error = last_error;
   if (!keep) last_error = hipSuccess;
   return error;
+}
+
+size_t lds_bytes() {
+  const char* said = getenv("EMULATION_LDS");
+  return said ? std::min<size_t>(static_cast<size_t>(atoll(said)), kLds) : kLds;
 }
 
 void complain(const char* what) {

@@ -5,6 +5,7 @@ The mutations below are what shows that the emulation can fail: each is a mistak
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -23,17 +24,18 @@ OPERATORS = ("attention", "batch_norm", "conv", "group_norm", "leaky_relu")
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
 
 
-def built(kernels: Path, target: str, out: Path, *operators: str) -> Path:
-    only = [word for operator in operators for word in ("--only", operator)]
-    command = [sys.executable, str(EMULATION / "build.py"), str(kernels), target, str(out), *only]
+def built(kernels: Path, target: str, out: Path, *operators: str, grid_threads: int | None = None) -> Path:
+    words = [word for operator in operators for word in ("--only", operator)]
+    words += ["--grid-threads", str(grid_threads)] if grid_threads else []
+    command = [sys.executable, str(EMULATION / "build.py"), str(kernels), target, str(out), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return out
 
 
-def check(library: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def check(library: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(EMULATION / "check.py"), str(library), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
 
 
 def assert_right(done: subprocess.CompletedProcess[str], at_least: int) -> None:
@@ -62,6 +64,51 @@ def test_float16_weights_outlive_matrix_units_that_flush(tmp_path: Path) -> None
     assert_right(check(library, "--op", "Attention", *named, "--work", "6e6"), 20)
 
 
+@pytest.fixture(scope="module")
+def small_grids(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """HIP takes fewer than 2³² threads to a launch on AMD, more than can be emulated: here it takes 1024."""
+    out = tmp_path_factory.mktemp("grids") / "norms.so"
+    return built(KERNELS, "gfx90a", out, "batch_norm", "group_norm", "leaky_relu", grid_threads=1024)
+
+
+def test_what_is_larger_than_a_grid_goes_in_several_launches(small_grids: Path) -> None:
+    operators = ("--op", "LeakyRelu", "--op", "BatchNormalization", "--op", "GroupNormalization")
+    assert_right(check(small_grids, *operators, "--work", "6e4"), 470)
+
+
+def test_a_grid_that_cannot_be_cut_up_is_refused_in_words(small_grids: Path) -> None:
+    done = check(small_grids, "--op", "GroupNormalization", "--named", "1x6x131x97")
+    assert done.returncode == 1
+    wrong = [line for line in done.stdout.splitlines() if line.startswith("WRONG")]
+    assert len(wrong) == 4, done.stdout
+    words = ("group too large (code 2)", "images too large for channels_last (code 2)")
+    assert all(line.endswith(words) for line in wrong), wrong
+
+
+@pytest.mark.slow
+def test_a_convolution_of_more_tiles_than_a_grid_goes_image_by_image(tmp_path: Path) -> None:
+    library = built(KERNELS, "gfx1201", tmp_path / "conv.so", "conv", grid_threads=512)
+    assert_right(check(library, "--op", "Conv", "--named", "by 32x16x1x1", "--work", "4e5"), 160)
+
+
+def test_tiles_that_a_device_has_no_room_for_are_not_taken(tmp_path: Path) -> None:
+    """One byte less than the largest tile, and less than every tile: smaller tiles and the direct form answer."""
+    library = built(KERNELS, "gfx90a", tmp_path / "tiles.so", "attention")
+    for lds in ("57599", "8192"):
+        assert_right(check(library, "--op", "Attention", "--part", "1/6", "--work", "1e6", EMULATION_LDS=lds), 20)
+
+
+@pytest.mark.slow
+def test_convolutions_choose_among_the_tiles_that_a_device_has_room_for(tmp_path: Path) -> None:
+    library = built(KERNELS, "gfx1100", tmp_path / "tiles.so", "conv")
+    runs = []
+    for lds in ("65536", "32768", "8192"):
+        done = check(library, "--op", "Conv", "--part", "1/6", "--work", "4e5", EMULATION_LDS=lds)
+        assert_right(done, 80)
+        runs.append(int(done.stdout.split(": ", 1)[1].split(" runs", 1)[0]))
+    assert runs[0] > runs[1] > runs[2], "every way of a Conv is counted, and fewer fit"
+
+
 @dataclass(frozen=True)
 class Mutation:
     """Text that stands in one file of the kernels, what becomes of it, and the cases that must find it."""
@@ -74,8 +121,11 @@ class Mutation:
     named: str
     killed: bool = False
     """Whether it ends the process (a page that faults), not in a wrong answer."""
+    operator: str = "Attention"
+    grid_threads: int | None = None
 
 
+FOLDERS = {"Attention": "attention", "Conv": "conv", "GroupNormalization": "group_norm"}
 TILES = "attention/attention_tiled_kernels.hpp"
 QUICK = (
     Mutation(
@@ -87,6 +137,16 @@ QUICK = (
         "T63 D64",
     ),
     Mutation("no barrier", "gfx942", TILES, "__syncthreads();", "", "T129 D64"),
+    Mutation(
+        "one grid for all groups",
+        "gfx90a",
+        "group_norm/group_norm.hip",
+        "in_slices(p, most_blocks(threads)",
+        "in_slices(p, INT32_MAX",
+        "groups=32",
+        operator="GroupNormalization",
+        grid_threads=1024,
+    ),
 )
 NIGHTLY = (
     Mutation("wmma's rows", "gfx1100", "common/mma.hpp", "return 2 * s + lane_id() / 16;", "return 8 * (lane_id() / 16) + s;", "T63 D64"),
@@ -98,6 +158,14 @@ NIGHTLY = (
     Mutation(
         "LDS too small", "gfx942", "attention/attention_tiled.hip", "Shape::kShared, stream", "Shape::kShared - 2048, stream", "T63 D64", killed=True
     ),
+    Mutation(
+        "parameters of the first groups", "gfx90a", "group_norm/group_norm.hip", "group : group * channels;", "0 : 0;",
+        "groups=32", operator="GroupNormalization", grid_threads=1024,
+    ),
+    Mutation(
+        "images of the first part", "gfx90a", "conv/conv_gemm.hip", "first * g.H * g.W * g.x_channels", "first * g.H * g.x_channels",
+        "by 32x16x1x1", operator="Conv", grid_threads=512,
+    ),
 )  # fmt: skip
 
 
@@ -107,14 +175,16 @@ def caught(mutation: Mutation, folder: Path) -> None:
     text = (kernels / mutation.file).read_text()
     assert mutation.was in text, f"{mutation.file} no longer has {mutation.was!r}"
     (kernels / mutation.file).write_text(text.replace(mutation.was, mutation.becomes))
-    library = built(kernels, mutation.target, folder / "mutated.so", "attention")
-    done = check(library, "--op", "Attention", "--named", mutation.named, "--work", "6e6")
+    library = built(
+        kernels, mutation.target, folder / "mutated.so", FOLDERS[mutation.operator], grid_threads=mutation.grid_threads
+    )
+    done = check(library, "--op", mutation.operator, "--named", mutation.named, "--work", "6e6")
     said = done.stdout[-2000:] + done.stderr[-2000:]
     if mutation.killed:
         assert done.returncode < 0, said
     else:
         assert done.returncode == 1, said
-        assert "WRONG Attention" in done.stdout, said
+        assert f"WRONG {mutation.operator}" in done.stdout, said
 
 
 @pytest.mark.parametrize("mutation", QUICK, ids=lambda m: m.name)

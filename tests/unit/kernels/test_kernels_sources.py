@@ -19,12 +19,22 @@ def test_every_operator_has_the_same_files(operator: str) -> None:
         assert (KERNELS / operator / name).is_file(), f"{operator}/{name}"
 
 
-def test_the_wave_width_is_the_compilers_and_written_once() -> None:
-    """CUDA fixes it at 32 and says so in one place; nowhere else is a width given to a wave."""
-    found = [f"{p.relative_to(KERNELS)}: {line.strip()}" for p in SOURCES for line in p.read_text().splitlines()
-             if re.search(r"(kWaveSize|warpSize|WARP_SIZE|wavefront)\w*\s*=\s*\d", line)]
-    assert found == ["common/platform.hpp: __device__ constexpr int kWaveSize = 32;  // every CUDA target: CUDA's programming "
-                     "guide fixes warpSize at 32"]
+def test_the_wave_width_is_the_compilers_and_the_devices() -> None:
+    """The narrowest of any target is written once; nothing else is measured in a number of lanes, the provider included."""
+    sources = [p for p in KERNELS.rglob("*") if p.suffix in {".hip", ".hpp", ".cpp"} and p.parent.name != "naive"]
+    width = r"\b(?:32|64)\b"
+    name = r"\b(?:\w*(?:wave|warp)(?:size|width)?|WARP_SIZE|WAVEFRONT_SIZE)\b"
+    written = rf"(?i){name}\s*(?:[=!<>]=?|[*/%])\s*{width}|{width}\s*(?:[=!<>]=|[*/%<>])\s*{name}|\b(?:out_bytes|parts|waves_m)\({width}"
+    found = [f"{path.relative_to(KERNELS)}: {line.strip()}" for path in sources for line in path.read_text().splitlines()
+             if re.search(written, re.sub(r"//.*", "", line))]
+    assert found == ["common/platform.hpp: constexpr int kNarrowestWave = 32;"]
+
+
+def test_launchers_ask_the_device_in_one_place() -> None:
+    """Wave width, compute units and LDS: common/limits.hpp asks once a device, so that no launcher has a number of its own."""
+    asked = re.compile(r"hipDeviceAttribute(?:WarpSize|MultiprocessorCount|MaxSharedMemoryPerBlock|SharedMemPerBlockOptin)\b")
+    found = {str(p.relative_to(KERNELS)) for p in KERNELS.rglob("*") if p.suffix in {".hip", ".hpp", ".cpp"} and asked.search(p.read_text())}
+    assert found == {"common/limits.hpp", "common/hip_on_cuda.hpp"}
 
 
 def test_launchers_neither_allocate_nor_wait() -> None:
