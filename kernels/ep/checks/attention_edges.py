@@ -72,7 +72,7 @@ def _scales() -> Iterator[Edge]:
     def mean(v: Array, queries: int) -> list[Array]:
         return [np.repeat(v.astype(np.float64).mean(axis=2, keepdims=True), queries, axis=2).astype(v.dtype)]
 
-    refuses = {"1.30": "refuses", "1.31": "refuses"}
+    refuses = dict.fromkeys(("1.30", "1.31", "1.32"), "refuses")
     feeds = _feeds()
     yield _edge("scale 0", feeds, Ruling(mean(feeds["V"], 5), SCALE, refuses), scale=0.0)
     long = _feeds(np.float16, 64, 64) | {"V": np.ones((2, 4, 64, 8), np.float16)}
