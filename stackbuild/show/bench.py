@@ -70,7 +70,7 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
     raise Stopped(number, next="run the same command again; models that were made are kept")
 
 
-_HEAD = f"  {'side':13}{'ms':>9}{'99 % interval':>22}{'per s':>11}{'first ms':>10}{'create':>9}{'MiB':>7}{'GPU MiB':>9}{'SNR dB':>8}"
+_HEAD = f"  {'side':13}{'ms':>9}{'99 % interval':>20}{'per s':>11}{'first ms':>10}{'create ms':>11}{'MiB':>7}{'GPU MiB':>9}{'SNR dB':>8}"
 
 
 def draw_benchmarks(measured: Benchmarks) -> None:
@@ -103,8 +103,8 @@ def _row(case: Case, one: Series) -> str:
     decibel = "" if math.isnan(snr) else "exact" if snr == math.inf else f"{snr:.0f}"
     host, device = ("" if size is None else f"{size / 2**20:.0f}" for size in (one.host_bytes, one.device_bytes))
     return (
-        f"  {side:13}{milliseconds(found.median):>9}{interval:>22}{figure(case.items / found.median):>11}"
-        f"{_middle(one.first):>10}{_middle(one.create):>9}{host:>7}{device:>9}{decibel:>8}"
+        f"  {side:13}{milliseconds(found.median):>9}{interval:>20}{figure(case.items / found.median):>11}"
+        f"{_middle(one.first):>10}{_middle(one.create):>11}{host:>7}{device:>9}{decibel:>8}"
     )
 
 
