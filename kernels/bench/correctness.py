@@ -1,19 +1,16 @@
-"""Every case on the device against float64: poisoned outputs and workspaces, guards behind them, two streams at once."""
+"""Every case on the device against float64: poisoned outputs and workspaces, and guards behind them."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from bench import device as d
+from bench.operators import EVERY, MODULES
 from bench.params import BUILDERS, LAYOUTS, Job
 from common.case import Case, mismatch, poison
-
-MODULES = {"Attention": "attention.cases", "BatchNormalization": "batch_norm.cases", "Conv": "conv.cases",
-           "GroupNormalization": "group_norm.cases", "LeakyRelu": "leaky_relu.cases",
-           "MultiHeadAttention": "attention.multi_head_cases"}
 
 
 @dataclass
@@ -43,15 +40,12 @@ class Placed:
         return why
 
 
-EVERY = (0, 1)
-QUICK = (0, 6)  # a part of the cases: those whose number leaves the first when divided by the second
-
-
-def cases(seed: int, part: tuple[int, int], only: str = "") -> Iterator[tuple[Case, bool]]:
-    """(case, channels last) for every operator (or one), type and layout, of this part of them."""
+def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = tuple(MODULES)) -> Iterator[tuple[Case, bool]]:
+    """(case, channels last) for these operators (or this one), every type and layout, of this part of them."""
+    operators = (operators,) if isinstance(operators, str) else operators
     number = 0
     for op, name in MODULES.items():
-        if only not in ("", op):
+        if op not in operators:
             continue
         module = importlib.import_module(name)
         for dtype in (np.float32, np.float16):
@@ -87,13 +81,15 @@ def check_one(device: d.Device, placed: Placed) -> str | None:
         return str(error)
 
 
-def check_ways(device: d.Device, placed: Placed) -> tuple[int, list[str]]:
-    """The same convolution made in every other way that takes it: how many, and what is wrong with which."""
+def check_ways(device: d.Device, placed: Placed, turn: int | None = None) -> tuple[int, list[str]]:
+    """The same convolution made in every other way that takes it (or in one, by turns): how many, and what is wrong with which."""
     params = placed.job.params
     if not isinstance(params, d.Conv):
         return 0, []
     wrong = []
     ways = device.conv_choices(params)
+    if ways and turn is not None:
+        ways = [ways[turn % len(ways)]]
     for params.algorithm, params.variant in ways:
         placed.poison()
         placed.workspace = d.Memory(device, device.workspace_bytes(params))
@@ -102,43 +98,33 @@ def check_ways(device: d.Device, placed: Placed) -> tuple[int, list[str]]:
     return len(ways), wrong
 
 
-def check_all(device: d.Device, seed: int, part: tuple[int, int] = EVERY) -> tuple[dict[str, int], list[str]]:
-    """Cases run per operator, type and layout; and one line for each that is wrong."""
+@dataclass(frozen=True)
+class Choice:
+    """Which runs: a part of the cases, of some operators, each convolution in every way or in one other by turns."""
+
+    seed: int
+    part: tuple[int, int] = EVERY
+    operators: tuple[str, ...] = tuple(MODULES)
+    one_way: bool = False
+
+    def cases(self) -> Iterator[tuple[Case, bool]]:
+        return cases(self.seed, self.part, self.operators)
+
+
+def check_all(device: d.Device, choice: Choice) -> tuple[dict[str, int], list[str]]:
+    """Runs per operator, type and layout; and one line for each that is wrong."""
     counts: dict[str, int] = {}
     wrong = []
-    for case, last in cases(seed, part):
+    for number, (case, last) in enumerate(choice.cases()):
         placed = place(device, case, last)
         key = " ".join(filter(None, (case.op, str(case.dtype), placed.layout)))
         counts[key] = counts.get(key, 0) + 1
         if why := check_one(device, placed):
             wrong.append(f"{key} {case.name}: {why}")
-        more, troubles = check_ways(device, placed)
+        more, troubles = check_ways(device, placed, number if choice.one_way else None)
         if more:
             counts[f"{key} each way"] = counts.get(f"{key} each way", 0) + more
         wrong += [f"{key} {case.name}: {trouble}" for trouble in troubles]
     return counts, wrong
 
 
-def check_streams(device: d.Device, seed: int, rounds: int = 20) -> list[str]:
-    """Two streams at once, each with its own buffers: the answers must be those of one stream, bit for bit."""
-    wrong = []
-    streams = [device.stream(), device.stream()]
-    for case, last in cases(seed, QUICK):
-        pair = [place(device, case, last) for _ in streams]
-        if case.expected.size == 0:
-            continue
-        if why := check_one(device, pair[0]):
-            wrong.append(f"two streams: {case.op} {case.dtype} {case.name}: {why}")
-            continue
-        alone = pair[0].answer().tobytes()
-        for placed in pair:
-            placed.poison()
-        device.synchronize()
-        for _ in range(rounds):
-            for placed, stream in zip(pair, streams, strict=True):
-                placed.run(device, stream)
-        for stream in streams:
-            device.synchronize(stream)
-        if any(placed.answer().tobytes() != alone for placed in pair):
-            wrong.append(f"two streams: {case.op} {case.dtype} {case.name}: another answer than on one stream")
-    return wrong

@@ -41,5 +41,5 @@ def table(timing: dict[str, Any]) -> str:
         more = "".join(f" {n} {row.median(n):.4f}" for n in row.samples if n not in ("ours", "torch", "naive"))
         lines.append(f"| {row.op} | {row.shape} | {row.dtype} | {spread(row.samples['ours'])}{more} | {rate(row, limits)} | "
                      f"{row.median('torch'):.4f} | {row.median('torch') / ours:.2f} | {naive} | "
-                     f"{row.error['ours']:.1e} ({row.error['torch']:.1e}) |")
+                     f"{row.error['ours'].relative:.1e} ({row.error['torch'].relative:.1e}) |")
     return "\n".join(lines)

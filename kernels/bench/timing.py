@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import ctypes as c
 import functools
+import math
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from bench import device as d
+from common.case import RELATIVE_ERROR, WORST_ERROR
 
 SAMPLES = 25
 GRAPH_MS = 1.0
+
+
+@dataclass(frozen=True)
+class Error:
+    """‖got - expected‖ / ‖expected‖, and the largest single difference over max|expected|. NaN where something is NaN."""
+
+    relative: float
+    worst: float
 
 
 @dataclass
@@ -30,7 +41,11 @@ class Row:
     bytes: float  # least traffic: each input read once, each output written once
     flops: float
     samples: dict[str, list[float]] = field(default_factory=dict)
-    error: dict[str, float] = field(default_factory=dict)
+    error: dict[str, Error] = field(default_factory=dict)
+
+    def wrong(self) -> str:
+        """Whose answer is wrong and by how much; "" where all are right. PyTorch's is not asked."""
+        return beyond({name: error for name, error in self.error.items() if name != "torch"}, self.dtype)
 
     def median(self, name: str) -> float:
         return statistics.median(self.samples[name])
@@ -129,24 +144,44 @@ def measure(torch: Any, launches: dict[str, Callable[[], Any]], samples: int = S
     return times
 
 
-def relative_error(torch: Any, got: Any, want: Any) -> float:
-    want = want.double()
-    return float((got.double() - want).norm() / want.norm())
+def error_of(torch: Any, got: Any, want: Any) -> Error:
+    """`want` is float64 and finite; at least one value of it is not 0."""
+    off = got.double().sub_(want)  # the largest shapes take 1.6 GB each time
+    return Error(float(off.norm() / want.norm()), float(off.norm(math.inf) / want.norm(math.inf)))
+
+
+def errors(torch: Any, problem: Problem, launches: dict[str, Callable[[], Any]], want: Any = None) -> dict[str, Error]:
+    """Of each launch that writes the problem's output, which holds NaN before."""
+    want = problem.expected() if want is None else want
+    found = {}
+    for name, launch in launches.items():
+        problem.output.fill_(float("nan"))
+        launch()
+        torch.cuda.synchronize()
+        found[name] = error_of(torch, problem.output, want)
+    return found
+
+
+def beyond(found: dict[str, Error], dtype: str) -> str:
+    """Which errors are not within what common/case.py takes for right, in words; "" where all are. NaN is not within."""
+    kind = np.dtype(dtype)
+    return ", ".join(
+        f"{name} has relative error {error.relative:.2e} (limit {RELATIVE_ERROR[kind]:.0e}), worst {error.worst:.2e} (limit {WORST_ERROR[kind]:.0e})"
+        for name, error in found.items()
+        if not (error.relative <= RELATIVE_ERROR[kind] and error.worst <= WORST_ERROR[kind])
+    )
 
 
 def run(torch: Any, shape: Shape, dtype: Any, launcher: Launcher) -> Row:
     problem = shape.make(dtype, launcher)
     row = Row(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
-    want = problem.expected()
-    problem.output.fill_(float("nan"))
-    problem.ours()
-    torch.cuda.synchronize()
-    row.error["ours"] = relative_error(torch, problem.output, want)
-    row.error["torch"] = relative_error(torch, problem.torch(), want)
-    launches = {"ours": problem.ours, "torch": problem.torch, **problem.more}
+    launches = {"ours": problem.ours, **problem.more}
     if problem.naive is not None:
         launches["naive"] = problem.naive
-    row.samples = measure(torch, launches)
+    want = problem.expected()
+    row.error = errors(torch, problem, launches, want)
+    row.error["torch"] = error_of(torch, problem.torch(), want)
+    row.samples = measure(torch, launches | {"torch": problem.torch})
     return row
 
 

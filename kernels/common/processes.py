@@ -1,72 +1,239 @@
-"""What the scripts share that check on a GPU: the processes they start, and the platform of this machine."""
+"""What the scripts share that check on a GPU: the processes they start, the time they have, and the platform of this machine."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
+from typing import IO
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+DEATH_SECONDS = 5.0  # what a killed process gets to be gone: one that waits in a driver may never be
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_LIBC = ctypes.CDLL(None)
 
 
 class NoGpu(Exception):
     """This machine lacks what building for its GPU needs; the message says what."""
 
 
-class Children:
-    """Processes that this one starts, each with a group of its own (a sanitizer's is what it runs). None outlives the `with`."""
+class Interrupted(BaseException):
+    """A signal asks for an end. Raised once: whoever comes next is ignored while things are put in order."""
 
-    def __init__(self) -> None:
-        self._started: list[subprocess.Popen[str]] = []
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+class Clock:
+    """The time that everything has together, from the start of the script."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._started = time.monotonic()
+
+    @property
+    def end(self) -> float:
+        """When it is up, in time.monotonic()'s seconds."""
+        return self._started + self.seconds
+
+    def passed(self) -> float:
+        return time.monotonic() - self._started
+
+
+class Run:
+    """A process with a group of its own (a sanitizer's is what it runs). What it prints goes to files: a pipe that nobody reads stops it after 64 KiB."""
+
+    def __init__(self, name: str, command: list[str], environment: dict[str, str], apart: bool) -> None:
+        self.name, self.command, self.in_time, self.seconds = name, command, True, 0.0
+        self._out = _log()
+        self._err = _log() if apart else None
+        self._started = time.monotonic()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err or subprocess.STDOUT, preexec_fn=lambda: _born(mask)
+        )
+
+    def ended(self) -> bool:
+        """Whether the process that leads the group is done. It is not waited for, so that its number stays its group's."""
+        return self.process.returncode is not None or os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def kill(self) -> None:
+        """Everything in the group, whether its leader still runs or not."""
+        if self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def wait(self, until: float) -> bool:
+        """Whether the killed process is gone by then."""
+        try:
+            self.process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    @property
+    def status(self) -> int:
+        """The exit status; that of SIGKILL for one that was killed and is not gone."""
+        return -signal.SIGKILL if self.process.returncode is None else self.process.returncode
+
+    def ending(self) -> str:
+        """The exit status in words."""
+        return f"exit {self.status}" if self.status >= 0 else f"killed by {signal.Signals(-self.status).name}"
+
+    def said(self) -> str:
+        """What it printed."""
+        return _whole(self._out)
+
+    def complained(self) -> str:
+        """What it printed on stderr; with the rest where the two were not kept apart."""
+        return _whole(self._err or self._out)
+
+    def close(self, until: float) -> None:
+        """Kills what is left of the group, and notes how long the run took."""
+        self.seconds = time.monotonic() - self._started
+        self.kill()
+        if not self.wait(until):
+            print(f"{self.name}: process {self.process.pid} was killed and is not gone", file=sys.stderr)
+
+
+def _log() -> IO[str]:
+    return tempfile.TemporaryFile("w+", errors="replace")
+
+
+def _whole(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
+
+
+def _born(mask: set[signal.Signals | int]) -> None:
+    """In a new process, before its program: a group of its own, and an end with its maker's, however that comes."""
+    os.setpgid(0, 0)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask - set(ENDINGS))
+
+
+class Children:
+    """Processes that this one starts. None outlives the `with`, nor this process if that is killed."""
+
+    def __init__(self, environment: dict[str, str] | None = None) -> None:
+        self._environment = os.environ.copy() if environment is None else environment
+        self._runs: list[Run] = []
+        self._watch: _Watch | None = None
 
     def __enter__(self) -> Children:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._started:
-            self.end(process)
+        for number in ENDINGS:
+            signal.signal(number, signal.SIG_IGN)
+        self._close(self._runs)
+        if self._watch:
+            self._watch.close()
 
-    def start(self, command: list[str], **options: object) -> subprocess.Popen[str]:
-        process: subprocess.Popen[str] = subprocess.Popen(command, text=True, start_new_session=True, **options)  # type: ignore[call-overload]
-        self._started.append(process)
-        return process
-
-    def run(self, command: list[str], **options: object) -> None:
-        """Waits for it. Raises CalledProcessError where it fails."""
-        if status := self.start(command, **options).wait():
-            raise subprocess.CalledProcessError(status, command)
-
-    @classmethod
-    def said(cls, process: subprocess.Popen[str], seconds: float) -> tuple[str, bool]:
-        """What a process printed, and whether it ended in so many seconds; it is killed where it did not."""
+    def start(self, name: str, command: list[str], apart: bool = False) -> Run:
+        """A run of `command`; `apart` keeps stdout and stderr apart. No signal comes between its start and its entry in the list of what to end."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
         try:
-            return process.communicate(timeout=max(1.0, seconds))[0], True
-        except subprocess.TimeoutExpired:
-            cls.end(process)
-            return process.communicate()[0], False
+            self._watch = self._watch or _Watch()
+            run = Run(name, command, self._environment, apart)
+            self._runs.append(run)
+            self._watch.add(run.process.pid)
+            return run
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def finished(self, runs: Iterable[Run], end: float) -> Iterator[Run]:
+        """Each as it ends. Those that run at `end` are killed, all before the first is waited for, and have `in_time` False."""
+        waiting = list(runs)
+        while waiting:
+            late = time.monotonic() >= end
+            done = [run for run in waiting if late or run.ended()]
+            for run in done:
+                run.in_time = run.ended()
+            self._close(done)
+            waiting = [run for run in waiting if run not in done]
+            yield from done
+            if not done:
+                time.sleep(0.02)
+
+    def run(self, name: str, command: list[str], end: float) -> Run:
+        """Waits for it."""
+        return next(self.finished([self.start(name, command)], end))
+
+    def _close(self, runs: list[Run]) -> None:
+        for run in runs:
+            run.kill()
+        until = time.monotonic() + DEATH_SECONDS
+        for run in runs:
+            if run.process.returncode is None:
+                run.close(until)
+                assert self._watch is not None
+                self._watch.drop(run.process.pid)
+
+
+class _Watch:
+    """A process that kills what is left of its maker's groups when that is gone without a word (SIGKILL). It is told of them by a pipe."""
+
+    def __init__(self) -> None:
+        reading, self._writing = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                os.close(self._writing)
+                self._keep(reading)
+            finally:
+                os._exit(0)
+        os.close(reading)
+
+    def add(self, group: int) -> None:
+        os.write(self._writing, b"+%d\n" % group)
+
+    def drop(self, group: int) -> None:
+        os.write(self._writing, b"-%d\n" % group)
+
+    def close(self) -> None:
+        os.close(self._writing)
+        os.waitpid(self._pid, 0)
 
     @staticmethod
-    def end(process: subprocess.Popen[str]) -> None:
-        """Kills a process and its group, if it still runs."""
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    def _keep(reading: int) -> None:
+        os.setpgid(0, 0)  # not where a signal to the maker's group reaches it
+        for number in ENDINGS:
+            signal.signal(number, signal.SIG_IGN)
+        groups: set[int] = set()
+        with os.fdopen(reading) as told:
+            for line in told:
+                (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
+        for group in groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
-    sys.exit(128 + number)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    for each in ENDINGS:
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(number)
 
 
 def ended_in_order(name: str, work: Callable[[], int]) -> int:
-    """What `work` returns; 130 after Ctrl-C. SIGTERM becomes the exception SystemExit(143), so that `with` and `finally` see it."""
-    signal.signal(signal.SIGTERM, _terminated)
+    """What `work` returns; 128 and the signal's number where Ctrl-C, SIGTERM or SIGHUP ends it. What was ignored (by nohup) stays ignored."""
+    for number in ENDINGS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         return work()
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
-        return 130
+    except Interrupted as interrupted:
+        print(f"{name}: interrupted by {interrupted}", file=sys.stderr)
+        return 128 + interrupted.number
 
 
 def platform() -> str:
@@ -82,7 +249,10 @@ def device_options(name: str) -> list[str]:
     tool = {"amd": "rocm_agent_enumerator", "nvidia": "nvidia-smi"}[name]
     if shutil.which(tool) is None:
         raise NoGpu(f"no GPU found: there is no {tool}")
-    said = subprocess.run([tool, *(["-L"] if name == "nvidia" else [])], capture_output=True, text=True, check=False)
+    try:
+        said = subprocess.run([tool, *(["-L"] if name == "nvidia" else [])], capture_output=True, text=True, check=False, timeout=60)
+    except subprocess.TimeoutExpired:
+        raise NoGpu(f"no GPU found: {tool} did not answer in 60 s") from None
     targets = sorted(set(said.stdout.split()) - {"gfx000"})
     if said.returncode or not targets:
         raise NoGpu(f"no GPU found: {tool} {'ends with ' + str(said.returncode) if said.returncode else 'names none'}")

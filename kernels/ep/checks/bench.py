@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import statistics
 import time
 from collections.abc import Callable
@@ -74,6 +75,16 @@ def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool
     feeds = models.feeds(name, dtype, **sizes)
     wide = {"last_hidden_state": (sizes["batch"], sizes.get("sequence", 1), 768), "pooler_output": (sizes["batch"], 768), "logits": (sizes["batch"], 1000)}
     return Bound(session, feeds, wide, device.device.vendor_id, number)
+
+
+def torch_lacks(name: str) -> str:
+    """Why `name` cannot be timed by PyTorch on this GPU; "" where it can."""
+    for module in ("torch", {"resnet50": "torchvision", "bert-base": "transformers"}[name]):
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed"
+    import torch
+
+    return "" if torch.cuda.is_available() else f"torch {torch.__version__} sees no GPU"
 
 
 def torch_times(name: str, dtype: str, **sizes: int) -> tuple[Timing, Timing, int]:

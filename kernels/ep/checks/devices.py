@@ -109,8 +109,12 @@ def told(tried: Iterator[tuple[int, Answers]] | list[tuple[int, Answers]], wante
 
 
 def memory(devices: list[ort.OrtEpDevice]) -> str:
-    """A session on the last device takes memory there, and none worth a weight's on the others."""
-    import torch
+    """A session on the last device takes memory there, and none worth a weight's on the others. Nothing else may run on them; torch tells."""
+    try:
+        import torch
+    except ImportError:
+        print("devices: their memory is not compared, torch is not installed")
+        return ""
 
     def used() -> list[int]:
         return [total - free for free, total in map(torch.cuda.mem_get_info, range(len(devices)))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import shutil
 import signal
@@ -41,9 +42,161 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+RUNS = """while [ "${1#--}" != "$1" ]; do shift 2; done\n"$@" || exit $?\n"""
+NOTHING_FOUND = 'echo "========= ERROR SUMMARY: 0 errors"'
+
+
+def checked(
+    library: Path, out: Path, *words: str, path: Path | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPTS[0]), "--library", str(library), "--out", str(out), *words]
+    tools = f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]
+    environment = {**os.environ, "PATH": tools, **more}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
+
+
+def stand_in(out: Path, more: str) -> Path:
+    """A library whose device is the host's memory and has `more`: what gives memory, and the launchers."""
+    asks = "import sys; sys.path.insert(0, sys.argv[1]); from bench import device as d; print(*(d.c.sizeof(s) for s in d.STRUCTURES))"
+    command = [sys.executable, "-c", asks, str(KERNELS)]
+    sizes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    out.with_suffix(".c").write_text(
+        "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
+        f"void sbk_gpu_abi(unsigned* s) {{ unsigned all[] = {{{', '.join(sizes)}}}; memcpy(s, all, sizeof all); }}\n"
+        'const char* sbk_gpu_platform(void) { return "none"; }\n'
+        "int sbk_gpu_device_count(int* n) { *n = 1; return 0; }\n"
+        "int sbk_gpu_device_name(int i, char* to) { *to = 0; return 0; }\n"
+        "int sbk_gpu_stream_create(void** to) { *to = 0; return 0; }\n"
+        "int sbk_gpu_stream_synchronize(void* stream) { return 0; }\n"
+        "int sbk_gpu_fill(void* to, int byte, size_t n) { memset(to, byte, n); return 0; }\n"
+        "int sbk_gpu_copy(void* to, void* from, size_t n) { memcpy(to, from, n); return 0; }\n"
+        "void sbk_gpu_free(void* memory) { free(memory); }\n"
+        "size_t sbk_gpu_group_norm_workspace, sbk_gpu_conv_workspace, sbk_gpu_attention_workspace;\n" + more
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", str(out.with_suffix(".c")), "-o", str(out)], check=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def stuck(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library for a device that never gives memory."""
+    return stand_in(tmp_path_factory.mktemp("stuck") / "stuck.so", "int sbk_gpu_malloc(void) { for (;;) pause(); }\n")
+
+
+def test_what_is_right_is_told_with_each_stages_seconds(library: Path, tmp_path: Path) -> None:
+    tool(tmp_path / "bin", "compute-sanitizer", RUNS + NOTHING_FOUND)
+    words = [word for stage in ("correct", "streams", "sanitize") for word in ("--only", stage)]
+    done = checked(library, tmp_path / "new" / "out", *words, "--op", "LeakyRelu", path=tmp_path / "bin")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all right" in done.stdout.splitlines()[-1]
+    assert "LEFT OUT" not in done.stdout
+    written = json.loads((tmp_path / "new" / "out" / "gpu-check.json").read_text())
+    assert {"correct", "streams", "sanitize"} < set(written["stages"])
+    assert sum(written["cases"].values()) > 0
+
+
+def test_a_mismatch_is_exit_1(tmp_path: Path) -> None:
+    gives = "int sbk_gpu_malloc(void** to, size_t n) { *to = malloc(n); return 0; }\n"
+    idle = stand_in(tmp_path / "idle.so", gives + "int sbk_gpu_leaky_relu(void) { return 0; }\n")
+    done = checked(idle, tmp_path, "--only", "correct", "--only", "streams", "--op", "LeakyRelu")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "WRONG correct: LeakyRelu float32" in done.stdout
+    assert "are not finite (not written?)" in done.stdout
+    assert "WRONG streams: two streams: LeakyRelu float32" in done.stdout
+    assert json.loads((tmp_path / "gpu-check.json").read_text())["wrong"]
+
+
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        (RUNS + 'echo "========= ERROR SUMMARY: 1 error"; exit 9', "it found something, or a case is wrong (exit 9)"),
+        ("echo nothing; exit 0", "no case ran in it"),
+        ('echo "0 of 0 cases right on it"; ' + NOTHING_FOUND, "no case ran in it"),
+        (RUNS, "it does not say that it found nothing"),
+        (RUNS + 'echo "========= ERROR SUMMARY: 10 errors"', "it does not say that it found nothing"),
+        ("yes Race reported | head -c 1000000; exit 9", "it found something"),
+        ("kill -SEGV $$", "killed by SIGSEGV"),
+    ],
+)
+def test_a_sanitizer_that_does_not_say_that_all_is_right_is_exit_1(
+    library: Path, tmp_path: Path, does: str, says: str
+) -> None:
+    tool(tmp_path / "bin", "compute-sanitizer", does)
+    done = checked(library, tmp_path, "--only", "sanitize", "--op", "LeakyRelu", path=tmp_path / "bin")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert says in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--only", "sanitize"], "WRONG sanitize: asked for, and left out: compute-sanitizer is not installed"),
+        (["--only", "time"], "WRONG time: asked for, and left out: torch"),
+        (["--only", "provider"], "WRONG provider: asked for, and left out: "),
+        (["--only", "correct", "--part", "99999/100000"], "WRONG correct: there was no case to run"),
+        (["--only", "correct", "--op", "BatchNormalization"], "WRONG correct: killed by SIGABRT"),  # is not in it
+    ],
+)
+def test_what_cannot_be_done_is_not_all_right(library: Path, tmp_path: Path, words: list[str], says: str) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError\n")
+    done = checked(library, tmp_path, *words, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert says in done.stdout
+
+
+def test_what_is_left_out_is_in_the_last_line(library: Path, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError\n")
+    done = checked(library, tmp_path, "--op", "LeakyRelu", PYTHONPATH=str(tmp_path))
+    last = done.stdout.splitlines()[-1]
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert last.startswith("all right")
+    assert "LEFT OUT: " in last
+    for what in ("sanitize (", "provider (", "time (torch is not installed)"):
+        assert what in last
+
+
+def test_a_kernel_that_does_not_return_is_ended_and_named(stuck: Path, tmp_path: Path) -> None:
+    start = time.monotonic()
+    done = checked(stuck, tmp_path, "--only", "correct", "--only", "streams", "--limit", "4")
+    assert time.monotonic() - start < 20
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "WRONG correct: NOT DONE" in done.stdout
+    assert "WRONG streams: NOT DONE" in done.stdout
+
+
+def test_a_provider_that_cannot_be_loaded_is_exit_1(library: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    shutil.copy(library, tmp_path / "kernels.so")
+    (tmp_path / "ep").mkdir()
+    (tmp_path / "ep" / "libonnxruntime_ep_rockernels.so").write_text("nothing\n")
+    done = checked(tmp_path / "kernels.so", tmp_path / "new", "--only", "provider")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "is not registered" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert json.loads((tmp_path / "new" / "gpu-check.json").read_text())["wrong"]
+
+
+def test_what_changes_the_choice_of_convolutions_is_not_handed_on(library: Path, tmp_path: Path) -> None:
+    tool(tmp_path / "bin", "compute-sanitizer", f'env > "{tmp_path}/environment"; ' + RUNS + NOTHING_FOUND)
+    words = ("--only", "sanitize", "--op", "LeakyRelu")
+    done = checked(library, tmp_path, *words, path=tmp_path / "bin", STACKBUILD_KERNELS_CONV="measure")
+    assert "STACKBUILD_KERNELS_CONV is set here, and is not handed on" in done.stdout
+    assert "STACKBUILD_KERNELS_CONV" not in (tmp_path / "environment").read_text()
+
+
+@pytest.mark.parametrize(
+    ("number", "times", "status"),
+    [
+        (signal.SIGINT, 1, 130),
+        (signal.SIGTERM, 1, 143),
+        (signal.SIGHUP, 1, 129),
+        (signal.SIGKILL, 1, -9),
+        (signal.SIGINT, 60, 130),
+        (signal.SIGTERM, 60, 143),
+    ],
+)
 def test_an_interrupted_sanitizer_leaves_no_process(
-    library: Path, tmp_path: Path, number: signal.Signals, status: int
+    library: Path, tmp_path: Path, number: signal.Signals, times: int, status: int
 ) -> None:
     tool(tmp_path / "bin", "compute-sanitizer", f'sleep 300 & echo "$$ $!" > "{tmp_path}/$$.pid"; wait')
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
@@ -61,16 +214,48 @@ def test_an_interrupted_sanitizer_leaves_no_process(
     while len(list(tmp_path.glob("*.pid"))) < 12 and running.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
     time.sleep(0.2)
-    running.send_signal(number)
+    for _ in range(times):
+        running.send_signal(number)
+        time.sleep(0.004)
     _, said = running.communicate(timeout=60)
     pids = [int(pid) for file in tmp_path.glob("*.pid") for pid in file.read_text().split()]
-    left = [pid for pid in pids if alive(pid)]
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
+    left = gone_or_left(pids)
     assert len(pids) == 24
     assert left == []
     assert running.returncode == status
     assert "Traceback" not in said
+
+
+def gone_or_left(pids: list[int]) -> list[int]:
+    """Those that still run a second after; they are killed."""
+    end = time.monotonic() + 1
+    while any(map(alive, pids)) and time.monotonic() < end:
+        time.sleep(0.02)
+    left = [pid for pid in pids if alive(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    return left
+
+
+LEADERLESS = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from common.processes import Children
+with Children() as children:
+    start = time.monotonic()
+    run = children.start("it", ["sh", "-c", "sleep 300 & echo $!"])
+    (one,) = children.finished([run], start + 30)
+    print(one.in_time, one.said().strip(), time.monotonic() - start < 10)
+"""
+
+
+def test_a_run_is_over_with_the_process_that_leads_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEADERLESS, str(KERNELS)], capture_output=True, text=True, check=True, timeout=60
+    )
+    in_time, pid, soon = done.stdout.split()
+    assert (in_time, soon) == ("True", "True")
+    assert gone_or_left([int(pid)]) == []
 
 
 def test_another_library_is_exit_2(library: Path, tmp_path: Path) -> None:
@@ -129,14 +314,16 @@ def test_a_compiler_that_is_not_hips_is_refused_before_anything_is_built(tmp_pat
     assert "does not compile HIP for the target 'gfx90a'" in " ".join(done.stderr.split())
 
 
-def test_every_check_of_the_provider_is_run() -> None:
-    names = (("PROVIDER_CHECKS", SCRIPTS[0]), ("CHECKS", SCRIPTS[1]))
-    here, there = (
-        next(
-            ast.literal_eval(node.value)
-            for node in ast.parse(script.read_text()).body
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
-        )
-        for name, script in names
+def assigned(file: Path, name: str) -> object:
+    """What a module assigns to a name, without running it."""
+    return next(
+        ast.literal_eval(node.value)
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
     )
-    assert sorted(check for part in here for check in part) == sorted(there)
+
+
+def test_every_check_of_the_provider_is_run() -> None:
+    here = KERNELS / "bench" / "provider.py"
+    asked = [check for part in assigned(here, "CHECKS") for check in part] + list(assigned(here, "ALONE"))  # type: ignore[attr-defined]
+    assert sorted(asked) == sorted([*assigned(SCRIPTS[1], "CHECKS"), assigned(SCRIPTS[1], "TIMES")])  # type: ignore[misc]

@@ -132,9 +132,10 @@ def test_device_parameters_of_every_case_can_be_made() -> None:
 
 def test_the_results_table_has_a_row_per_measurement() -> None:
     from bench import report
-    from bench.timing import Row
+    from bench.timing import Error, Row
 
-    row = Row("LeakyRelu", "1", "float32", 4e9, 0.0, {"ours": [1.0, 1.1, 1.2], "torch": [2.2] * 3}, {"ours": 0.0, "torch": 0.0})
+    none = {"ours": Error(0.0, 0.0), "torch": Error(0.0, 0.0)}
+    row = Row("LeakyRelu", "1", "float32", 4e9, 0.0, {"ours": [1.0, 1.1, 1.2], "torch": [2.2] * 3}, none)
     timing = {"limits": {"copy": 4e12, "float32": 5e13, "float16": 5e14}, "torch": "x", "cudnn": 1, "rows": [row]}
     line = report.table(timing).splitlines()[-1]
     assert "91% of copy" in line
