@@ -133,7 +133,7 @@ def test_a_sanitizer_that_does_not_say_that_all_is_right_is_exit_1(
         (["--only", "sanitize"], "WRONG sanitize: asked for, and left out: compute-sanitizer is not installed"),
         (["--only", "time"], "WRONG time: asked for, and left out: torch"),
         (["--only", "provider"], "WRONG provider: asked for, and left out: "),
-        (["--only", "correct", "--part", "99999/100000"], "WRONG correct: there was no case to run"),
+        (["--only", "correct", "--op", "LeakyRelu", "--part", "99999/100000"], "WRONG correct: there was no case to run"),
         (["--only", "correct", "--op", "BatchNormalization"], "WRONG correct: killed by SIGABRT"),  # is not in it
     ],
 )
