@@ -33,7 +33,8 @@ class Problem:
 
 
 class Kernel(NamedTuple):
-    """One kernel as its code object's metadata describes it. Registers are counts per lane, sizes are bytes."""
+    """One kernel as its code object's metadata describes it. Registers are counts per lane, sizes are bytes; `dynamic_stack`: beside the
+    scratch memory that is told, the kernel takes some that nobody knows when it is built (recursion, calls by pointer)."""
 
     name: str
     vgprs: int
@@ -46,6 +47,7 @@ class Kernel(NamedTuple):
     wave: int
     workgroup: int
     kernarg: int
+    dynamic_stack: bool
 
     @property
     def empty(self) -> bool:
@@ -108,7 +110,8 @@ class DeviceCode:
 class TargetSummary:
     """The GPU code for one target ID. `size` is bytes of code objects as they would lie in memory, uncompressed.
 
-    `empty` kernels have no vector register; `spilling` ones spill some, `worst` the most. `waves` are the wavefront widths.
+    `empty` kernels have no vector register; `spilling` ones spill some, `worst` the most; `sgpr_spilling` ones scalar ones,
+    into lanes of vector registers. `waves` are the wavefront widths.
     """
 
     target: str
@@ -124,6 +127,7 @@ class TargetSummary:
     max_lds: int
     max_scratch: int
     spilling: int
+    sgpr_spilling: int
     worst: Kernel | None
 
     @property

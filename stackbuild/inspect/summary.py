@@ -31,5 +31,6 @@ def _summary(target: str, objects: list[CodeObject]) -> TargetSummary:
         max_vgprs=max((k.vgprs for k in kernels), default=0), max_sgprs=max((k.sgprs for k in kernels), default=0),
         max_agprs=max((k.agprs for k in kernels), default=0), max_lds=max((k.lds for k in kernels), default=0),
         max_scratch=max((k.scratch for k in kernels), default=0), spilling=len(spilling),
+        sgpr_spilling=sum(k.sgpr_spills > 0 for k in kernels),
         worst=max(spilling, key=lambda k: (k.vgpr_spills, k.scratch), default=None),
     )  # fmt: skip

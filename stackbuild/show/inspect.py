@@ -111,12 +111,12 @@ def _device_lines(facts: Facts) -> Iterable[tuple[str, str]]:
 def _targets(targets: Sequence[TargetSummary]) -> Table:
     made = table()
     made.add_column("target", no_wrap=True)
-    for name in ("kernels", "empty", "size", "VGPR", "AGPR", "LDS", "scratch", "spill", "wave"):
+    for name in ("kernels", "empty", "size", "VGPR", "AGPR", "LDS", "scratch", "spill V/S", "wave"):
         made.add_column(name, justify="right", no_wrap=True)
     for target in targets:
         made.add_row(
             Text(_tidy(target.target)), f"{target.kernels:,}", f"{target.empty:,}", size(target.size), str(target.max_vgprs),
-            str(target.max_agprs), size(target.max_lds), size(target.max_scratch), str(target.spilling),
+            str(target.max_agprs), size(target.max_lds), size(target.max_scratch), f"{target.spilling}/{target.sgpr_spilling}",
             "/".join(map(str, target.waves)),
         )  # fmt: skip
     return made

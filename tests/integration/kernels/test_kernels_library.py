@@ -49,7 +49,8 @@ def test_asking_for_a_gpu_that_is_not_there_is_an_error_not_the_cpu(amd: Path) -
 
 
 def test_device_code_stays_inside_its_register_budgets(amd: Path) -> None:
-    said = run(sys.executable, KERNELS / "bench" / "resources.py", amd / "libstackbuild_kernels_hip.so")
+    command = (sys.executable, KERNELS / "bench" / "resources.py", amd / "libstackbuild_kernels_hip.so")
+    said = run(*command, "--targets", "gfx90a,gfx942,gfx1030,gfx1100")
     assert "(wave32: gfx1030, gfx1100; wave64: gfx90a, gfx942), 0 over budget" in said
 
 
@@ -100,6 +101,15 @@ def test_a_library_without_device_code_has_no_budget_to_keep(cpu: Path) -> None:
     assert "no device code" in done.stderr
 
 
+def test_without_stackbuild_it_says_so(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "-I", str(KERNELS / "bench" / "resources.py"), "any.so"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "cannot be imported: install stackbuild" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.timeout(3600)
@@ -122,7 +132,7 @@ def test_every_target_compiles_with_the_newest_compiler_in_debian(tmp_path: Path
         stack.built("kernels") / "stackbuild_kernels" / "libstackbuild_kernels_hip.so",
         stack.built("kernels-ep") / "onnxruntime_ep_rockernels" / "librockernels_ep_hip.so",
     )
-    said = run(sys.executable, KERNELS / "bench" / "resources.py", *libraries)
+    said = run(sys.executable, KERNELS / "bench" / "resources.py", *libraries, "--targets", ALL_TARGETS.strip("[]").replace(" ", ""))
     for words in (
         "wave32: gfx1030, gfx1100, gfx1151, gfx1200, gfx1201",
         "wave64: gfx90a, gfx942, gfx950",

@@ -55,7 +55,7 @@ def test_magic_inside_a_payload_is_not_a_bundle():
 def test_metadata_of_kernels():
     spoken = [
         kernel("f", 200, **{".agpr_count": 64, ".vgpr_spill_count": 7, ".private_segment_fixed_size": 128}),
-        kernel("e", 0),
+        kernel("e", 0, **{".sgpr_spill_count": 3, ".uses_dynamic_stack": True}),
     ]
     found, _ = walk(bundle({"gfx90a": code_object("gfx90a", spoken, abi=4)}))
     (code,) = found[0].objects
@@ -63,6 +63,7 @@ def test_metadata_of_kernels():
     full, empty = code.kernels
     assert (full.name, full.vgprs, full.agprs, full.vgpr_spills, full.scratch, full.wave) == ("f", 200, 64, 7, 128, 64)
     assert empty.empty and not full.empty
+    assert (full.sgpr_spills, full.dynamic_stack, empty.sgpr_spills, empty.dynamic_stack) == (0, False, 3, True)
 
 
 def test_target_ids():

@@ -1,4 +1,4 @@
-"""kernels/bench/resources.py on files that are no libraries."""
+"""kernels/bench/resources.py: what it refuses."""
 
 from __future__ import annotations
 
@@ -36,3 +36,28 @@ def test_a_file_that_is_no_library_is_told(
     monkeypatch.setattr(sys, "argv", ["resources.py", str(tmp_path / name)])
     assert resources.main() == 2
     assert says in capsys.readouterr().err
+
+
+USE = {"symbol": "conv_gemm", "target": "gfx942", "wave": 64, "vgprs": 168, "spills": 0, "sgpr_spills": 0, "scratch": 0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({}, None),
+        ({"vgprs": 169}, "169 VGPRs, budget 168"),
+        ({"sgpr_spills": 1}, "1 SGPRs spilled into lanes of VGPRs, allowed 0"),
+        ({"dynamic_stack": True}, "a stack whose size is not known before it runs"),
+        ({"spills": 1}, "1 spills"),
+        ({"symbol": "another"}, "no budget"),
+    ],
+)
+def test_one_kernel_against_its_budget(resources: ModuleType, changed: dict[str, object], says: str | None) -> None:
+    trouble = resources.Use(**{**USE, "dynamic_stack": False, **changed}).trouble()
+    assert (trouble is None) if says is None else says in trouble
+
+
+def test_a_target_that_is_asked_for_and_missing_is_named(resources: ModuleType) -> None:
+    one = resources.Use(**USE, dynamic_stack=False)
+    assert resources.lacking([one], ["gfx942"]) == []
+    assert resources.lacking([one], ["gfx942", "gfx1100"]) == ["no kernel for gfx1100"]
