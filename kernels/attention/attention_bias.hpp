@@ -1,15 +1,11 @@
-// Which keys answer a query, and what is added to their scores: on host and device alike.
+// Which keys answer a query, and what is added to their scores: on host and device alike. to_float of the element types is the
+// includer's, who has common/host.hpp or common/device.hpp first: a host's source may be compiled with HIP's macros too.
 #pragma once
 
 #include <cmath>
 #include <limits>
 
 #include "attention/attention.hpp"
-#if defined(__CUDACC__) || defined(__HIP__) || defined(__HIP_PLATFORM_AMD__)  // to_float of the element types there
-#include "common/device.hpp"
-#else
-#include "common/host.hpp"
-#endif
 
 namespace sbk::attention_detail {
 

@@ -2,8 +2,9 @@
 // does not take.
 #pragma once
 
-#include "attention/attention_bias.hpp"
 #include "common/device.hpp"
+
+#include "attention/attention_bias.hpp"
 
 namespace sbk::attention_detail {
 

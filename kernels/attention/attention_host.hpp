@@ -4,8 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "attention/attention_bias.hpp"
 #include "common/host.hpp"
+
+#include "attention/attention_bias.hpp"
 
 namespace sbk::attention_detail {
 
