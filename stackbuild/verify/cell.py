@@ -35,7 +35,7 @@ _MEMORY = 0.75
 _POLL = 0.2
 #: Variables of the caller that change what ONNX Runtime or ROCm do (facts: they override session options).
 OVERRIDES = (
-    "HSA_", "ORT_", "MIGRAPHX_", "MIOPEN_", "HIP_", "ROCR_", "ROCBLAS_", "GPU_", "AMD_", "LD_", "PYTHON", "OMP_", "CUDA_",
+    "HSA_", "ORT_", "MIGRAPHX_", "MIOPEN_", "HIP_", "ROCR_", "ROCBLAS_", "GPU_", "AMD_", "LD_", "PYTHONHOME", "PYTHONPATH", "OMP_", "CUDA_",
 )  # fmt: skip
 
 

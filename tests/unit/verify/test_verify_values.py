@@ -141,7 +141,9 @@ def test_without_an_amd_gpu_nothing_is_claimed(tmp_path: Path):
 def test_overrides_are_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "11.0.0")
     monkeypatch.setenv("ORT_MIGRAPHX_FP16_ENABLE", "1")
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     assert {"HSA_OVERRIDE_GFX_VERSION", "ORT_MIGRAPHX_FP16_ENABLE"} <= set(scrubbed())
+    assert "PYTHONUNBUFFERED" not in scrubbed(), "it changes nothing of what ONNX Runtime or ROCm do"
 
 
 def test_reasons_are_said_once(tmp_path: Path):
