@@ -4,10 +4,10 @@ add_library(sbk_device OBJECT ${SBK_DEVICE_SOURCES})
 target_include_directories(sbk_device PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 
 if(SBK_PLATFORM STREQUAL "amd")
+  list(REMOVE_ITEM GPU_TARGETS "")
   if(NOT GPU_TARGETS)
     message(FATAL_ERROR "GPU_TARGETS is empty: name the targets, e.g. -DGPU_TARGETS=\"gfx90a;gfx1100\"")
   endif()
-  list(REMOVE_ITEM GPU_TARGETS "")
   # Asked here, lest the build end in the middle: a compiler that is not HIP's clang, a target that it is too old for.
   file(WRITE "${CMAKE_BINARY_DIR}/empty.hip" "")
   foreach(target IN LISTS GPU_TARGETS)

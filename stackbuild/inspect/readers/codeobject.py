@@ -139,7 +139,7 @@ def _kernel(entry: object, budget: Budget, unsaid: set[str]) -> Kernel:
     if len(counts) < len(_FIELDS) - 1:
         counts.insert(2, 0)
     dynamic_stack = entry.get(b".uses_dynamic_stack") is True  # absent before version 5
-    return Kernel(text, *counts, dynamic_stack)
+    return Kernel._make((text, *counts, dynamic_stack))
 
 
 def _are_counts(values: list[object]) -> bool:

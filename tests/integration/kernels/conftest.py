@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from kernels_stack import Stack, small_stack
 
 pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ended_in_order() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the tests as Ctrl-C does: what they run is ended too."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    handled = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in handled:
+        signal.signal(number, interrupt)
+    yield
+    for number in handled:
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

@@ -44,17 +44,34 @@ class Stack:
         """`stackbuild WORDS` with the recipe; its stdout."""
         command = [sys.executable, "-m", "stackbuild", words[0], "--recipe", self.recipe, *words[1:]]
         environment = {**os.environ, "STACKBUILD_STORE": str(self.store)}
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (
-            f"{' '.join(command[2:])}: exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
+        running = subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        return done.stdout
+        try:
+            out, err = running.communicate()
+        except BaseException:
+            stopped(running)
+            raise
+        assert running.returncode == 0, (
+            f"{' '.join(command[2:])}: exit {running.returncode}\n{out[-2000:]}\n{err[-6000:]}"
+        )
+        return out
 
     def built(self, step: str) -> Path:
         """The output of a step, built unless the store has it."""
         events = [json.loads(line) for line in self.run("build", "--until", step, "--json").splitlines()]
         (tree,) = {e["tree"] for e in events if e["event"] == "StepFinished" and e["step"] == step}
         return self.store / "trees" / tree[:2] / tree
+
+
+def stopped(running: subprocess.Popen[str], seconds: float = 30) -> None:
+    """Asks a process to end, which lets `stackbuild` end what it runs in a sandbox; kills it where it does not."""
+    running.terminate()
+    try:
+        running.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        running.wait()
 
 
 def small_stack() -> Stack:

@@ -133,7 +133,10 @@ def test_a_sanitizer_that_does_not_say_that_all_is_right_is_exit_1(
         (["--only", "sanitize"], "WRONG sanitize: asked for, and left out: compute-sanitizer is not installed"),
         (["--only", "time"], "WRONG time: asked for, and left out: torch"),
         (["--only", "provider"], "WRONG provider: asked for, and left out: "),
-        (["--only", "correct", "--op", "LeakyRelu", "--part", "99999/100000"], "WRONG correct: there was no case to run"),
+        (
+            ["--only", "correct", "--op", "LeakyRelu", "--part", "99999/100000"],
+            "WRONG correct: there was no case to run",
+        ),
         (["--only", "correct", "--op", "BatchNormalization"], "WRONG correct: killed by SIGABRT"),  # is not in it
     ],
 )
@@ -306,6 +309,15 @@ def test_what_is_missing_to_build_is_said_in_a_line(
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.parametrize("targets", ["", ";", ";;"])
+def test_no_target_is_refused(targets: str, tmp_path: Path) -> None:
+    command = ["cmake", "-S", str(KERNELS), "-B", str(tmp_path / "build"), f"-DGPU_TARGETS={targets}"]
+    done = subprocess.run(command, env={**os.environ, "CXX": "g++"}, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "GPU_TARGETS is empty" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
 def test_a_compiler_that_is_not_hips_is_refused_before_anything_is_built(tmp_path: Path) -> None:
     command = ["cmake", "-S", str(KERNELS), "-B", str(tmp_path / "build"), "-DGPU_TARGETS=gfx90a;"]
     environment = {**os.environ, "CXX": "g++"}
@@ -321,6 +333,45 @@ def assigned(file: Path, name: str) -> object:
         for node in ast.parse(file.read_text()).body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
     )
+
+
+TOLD = """
+import subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from kernels_stack import Stack
+from conftest import ended_in_order
+from pathlib import Path
+for _ in ended_in_order.__wrapped__():
+    Stack("r", Path(sys.argv[2]), Path(sys.argv[2])).run("build")
+"""
+SANDBOXED = """
+import pathlib, signal, subprocess, sys
+running = subprocess.Popen(["sleep", "300"])
+signal.signal(signal.SIGTERM, lambda *_: (running.terminate(), running.wait(), sys.exit(143)))
+pathlib.Path("pid").write_text(str(running.pid))
+while True:
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_build_of_the_tests_ends_with_them(tmp_path: Path, number: signal.Signals) -> None:
+    """`stackbuild build` (here a stand-in) is asked to end, and not killed over what it runs."""
+    (tmp_path / "stackbuild").mkdir()
+    (tmp_path / "stackbuild" / "__init__.py").touch()
+    (tmp_path / "stackbuild" / "store.py").write_text("locks = None\n")
+    (tmp_path / "stackbuild" / "__main__.py").write_text(SANDBOXED)
+    command = [sys.executable, "-c", TOLD, str(Path(__file__).parent), str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while not (tmp_path / "pid").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    time.sleep(0.1)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=60)
+    assert f"KeyboardInterrupt: {number.name}" in said
+    assert gone_or_left([int((tmp_path / "pid").read_text())]) == []
 
 
 def test_every_check_of_the_provider_is_run() -> None:
