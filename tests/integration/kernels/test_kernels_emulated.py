@@ -6,6 +6,7 @@ The mutations below are what shows that the emulation can fail: each is a mistak
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from kernels_stack import KERNELS
+from kernels_stack import KERNELS, Stack, run
 
 EMULATION = Path(__file__).parents[2] / "emulation"
 pytestmark = [
@@ -123,9 +124,16 @@ class Mutation:
     """Whether it ends the process (a page that faults), not in a wrong answer."""
     operator: str = "Attention"
     grid_threads: int | None = None
+    words: tuple[str, ...] = ()
+    """More options of check.py."""
 
 
-FOLDERS = {"Attention": "attention", "Conv": "conv", "GroupNormalization": "group_norm"}
+FOLDERS = {
+    "Attention": "attention",
+    "BatchNormalization": "batch_norm",
+    "Conv": "conv",
+    "GroupNormalization": "group_norm",
+}
 TILES = "attention/attention_tiled_kernels.hpp"
 QUICK = (
     Mutation(
@@ -166,6 +174,38 @@ NIGHTLY = (
         "images of the first part", "gfx90a", "conv/conv_gemm.hip", "first * g.H * g.W * g.x_channels", "first * g.H * g.x_channels",
         "by 32x16x1x1", operator="Conv", grid_threads=512,
     ),
+    Mutation(
+        "float16 sums, depthwise", "gfx90a", "conv/conv_depthwise_kernels.hpp",
+        "sums[o][j] = fmaf(values[o * Stride + s][j], taps.v[j], sums[o][j]);",
+        "sums[o][j] = to_float(from_float<T>(fmaf(values[o * Stride + s][j], taps.v[j], sums[o][j])));",
+        "beside 2048", operator="Conv",
+    ),
+    Mutation(
+        "float16 sums of products", "gfx90a", "common/mma.hpp",
+        "c = __builtin_amdgcn_mfma_f32_16x16x16f16(x, y, c, 0, 0, 0);",
+        "c = __builtin_amdgcn_mfma_f32_16x16x16f16(x, y, c, 0, 0, 0); for (int i = 0; i < 4; ++i) c[i] = __half2float(__float2half(c[i]));",
+        "beside 2048", operator="Conv",
+    ),
+    Mutation(
+        "a float16 mean", "gfx1100", "group_norm/group_norm_kernels.hpp",
+        "for (int j = 0; j < N; ++j) sum += to_float(values[i].v[j]);",
+        "for (int j = 0; j < N; ++j) sum = to_float(from_float<T>(sum + to_float(values[i].v[j])));",
+        "around", operator="GroupNormalization",
+    ),
+    Mutation(
+        "moments of the first strip", "gfx1100", "group_norm/group_norm_last_kernels.hpp",
+        "blockIdx.x) * p.channels + static_cast<int64_t>(blockIdx.y) * strip;", "blockIdx.x) * p.channels;",
+        "2056", operator="GroupNormalization",
+    ),
+    Mutation(
+        "a parameter too many", "gfx942", "batch_norm/batch_norm_kernels.hpp", "first + c < p.channels;", "first + c <= p.channels;",
+        "2056", operator="BatchNormalization", words=("--tight",), killed=True,
+    ),
+    Mutation(
+        "no barrier between images", "gfx1201", "conv/conv_pack_kernels.hpp",
+        "(p, item, s, c);\n      }\n    }\n    __syncthreads();\n", "(p, item, s, c);\n      }\n    }\n",
+        "65540", operator="Conv", words=("--large",),
+    ),
 )  # fmt: skip
 
 
@@ -178,7 +218,7 @@ def caught(mutation: Mutation, folder: Path) -> None:
     library = built(
         kernels, mutation.target, folder / "mutated.so", FOLDERS[mutation.operator], grid_threads=mutation.grid_threads
     )
-    done = check(library, "--op", mutation.operator, "--named", mutation.named, "--work", "6e6")
+    done = check(library, "--op", mutation.operator, "--named", mutation.named, "--work", "6e6", *mutation.words)
     said = done.stdout[-2000:] + done.stderr[-2000:]
     if mutation.killed:
         assert done.returncode < 0, said
@@ -202,7 +242,46 @@ def test_other_mistakes_of_the_device_code_are_seen(mutation: Mutation, tmp_path
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_case_on_every_emulated_target(target: str, tmp_path: Path) -> None:
-    """All that the CPU is checked with, then a part of it with memory that ends where a page faults."""
+    """All that the CPU is checked with, then with memory that ends where a page faults a part of it, of the norms all."""
     library = built(KERNELS, target, tmp_path / f"{target}.so")
     assert_right(check(library, "--work", "2e7"), 500)
     assert_right(check(library, "--part", "2/5", "--work", "2e6", "--tight"), 50)
+    norms = ("--op", "BatchNormalization", "--op", "GroupNormalization", "--op", "LeakyRelu")
+    assert_right(check(library, *norms, "--work", "2e5", "--tight"), 500)
+
+
+@pytest.mark.slow
+def test_more_images_than_a_grid_has_blocks_in_z(tmp_path: Path) -> None:
+    library = built(KERNELS, "gfx1201", tmp_path / "conv.so", "conv")
+    assert_right(check(library, "--op", "Conv", "--large", "--named", "65540x"), 16)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
+def test_the_provider_on_emulated_waves(target: str, stack: Stack, tmp_path: Path) -> None:
+    """In the installed onnxruntime, its hipBLAS by loops. Not several threads: the emulation has one stream."""
+    headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
+    run(sys.executable, EMULATION / "build.py", KERNELS, target, tmp_path / "ep", "--provider", headers)
+    library = tmp_path / "ep" / "libonnxruntime_ep_rockernels.so"
+    kinds = ("nodes", "cases", "types", "edges", "graphs")
+    words = [word for kind in kinds for word in ("--only", kind)]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        KERNELS / "ep" / "gpu-check",
+        "--library",
+        library,
+        "--cases",
+        "2",
+        "--quick",
+        *words,
+    ]
+    said = run("env", f"LD_LIBRARY_PATH={tmp_path / 'ep'}", *command)
+    assert f"built for {target}" in said
+    assert "all checks hold" in said
+    assert re.search(r"ONNX node tests: [6-9]\d\d passed, 0 failed", said)
+    assert re.search(r"random cases: [2-9]\d\d, 0 beyond tolerance", said)
+    assert re.search(r"graphs for fusion and layout: [3-9]\d\d, 0 wrong", said)
