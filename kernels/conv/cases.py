@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from common.case import Attribute, Case, activated, normal
@@ -73,10 +74,10 @@ def answered(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: dic
     pads = list(attributes.get("pads", [0] * 2 * axes))  # type: ignore[arg-type]
     if str(attributes.get("auto_pad", "")).startswith("SAME"):
         pads = same_pads(x.shape[2:], w.shape[2:], strides, dilations, attributes["auto_pad"] == "SAME_UPPER")
-    expected = conv(x, w, b, strides, dilations, pads, int(attributes.get("group", 1)))  # type: ignore[arg-type]
+    answer = partial(conv, x, w, b, strides, dilations, pads, int(attributes.get("group", 1)))  # type: ignore[arg-type]
     text = " ".join(f"{k}={v}".replace(" ", "") for k, v in attributes.items())
     name = f"{'x'.join(map(str, x.shape))} by {'x'.join(map(str, w.shape))} {text}" + " no bias" * (b is None)
-    return Case("Conv", name, {"X": x, "W": w, "B": b}, {"kernel_shape": list(w.shape[2:]), **attributes}, expected, opset=11)
+    return Case("Conv", name, {"X": x, "W": w, "B": b}, {"kernel_shape": list(w.shape[2:]), **attributes}, answer, opset=11)
 
 
 def fused(case: Case, rng: np.random.Generator, activation: str, residual: bool, alpha: float | None = 0.2,
