@@ -122,7 +122,6 @@ Status run(const GroupNormParams& p, const Launch& launch) {
 template <class T, int N, int R, int Parts, bool Plain>
 Status launch_strip(const GroupNormParams& p, const StripPlan& plan, hipStream_t stream) {
   const dim3 grid(static_cast<uint32_t>(p.channels / N / plan.lanes * plan.blocks), static_cast<uint32_t>(p.batch));
-  if (grid.x > most_blocks(kStripThreads)) return unsupported("group_norm: channels too large for channels_last");
   int64_t threads = 0;
   SBK_TRY(threads_for(static_cast<int64_t>(plan.lanes) * plan.row_threads, 1, &threads));
   const dim3 block(static_cast<uint32_t>(threads));
@@ -159,7 +158,8 @@ Status run_strip(const GroupNormParams& p, hipStream_t stream, bool* done) {
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
   const StripPlan plan = strip_plan<N>(p, device.units);
-  const int64_t rows = plan.lanes > 0 ? ceil_div(plan.rows, plan.row_threads) : 0;
+  const int64_t strips = plan.lanes > 0 ? p.channels / N / plan.lanes : 0;
+  const int64_t rows = strips > 0 && strips <= most_blocks(kStripThreads) ? ceil_div(plan.rows, plan.row_threads) : 0;
   *done = true;
   if (rows > 0 && rows <= 7) return choose_parts<T, N, 7>(p, plan, stream);
 #if SBK_NVIDIA
