@@ -56,7 +56,8 @@ def open_session(
         settings.add_session_config_entry(key, value)
     if not optimize:
         settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(model.SerializeToString(), settings)
+    # Without it a failed run, too, would be done again on the CPU, and its answer be taken for the device's.
+    return ort.InferenceSession(model.SerializeToString(), settings, enable_fallback=0)
 
 
 def placement(session: ort.InferenceSession) -> dict[str, Counter[str]]:
