@@ -197,13 +197,7 @@ void attend(Context& context, const Core& core, Type type, Heads q, Heads k, Hea
   if (y.size() == 0) return;
   sbk::AttentionParams p;
   p.dtype = data_type(type);
-  p.batch = q.batch;
-  p.query_heads = q.heads;
-  p.key_heads = k.heads;
-  p.query_length = q.length;
-  p.key_length = k.length;
-  p.head_size = q.size;
-  p.value_size = v.size;
+  sbk::set_extents(p, q, k, v);
   p.scale = core.scale;
   p.empty_row = k.length > 0 ? NAN : 0.0f;  // Softmax of nothing but -inf; or a product over nothing
   p.y = y.data;
