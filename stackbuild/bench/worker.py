@@ -79,7 +79,7 @@ def make_session(session: Job, case: Job, device: dict[str, str], profile: str =
     if session.get("plugin"):
         number = int(settings.pop("device_id", 0))
         options.add_provider_for_devices([plugin_device(provider, number)], settings)
-        return ort.InferenceSession(case["model"], options)
+        return ort.InferenceSession(case["model"], options, enable_fallback=0)
     if provider not in ort.get_available_providers():
         raise RuntimeError(f"this onnxruntime has no {provider}; it has {', '.join(ort.get_available_providers())}")
     made = ort.InferenceSession(case["model"], options, providers=[(provider, settings)], enable_fallback=0)

@@ -36,13 +36,13 @@ def options(config: dict[str, str], *, profile: str = "") -> ort.SessionOptions:
 
 
 def session(model: Any, job: Job, made: ort.SessionOptions) -> ort.InferenceSession:
-    """A session on the job's provider: a plugin's devices, or a provider by name with the Python fallback off."""
+    """A session on the job's provider, a plugin's devices or one by name, with the Python fallback off: it runs again on the CPU what failed."""
     if job.get("plugin"):
         devices = plugin_devices(job)
         if not devices:
             raise RuntimeError(f"{job['provider']} offers no device")
         made.add_provider_for_devices(devices[:1], {})
-        return ort.InferenceSession(model, made)
+        return ort.InferenceSession(model, made, enable_fallback=0)
     return ort.InferenceSession(model, made, providers=[job["provider"]], enable_fallback=0)
 
 
