@@ -308,6 +308,40 @@ def test_what_is_missing_to_build_is_said_in_a_line(
     assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
+AMD = {"hipconfig": "true", "rocm_agent_enumerator": "echo gfx90a"}
+NVIDIA = {"nvcc": "true", "nvidia-smi": "echo 'GPU 0: it'"}
+
+
+def built(folder: Path, tools: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    for name, text in tools.items():
+        tool(folder / "bin", name, text)
+    command = [sys.executable, str(SCRIPTS[0]), "--out", str(folder / "out"), *words]
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_compilers_words_are_told_wherever_it_prints_them(tmp_path: Path) -> None:
+    done = built(tmp_path, {**AMD, "cmake": 'echo "FAILED: it.o"; echo "error: no" >&2; exit 1'})  # on stdout: ninja
+    assert done.returncode == 2
+    assert "FAILED: it.o" in done.stderr
+    assert "error: no" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_build_that_is_not_done_in_time_is_wrong(tmp_path: Path) -> None:
+    done = built(tmp_path, {**AMD, "cmake": "sleep 300"}, "--limit", "1")
+    assert done.returncode == 1, done.stderr
+    assert "WRONG build: NOT DONE" in done.stdout
+    assert json.loads((tmp_path / "out" / "gpu-check.json").read_text())["wrong"]
+
+
+@pytest.mark.parametrize(("words", "says"), [([], "amd"), (["--platform", "nvidia"], "nvidia")])
+def test_a_platform_can_be_asked_for(tmp_path: Path, words: list[str], says: str) -> None:
+    done = built(tmp_path, {**AMD, **NVIDIA, "cmake": "exit 1"}, *words)
+    assert done.returncode == 2
+    assert f"-DSBK_PLATFORM={says}" in done.stderr
+
+
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
 @pytest.mark.parametrize("targets", ["", ";", ";;"])
 def test_no_target_is_refused(targets: str, tmp_path: Path) -> None:
