@@ -236,3 +236,32 @@ def test_another_seed_samples_other_cases() -> None:
 
     assert len({operators.sample(seed) for seed in range(operators.SAMPLE)}) == operators.SAMPLE
     assert set(sanitizer.parts(0, False)).isdisjoint(sanitizer.parts(1, False))
+
+
+@pytest.mark.parametrize(("version", "says"), [("1.23.2", "onnxruntime 1.23 is older than 1.24"), ("1.24.0", "")])
+def test_an_onnxruntime_that_cannot_register_a_provider_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, says: str
+) -> None:
+    """Told without importing it; under whatever name its distribution goes."""
+    from bench import provider
+
+    for module in ("onnxruntime", "onnx"):
+        (tmp_path / module).mkdir()
+        (tmp_path / module / "__init__.py").touch()
+    told = tmp_path / "onnxruntime_for_tests-1.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: onnxruntime-for-tests\nVersion: {version}\n")
+    (told / "top_level.txt").write_text("onnxruntime\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(KERNELS)])
+    (tmp_path / "ep").mkdir()
+    assert "is not there" in provider.lacks(tmp_path / "it.so")
+    (tmp_path / "ep" / "libonnxruntime_ep_rockernels.so").touch()
+    assert provider.lacks(tmp_path / "it.so") == says
+
+
+def test_a_package_that_is_missing_is_named() -> None:
+    from bench import provider
+
+    assert provider.absent("json", "no_such_module") == "no_such_module is not installed"
+    assert provider.absent("no_such", "nor_this") == "no_such, nor_this are not installed"
+    assert provider.absent("json") == ""
