@@ -190,6 +190,16 @@ def _fused_over_nothing() -> Iterator[Edge]:
         yield Edge(f"linear layer of no inputs, {name}", made, feeds)
 
 
+def _global_pools_over_nothing() -> Iterator[Edge]:
+    """Of known rank, so that they are pools of channels last too."""
+    for op in ("GlobalMaxPool", "GlobalAveragePool"):
+        for shape in ((0, 17, 1, 0), (0, 3, 2, 2), (2, 3, 0, 1)):
+            feeds = {"x": _x(*shape)}
+            made = model([helper.make_node(op, ["x"], ["y"])], feeds, ["y"], {})
+            made.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape))
+            yield Edge(f"{op} of known rank {shape}", made, feeds)
+
+
 def edges() -> Iterator[Edge]:
     """All of them."""
     yield from _movement()
@@ -197,6 +207,7 @@ def edges() -> Iterator[Edge]:
     yield from _windows()
     yield from _sums_over_nothing()
     yield from _windows_over_nothing()
+    yield from _global_pools_over_nothing()
     yield from _fused_over_nothing()
     yield from _larger_windows()
     yield from _windows_without_bounds()

@@ -22,6 +22,8 @@ SHORT = (
 NO_KEY = "Attention: A fully-masked query row (no key attended) produces a zero output row, not NaN"
 SCALE = "Attention, scale: Scaling factor applied to Q*K^T; default is 1/sqrt(head_size)"
 BACKWARDS = "Slice: end is clamped to [-1, dims[axes[i]] - 1] for negative stepping"
+POOL_PADS = "{}, SAME: pad_shape[i] = (output_spatial_shape[i] - 1) * strides_spatial_shape[i] + ((kernel_spatial_shape[i] - 1) * dilations[i] + 1) - input_spatial_shape[i]"
+POOL_SAME = "{}, SAME: output_spatial_shape[i] = floor((input_spatial_shape[i] - 1) / strides_spatial_shape[i]) + 1"
 SHAPE = "GroupNormalization: Y: The output tensor of the same shape as X"
 
 
@@ -97,10 +99,24 @@ def _slices() -> Iterator[Edge]:
         yield one("Slice", floats(5), *at, ruling=Ruling([np.zeros(0, np.float32)], BACKWARDS, _seen("takes the largest integer for the end of the axis backwards, too")))
 
 
+def _pools() -> Iterator[Edge]:
+    """SAME cuts off what a stride passes over, and reaches as far as a kernel that is spread out."""
+    x = np.arange(9, dtype=np.float32).reshape(1, 1, 9)
+    for op in ("MaxPool", "AveragePool"):
+        wanted = [np.array([[[1, 4, 7]]], np.float32)]
+        yield one(op, x, kernel_shape=[1], strides=[3], auto_pad="SAME_UPPER", opset=22, ruling=Ruling(wanted, POOL_PADS.format(op), _seen("refuses")))
+        spread = np.max if op == "MaxPool" else np.mean
+        taps = [[x[0, 0, i] for i in (o - 3, o, o + 3) if 0 <= i < 5] for o in range(5)]
+        wanted = [np.array([[[spread(t) for t in taps]]], np.float32)]
+        astray = _seen("answers as if it were not padded")
+        yield one(op, x[:, :, :5], kernel_shape=[3], dilations=[3], auto_pad="SAME_UPPER", opset=22, ruling=Ruling(wanted, POOL_SAME.format(op), astray))
+
+
 def ruled() -> Iterator[Edge]:
     """The edges, each with its ruling."""
     yield from _products()
     yield from _convolutions()
     yield from _attentions()
     yield from _slices()
+    yield from _pools()
     yield one("GroupNormalization", floats(2, 4, 0), floats(4), floats(4), num_groups=2, ruling=Ruling([floats(2, 4, 0)], SHAPE, _seen("refuses")))

@@ -1,7 +1,6 @@
 #include "core/ep.hpp"
 
 #include <cstring>
-#include <set>
 
 #include "core/allocator.hpp"
 #include "core/capability.hpp"
@@ -17,8 +16,9 @@ constexpr uint32_t kGraphApi = 26;
 
 // The operators with kernels in the domain of ONNX Runtime's layout transformation.
 bool converts_to_channels_last(const char* domain, const char* op) {
-  static const std::set<std::string> ops = {"Conv", "BatchNormalization", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
-  return *domain == '\0' && ops.count(op) != 0;
+  for (const char* one : {"Conv", "BatchNormalization", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
+    if (std::strcmp(one, op) == 0) return *domain == '\0';
+  return false;
 }
 
 int graph_id(const OrtRunOptions* options) {
@@ -102,8 +102,8 @@ OrtStatus* Ep::create_stream(OrtEp* base, const OrtMemoryDevice*, OrtSyncStreamI
     *out = nullptr;
     if (device::kIsCpu) return;
     Ep& ep = *self(base);
-    auto stream = ep.stream_ ? ep.stream_ : std::make_shared<Stream>(ep.offer_.properties.ordinal);
-    *out = new SyncStream(std::move(stream), ep.pool_);
+    auto stream = ep.stream_ ? ep.stream_ : std::make_shared<Stream>(ep.offer_.properties.ordinal, ep.pool_);
+    *out = new SyncStream(std::move(stream));
   });
 }
 
@@ -120,7 +120,8 @@ void Ep::enable_graphs() {
   require(!device::kIsCpu, "the CPU platform captures no graphs");
   if (api().version < kGraphApi)
     fail("enable_hip_graph needs ONNX Runtime 1.26 or newer; next: upgrade it, or leave the option out");
-  stream_ = std::make_shared<Stream>(offer_.properties.ordinal);
+  stream_ = std::make_shared<Stream>(offer_.properties.ordinal, pool_);
+  pool_->keep_all();
   OnRunStart = run_started;
   OnRunEnd = run_ended;
   IsGraphCaptureEnabled = [](const OrtEp*) noexcept { return true; };
@@ -171,7 +172,7 @@ void Ep::finish_capture() {
   void* graph = device::capture_end(stream_->native());
   recordings_[id].graph = graph;
   device::graph_launch(graph, stream_->native());  // capturing enqueued nothing: this is the run itself
-  stream_->synchronize();
+  stream_->finish();
 }
 
 OrtStatus* Ep::replay(OrtEp* base, int id) noexcept {

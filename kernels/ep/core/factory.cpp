@@ -181,7 +181,7 @@ OrtStatus* Factory::create_stream(OrtEpFactory* base, const OrtMemoryDevice* wan
     *out = nullptr;
     if (device::kIsCpu) return;
     const Offer& offer = self(base)->offer(static_cast<int>(api().ep->MemoryDevice_GetDeviceId(wanted)));
-    *out = new SyncStream(std::make_shared<Stream>(offer.properties.ordinal), offer.shared_pool);
+    *out = new SyncStream(std::make_shared<Stream>(offer.properties.ordinal, offer.shared_pool));
   });
 }
 

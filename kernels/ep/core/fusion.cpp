@@ -97,6 +97,22 @@ std::optional<Match> match_any(const NodeView& node, const Rule& rule, const Sco
   return rule.match(node, scope);
 }
 
+// Whether something outside the group needs what it makes. ONNX Runtime gives the node of one that nothing needs no outputs.
+bool needed(const Group& group) {
+  std::set<size_t> inside;
+  for (const OrtNode* node : group) inside.insert(NodeView(node).id());
+  for (const OrtNode* raw : group) {
+    const NodeView node(raw);
+    for (const ValueView& value : node.outputs()) {
+      if (!value) continue;
+      if (value.is_graph_output()) return true;
+      for (const OrtNode* reader : value.consumers())
+        if (inside.count(NodeView(reader).id()) == 0) return true;
+    }
+  }
+  return false;
+}
+
 // ONNX Runtime's view of one fused step.
 class Fused : public OrtNodeComputeInfo {
  public:
@@ -126,7 +142,7 @@ std::vector<Group> find_groups(const std::vector<NodeView>& nodes) {
   Scope scope(nodes);
   for (const Rule& rule : kRules)
     for (const NodeView& node : nodes)
-      if (const auto match = match_any(node, rule, scope)) {
+      if (const auto match = match_any(node, rule, scope); match && needed(match->nodes)) {
         scope.take(match->nodes);
         groups.push_back(match->nodes);
       }

@@ -116,6 +116,7 @@ Stream& stream_of(OrtKernelContext* context) {
 
 Context::Context(OrtKernelContext* context) : context_(context), stream_(&stream_of(context)) {
   device::use(stream_->device());
+  stream_->begin();
   stream_->rewind();
 }
 
@@ -139,6 +140,12 @@ size_t Context::outputs() const {
 }
 
 Tensor Context::output(size_t index, const Shape& shape) {
+  const Tensor tensor = wanted_output(index, shape);
+  if (!tensor) fail("ONNX Runtime gives a node no output " + std::to_string(index) + " that its kernel must write", ORT_EP_FAIL);
+  return tensor;
+}
+
+Tensor Context::wanted_output(size_t index, const Shape& shape) {
   if (index >= outputs()) return {};
   for (int64_t extent : shape) require(extent >= 0, "the operator's inputs ask for an output of a negative extent");
   OrtValue* value = nullptr;

@@ -40,7 +40,8 @@ class Context {
   Tensor input(size_t index) const;  // false when absent
   size_t inputs() const;
   size_t outputs() const;
-  Tensor output(size_t index, const Shape& shape);  // false when nobody asked for it; allocates
+  Tensor output(size_t index, const Shape& shape);  // allocates; fails where the node has no such output
+  Tensor wanted_output(size_t index, const Shape& shape);  // the same for one that may be left out: false when nobody asked
   Stream& stream() { return *stream_; }
   void* scratch(size_t bytes) { return stream_->scratch(bytes); }  // until compute() returns
   sbk::Launch launch(size_t workspace_bytes) {

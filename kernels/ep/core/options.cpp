@@ -1,38 +1,40 @@
 #include "core/options.hpp"
 
 #include <cctype>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 
 namespace rk {
 namespace {
 
-std::string entry(const OrtSessionOptions* options, const std::string& key) {
+// Nothing where the option is not given.
+std::optional<std::string> entry(const OrtSessionOptions* options, const std::string& key) {
+  int given = 0;
+  check(api().ort->HasSessionConfigEntry(options, key.c_str(), &given));
+  if (given == 0) return std::nullopt;
   size_t size = 0;
-  OrtStatus* status = api().ort->GetSessionConfigEntry(options, key.c_str(), nullptr, &size);
-  if (status != nullptr) {
-    api().ort->ReleaseStatus(status);
-    return "";
-  }
+  check(api().ort->GetSessionConfigEntry(options, key.c_str(), nullptr, &size));
   std::string value(size, '\0');
   check(api().ort->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
   value.resize(size == 0 ? 0 : size - 1);
   return value;
 }
 
-bool flag(const std::string& value, bool otherwise, const char* name) {
-  if (value.empty()) return otherwise;
-  if (value == "1" || value == "true") return true;
-  if (value == "0" || value == "false") return false;
-  fail(std::string("provider option ") + name + " is 0 or 1, not " + value);
+bool flag(const std::optional<std::string>& value, bool otherwise, const char* name) {
+  if (!value) return otherwise;
+  if (*value == "1" || *value == "true") return true;
+  if (*value == "0" || *value == "false") return false;
+  fail(std::string("provider option ") + name + " is 0 or 1, not " + (value->empty() ? "empty" : *value));
 }
 
-sbk::ConvChoosing choosing(const std::string& value) {
-  if (value.empty()) return sbk::ConvChoosing::environment;
-  if (value == "rule") return sbk::ConvChoosing::rule;
-  if (value == "measure") return sbk::ConvChoosing::measure;
-  if (value == "cached") return sbk::ConvChoosing::cached;
-  fail("provider option conv_choice is rule, measure or cached, not " + value);
+sbk::ConvChoosing choosing(const std::optional<std::string>& value) {
+  if (!value) return sbk::ConvChoosing::environment;
+  if (*value == "rule") return sbk::ConvChoosing::rule;
+  if (*value == "measure") return sbk::ConvChoosing::measure;
+  if (*value == "cached") return sbk::ConvChoosing::cached;
+  fail("provider option conv_choice is rule, measure or cached, not " + (value->empty() ? "empty" : *value));
 }
 
 // A misspelt option would be left out in silence.
@@ -58,7 +60,9 @@ void open_conv_cache(const Options& options) {
   require(!cached || !options.conv_cache.empty(), "provider option conv_choice=cached needs conv_cache: the file with the choices");
   require(options.conv_cache.empty() || cached || options.conv_choice == sbk::ConvChoosing::measure,
           "provider option conv_cache goes with conv_choice=measure (to fill it) or cached (to read it)");
-#if !RK_CPU  // the CPU platform has one algorithm
+#if RK_CPU  // has one way, and nothing to read; but a file that is asked for must be there as on a GPU
+  if (cached && !std::ifstream(options.conv_cache)) fail("cannot read " + options.conv_cache + ", the choices of convolutions (conv_cache)");
+#else
   if (!options.conv_cache.empty()) check(sbk::gpu::conv_choices_file(options.conv_cache.c_str(), cached));
 #endif
 }
@@ -75,7 +79,9 @@ Options Options::read(const OrtSessionOptions* options, const std::string& provi
   result.channels_last = flag(entry(options, prefix + "channels_last"), true, "channels_last");
   result.fusion = flag(entry(options, prefix + "fuse"), true, "fuse");
   result.conv_choice = choosing(entry(options, prefix + "conv_choice"));
-  result.conv_cache = entry(options, prefix + "conv_cache");
+  const std::optional<std::string> cache = entry(options, prefix + "conv_cache");
+  require(!cache || !cache->empty(), "provider option conv_cache is the name of a file, not empty");
+  result.conv_cache = cache.value_or("");
   open_conv_cache(result);
   return result;
 }

@@ -21,10 +21,11 @@ std::map<void*, Stream*>& registry() {
 
 }  // namespace
 
-Stream::Stream(int device) : device_(device) {
+Stream::Stream(int device, std::shared_ptr<Pool> pool) : device_(device), pool_(std::move(pool)) {
   device::use(device);
   native_ = device::stream_create();
   if (native_ == nullptr) return;
+  if (pool_) pool_->know(native_, busy_);
   const std::lock_guard<std::mutex> hold(registry_lock);
   registry()[native_] = this;
 }
@@ -35,6 +36,13 @@ Stream::~Stream() {
     registry().erase(native_);
   }
   blas_.reset();
+  if (pool_ && native_ != nullptr) {
+    try {
+      device::stream_wait(native_);
+    } catch (const Failure&) {  // the device is gone, and with it what the blocks were kept for
+    }
+    pool_->gone(native_);
+  }
   if (native_ != nullptr) device::stream_destroy(native_);
   for (void* pointer : retired_) device::release(pointer);
   device::release(scratch_);
@@ -46,6 +54,12 @@ Blas& Stream::blas() {
 }
 
 void Stream::synchronize() { device::stream_wait(native_); }
+
+void Stream::finish() {
+  synchronize();
+  busy_->store(false);
+  if (pool_ && native_ != nullptr) pool_->idle(native_);
+}
 
 void* Stream::scratch(size_t bytes) {
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -67,6 +81,12 @@ void* Stream::scratch(size_t bytes) {
 }
 
 void Stream::rewind() { used_ = 0; }
+
+void Stream::begin_on(void* native) {
+  const std::lock_guard<std::mutex> hold(registry_lock);
+  const auto found = registry().find(native);
+  if (found != registry().end()) found->second->begin();
+}
 
 Stream& Stream::of(void* native) {
   if (native == nullptr) {

@@ -83,30 +83,20 @@ class DataTransfer : public OrtDataTransferImpl {
     const OrtMemoryDevice* on = on_host(from_device) ? to_device : from_device;
     device::use(static_cast<int>(api().ep->MemoryDevice_GetDeviceId(on)));
     void* native = stream == nullptr ? nullptr : native_of(stream);
+    Stream::begin_on(native);
     device::copy(to.data, from.data, static_cast<size_t>(from.bytes()), direction(from_device, to_device), native);
   }
 };
 
 }  // namespace
 
-SyncStream::SyncStream(std::shared_ptr<Stream> stream, std::shared_ptr<Pool> pool)
-    : OrtSyncStreamImpl{}, stream_(std::move(stream)), pool_(std::move(pool)) {
+SyncStream::SyncStream(std::shared_ptr<Stream> stream) : OrtSyncStreamImpl{}, stream_(std::move(stream)) {
   ort_version_supported = api().version;
   Release = release;
   GetHandle = handle;
   CreateNotification = notification;
   Flush = flush;
   OnSessionRunEnd = run_ended;
-}
-
-SyncStream::~SyncStream() {
-  if (!pool_ || stream_.use_count() > 1) return;  // somebody else still works on it
-  try {
-    stream_->synchronize();
-  } catch (const Failure&) {
-    return;  // the device is gone, and with it what the blocks were kept for
-  }
-  pool_->gone(stream_->native());
 }
 
 void SyncStream::release(OrtSyncStreamImpl* base) noexcept { delete self(base); }
@@ -121,17 +111,14 @@ OrtStatus* SyncStream::flush(OrtSyncStreamImpl* base) noexcept {
     Stream& stream = *self(base)->stream_;
     // While a graph is captured nothing has run that could be waited for; the provider waits after launching it.
     if (device::stream_capturing(stream.native())) return;
-    stream.synchronize();
-    if (self(base)->pool_) self(base)->pool_->idle(stream.native());
+    stream.finish();
   });
 }
 
 OrtStatus* SyncStream::run_ended(OrtSyncStreamImpl*) noexcept { return nullptr; }
 
 void* native_of(const OrtSyncStream* stream) {
-  const OrtSyncStreamImpl* impl = api().ep->SyncStream_GetImpl(stream);
-  auto* ours = const_cast<OrtSyncStreamImpl*>(impl);
-  return ours == nullptr ? nullptr : ours->GetHandle(ours);
+  return api().ort->SyncStream_GetHandle(const_cast<OrtSyncStream*>(stream));
 }
 
 OrtDataTransferImpl* make_data_transfer() { return new DataTransfer; }

@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "core/pool.hpp"
 #include "core/stream.hpp"
 #include "core/ort.hpp"
 
@@ -11,9 +10,7 @@ namespace rk {
 
 class SyncStream : public OrtSyncStreamImpl {
  public:
-  // `pool`, where given, is told when the stream has been waited for.
-  SyncStream(std::shared_ptr<Stream> stream, std::shared_ptr<Pool> pool);
-  ~SyncStream();
+  explicit SyncStream(std::shared_ptr<Stream> stream);
   Stream& stream() { return *stream_; }
 
  private:
@@ -25,10 +22,11 @@ class SyncStream : public OrtSyncStreamImpl {
   static OrtStatus* ORT_API_CALL run_ended(OrtSyncStreamImpl* base) noexcept;
 
   std::shared_ptr<Stream> stream_;
-  std::shared_ptr<Pool> pool_;
 };
 
-void* native_of(const OrtSyncStream* stream);  // the hipStream_t behind one of our streams
+// The hipStream_t behind one of our streams; null for one that ONNX Runtime made for itself (the "root stream" to which 1.24 to
+// 1.28 charge the memory of a whole run: it has no implementation to ask).
+void* native_of(const OrtSyncStream* stream);
 
 OrtDataTransferImpl* make_data_transfer();
 

@@ -28,7 +28,8 @@ class Shape {
   explicit Shape(const std::vector<int64_t>& dims) : Shape(dims.data(), dims.size()) {}
 
   void push(int64_t extent) {
-    require(rank_ < kMaxRank, "a tensor's rank is above 8, which rockernels does not handle");
+    require(rank_ < kMaxRank, "a tensor has more than 8 axes, which RocKernels does not take; where shape inference shows it, the node is left to "
+                              "another provider. Next: give the model its shapes (onnx.shape_inference), or run it on the CPU provider");
     dims_[rank_++] = extent;
   }
   int rank() const { return rank_; }

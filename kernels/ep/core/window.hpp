@@ -42,6 +42,8 @@ struct WindowAttributes {
     return result;
   }
 
+  bool pads_itself() const { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
+
   // Windows at the input's end: whole ones only, and at least one (Conv); whole ones only (pools); one in part (ceil_mode).
   enum class End { whole, floor, ceil };
 
@@ -85,10 +87,12 @@ struct WindowAttributes {
   }
   void fit(Window& w, int at, End end) const {
     const int64_t reach = (w.kernel[at] - 1) * w.dilation[at] + 1;
-    if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+    if (pads_itself()) {
       w.out[at] = (w.in[at] + w.stride[at] - 1) / w.stride[at];
-      const int64_t total = std::max<int64_t>(0, (w.out[at] - 1) * w.stride[at] + reach - w.in[at]);
-      w.pad_begin[at] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      int64_t total = (w.out[at] - 1) * w.stride[at] + reach - w.in[at];
+      if (end == End::whole) total = std::max<int64_t>(0, total);  // Conv; ONNX's formula for pools cuts off what is too much
+      const int64_t half = total >= 0 ? total / 2 : -((1 - total) / 2);  // rounded down
+      w.pad_begin[at] = auto_pad == "SAME_UPPER" ? half : total - half;
       w.pad_end[at] = total - w.pad_begin[at];
       return;
     }

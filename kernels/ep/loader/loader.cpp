@@ -49,6 +49,8 @@ struct DeviceLibrary {
 
 // The first device library that opens. One that is not there was not built; one that does not open names what it lacks.
 DeviceLibrary open_device_library() {
+  static DeviceLibrary opened_before;  // a registration more needs no handle more
+  if (opened_before.create != nullptr) return opened_before;
   looked = true;
   reason().clear();
   for (const char* name : kDeviceLibraries) {
@@ -62,7 +64,7 @@ DeviceLibrary open_device_library() {
     DeviceLibrary library;
     library.create = reinterpret_cast<Create>(dlsym(opened, "CreateEpFactories"));
     library.release = reinterpret_cast<Release>(dlsym(opened, "ReleaseEpFactory"));
-    if (library.create != nullptr && library.release != nullptr) return library;
+    if (library.create != nullptr && library.release != nullptr) return opened_before = library;
     reason() += std::string(name) + " exports no CreateEpFactories";
   }
   if (reason().empty()) reason() = "no device library lies beside " + folder().string();
@@ -124,7 +126,7 @@ RK_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base,
   const std::lock_guard<std::mutex> hold(rk::lock);
   if (OrtStatus* refusal = rk::open_api(base, rk::api())) {
     rk::looked = true;
-    rk::reason() = rk::too_old(base->GetVersionString());
+    rk::reason() = base->GetApi(22)->GetErrorMessage(refusal);
     return refusal;
   }
   OrtStatus* status = nullptr;
@@ -153,9 +155,12 @@ RK_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
   return release(factory);
 }
 
-// For people and for the Python package: why there is no device library in use, or "". Looks for one, if nobody has.
+// For people and for the Python package: why there is no device library in use, or "". Looks for one, if nobody has. Valid
+// until the calling thread asks again.
 RK_EXPORT const char* RocKernelsReason() {
   const std::lock_guard<std::mutex> hold(rk::lock);
   if (!rk::looked) rk::open_device_library();
-  return rk::reason().c_str();
+  thread_local std::string said;  // the caller's copy: another thread may register meanwhile
+  said = rk::reason();
+  return said.c_str();
 }

@@ -117,7 +117,7 @@ class Attention : public Kernel {
     p.causal_offset = past ? past.shape[2] : 0;
     const bool packed = query.shape.rank() == 3;
     const Tensor y = context.output(0, packed ? Shape{q.batch, q.length, q.heads * v.size} : Shape{q.batch, q.heads, q.length, v.size});
-    const Tensor scores = context.output(3, Shape{q.batch, q.heads, q.length, k.length});
+    const Tensor scores = context.wanted_output(3, Shape{q.batch, q.heads, q.length, k.length});
     if (y.size() == 0 && !(scores && scores.size() > 0)) return;
     p.y = y.data;
     p.y_strides = heads_of(y, q.heads).strides;
@@ -145,7 +145,7 @@ class Attention : public Kernel {
     require(!past || past.shape == Shape{heads.batch, heads.heads, past.shape[2], heads.size},
             "attention's past does not have the batch, heads and size of its key or value");
     const int64_t total = heads.length + (past ? past.shape[2] : 0);
-    Tensor present = context.output(present_output, Shape{heads.batch, heads.heads, total, heads.size});
+    Tensor present = context.wanted_output(present_output, Shape{heads.batch, heads.heads, total, heads.size});
     if (!present && !past) return heads;
     if (!present) {
       present.type = fresh.type;

@@ -258,8 +258,8 @@ class PackedProjections {
     const std::lock_guard<std::mutex> hold(lock_);
     if (ready_) return;
     const int64_t bytes = parts[0].bias.bytes();
-    weight = device::allocate(static_cast<size_t>(3 * in * bytes));
-    bias = device::allocate(static_cast<size_t>(3 * bytes));
+    if (weight == nullptr) weight = device::allocate(static_cast<size_t>(3 * in * bytes));  // a run that failed may have it
+    if (bias == nullptr) bias = device::allocate(static_cast<size_t>(3 * bytes));
     if (weight == nullptr || bias == nullptr) fail("no device memory left for packed weights", ORT_FAIL);
     for (size_t i = 0; i < 3; ++i) {
       StridedCopy copy;

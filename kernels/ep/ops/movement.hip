@@ -96,7 +96,7 @@ class Split : public Kernel {
       Shape shape = x.shape;
       shape[axis] = sizes[i];
       require(sizes[i] >= 0 && at + sizes[i] <= x.shape[axis], "Split's parts do not fit the axis");
-      const Tensor y = context.output(i, shape);
+      const Tensor y = context.wanted_output(i, shape);
       if (y) {
         StridedCopy copy = dense_copy(x, y);
         copy.shape = shape;

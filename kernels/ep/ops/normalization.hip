@@ -129,8 +129,8 @@ class LayerNorm : public Kernel {
     const Tensor y = context.output(0, x.shape);
     Shape statistics = x.shape;
     for (int i = axis; i < statistics.rank(); ++i) statistics[i] = 1;
-    const Tensor mean = context.output(1, statistics);
-    const Tensor inverse = context.output(2, statistics);
+    const Tensor mean = context.wanted_output(1, statistics);
+    const Tensor inverse = context.wanted_output(2, statistics);
     if (x.size() == 0) return;
     if (Centred && !mean && !inverse && scale.type == x.type) {
       AddNorm work;

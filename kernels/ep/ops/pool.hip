@@ -131,9 +131,9 @@ void pool_channels(Stream& stream, const T* x, T* y, const Window& w, int64_t ba
 }
 
 template <bool Average, sbk::Layout layout>
-class Pool : public Kernel {
+class WindowPool : public Kernel {
  public:
-  explicit Pool(const Info& info)
+  explicit WindowPool(const Info& info)
       : attributes_(WindowAttributes::read(info)), end_(info.integer("ceil_mode", 0) != 0 ? WindowAttributes::End::ceil : WindowAttributes::End::floor),
         count_padding_(info.integer("count_include_pad", 0) != 0), column_major_(info.integer("storage_order", 0) != 0) {}
 
@@ -141,11 +141,10 @@ class Pool : public Kernel {
     const Tensor x = context.input(0);
     const Shape extents = channels_first(x.shape, layout);
     const Window window = attributes_.on(extents, attributes_.kernel, end_);
-    for (int i = 0; i < 3; ++i)  // else a window may lie in the padding alone, and has no maximum
-      require(window.pad_begin[i] < window.kernel[i] && window.pad_end[i] < window.kernel[i], "a pool's padding is not smaller than its window");
+    for (int i = 0; i < 3; ++i) refuse_padding_alone(window, i);
     const Shape out = in_layout(window.output_shape(extents[0], extents[1], extents.rank() - 2), layout);
     const Tensor y = context.output(0, out);
-    const Tensor indices = Average ? Tensor{} : context.output(1, out);
+    const Tensor indices = Average ? Tensor{} : context.wanted_output(1, out);
     if (y.size() == 0) return;
     require(x.size() > 0, "a pool over no elements has no value");
     with_float(x.type, [&](auto zero) {
@@ -157,6 +156,16 @@ class Pool : public Kernel {
   }
 
  private:
+  // A window that lies in the padding alone has no maximum. Given pads are held to the kernel's extent, as ONNX Runtime does.
+  void refuse_padding_alone(const Window& w, int i) const {
+    const bool smaller = w.pad_begin[i] < w.kernel[i] && w.pad_end[i] < w.kernel[i];
+    require(smaller || attributes_.pads_itself(), "a pool's padding is not smaller than its window");
+    for (int64_t o = 0; !smaller && o < w.out[i]; ++o) {
+      const int64_t start = o * w.stride[i] - w.pad_begin[i];
+      const int64_t skipped = start < 0 ? (-start + w.dilation[i] - 1) / w.dilation[i] : 0;
+      require(skipped < w.kernel[i] && start + skipped * w.dilation[i] < w.in[i], "a pool's window lies in the padding alone");
+    }
+  }
   template <class T>
   void last(Stream& stream, const Tensor& x, const Tensor& y, const Window& window, const Shape& extents) const {
     constexpr int N = 16 / sizeof(T);
@@ -180,11 +189,12 @@ class GlobalPoolChannels : public Kernel {
   void compute(Context& context) override {
     const Tensor x = context.input(0);
     const Shape extents = channels_first(x.shape, sbk::Layout::channels_last);
-    WindowAttributes whole;
-    const Window window = whole.on(extents, std::vector<int64_t>(extents.begin() + 2, extents.end()));
-    const Tensor y = context.output(0, in_layout(window.output_shape(extents[0], extents[1], extents.rank() - 2),
-                                                 sbk::Layout::channels_last));
+    Shape one{extents[0], extents[1]};
+    for (int i = 2; i < extents.rank(); ++i) one.push(1);
+    const Tensor y = context.output(0, in_layout(one, sbk::Layout::channels_last));
     if (y.size() == 0) return;
+    require(x.size() > 0, "a pool over no elements has no value");
+    const Window window = WindowAttributes{}.on(extents, std::vector<int64_t>(extents.begin() + 2, extents.end()));
     require(x.size() < INT32_MAX, "a pool of 2^31 elements or more");
     with_float(x.type, [&](auto zero) {
       using T = decltype(zero);
@@ -203,12 +213,12 @@ bool spatial_up_to_three(const NodeView& node) {
 void add_pool(Entries& e) {
   constexpr auto first = sbk::Layout::channels_first, last = sbk::Layout::channels_last;
   const std::vector<TypeRule> t = {{"T", floats()}}, indexed = {{"T", floats()}, {"I", int64s()}};
-  e.push_back({"MaxPool", 1, 7, t, make<Pool<false, first>>, {}, {}, false, false, spatial_up_to_three});
-  e.push_back({"MaxPool", 8, kNewest, indexed, make<Pool<false, first>>, {}, {}, false, false, spatial_up_to_three});
-  e.push_back({"AveragePool", 1, kNewest, t, make<Pool<true, first>>, {}, {}, false, false, spatial_up_to_three});
-  e.push_back({"MaxPool", 1, 7, t, make<Pool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
-  e.push_back({"MaxPool", 8, kNewest, indexed, make<Pool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
-  e.push_back({"AveragePool", 1, kNewest, t, make<Pool<true, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
+  e.push_back({"MaxPool", 1, 7, t, make<WindowPool<false, first>>, {}, {}, false, false, spatial_up_to_three});
+  e.push_back({"MaxPool", 8, kNewest, indexed, make<WindowPool<false, first>>, {}, {}, false, false, spatial_up_to_three});
+  e.push_back({"AveragePool", 1, kNewest, t, make<WindowPool<true, first>>, {}, {}, false, false, spatial_up_to_three});
+  e.push_back({"MaxPool", 1, 7, t, make<WindowPool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
+  e.push_back({"MaxPool", 8, kNewest, indexed, make<WindowPool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
+  e.push_back({"AveragePool", 1, kNewest, t, make<WindowPool<true, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
   e.push_back({"GlobalAveragePool", 1, kNewest, t, make<GlobalPoolChannels<true>>, {}, {}, false, false, nullptr, kChannelsLast});
   e.push_back({"GlobalMaxPool", 1, kNewest, t, make<GlobalPoolChannels<false>>, {}, {}, false, false, nullptr, kChannelsLast});
 }

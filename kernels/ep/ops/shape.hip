@@ -20,18 +20,16 @@ void same_data(Context& context, const Tensor& x, const Shape& shape) {
 
 class Reshape : public Kernel {
  public:
-  explicit Reshape(const Info& info)
-      : zero_is_zero_(info.integer("allowzero", 0) != 0), attribute_(info.integers("shape")) {}
+  explicit Reshape(const Info& info) : zero_is_zero_(info.integer("allowzero", 0) != 0) {}
 
   void compute(Context& context) override {
     const Tensor x = context.input(0);
-    const Reshaping reshaping{attribute_ ? *attribute_ : integers(context.input(1)), zero_is_zero_};
+    const Reshaping reshaping{integers(context.input(1)), zero_is_zero_};
     same_data(context, x, reshaping.of(x.shape));
   }
 
  private:
   bool zero_is_zero_;
-  std::optional<std::vector<int64_t>> attribute_;  // opset 1
 };
 
 class Flatten : public Kernel {
@@ -71,7 +69,7 @@ class Dropout : public Kernel {
     const Tensor training = context.input(2);
     require(!training || !*training.as<bool>(), "Dropout in training mode is not supported; export the model for inference");
     same_data(context, x, x.shape);
-    const Tensor mask = context.output(1, x.shape);
+    const Tensor mask = context.wanted_output(1, x.shape);
     if (mask) for_each(context.stream(), mask.size(), Fill{mask.as<bool>()});
   }
 };
