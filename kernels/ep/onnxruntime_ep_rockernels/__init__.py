@@ -25,9 +25,11 @@ _LIBRARY = "libonnxruntime_ep_rockernels.so"
 def get_library_path() -> str:
     """The shared library to hand to onnxruntime.register_execution_provider_library.
 
-    Raises FileNotFoundError when the package was installed without it (a source checkout, another platform).
+    Raises FileNotFoundError when the package was installed without it (a source checkout, another platform), or is imported from an archive.
     """
     path = Path(__file__).resolve().parent / _LIBRARY
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path} is inside an archive, from where no library can be opened: install the wheel with pip")
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: this copy of onnxruntime-ep-rockernels was not built; see docs/kernels-ep.md")
     return str(path)

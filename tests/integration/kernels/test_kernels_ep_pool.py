@@ -16,7 +16,9 @@ def test_memory_is_handed_on_when_no_stream_may_work_on_it_and_joined(tmp_path: 
     program = tmp_path / "orders"
     sources = [Path(__file__).with_name("pool_orders.cpp"), EP / "core" / "pool.cpp"]
     flags = ["-std=c++17", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover", f"-I{EP}"]
-    built = subprocess.run(["g++", *flags, *map(str, sources), "-o", str(program)], capture_output=True, text=True, check=False)
+    built = subprocess.run(
+        ["g++", *flags, *map(str, sources), "-o", str(program)], capture_output=True, text=True, check=False
+    )
     assert built.returncode == 0, built.stderr
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "all orders hold", done.stdout + done.stderr

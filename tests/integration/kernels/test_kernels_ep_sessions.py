@@ -131,6 +131,8 @@ print(ask(3, 4), opened.get_providers()[0])
         ("conv_choice", "fastest", "conv_choice is rule, measure or cached"),
         ("conv_choice", "cached", "needs conv_cache"),
         ("conv_cache", "/tmp/choices", "goes with conv_choice"),
+        ("fuse", "", "provider option fuse is 0 or 1, not empty"),
+        ("conv_choice", "", "conv_choice is rule, measure or cached, not empty"),
         ("enable_hip_graph", "1", "captures no graphs"),
     ],
 )
@@ -142,6 +144,16 @@ except Exception as error: print("refused", error)  # ONNX Runtime before 1.32 p
     said = script(library, body)
     assert "refused" in said
     assert says in said
+
+
+def test_choices_that_are_not_there_are_refused(library: Path, tmp_path: Path) -> None:
+    body = f"""
+try: session(register(), conv_choice="cached", conv_cache={str(tmp_path / "none")!r})
+except Exception as error: print("refused", error)
+"""
+    said = script(library, body)
+    assert "refused" in said
+    assert "the choices of convolutions" in said
 
 
 def test_options_of_conv_are_taken(library: Path, tmp_path: Path) -> None:

@@ -32,6 +32,14 @@ def test_an_installation_without_the_library_says_what_to_do(package: ModuleType
         package.get_library_path()
 
 
+def test_an_import_from_an_archive_says_so(package: ModuleType) -> None:
+    package.__file__ = str(
+        Path(str(package.__file__)).parents[1] / "wheel.whl" / "onnxruntime_ep_rockernels" / "__init__.py"
+    )
+    with pytest.raises(FileNotFoundError, match="inside an archive"):
+        package.get_library_path()
+
+
 def test_the_library_is_the_file_beside_the_package(package: ModuleType) -> None:
     library = Path(str(package.__file__)).parent / "libonnxruntime_ep_rockernels.so"
     library.write_bytes(b"")
