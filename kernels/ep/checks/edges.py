@@ -190,14 +190,16 @@ def _fused_over_nothing() -> Iterator[Edge]:
         yield Edge(f"linear layer of no inputs, {name}", made, feeds)
 
 
-def _global_pools_over_nothing() -> Iterator[Edge]:
-    """Of known rank, so that they are pools of channels last too."""
+def _pools_of_known_rank() -> Iterator[Edge]:
+    """Of known rank, so that they are pools of channels last too; and strides that pass over some of the input."""
     for op in ("GlobalMaxPool", "GlobalAveragePool"):
         for shape in ((0, 17, 1, 0), (0, 3, 2, 2), (2, 3, 0, 1)):
             feeds = {"x": _x(*shape)}
             made = model([helper.make_node(op, ["x"], ["y"])], feeds, ["y"], {})
             made.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape))
             yield Edge(f"{op} of known rank {shape}", made, feeds)
+    for stride in (2, 3, 4):
+        yield _one("AveragePool", _x(1, 1, 9), kernel_shape=[1], strides=[stride], auto_pad="SAME_UPPER", opset=22)
 
 
 def edges() -> Iterator[Edge]:
@@ -207,7 +209,7 @@ def edges() -> Iterator[Edge]:
     yield from _windows()
     yield from _sums_over_nothing()
     yield from _windows_over_nothing()
-    yield from _global_pools_over_nothing()
+    yield from _pools_of_known_rank()
     yield from _fused_over_nothing()
     yield from _larger_windows()
     yield from _windows_without_bounds()
