@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernels_stack import run
+from kernels_stack import KERNELS, Stack, run
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(1500)]
 PRELUDE = """
@@ -174,3 +174,12 @@ settings = ort.SessionOptions(); settings.add_provider_for_devices(register(), {
 check(ort.InferenceSession(file, settings)); print("whole")
 """
     assert "whole" in script(library, body)
+
+
+def test_the_gate_takes_newer_major_releases_and_one_runtime(stack: Stack, tmp_path: Path) -> None:
+    headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
+    includes = [f"-I{folder}" for folder in (KERNELS / "ep", KERNELS, headers)]
+    program = tmp_path / "gate"
+    source = Path(__file__).with_name("gate_orders.cpp")
+    run("g++", "-std=c++17", "-DRK_CPU=1", '-DRK_VERSION="x"', *includes, source, "-o", program)
+    assert run(program).strip() == "all hold"
