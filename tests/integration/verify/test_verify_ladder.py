@@ -202,7 +202,7 @@ def test_what_waits_for_rocm_is_loaded_in_a_root_that_has_it(root: Path, tmp_pat
     assert rungs["load with ROCm"].status is Status.SKIPPED and "libamdhip64.so.99" in rungs["load with ROCm"].reason
     _, rungs = climbed(path, root=root)
     assert rungs["load"].status is Status.SKIPPED and rungs["load with ROCm"].status is Status.PASSED
-    assert rungs["load with ROCm"].reason == f"1 libraries, in the root file system {root}"
+    assert rungs["load with ROCm"].reason == f"1 library, in the root file system {root}"
 
 
 def test_a_root_takes_the_place_of_a_machine_that_is_too_old(
