@@ -44,7 +44,12 @@ def ten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 
 def wheel(yard: Yard, name: str, step: str, stem: str, *more: str) -> Path:
     """Build up to a wheel, which passes the rules that need no GPU and no Python of the recipe's."""
-    done = yard.run("build", "--recipe", str(yard.folder / f"{name}.yaml"), "--until", step, *more)
+    return wheel_by(yard, yard.folder / f"{name}.yaml", step, stem, *more)
+
+
+def wheel_by(yard: Yard, recipe: Path, step: str, stem: str, *more: str) -> Path:
+    """The same by a recipe that a test has written."""
+    done = yard.run("build", "--recipe", str(recipe), "--until", step, *more)
     assert done.returncode == 0, done.stderr
     (found,) = (yard.store / "trees").glob(f"*/*/{stem}-*.whl")
     return found
@@ -69,9 +74,7 @@ def test_rocm_7_2_builds_its_own_abseil_and_protobuf_and_packs_the_migraphx_ep(s
 def test_rocm_7_2_compiles_the_kernels_against_the_headers_of_its_onnxruntime(seven: Yard) -> None:
     """gfx90a alone, by HIP 6.4's headers and clang 19; the package holds the soname of ROCm 7's runtime."""
     recipe = for_one_target(seven, "rocm-7.2", "80")
-    done = seven.run("build", "--recipe", str(recipe), "--until", "kernels-wheel")
-    assert done.returncode == 0, done.stderr
-    (made,) = (seven.store / "trees").glob("*/*/stackbuild_kernels-0.1.0+rocm.7.2.4-*.whl")
+    made = wheel_by(seven, recipe, "kernels-wheel", "stackbuild_kernels-0.1.0+rocm.7.2.4")
     assert code_objects(made, "stackbuild_kernels/libstackbuild_kernels_hip.so") == {"gfx90a"}
 
 
@@ -107,10 +110,8 @@ def test_rocm_10_1_packs_the_hipdnn_plugin_without_its_authors_folders(ten: Yard
 def test_rocm_10_1_compiles_the_kernels_as_a_plugin_against_the_headers_of_its_onnxruntime(ten: Yard) -> None:
     """Its C API is 27 in Debian's package, the lowest that the plugin is built with."""
     recipe = for_one_target(ten, "rocm-10.1", "80")
-    done = ten.run("build", "--recipe", str(recipe), "--until", "kernels-ep-wheel")
-    assert done.returncode == 0, done.stderr
-    (wheel,) = (ten.store / "trees").glob("*/*/onnxruntime_ep_rockernels-*.whl")
-    assert code_objects(wheel, "onnxruntime_ep_rockernels/librockernels_ep_hip.so") == {"gfx90a"}
+    made = wheel_by(ten, recipe, "kernels-ep-wheel", "onnxruntime_ep_rockernels")
+    assert code_objects(made, "onnxruntime_ep_rockernels/librockernels_ep_hip.so") == {"gfx90a"}
 
 
 def test_the_hipdnn_ep_without_hipblaslt_fails_its_configure_phase(tmp_path: Path) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -14,16 +11,10 @@ np = pytest.importorskip("numpy")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-CHECKS = Path(__file__).parents[3] / "kernels" / "ep" / "checks"
-OWN = ("edge", "edges", "nans", "rulings", "session")
-
 
 @pytest.fixture
-def edges(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(CHECKS))
-    yield importlib.import_module("edges")
-    for name in OWN:
-        sys.modules.pop(name, None)
+def edges(checks: Callable[[str], ModuleType]) -> ModuleType:
+    return checks("edges")
 
 
 def test_every_edge_has_a_name_of_its_own(edges: ModuleType) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -14,17 +11,12 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-CHECKS = Path(__file__).parents[3] / "kernels" / "ep" / "checks"
-OWN = ("element_types", "examples", "registered", "session")
 FLOATS = [1, 10]
 
 
 @pytest.fixture
-def types(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(CHECKS))
-    yield importlib.import_module("element_types")
-    for name in OWN:
-        sys.modules.pop(name, None)
+def types(checks: Callable[[str], ModuleType]) -> ModuleType:
+    return checks("element_types")
 
 
 def test_a_type_variable_that_a_kernel_says_nothing_of_is_told(types: ModuleType) -> None:

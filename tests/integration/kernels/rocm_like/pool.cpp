@@ -7,14 +7,7 @@
 #include <vector>
 
 #include "common/workspaces.hpp"
-
-#define EXPECT(condition)                                                  \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      std::printf("line %d: not so: %s\n", __LINE__, #condition);          \
-      std::exit(1);                                                        \
-    }                                                                      \
-  } while (0)
+#include "expect.hpp"
 
 namespace {
 
