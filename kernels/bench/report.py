@@ -6,8 +6,6 @@ import statistics
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
-BANDWIDTH_BOUND = {"LeakyRelu", "BatchNormalization", "GroupNormalization"}
-
 
 def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
@@ -22,11 +20,14 @@ def spread(samples: list[float]) -> str:
 
 
 def rate(row: Any, limits: dict[str, float]) -> str:
+    """Share of the limits that matter: a convolution with little arithmetic moves more bytes than it multiplies."""
     seconds = row.median("ours") * 1e-3
-    if row.op in BANDWIDTH_BOUND:
-        return f"{row.bytes / seconds / limits['copy']:.0%} of copy"
+    of_copy = row.bytes / seconds / limits["copy"]
+    if not row.flops:
+        return f"{of_copy:.0%} of copy"
     flops = row.flops / seconds
-    return f"{flops / 1e12:.1f} TF/s, {flops / limits[row.dtype]:.0%} of GEMM"
+    of_gemm = flops / limits[row.dtype]
+    return f"{flops / 1e12:.1f} TF/s, {of_gemm:.0%} of GEMM" + (f"; by bytes {of_copy:.0%} of copy" if of_copy > of_gemm else "")
 
 
 def table(timing: dict[str, Any]) -> str:

@@ -1,13 +1,16 @@
 """Times the operators beside PyTorch and beside the naive baselines, in one run, interleaved.
 
 Every contender is captured in a graph of enough launches for a millisecond, so host overhead is left out for all alike;
-a sample is one replay, divided by the launches in it. Medians and the middle half of the samples.
+a sample is one replay, divided by the launches in it. Medians and the middle half of the samples. What does no arithmetic
+worth counting, and so is held to the bandwidth of a copy, takes other tensors with each launch, ROTATED bytes of them in all:
+over the same ones again and again a part would come from the device's cache.
 """
 
 from __future__ import annotations
 
 import ctypes as c
 import functools
+import itertools
 import math
 import statistics
 from collections.abc import Callable
@@ -21,6 +24,7 @@ from common.case import RELATIVE_ERROR, WORST_ERROR
 
 SAMPLES = 25
 GRAPH_MS = 1.0
+ROTATED = 2**30  # bytes of tensors; an H200 has a cache of 60 MB
 
 
 @dataclass(frozen=True)
@@ -175,14 +179,31 @@ def beyond(found: dict[str, Error], dtype: str) -> str:
 def run(torch: Any, shape: Shape, dtype: Any, launcher: Launcher) -> Row:
     problem = shape.make(dtype, launcher)
     row = Row(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
-    launches = {"ours": problem.ours, **problem.more}
-    if problem.naive is not None:
-        launches["naive"] = problem.naive
     want = problem.expected()
-    row.error = errors(torch, problem, launches, want)
+    row.error = errors(torch, problem, contenders(problem), want)
     row.error["torch"] = error_of(torch, problem.torch(), want)
-    row.samples = measure(torch, launches | {"torch": problem.torch})
+    del want  # 1.6 GB at the largest shape
+    others = [shape.make(dtype, launcher) for _ in range(sets(problem) - 1)]
+    launches = [contenders(each) | {"torch": each.torch} for each in (problem, *others)]
+    row.samples = measure(torch, {name: in_turn([each[name] for each in launches]) for name in launches[0]})
     return row
+
+
+def contenders(problem: Problem) -> dict[str, Callable[[], Any]]:
+    """Those that write the problem's output."""
+    naive = {} if problem.naive is None else {"naive": problem.naive}
+    return {"ours": problem.ours, **problem.more, **naive}
+
+
+def sets(problem: Problem) -> int:
+    """How many of a problem's tensors are ROTATED bytes together; 1 where arithmetic counts."""
+    return 1 if problem.flops else math.ceil(ROTATED / problem.bytes)
+
+
+def in_turn(launches: list[Callable[[], Any]]) -> Callable[[], Any]:
+    """Launches the first, at the next call the second, and so on, round and round."""
+    following = itertools.cycle(launches)
+    return lambda: next(following)()
 
 
 def ceilings(torch: Any) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -149,6 +150,39 @@ def test_a_wrong_answer_at_a_timed_shape_is_wrong(
         told = measured(torch, monkeypatch, ours, naive)
         assert len(told) == 2  # each type
         assert all(line.startswith("LeakyRelu a shape") and f"{name} has relative error" in line for line in told)
+
+
+def made_of(torch: ModuleType, monkeypatch: pytest.MonkeyPatch, flops: float) -> list[list[int]]:
+    """Which tensors each launch of a shape of 300 bytes had, with 1000 bytes to take turns in: ours', then PyTorch's."""
+    from bench import timing
+
+    monkeypatch.setattr(timing, "ROTATED", 1000)
+    monkeypatch.setattr(timing, "error_of", lambda *_: timing.Error(0.0, 0.0))
+    monkeypatch.setattr(timing, "SAMPLES", 2)
+    taken: list[list[int]] = [[], []]
+    made = iter(range(100))
+
+    def make(dtype: str, launcher: object) -> timing.Problem:
+        number = next(made)
+        ours, library = (functools.partial(of.append, number) for of in taken)
+        return timing.Problem(ours, library, None, Tensor(np.zeros(1)), lambda: None, 300.0, flops, [])
+
+    timing.run(torch, timing.Shape("LeakyRelu", "a shape", make), "torch.float32", None)  # type: ignore[arg-type]
+    return [of[1:] for of in taken]  # the first is for the answer
+
+
+def test_what_is_held_to_a_copy_takes_other_tensors_with_each_launch(
+    torch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device's cache would otherwise give back what the launch before wrote."""
+    for launched in made_of(torch, monkeypatch, 0.0):
+        assert len(launched) > 4
+        assert launched == [number % 4 for number in range(len(launched))]
+
+
+def test_what_multiplies_takes_the_same_tensors(torch: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    for launched in made_of(torch, monkeypatch, 1.0):
+        assert set(launched) == {0}
 
 
 class Device:

@@ -142,3 +142,17 @@ def test_the_results_table_has_a_row_per_measurement() -> None:
     assert "| 2.00 |" in line
     assert json.loads(json.dumps(timing, default=report.plain))["rows"][0]["op"] == "LeakyRelu"
 
+
+
+@pytest.mark.parametrize(
+    ("moved", "multiplied", "told"),
+    [(1e9, 25e9, "| 25.0 TF/s, 50% of GEMM |"), (3e9, 5e9, "| 5.0 TF/s, 10% of GEMM; by bytes 75% of copy |")],
+)
+def test_a_rate_is_told_by_bytes_too_where_they_are_the_limit(moved: float, multiplied: float, told: str) -> None:
+    from bench import report
+    from bench.timing import Error, Row
+
+    none = {"ours": Error(0.0, 0.0), "torch": Error(0.0, 0.0)}
+    row = Row("Conv", "1", "float32", moved, multiplied, {"ours": [1.0] * 3, "torch": [1.0] * 3}, none)
+    limits = {"copy": 4e12, "float32": 5e13, "float16": 5e14}
+    assert told in report.table({"limits": limits, "torch": "x", "cudnn": 1, "rows": [row]})
