@@ -26,6 +26,10 @@ OptionalRecipe = Annotated[
         autocompletion=recipes,
     ),
 ]
+OwedGfx = Annotated[
+    list[str] | None,
+    option("--gfx", help="With --recipe: the wheel was built for these of its GPU targets only; may be repeated."),
+]
 
 
 @app.command()
@@ -35,6 +39,7 @@ def inspect(
         argument(metavar="FILE…", help="Wheels, unpacked folders, shared libraries, code objects, build logs."),
     ],
     recipe: OptionalRecipe = None,
+    gfx: OwedGfx = None,
     diff: Annotated[
         bool, option("--diff", help="Compare two files, OLD and NEW: what the release gained and lost.")
     ] = False,
@@ -56,15 +61,16 @@ def inspect(
             raise UsageError(
                 "--diff compares two files", where=f"{len(files)} given", next="stackbuild inspect --diff OLD NEW"
             )
-        if recipe is not None or kernels:
+        if recipe is not None or gfx or kernels:
             raise UsageError(
-                "--recipe and --kernels do not go with --diff", next="inspect NEW by itself to judge it by a recipe"
+                "--recipe, --gfx and --kernels do not go with --diff",
+                next="inspect NEW by itself to judge it by a recipe",
             )
         _difference(files[0], files[1], json, sarif, junit)
         return
     if kernels and not json:
         raise UsageError("--kernels lists them in the JSON document only", next="add --json")
-    looked = [_look(file, recipe) for file in files]
+    looked = [_look(file, recipe, tuple(gfx or ())) for file in files]
     together = _together([facts for facts, _ in looked])
     _print(looked, together, json, kernels)
     _write(looked, together, sarif, junit)
@@ -72,28 +78,33 @@ def inspect(
         leave(5)
 
 
-def _look(file: Path, recipe: str | None) -> tuple[Facts, tuple[Finding, ...]]:
+def _look(file: Path, recipe: str | None, gfx: tuple[str, ...]) -> tuple[Facts, tuple[Finding, ...]]:
     from stackbuild.inspect import inspect as read
     from stackbuild.inspect import judge
 
     facts = read(file)
-    return facts, judge(facts, expected(recipe, facts.wheel.name if facts.wheel else ""))
+    return facts, judge(facts, expected(recipe, facts.wheel.name if facts.wheel else "", gfx))
 
 
-def expected(recipe: str | None, distribution: str) -> Expectations:
-    """What the recipe expects of that distribution's wheel; nothing without a recipe. Raises UsageError, RecipeError.
+def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -> Expectations:
+    """What the recipe, for those of its GPU targets (none: all), expects of that distribution's wheel; nothing without a recipe.
+    Raises UsageError, RecipeError.
 
     Says on stderr where the recipe makes no such wheel, and where its lock cannot tell the source's commit.
     """
+    from stackbuild.errors import UsageError
     from stackbuild.inspect import NOTHING
 
     if recipe is None:
+        if gfx:
+            raise UsageError("--gfx narrows a recipe's GPU targets", where="--gfx", next="give --recipe R too")
         return NOTHING
     from stackbuild.demands import expectations_of
+    from stackbuild.owed import narrowed
     from stackbuild.show.paper import margin
 
     read, commits = _recipe(recipe)
-    found = expectations_of(read, distribution, commits)
+    found = expectations_of(narrowed(read, gfx)[0], distribution, commits)
     if found == NOTHING:
         margin().print(f"{recipe} makes no wheel of {distribution}: it is judged as any other", markup=False)
     return found

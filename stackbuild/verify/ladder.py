@@ -19,7 +19,7 @@ from stackbuild.verify.climb import Climb, rung, skipped
 from stackbuild.verify.environment import Place, here, install, make, there
 from stackbuild.verify.models import write_models
 from stackbuild.verify.rungs import providers as eps
-from stackbuild.verify.rungs.gpu import Watch, gpu_worked
+from stackbuild.verify.rungs.gpu import Watch
 from stackbuild.verify.rungs.importing import importing
 from stackbuild.verify.rungs.loading import Loading, lacking, loading, loading_with_rocm, waiting
 from stackbuild.verify.rungs.operators import CustomOps, numerics, on_gpu, running
@@ -144,12 +144,12 @@ def _place(subject: Subject, ground: Ground, work: Path) -> tuple[Place | None, 
     return (None, f"{lacking}; {why}") if why else (other, "")
 
 
-def _elsewhere(climb: Climb, root: Path, names: frozenset[str]) -> Rung | None:
-    """Load in another root what waits for a ROCm that this machine has not; None where that root has no Python."""
+def _elsewhere(climb: Climb, root: Path, names: frozenset[str], waits: Rung) -> Rung:
+    """Load in another root what waits for a ROCm that this machine has not; `waits` with the reason where it has no Python."""
     (folder := climb.work / "elsewhere").mkdir()
-    place, _ = there(root, Claim(()), folder, climb.cell.check)
+    place, why = there(root, Claim(()), folder, climb.cell.check)
     if place is None:
-        return None
+        return replace(waits, reason=f"{waits.reason}; {why}")
     cell = replace(climb.cell, python=place.python, root=root)
     made = rung(LOAD_ROCM, lambda: loading_with_rocm(Loading(replace(climb, cell=cell), names, rocm=True)))
     return replace(made, reason=f"{made.reason}, in {place.called}")
@@ -164,7 +164,7 @@ def _use(subject: Subject, ground: Ground, climb: Climb, imported: Rung) -> Iter
     shown = Loading(climb, waiting(hidden), rocm=True)
     second = rung(LOAD_ROCM, lambda: loading_with_rocm(shown))
     other = ground.root if second.status is Status.SKIPPED and waiting(hidden) and climb.cell.root is None else None
-    yield (other and _elsewhere(climb, other, waiting(hidden))) or second
+    yield _elsewhere(climb, other, waiting(hidden), second) if other else second
     if reason := _no_use(subject, ground, climb, imported):
         yield from (skipped(name, reason) for name in LADDER[4:])
     elif subject.form is Form.CUSTOM_OPS:
@@ -213,8 +213,7 @@ def _providers(climb: Climb, waits: str) -> Iterator[Rung]:
     yield rung(OPERATORS, lambda: eps.sessions(made))
     yield rung(SHARE, lambda: eps.share(made))
     yield rung(NUMERICS, lambda: eps.numerics(made))
-    again = eps.Providers(climb, models[:1], no_models, made.waits)
-    yield rung(GPU, lambda: gpu_worked(Watch(), lambda: again.runs, made.waits or no_models))
+    yield rung(GPU, lambda: eps.at_work(made, Watch()))
 
 
 def _waits(subject: Subject, loaded: Rung, shown: Loading) -> str:

@@ -131,7 +131,8 @@ def plugin_depends(facts: Facts, expected: Expectations) -> Iterator[Found]:
 @rule(
     "SB-RECIPE-GFX", ERROR, "The GPU targets are not the recipe's",
     why="A missing target fails on that GPU (`hipErrorNoBinaryForGpu`, or a crash in the launch); an extra one was never tested.",
-    fix="Give the recipe's `gfx` to every part of the build (CMAKE_HIP_ARCHITECTURES, GPU_TARGETS); fail on an empty filter.",
+    fix="Give the recipe's `gfx` to every part of the build (CMAKE_HIP_ARCHITECTURES, GPU_TARGETS); fail on an empty filter. A wheel"
+    " built for fewer on purpose (`build --gfx`) is judged with the same `--gfx`.",
     link="https://github.com/ROCm/rocm-libraries/issues/11219", needs="gfx",
 )  # fmt: skip
 def recipe_gfx(facts: Facts, expected: Expectations) -> Iterator[Found]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from stackbuild.digest import Json
@@ -11,6 +12,7 @@ from stackbuild.verify.catalogue import NUMERICS, OPERATOR, SHARE
 from stackbuild.verify.cell import Ended
 from stackbuild.verify.climb import Climb, Outcome, trouble
 from stackbuild.verify.models import Model
+from stackbuild.verify.rungs.gpu import Watch, gpu_worked
 from stackbuild.verify.rungs.operators import described, number
 from stackbuild.verify.subject import Form
 
@@ -21,6 +23,8 @@ FLOOR = 0.9
 #: Largest relative RMS error: of one operator in float32 against float64, and of a whole float32 model against the CPU's.
 OPERATOR_ERROR = 1e-4
 MODEL_ERROR = 1e-2
+#: The time in a line of ONNX Runtime's log: the same wheel gets the same claim twice.
+_LOG_TIME = re.compile(r"\d{4}-\d\d-\d\d [\d:.]+ (?=\[[A-Z]:onnxruntime)")
 #: What the in-tree ROCm and MIGraphX providers are held to; a plugin is held to what its package says in OPERATORS.
 CLAIMED = (
     "Conv", "MatMul", "Gemm", "Add", "Sub", "Mul", "Div", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "Sqrt", "Exp", "Softmax",
@@ -101,8 +105,14 @@ def sessions(made: Providers) -> Outcome:
 
 
 def _no_device(made: Providers) -> str:
-    why = made.plugin.answer.get("why") if made.plugin else ""
-    return f"the provider offers no device here{f': {why}' if why else ''}"
+    """Why no session can be opened where no device is: the package's reason, else what ONNX Runtime's log said."""
+    if made.plugin is None:
+        return "the provider offers no device here"
+    if made.plugin.how:
+        return "its library could not be registered"
+    logged = _LOG_TIME.sub("", made.plugin.tail)
+    why = made.plugin.answer.get("why") or (f"it printed: {logged}" if logged else "neither it nor the log says why")
+    return f"the provider offers no device here: {why}"
 
 
 def _ops(ended: Ended) -> dict[str, dict[str, Json]]:
@@ -185,6 +195,12 @@ def numerics(made: Providers) -> Outcome:
             found += finding
             lines.append(line)
     return Outcome(tuple(found), says="; ".join(filter(None, lines)))
+
+
+def at_work(made: Providers, watch: Watch) -> Outcome:
+    """A GPU moves while the first model runs on the provider; one that offers no device is not said to have run."""
+    first = replace(made, models=made.models[:1])
+    return gpu_worked(watch, lambda: first.runs, _not_yet(made))
 
 
 def _error(errors: Json) -> float:

@@ -226,6 +226,16 @@ def test_a_root_without_python_says_so(tmp_path: Path):
     )
 
 
+def test_a_root_without_python_that_is_asked_for_its_rocm_says_so_too(tmp_path: Path):
+    """`--root` that could not be used was passed over in silence."""
+    (tmp_path / "bare" / "usr").mkdir(parents=True)
+    _, rungs = climbed(wheel(tmp_path, flags=needing(tmp_path, "libamdhip64.so.99")), root=tmp_path / "bare")
+    assert rungs["load with ROCm"].status is Status.SKIPPED
+    assert rungs["load with ROCm"].reason == (
+        f"this machine has no libamdhip64.so.99; there is no Python 3 in {tmp_path / 'bare'}"
+    )
+
+
 HOSTILE = {
     "links in place of the files that the host opens": (
         "import os, glob\nfor name in ('output.txt', '2.job.json', '2.answer.json', 'models'):\n"

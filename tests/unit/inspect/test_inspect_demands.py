@@ -10,7 +10,7 @@ from inspect_forge import GOOD, library
 
 from stackbuild.cli import app, load_commands
 from stackbuild.demands import expectations_of
-from stackbuild.errors import RecipeError
+from stackbuild.errors import RecipeError, UsageError
 from stackbuild.inspect import NOTHING, Expectations, inspect, judge
 from stackbuild.inspect.readers.providers import BRIDGE_NAMES
 from stackbuild.load import bundled, load, parse
@@ -155,6 +155,36 @@ def test_the_command_says_where_a_wheel_is_not_the_recipes(tmp_path: Path, capsy
     assert not app(["inspect", str(GOOD.write(tmp_path)), "--recipe", "debian-13"], standalone_mode=False)
     shown = capsys.readouterr()
     assert "SB-RECIPE" not in shown.out and "debian-13 makes no wheel of onnxruntime-ep-forge" in shown.err
+
+
+FEWER = """\
+schema: 1
+name: fewer
+summary: s
+base: {debian: {suite: trixie, packages: [g++]}}
+gfx: [gfx90a, gfx1100, gfx1201]
+sources: {s: {path: .}}
+components:
+  c: {kind: kernels-ep, source: s}
+  w: {kind: wheel, needs: [c], distribution: onnxruntime-ep-forge, version: "1.0", summary: s, packages: [p]}
+"""
+
+
+def test_a_wheel_built_for_fewer_targets_is_judged_with_the_same_narrowing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The forged wheel has code for gfx90a and gfx1100; the recipe promises gfx1201 too."""
+    (tmp_path / "r.yaml").write_text(FEWER)
+    load_commands()
+    wheel, judged = str(GOOD.write(tmp_path)), ["--recipe", str(tmp_path / "r.yaml")]
+    app(["inspect", wheel, *judged], standalone_mode=False)
+    assert "no code object for gfx1201" in capsys.readouterr().out
+    app(["inspect", wheel, *judged, "--gfx", "gfx90a", "--gfx", "gfx1100"], standalone_mode=False)
+    assert "SB-RECIPE-GFX" not in capsys.readouterr().out
+    for words, said in (([*judged, "--gfx", "gfx942"], "not in the recipe"), (["--gfx", "gfx90a"], "--recipe")):
+        with pytest.raises(UsageError) as caught:
+            app(["inspect", wheel, *words], standalone_mode=False)
+        assert said in str(caught.value)
 
 
 BASE = """\

@@ -57,6 +57,15 @@ def providers(form: Form = Form.RUNTIME, waits: str = "", **answers: Any) -> eps
     return eps.Providers(climb, (MODEL,), "", waits)
 
 
+def card(folder: Path) -> Path:
+    """A folder with the counters of one AMD GPU that never moves."""
+    device = folder / "card0" / "device"
+    device.mkdir(parents=True, exist_ok=True)
+    for name, text in (("vendor", "0x1002"), ("mem_info_vram_used", "0"), ("gpu_busy_percent", "0")):
+        (device / name).write_text(text)
+    return folder
+
+
 def rules(outcome: Outcome) -> list[str]:
     return [finding.rule for finding in outcome.findings]
 
@@ -130,6 +139,37 @@ def test_a_plugin_that_offers_no_device_is_not_a_failure():
     assert eps.share(made).skip and eps.numerics(made).skip
 
 
+def test_where_the_package_cannot_say_why_there_is_no_device_the_log_does():
+    """A HIP runtime that sees no GPU: the reason is a warning of the provider's, and the time in it is not the wheel's."""
+    line = "2026-11-22 18:37:49.502454356 [W:onnxruntime:Default, x.hpp:66 x] X offers no device: the runtime sees none"
+    answer = {"providers": {"X": []}, "why": "", "operators": []}
+    made = providers(Form.PLUGIN, plugin=Ended(0, False, 0.1, answer, line))
+    for rung in (eps.sessions, eps.share, eps.numerics):
+        assert rung(made).skip.endswith(
+            ": it printed: [W:onnxruntime:Default, x.hpp:66 x] X offers no device: the runtime sees none"
+        )
+    silent = providers(Form.PLUGIN, plugin=answer)
+    assert eps.sessions(silent).skip.endswith("neither it nor the log says why")
+
+
+def test_a_plugin_that_cannot_be_registered_has_not_just_no_device():
+    made = providers(Form.PLUGIN, plugin={"error": "it needs ONNX Runtime 1.24 or newer"})
+    assert rules(eps.sessions(made)) == ["SB-RUN-OPERATOR"]
+    assert eps.share(made).skip == eps.numerics(made).skip == "its library could not be registered"
+
+
+def test_a_gpu_that_the_provider_offers_no_device_on_is_not_said_to_be_idle(tmp_path: Path):
+    """A machine with an AMD GPU and no ROCm: the provider declines, and no one said that it ran."""
+    answer = {"providers": {"X": []}, "why": "no HIP runtime", "operators": []}
+    assert eps.at_work(providers(Form.PLUGIN, plugin=answer), Watch(card(tmp_path))).skip == (
+        "the provider offers no device here: no HIP runtime"
+    )
+    there = answer | {"providers": {EP: [{"vendor": "AMD"}]}}
+    made = providers(Form.PLUGIN, plugin=there, share={"assigned": {EP: 9}, "seconds": {EP: 1.0}})
+    assert rules(eps.at_work(made, Watch(card(tmp_path)))) == ["SB-RUN-GPU-IDLE"]
+    assert eps.at_work(made, Watch(tmp_path / "none")).skip == "no AMD GPU here"
+
+
 def test_a_plugin_is_held_to_what_its_package_says():
     one = {"ops": {"Conv": {"errors": GOOD}, "Gemm": {"refused": "no"}}}
     said = {"providers": {EP: [{"vendor": "AMD"}]}, "why": ""}
@@ -165,12 +205,8 @@ def test_custom_operators():
 
 
 def test_custom_operators_on_a_gpu(tmp_path: Path):
-    device = tmp_path / "card0" / "device"
-    device.mkdir(parents=True)
-    for name, text in (("vendor", "0x1002"), ("mem_info_vram_used", "0"), ("gpu_busy_percent", "0")):
-        (device / name).write_text(text)
     climb = custom().climb
-    idle = ops.on_gpu(climb, Watch(tmp_path), "")
+    idle = ops.on_gpu(climb, Watch(card(tmp_path)), "")
     assert rules(idle) == ["SB-RUN-GPU-IDLE"]
     assert ops.on_gpu(climb, Watch(tmp_path), "no libamdhip64.so.6").skip == "no libamdhip64.so.6"
     assert ops.on_gpu(climb, Watch(tmp_path / "none"), "").skip == "no AMD GPU here"
