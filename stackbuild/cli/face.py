@@ -7,18 +7,68 @@ is not 0. Options that several commands share are spelt here once.
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from stackbuild.cli.completing import recipes
+from stackbuild.errors import UsageError
 
 argument = typer.Argument
 option = typer.Option
 Exit = typer.Exit
 
-app = typer.Typer(
+
+class Command(TyperCommand):
+    """A command that says what to write where the recipe it needs is given without `--recipe`, or not at all."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raises UsageError, and what typer raises of anything else that is wrong."""
+        mine = args[: args.index("--")] if "--" in args else args
+        if not ctx.resilient_parsing and self._needs_recipe() and not any(map(_NAMES_RECIPE.match, mine)):
+            path = ctx.command_path.removeprefix(ctx.find_root().command_path)
+            raise self._no_recipe(f"stackbuild{path}", mine, args)
+        return super().parse_args(ctx, args)
+
+    def _needs_recipe(self) -> bool:
+        return any("--recipe" in param.opts and param.required for param in self.params)
+
+    def _no_recipe(self, path: str, mine: list[str], args: list[str]) -> UsageError:
+        from stackbuild.load import bundled
+
+        known = [word for word in mine if word in bundled() or word.endswith((".yaml", ".yml"))]
+        takes_words = any(param.param_type_name == "argument" for param in self.params)
+        first = [] if takes_words else [word for word in mine[:1] if not word.startswith("-")]
+        for meant in (known or first)[:1]:
+            at = args.index(meant)
+            said = shlex.join(["--recipe", meant, *args[:at], *args[at + 1 :]])
+            return UsageError("a recipe is named by an option", where=meant, next=f"did you mean `{path} {said}`?")
+        said = " ".join(["--recipe R", *([shlex.join(args)] if args else [])])
+        return UsageError(
+            "no recipe is named", next=f"`{path} {said}`; `stackbuild recipe list` shows those that there are"
+        )
+
+
+_NAMES_RECIPE = re.compile(r"--rec|-[a-zA-Z]*r|(-h|--help)$")
+"""Words that name a recipe, or try to and are better told of by typer, and those that ask for help."""
+
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+class App(typer.Typer):
+    """A group of such commands."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Verb], Verb]:
+        return super().command(name, cls=Command, **settings)
+
+
+app = App(
     name="stackbuild",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -48,9 +98,9 @@ def _root(
     pass
 
 
-def group(name: str, help: str) -> typer.Typer:
+def group(name: str, help: str) -> App:
     """A command group such as `stackbuild bench`, attached to the app."""
-    sub = typer.Typer(name=name, no_args_is_help=True, help=help, rich_markup_mode=None)
+    sub = App(name=name, no_args_is_help=True, help=help, rich_markup_mode=None)
     app.add_typer(sub)
     return sub
 

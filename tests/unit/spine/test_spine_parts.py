@@ -198,6 +198,35 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 @pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("build debian-13", "build --recipe debian-13"),
+        ("plan --gfx gfx90a debian-13", "plan --recipe debian-13 --gfx gfx90a"),
+        ("lock recipes/mine.yaml", "lock --recipe recipes/mine.yaml"),
+        ("recipe check debian13", "recipe check --recipe debian13"),
+        ("explain debian-13 kernels", "explain --recipe debian-13 kernels"),
+        ("shell debian-13 kernels -- ls -r", "shell --recipe debian-13 kernels -- ls -r"),
+        ("explain kernels", "explain --recipe R kernels"),
+        ("fetch", "fetch --recipe R"),
+    ],
+)
+def test_a_recipe_without_its_option_is_told_what_to_write(
+    words: str, meant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, *words.split()) == 2
+    assert f"`stackbuild {meant}`" in capsys.readouterr().err
+
+
+def test_other_mistakes_beside_a_recipe_are_told_as_before(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, said in (("build -r debian-13 foo", "foo"), ("build --recip debian-13", "--recipe"), ("build -kr nothing", "no recipe 'nothing'")):
+        assert call(monkeypatch, *words.split()) == 2
+        assert said in capsys.readouterr().err
+    assert call(monkeypatch, "build", "--help") == 0
+
+
+@pytest.mark.parametrize(
     ("words", "schema", "keys"),
     [
         ("recipe list", "stackbuild.recipes/1", {"recipes"}),
