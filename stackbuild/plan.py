@@ -110,6 +110,11 @@ def _text(rows: tuple[tuple[str, str], ...]) -> str:
     return "".join(f"{_name(name)}: {_escaped(value)}\n" for name, value in rows)
 
 
+def rows_of(key_text: str) -> dict[str, str]:
+    """The fields of a key text. Only a newline ends a line here: `splitlines` would also break at U+2028 and its like."""
+    return dict(line.split(": ", 1) for line in key_text.split("\n") if line)
+
+
 def _name(text: str) -> str:
     return _escaped(text).replace(": ", ":\\ ")
 

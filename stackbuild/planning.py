@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stackbuild import digest
-from stackbuild.plan import Plan, Step
+from stackbuild.plan import Plan, Step, rows_of
 from stackbuild.schedule import missing
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
@@ -46,7 +46,7 @@ def _why(step: Step, last: Record | None) -> str:
         return "never built here"
     if last.key == step.key:
         return "its stored output is gone or damaged"
-    before, now = _rows(last.key_text), _rows(step.key_text)
+    before, now = rows_of(last.key_text), rows_of(step.key_text)
     changed = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
     shown = ", ".join(map(_told, changed[:3])) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
     return f"changed: {shown}"
@@ -62,8 +62,3 @@ def _told(name: str) -> str:
     if kind == "command":
         return f"command {rest.partition(' ')[2] or rest}".strip()
     return rest if kind == "param" else name
-
-
-def _rows(key_text: str) -> dict[str, str]:
-    """The fields of a key text. Only a newline ends a line here: `splitlines` would also break at U+2028 and its like."""
-    return dict(line.split(": ", 1) for line in key_text.split("\n") if line)

@@ -11,11 +11,11 @@ from stackbuild.unpack import unpack
 
 
 def do(job: Job) -> dict[str, str]:
-    """Fetch and unpack into `job.out`. Notes: `sha256` of the archive."""
+    """Fetch and unpack into `job.out`. Notes: `sha256` of the archive, and those of `patched`."""
     url, sha256 = job.params["url"], job.params["sha256"]
     archive = job.scratch / url.rpartition("/")[2]
     found = fetch(Wanted(url, named(sha256)), archive, given(), job.stopper)
     unpack(archive, job.out)
-    patched(job)
+    notes = patched(job)
     settle(job.out)
-    return {"sha256": found}
+    return {"sha256": found, **notes}

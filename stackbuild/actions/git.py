@@ -10,7 +10,8 @@ from stackbuild.mirror import given
 
 
 def do(job: Job) -> dict[str, str]:
-    """Check the commit out into `job.out`; warn of a tag that means another one now. Notes: `commit`, in full."""
+    """Check the commit out into `job.out`; warn of a tag that means another one now. Notes: `commit`, in full,
+    and those of `patched`."""
     params = job.params
     job.stopper.check()
     commit = git.checkout(
@@ -23,6 +24,6 @@ def do(job: Job) -> dict[str, str]:
     )
     if said := git.moved(params["url"], params["ref"], commit, given()):
         job.warn(said)
-    patched(job)
+    notes = patched(job)
     settle(job.out)
-    return {"commit": commit}
+    return {"commit": commit, **notes}

@@ -64,7 +64,12 @@ def _out(path: Path, exclude: tuple[str, ...]) -> bool:
 
 
 def content(local: Local) -> str:
-    """Digest of a local source: paths, whether executable, contents; links by their target."""
+    """Digest of a local source: what `survey` finds."""
+    return digest.of_value(survey(local))
+
+
+def survey(local: Local) -> list[tuple[str, str, str]]:
+    """Each file of a local source: path, whether executable, digest of the content; links by their target. Raises UsageError."""
     rows = []
     for path in files(local):
         place = local.folder / path
@@ -78,4 +83,4 @@ def content(local: Local) -> str:
             )
         else:
             rows.append((path, "x" if os.access(place, os.X_OK) else "-", digest.of_file(place)))
-    return digest.of_value(rows)
+    return rows

@@ -133,18 +133,21 @@ def explain(
 ) -> None:
     """Print what a step's key is made of, and what changed in it.
 
-    A step runs when its key is not in the store; the change is that since the last build here.
+    A step runs when its key is not in the store; the change is that since the last build here, followed through what the
+    step needs to where it began: a commit, a package, a patch, the files of a folder.
 
     Example: stackbuild explain --recipe debian-13 kernels
     """
     from stackbuild.explain import explain as explained
     from stackbuild.load import load
+    from stackbuild.locking import local_sources
     from stackbuild.look import plan_as_is
     from stackbuild.show.paper import print_json
     from stackbuild.show.plan import draw_explanation
 
-    with plan_as_is(load(recipe), _choice(gfx, "")) as (made, store):
-        explanation = explained(made, step, store)
+    loaded = load(recipe)
+    with plan_as_is(loaded, _choice(gfx, "")) as (made, store):
+        explanation = explained(made, step, store, local_sources(loaded))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
 
 

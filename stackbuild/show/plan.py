@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 
 from stackbuild.errors import safe
 from stackbuild.explain import Explanation
 from stackbuild.planning import Reasoned
 from stackbuild.show.paper import Text, page
 
+STYLES = {"+": "green", "-": "red", "~": "yellow"}
+FILES = 40
+"""How many changed files are shown."""
 SIGNS = {"cached": ("✓", "green"), "run": ("▸", "cyan")}
 
 
@@ -30,17 +34,31 @@ def draw_plan(rows: tuple[Reasoned, ...]) -> None:
 
 
 def draw_explanation(explanation: Explanation) -> None:
-    """The key text, then its difference from the last build's."""
+    """The key text with what its digests are of, then what differs from the last build."""
     page().print(Text(f"key {explanation.key}", "bold"))
     page().print(Text(safe(explanation.text.rstrip())))
+    for line in explanation.folders:
+        page().print(Text(safe(line), "dim"))
     if not explanation.before:
         page().print(Text("\nnever built here before", "dim"))
     elif explanation.before == explanation.text:
         page().print(Text("\nthe same as the last build's: nothing to do", "dim"))
     else:
         page().print(Text("\nwhat changed since the last build", "bold"))
-        for line in difflib.unified_diff(
-            explanation.before.split("\n"), explanation.text.split("\n"), n=0, lineterm=""
-        ):
-            if not line.startswith(("---", "+++", "@@")):
-                page().print(Text(safe(line), "green" if line[0] == "+" else "red"))
+        for cause in explanation.causes:
+            if cause.step != explanation.step:
+                page().print(Text(f"{safe(cause.step)}, which it needs:", "bold"))
+            more = len(cause.files) - FILES
+            _draw_changes((*cause.text, *cause.files[:FILES], *([f"… and {more} more files"] if more > 0 else [])))
+        if not explanation.causes:
+            _draw_changes(_difference(explanation.before, explanation.text))
+
+
+def _difference(before: str, text: str) -> Iterable[str]:
+    made = difflib.unified_diff(before.split("\n"), text.split("\n"), n=0, lineterm="")
+    return (line for line in made if not line.startswith(("---", "+++", "@@")))
+
+
+def _draw_changes(lines: Iterable[str]) -> None:
+    for line in lines:
+        page().print(Text(safe(line), STYLES.get(line[:1], "dim")))

@@ -1,6 +1,8 @@
 """A patch from an edited tree, applied to the source again."""
 
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,12 +10,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
 from miniatures import repository
 
+from stackbuild.actions.job import Job, Local
+from stackbuild.actions.patching import patched
+from stackbuild.actions.snapshot import content, survey
 from stackbuild.errors import PlanError, UsageError
 from stackbuild.load import load
 from stackbuild.lock import Lock
 from stackbuild.newpatch import Reason, changes, new_patch
 from stackbuild.patchcheck import patch_findings
 from stackbuild.patches import apply, series
+from stackbuild.plan import Step
+from stackbuild.stopper import Stopper
 
 REASON = Reason("it does not build", "none", "2.0")
 
@@ -58,6 +65,18 @@ def test_equal_trees_and_empty_reasons_are_refused(trees: tuple[Path, Path, Path
     with pytest.raises(UsageError, match="Why"):
         new_patch(original, edited, folder, "a", Reason("", "none", "2.0"))
     assert not folder.exists()
+
+
+def test_a_patched_source_notes_which_patches_it_has(trees: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """By which `explain` tells later which of them changed."""
+    original, edited, folder = trees
+    new_patch(original, edited, folder, "a", REASON)
+    local = Local(folder)
+    step = Step("source.tool", "git", params=(("patches", content(local)),))
+    job = Job(step, original, tmp_path, tmp_path / "log", Stopper(), {}, {"tool.patches": local})
+    assert json.loads(patched(job)["patches"]) == [list(row) for row in survey(local)]
+    assert (original / "src" / "file.txt").read_text() == "one\n2\n"
+    assert patched(replace(job, step=Step("source.tool", "git"))) == {}
 
 
 def test_a_patch_that_no_longer_applies_names_its_place(trees: tuple[Path, Path, Path]) -> None:
