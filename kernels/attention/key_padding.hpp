@@ -1,9 +1,9 @@
-// com.microsoft MultiHeadAttention's key_padding_mask: which keys count, as numbers to be added. Host code alone.
+// com.microsoft MultiHeadAttention's key_padding_mask: which keys count. On host and device alike.
 #pragma once
 
 #include <cstdint>
 
-#include "common/host.hpp"
+#include "common/types.hpp"
 
 namespace sbk {
 
@@ -23,7 +23,8 @@ inline bool key_padding_of(const int64_t* shape, size_t rank, int64_t batch, int
   return true;
 }
 
-// Scores that the operator adds a number to, `filter`, where a key does not count.
+// Scores that the operator adds a number to, `filter`, where a key does not count. Not where none counts that the query sees: the
+// same number added to every score changes no weight, but rounds the scores.
 struct PaddedKeys {
   const int32_t* mask;
   KeyPadding form;
@@ -34,23 +35,21 @@ struct PaddedKeys {
 
   // Whether queries differ: where they do not, one row of numbers is all queries'.
   bool by_query() const { return form == KeyPadding::pairs || causal; }
+  int64_t rows() const { return by_query() ? queries : 1; }  // of numbers, for a batch entry
 
-  bool counts(int64_t b, int64_t i, int64_t j) const {
+  SBK_HD bool counts(int64_t b, int64_t i, int64_t j) const {
     if (form == KeyPadding::lengths) return j < mask[b];
     const int64_t row = form == KeyPadding::keys ? b : b * queries + i;
     return mask[row * keys + j] > 0;
   }
 
-  // What is added for query i of batch entry b, to[0..keys). A query that sees no key that counts weighs all it sees as if each
-  // did: the same number added to every score changes no weight, but rounds the scores.
-  template <class T>
-  void add_row(int64_t b, int64_t i, T* to) const {
+  // Whether a key counts that query i sees.
+  SBK_HD bool any(int64_t b, int64_t i) const {
     const int64_t end = causal && i + past + 1 < keys ? i + past + 1 : keys;
-    bool any = false;
-    for (int64_t j = 0; j < end && !any; ++j) any = counts(b, i, j);
-    for (int64_t j = 0; j < keys; ++j) {
-      if (any && !counts(b, i, j)) to[j] = from_float<T>(to_float(to[j]) + filter);
+    for (int64_t j = 0; j < end; ++j) {
+      if (counts(b, i, j)) return true;
     }
+    return false;
   }
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "attention/key_padding.hpp"
+#include "common/half.hpp"
 #include "customop/attention_parts.hpp"
 #include "customop/ops.hpp"
 
@@ -165,8 +166,14 @@ template <class T>
 const void* numbers_of(Memory& memory, const PaddedKeys& padded, const std::vector<int64_t>& shape) {
   std::vector<T> numbers(static_cast<size_t>(shape[0] * shape[2] * shape[3]), from_float<T>(0.0f));
   T* row = numbers.data();
+  const T filter = from_float<T>(padded.filter);
   for (int64_t b = 0; b < shape[0]; ++b) {
-    for (int64_t i = 0; i < shape[2]; ++i, row += shape[3]) padded.add_row(b, i, row);
+    for (int64_t i = 0; i < shape[2]; ++i, row += shape[3]) {
+      const bool any = padded.any(b, i);
+      for (int64_t j = 0; j < shape[3]; ++j) {
+        if (any && !padded.counts(b, i, j)) row[j] = filter;
+      }
+    }
   }
   return memory.placed(numbers);
 }
@@ -181,7 +188,7 @@ Tensor mask_of(Memory& memory, const AttentionParams& p, const Tensor& padding, 
   Tensor mask;
   mask.present = true;
   mask.type = type_of(p.dtype);
-  mask.shape = {p.batch, 1, padded.by_query() ? p.query_length : 1, p.key_length};
+  mask.shape = {p.batch, 1, padded.rows(), p.key_length};
   mask.data = p.dtype == DataType::float32 ? numbers_of<float>(memory, padded, mask.shape) : numbers_of<Half>(memory, padded, mask.shape);
   return mask;
 }

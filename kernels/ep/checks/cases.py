@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
+from attention import multi_head_cases
 from numpy.lib.stride_tricks import sliding_window_view
 from onnx import helper, numpy_helper
 
@@ -24,7 +25,7 @@ TOLERANCE = {"float32": 2e-5, "float16": 4e-3}  # ‖found - wanted‖ / ‖want
 
 @dataclass(frozen=True)
 class Case:
-    """One node, its inputs and what they must give. Inputs named in `constants` become initializers."""
+    """One node, its inputs and what they must give. Inputs named in `constants` become initializers; `name` tells cases apart."""
 
     op: str
     dtype: str
@@ -32,12 +33,14 @@ class Case:
     wanted: list[Array]
     attributes: dict[str, object] = field(default_factory=dict)
     constants: tuple[int, ...] = ()
+    domain: str = ""
+    name: str = ""
 
     def model(self) -> onnx.ModelProto:
         """The case as a model; every extent of a graph input is symbolic."""
         names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
         outputs = [f"y{i}" for i in range(len(self.wanted))]
-        node = helper.make_node(self.op, names, outputs, **self.attributes)
+        node = helper.make_node(self.op, names, outputs, domain=self.domain, **self.attributes)
         given = [(n, x) for n, x in zip(names, self.inputs, strict=True) if x is not None]
         fixed = {f"x{i}" for i in self.constants}
         infos = [
@@ -48,7 +51,8 @@ class Case:
         weights = [numpy_helper.from_array(x, n) for n, x in given if n in fixed]
         results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.wanted, strict=True)]
         graph = helper.make_graph([node], self.op, infos, results, weights)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+        opsets = [helper.make_opsetid("", OPSET)] + [helper.make_opsetid(self.domain, 1)] * bool(self.domain)
+        return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
     def feeds(self) -> dict[str, Array]:
         """Graph inputs by name."""
@@ -366,8 +370,20 @@ MAKERS: dict[str, Make] = {
 }  # fmt: skip
 
 
+def _multi_head(rng: np.random.Generator, dtype: str, shape: multi_head_cases.Shape | None = None) -> Case:
+    """com.microsoft's, the kernels' own cases of it; `shape` one of those that are not drawn."""
+    made = multi_head_cases.make(rng, shape or multi_head_cases.any_shape(rng), np.dtype(dtype).type)
+    return Case(made.op, dtype, list(made.inputs.values()), [made.expected.astype(dtype)], dict(made.attributes), domain="com.microsoft", name=made.name)
+
+
+MAKERS["MultiHeadAttention"] = _multi_head
+
+
 def cases(name: str, count: int, seed: int = 0) -> Iterator[Case]:
-    """`count` cases of each float type for one entry of MAKERS."""
+    """`count` cases of each float type for one entry of MAKERS; of MultiHeadAttention each chosen shape before them."""
     for dtype in FLOATS:
+        if name == "MultiHeadAttention":
+            for shape in multi_head_cases.SHAPES:
+                yield _multi_head(np.random.default_rng(seed), dtype, shape)
         for i in range(count):
             yield MAKERS[name](np.random.default_rng([seed, i, len(dtype), *name.encode()]), dtype)

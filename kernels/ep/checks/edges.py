@@ -17,6 +17,7 @@ from edge import Array, Edge, Feeds, Ruling, model
 from edge import floats as _x
 from edge import ints as _i
 from edge import one as _one
+from multi_head_edges import multi_heads
 from nans import nans
 from onnx import helper
 from rulings import ruled
@@ -128,17 +129,6 @@ def _no_memory() -> Iterator[Edge]:
     yield Edge("Expand, Relu, ReduceMax without the memory", model(nodes, feeds, ["y"], {}), feeds)
 
 
-def _causal_of_microsoft() -> Iterator[Edge]:
-    for queries, keys in ((1, 3), (3, 3), (4, 2)):  # with 3 and 6, ONNX Runtime's kernel answers by no triangle
-        feeds = {"q": _x(2, queries, 8), "k": _x(2, keys, 8), "v": _x(2, keys, 8)}
-        node = helper.make_node("MultiHeadAttention", list(feeds), ["y"], domain="com.microsoft", num_heads=2, unidirectional=1)
-        made = model([node], feeds, ["y"], {}, 17)
-        made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-        for info in made.graph.input:  # it is claimed where its rank is known
-            info.CopyFrom(helper.make_tensor_value_info(info.name, onnx.TensorProto.FLOAT, feeds[info.name].shape))
-        yield Edge(f"MultiHeadAttention, unidirectional, {queries} queries, {keys} keys", made, feeds)
-
-
 def _sums_over_nothing() -> Iterator[Edge]:
     for op in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"):
         for shape, axes, keep in (((2, 0, 3), (1,), 1), ((2, 0, 3), (0, 1), 0), ((2, 0, 3), (0,), 1), ((0,), (0,), 0)):
@@ -214,7 +204,7 @@ def edges() -> Iterator[Edge]:
     yield from _larger_windows()
     yield from _windows_without_bounds()
     yield from _no_memory()
-    yield from _causal_of_microsoft()
+    yield from multi_heads()
     yield from attentions()
     yield from ruled()
     yield from nans()

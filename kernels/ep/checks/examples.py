@@ -172,7 +172,8 @@ def _attention(kinds: Kinds, schema: Schema) -> Example:
 
 def _multi_head(kinds: Kinds, schema: Schema) -> Example:
     t = kinds["T"]
-    return Example([draw(t, 2, 3, 16), draw(t, 2, 5, 16), draw(t, 2, 5, 16)], {"num_heads": 2})
+    mask = np.array([[1, 1, 0, 1, 0], [1, 0, 0, 1, 1]], kinds["M"])
+    return Example([draw(t, 2, 3, 16), draw(t, 2, 5, 16), draw(t, 2, 5, 16), draw(t, 48), mask], {"num_heads": 2})
 
 
 def _of(*shapes: tuple[int, ...], **attributes: object) -> Callable[[Kinds, Schema], Example]:

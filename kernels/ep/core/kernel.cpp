@@ -167,6 +167,7 @@ const Entries& entries() {
     add_gather(list);
     add_bundled(list);
     add_attention(list);
+    add_multi_head(list);
     return list;
   }();
   return all;

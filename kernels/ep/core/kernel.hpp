@@ -103,6 +103,7 @@ void add_movement(Entries& entries);
 void add_gather(Entries& entries);
 void add_bundled(Entries& entries);  // the operators of kernels/*
 void add_attention(Entries& entries);
+void add_multi_head(Entries& entries);
 
 const Entries& entries();  // all of them
 

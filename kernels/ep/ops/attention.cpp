@@ -1,4 +1,4 @@
-// Attention (ONNX opset 23 and 24) and com.microsoft MultiHeadAttention (without past, bias of its own, or masks by length).
+// Attention (ONNX opset 23 and 24), and what com.microsoft's MultiHeadAttention shares with it.
 #include <cmath>
 
 #include "core/copy.hpp"
@@ -59,13 +59,13 @@ void run_attention(Context& context, sbk::AttentionParams p, const Heads& q, con
   check(backend::attention(p, context.launch(workspace_bytes(p))));
 }
 
-namespace {
-
 void take_extents(sbk::AttentionParams& p, const Heads& q, const Heads& k, const Heads& v) {
   require(sbk::fit_together(q, k, v), "attention's inputs do not fit together");
   require(sbk::key_heads_divide(q, k), "attention's key heads do not divide its query heads");
   sbk::set_extents(p, q, k, v);
 }
+
+namespace {
 
 // past and fresh, one after the other along the sequence, into `to` [B, H, T, D].
 Heads append(Stream& stream, const Tensor& past, const Heads& fresh, Type type, const Tensor& to) {
@@ -88,6 +88,24 @@ Heads append(Stream& stream, const Tensor& past, const Heads& fresh, Type type, 
   return sbk::heads_apart(to.data, fresh.batch, fresh.heads, total, fresh.size);
 }
 
+}  // namespace
+
+Heads with_past(Context& context, const Heads& fresh, Type type, const Tensor& past, size_t present) {
+  require(!past || (past.shape.rank() == 4 && past.shape == Shape{fresh.batch, fresh.heads, past.shape[2], fresh.size}),
+          "attention's past does not have the batch, heads and size of its key or value");
+  const Shape shape{fresh.batch, fresh.heads, fresh.length + (past ? past.shape[2] : 0), fresh.size};
+  Tensor whole = context.wanted_output(present, shape);
+  if (!whole && !past) return fresh;
+  if (!whole) {
+    whole.type = type;
+    whole.shape = shape;
+    whole.data = context.scratch(static_cast<size_t>(whole.bytes()));
+  }
+  return append(context.stream(), past, fresh, type, whole);
+}
+
+namespace {
+
 class Attention : public Kernel {
  public:
   explicit Attention(const Info& info)
@@ -106,8 +124,8 @@ class Attention : public Kernel {
     require(static_cast<bool>(past) == static_cast<bool>(context.input(5)), "attention's past key and past value go together");
     require(!past || !lengths, "attention's nonpad_kv_seqlen excludes a past");
     const Heads q = heads_of(query, query_heads_);
-    const Heads k = extended(context, 1, 4, 1);
-    const Heads v = extended(context, 2, 5, 2);
+    const Heads k = with_past(context, heads_of(context.input(1), key_heads_), query.type, past, 1);
+    const Heads v = with_past(context, heads_of(context.input(2), key_heads_), query.type, context.input(5), 2);
     sbk::AttentionParams p;
     p.dtype = data_type(query.type);
     take_extents(p, q, k, v);
@@ -138,23 +156,6 @@ class Attention : public Kernel {
   }
 
  private:
-  // The key or value with its past, as the present output where there is one.
-  Heads extended(Context& context, size_t input, size_t past_input, size_t present_output) const {
-    const Tensor fresh = context.input(input), past = context.input(past_input);
-    const Heads heads = heads_of(fresh, key_heads_);
-    require(!past || past.shape == Shape{heads.batch, heads.heads, past.shape[2], heads.size},
-            "attention's past does not have the batch, heads and size of its key or value");
-    const int64_t total = heads.length + (past ? past.shape[2] : 0);
-    Tensor present = context.wanted_output(present_output, Shape{heads.batch, heads.heads, total, heads.size});
-    if (!present && !past) return heads;
-    if (!present) {
-      present.type = fresh.type;
-      present.shape = Shape{heads.batch, heads.heads, total, heads.size};
-      present.data = context.scratch(static_cast<size_t>(present.bytes()));
-    }
-    return append(context.stream(), past, heads, fresh.type, present);
-  }
-
   int64_t query_heads_, key_heads_;
   float scale_, softcap_;
   bool causal_;
@@ -171,42 +172,6 @@ bool attention_fits(const NodeView& node) {
   return (!mask || mask.type() == kBool || mask.type() == type);
 }
 
-class MultiHead : public Kernel {
- public:
-  explicit MultiHead(const Info& info)
-      : heads_(info.integer("num_heads", 0)), scale_(info.real("scale", 0.0f)),
-        causal_(info.integer("unidirectional", 0) != 0) {}
-
-  void compute(Context& context) override {
-    const Tensor query = context.input(0), key = context.input(1), value = context.input(2), mask = context.input(5);
-    const Heads q = heads_of(query, heads_), k = heads_of(key, heads_), v = heads_of(value, heads_);
-    sbk::AttentionParams p;
-    p.dtype = data_type(query.type);
-    take_extents(p, q, k, v);
-    p.scale = scale_ != 0.0f ? scale_ : sbk::default_attention_scale(q.size);
-    if (causal_) check(sbk::set_unidirectional(p, 0));
-    const Tensor y = context.output(0, Shape{q.batch, q.length, q.heads * v.size});
-    if (y.size() == 0) return;
-    p.y = y.data;
-    p.y_strides = heads_of(y, heads_).strides;
-    if (mask) place_mask(p, whole_rows(context, mask, p.key_length));
-    run_attention(context, p, q, k, v);
-  }
-
- private:
-  int64_t heads_;
-  float scale_;
-  bool causal_;
-};
-
-bool multi_head_fits(const NodeView& node) {
-  const auto dims = node.input(0) ? node.input(0).dims() : std::nullopt;
-  if (!dims || dims->size() != 3 || !node.input(1) || !node.input(2) || node.outputs().size() > 1) return false;
-  for (size_t i : {size_t{3}, size_t{4}, size_t{6}, size_t{7}, size_t{8}, size_t{9}})  // bias, key mask, past, …
-    if (node.input(i)) return false;
-  return true;
-}
-
 }  // namespace
 
 void add_attention(Entries& e) {
@@ -215,8 +180,6 @@ void add_attention(Entries& e) {
   // Opset 25's windows (left_window_size, right_window_size) are not taken.
   e.push_back({"Attention", 23, 24, {{"T1", floats()}, {"T2", floats()}, {"U", masks}}, make<Attention>, {}, {}, false, false,
                attention_fits});
-  e.push_back({"MultiHeadAttention", 1, 1, {{"T", floats()}, {"M", {kInt32}}}, make<MultiHead>, {}, {}, false, false, multi_head_fits,
-               "com.microsoft"});
 }
 
 }  // namespace rk

@@ -82,5 +82,9 @@ Heads heads_of(const Tensor& tensor, int64_t heads);  // [B, H, S, D], or [B, S,
 Tensor whole_rows(Context& context, const Tensor& mask, int64_t keys);
 void place_mask(sbk::AttentionParams& params, const Tensor& mask);
 void run_attention(Context& context, sbk::AttentionParams params, const Heads& q, const Heads& k, const Heads& v);
+void take_extents(sbk::AttentionParams& params, const Heads& q, const Heads& k, const Heads& v);  // fails where they do not fit
+
+// A key or value behind its past, if there is one, as output `present` where somebody asked for that.
+Heads with_past(Context& context, const Heads& fresh, Type type, const Tensor& past, size_t present);
 
 }  // namespace rk
