@@ -24,14 +24,23 @@ def list_(json: Json = False) -> None:
 
 @recipe.command()
 def show(
-    name: Annotated[str, argument(help="A bundled recipe's name or a path.", autocompletion=recipes)],
+    name: Annotated[str, argument(help="A bundled recipe's name or a path.", autocompletion=recipes)] = "",
+    named: Annotated[
+        str, option("--recipe", "-r", metavar="R", help="The same, as other commands take it.", autocompletion=recipes)
+    ] = "",
     json: Json = False,
 ) -> None:
     """Print a recipe as it was written, or as data. Example: stackbuild recipe show rocm-6.4"""
+    from stackbuild.errors import UsageError
     from stackbuild.load import load, text_of
     from stackbuild.show.paper import print_json
     from stackbuild.show.recipe import draw_text
 
+    if bool(name) == bool(named):
+        raise UsageError(
+            "one recipe is shown", next="`stackbuild recipe show NAME`; `stackbuild recipe list` names the bundled ones"
+        )
+    name = name or named
     loaded = load(name)
     print_json({"recipe": loaded.recipe}, "stackbuild.recipe/1") if json else draw_text(text_of(name))
 

@@ -186,6 +186,7 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
         (("plan", "--recipe", "debian-13", "--gfx", "gfx000"), 2, "gfx000"),
         (("plan", "--recipe", "debian-13", "--until", "nothing"), 2, "no step 'nothing'"),
         (("explain", "--recipe", "debian-13", "nothing"), 2, "no step 'nothing'"),
+        (("recipe", "show"), 2, "recipe show NAME"),
         (("logs", "nothing"), 2, "no log of step"),
         (("logs", "--run", "nothing"), 2, "no logs of run"),
         (("logs",), 2, "no step has run here yet"),
@@ -231,6 +232,7 @@ def test_other_mistakes_beside_a_recipe_are_told_as_before(
     [
         ("recipe list", "stackbuild.recipes/1", {"recipes"}),
         ("recipe show debian-13", "stackbuild.recipe/1", {"recipe"}),
+        ("recipe show -r debian-13", "stackbuild.recipe/1", {"recipe"}),
         ("recipe check -r debian-13", "stackbuild.check/1", {"recipe", "findings"}),
         ("plan -r debian-13", "stackbuild.plan/1", {"recipe", "steps"}),
         ("explain -r debian-13 kernels", "stackbuild.explanation/1", {"key", "text", "before"}),
