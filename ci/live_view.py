@@ -42,19 +42,14 @@ def main() -> None:
     moment = started + SHARE * (ends[longest] - started)
     console = Console(record=True, width=WIDTH, force_terminal=True, file=io.StringIO())
     view = LiveView(console=console)
-    console.print("[bold]$[/bold] stackbuild build --recipe debian-13")
+    console.print("[bold]$[/bold] stackbuild build --recipe debian-13", highlight=False)
     shift = time.monotonic() - moment
     for at, event in rows:
         if at > moment:
             break
-        match event:
-            case events.RunStarted(todo=todo):
-                view.total += len(todo)
-            case events.StepStarted(step=name):
-                view.running[name] = (at + shift, event)
-            case events.StepFinished(step=name):
-                if view.running.pop(name, None):
-                    view.done += 1
+        view._count(event)
+        if isinstance(event, events.StepStarted):
+            view.running[event.step] = (at + shift, event)
         for line in lines_of(event):
             console.print(line)
     log = Path(str(next(e.log for _, e in rows if isinstance(e, events.StepStarted) and e.step == longest)))

@@ -16,6 +16,7 @@ from stackbuild.render import render
 from stackbuild.report import Finding, Severity
 from stackbuild.results import CONTROL, Benchmarks, Case, GateVerdict, Outcome, Series
 from stackbuild.runrecord import RunRecord
+from stackbuild.show.build import clock
 from stackbuild.show.plots import PairPlot, curve_plots, pair_plot, timeline
 from stackbuild.show.trendplot import TrendPlot, trend_plot
 from stackbuild.version import __version__
@@ -44,6 +45,7 @@ def html(run: RunRecord) -> str:
         headline=headline(run),
         version=__version__,
         figure=figure,
+        clock=clock,
         cards=_cards(measured, run) if measured else (),
         curves=curve_plots(measured) if measured else (),
         speeds=_speeds(measured),

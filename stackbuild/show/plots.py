@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from stackbuild.judge.intervals import ratio_interval
 from stackbuild.results import Benchmarks, Case, GateVerdict
 from stackbuild.runrecord import Span
+from stackbuild.show.build import clock
 
 WIDTH, LEFT, RIGHT = 400.0, 10.0, 10.0
+LETTER = 6.4
+"""About the width of a letter of a step's label in the larger of its two sizes, a phone's (`style.css`)."""
 _STEPS = (1.0, 2.0, 5.0)
 
 
@@ -65,13 +68,15 @@ class CurvePlot:
 
 @dataclass(frozen=True)
 class Bar:
-    """A step on the timeline; `share` is ccache's hit rate as text."""
+    """A step on the timeline. Its label begins at `text`, or ends there where there is no room to the right."""
 
     span: Span
     x: float
     y: float
     width: float
-    share: str
+    label: str
+    text: float
+    ends: bool
 
 
 @dataclass(frozen=True)
@@ -153,13 +158,19 @@ def timeline(spans: Sequence[Span], seconds: float, most: int = 60) -> Timeline 
         return None
     end = max(seconds, *(s.start + s.seconds for s in lasting))
     scale = (WIDTH - LEFT - RIGHT) / end
-    bars = tuple(
-        Bar(s, LEFT + s.start * scale, 4 + 24.0 * n, max(1.5, s.seconds * scale), _hit_rate(s))
-        for n, s in enumerate(sorted(lasting, key=lambda s: (s.start, s.name)))
-    )
+    bars = tuple(_bar(n, s, scale) for n, s in enumerate(sorted(lasting, key=lambda s: (s.start, s.name))))
     step = _nice(end / 4) if end < 120 else 60 * _nice(end / 240)
     ticks = tuple(Tick(LEFT + n * step * scale, _clock(n * step)) for n in range(int(end / step) + 1))
     return Timeline(24.0 * len(bars) + 26, bars, ticks, len(drawn) - len(lasting))
+
+
+def _bar(number: int, span: Span, scale: float) -> Bar:
+    x, width = LEFT + span.start * scale, max(1.5, span.seconds * scale)
+    how = "" if span.how in ("run", "cached") else span.how
+    label = " · ".join(filter(None, (span.name, clock(span.seconds), _hit_rate(span), how)))
+    room = LETTER * len(label)
+    ends = x + room > WIDTH
+    return Bar(span, x, 4 + 24.0 * number, width, label, max(x + width, min(room, WIDTH)) if ends else x, ends)
 
 
 def _hit_rate(span: Span) -> str:

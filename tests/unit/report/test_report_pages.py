@@ -40,7 +40,7 @@ from stackbuild.show import bench as drawn
 from stackbuild.show.documents import written
 from stackbuild.show.html import headline, html
 from stackbuild.show.markdown import inert, markdown
-from stackbuild.show.plots import WIDTH, curve_plots, pair_plot, timeline
+from stackbuild.show.plots import LETTER, WIDTH, curve_plots, pair_plot, timeline
 
 EVIL = "<script>alert(1)</script> \x1b[31m ::error::x ![a](http://evil) | @all `x` ]]> [link=http://evil]y[/link]"
 
@@ -259,6 +259,19 @@ def test_a_timeline_of_a_thousand_steps_keeps_the_longest_and_what_failed() -> N
     assert {"bad", "s999"} <= {bar.span.name for bar in found.bars}
     assert all(bar.x >= 0 and bar.x + bar.width <= WIDTH for bar in found.bars)
     assert timeline([Span("x", 0, 0, "cached")], 1) is None
+
+
+def test_no_label_of_a_timeline_is_cut_at_its_edge() -> None:
+    """A step that begins past the middle, with its cache's figures: the label ran out of the picture."""
+    long = Span("onnxruntime-wheel.cp312", 55, 3661, "run", hits=120, misses=880)
+    found = timeline([Span("a", 0, 50, "run"), long, Span("b", 59, 1, "run"), Span("x" * 80, 30, 1, "failed")], 60)
+    assert found is not None
+    for bar in found.bars:
+        room = LETTER * len(bar.label)
+        low, high = (bar.text - room, bar.text) if bar.ends else (bar.text, bar.text + room)
+        assert high <= WIDTH and (low >= 0 or room > WIDTH), bar
+    half = timeline([Span("kernels", 60, 40, "run", hits=1, misses=24), Span("base", 0, 60, "run")], 100)
+    assert half is not None and half.bars[1].label == "kernels · 40 s · ccache 4 % of 25" and half.bars[1].ends
 
 
 def test_a_killed_runs_folder_is_still_drawn(tmp_path: Path) -> None:
