@@ -22,7 +22,7 @@ class Shape:
     keys: int
     size: int
     value_size: int
-    mask: str = "none"  # none, bool, int, additive; "+" after it: with axes of extent 1; "1": one value for all keys
+    mask: str = "none"  # none, bool, int, additive; "+" after it: with axes of extent 1; "1": one value
     causal: bool = False
     softcap: float = 0.0
     scale: float | None = None
@@ -101,7 +101,7 @@ BENCH = [Shape(1, 12, 12, 128, 128, 64, 64)]
 
 
 def mask_of(rng: np.random.Generator, s: Shape, dtype: type) -> np.ndarray | None:
-    """A mask that leaves every query its first key, if it has a value for each."""
+    """A mask that leaves every query its first key."""
     if s.mask == "none":
         return None
     keys = 1 if s.mask.endswith("1") else s.past + s.keys - s.short
@@ -111,7 +111,7 @@ def mask_of(rng: np.random.Generator, s: Shape, dtype: type) -> np.ndarray | Non
     if s.mask.startswith("int"):
         return rng.integers(-2, 3, shape, np.int32)
     keep = rng.random(shape) < 0.7
-    if shape[-1] > 1:
+    if shape[-1] > 0:
         keep[..., 0] = True
     return keep
 
@@ -194,8 +194,8 @@ def flat(x: np.ndarray) -> np.ndarray:
 
 
 def whole(mask: np.ndarray | None, keys: int) -> np.ndarray | None:
-    """The mask as it counts: a shorter one excludes the keys behind it, one of a single value is for all."""
-    if mask is None or mask.shape[-1] in (1, keys):
+    """The mask as opset 24 has it count: a shorter one, of one value too, excludes the keys behind it."""
+    if mask is None or mask.shape[-1] == keys:
         return mask
     behind = ((0, 0),) * 3 + ((0, keys - mask.shape[-1]),)
     return np.pad(mask, behind, constant_values=False if mask.dtype == np.bool_ else -np.inf)
@@ -225,10 +225,9 @@ def make(rng: np.random.Generator, s: Shape, dtype: type) -> Case:
         attributes |= {"q_num_heads": s.heads, "kv_num_heads": s.key_heads}
     inputs = {"Q": q, "K": k, "V": v, "attn_mask": mask, **past, "nonpad_kv_seqlen": lengths}
     inputs = {name: None if value is None else np.ascontiguousarray(value) for name, value in inputs.items()}
-    opset = 24 if s.short or s.lengths else 23
-    # ONNX's evaluator takes a mask of one value for a short one, adds an integer one only where nothing is causal, and has NaN
-    # for a score of NaN whose key is excluded.
-    if s.mask.endswith("1") or (s.causal and s.mask.startswith("int")) or "excluded" in s.odd:
+    opset = 24 if s.short or s.lengths or s.mask.endswith("1") else 23
+    # ONNX's evaluator adds an integer mask only where nothing is causal, and has NaN for a score of NaN whose key is excluded.
+    if (s.causal and s.mask.startswith("int")) or "excluded" in s.odd:
         opset = 0
     return Case("Attention", name_of(s), inputs, attributes, answer, opset=opset)
 

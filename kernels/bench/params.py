@@ -141,7 +141,7 @@ def attention(case: Case, last: bool) -> Job:
         field[:] = numbers
     arrays = {"q": q, "k": k, "v": v}
     if mask is not None:
-        arrays["mask"] = mask = np.repeat(mask, t, axis=3) if mask.shape[3] == 1 else mask  # rows are read whole
+        arrays["mask"] = mask
         params.key_length = mask.shape[3]
         _place_mask(params, mask)
     if lengths is not None:

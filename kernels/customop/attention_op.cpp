@@ -6,7 +6,7 @@
 namespace sbk::customop {
 namespace {
 
-// A mask with one value for all keys, written out for each: the kernels read whole rows.
+// A mask without axes is for all keys, and written out for each: the kernels read whole rows.
 Tensor whole_rows(Memory& memory, const Tensor& mask, int64_t keys) {
   Tensor whole = mask;
   whole.shape.back() = keys;
@@ -80,10 +80,11 @@ void AttentionOp::compute(const Call& call, Where where) const {
     p.y_strides = heads_apart(p.y, q.batch, q.heads, q.length, v.size).strides;
   }
   if (mask.present) {
-    if (mask.shape.empty()) mask.shape = {1};
-    const int64_t reach = mask.shape.back();
-    if (reach == 1 && p.key_length > 1) mask = whole_rows(memory, mask, p.key_length);
-    else if (reach < p.key_length) p.key_length = reach;  // later keys take no part
+    if (mask.shape.empty()) {
+      mask.shape = {1};
+      if (p.key_length > 1) mask = whole_rows(memory, mask, p.key_length);
+    }
+    p.key_length = std::min(p.key_length, mask.shape.back());  // keys that it does not reach take no part; opset 23 broadcast one value
     place_mask(p, mask);
   }
   if (lengths.present) {

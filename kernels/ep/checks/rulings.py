@@ -78,7 +78,7 @@ def _attentions() -> Iterator[Edge]:
     for shape in ((1, 6), (5, 1), (4, 1, 6), (1, 4, 1, 6), (6,)):
         mask = floats(*shape)
         yield _attention(f"mask {shape}", {"q": q, "k": k, "v": v, "m": mask}, _attend(q, k, v, mask), BROADCAST, "refuses to broadcast it")
-    for shape in ((5, 3), (2, 1, 5, 3), (5, 0)):
+    for shape in ((5, 3), (2, 1, 5, 3), (5, 1), (5, 0)):
         mask = floats(*shape)
         wanted = _attend(q, k[:, :, : shape[-1]], v[:, :, : shape[-1]], mask)
         yield _attention(f"mask {shape}", {"q": q, "k": k, "v": v, "m": mask}, wanted, SHORT, "refuses a short mask", opset=24)

@@ -1,4 +1,5 @@
 // Attention (ONNX opset 23 and 24), and what com.microsoft's MultiHeadAttention shares with it.
+#include <algorithm>
 #include <cmath>
 
 #include "core/copy.hpp"
@@ -140,9 +141,9 @@ class Attention : public Kernel {
     p.y = y.data;
     p.y_strides = heads_of(y, q.heads).strides;
     if (mask) {
-      const int64_t reach = mask.shape.rank() > 0 ? mask.shape[mask.shape.rank() - 1] : 1;
-      // Of one value is for all keys; shorter otherwise ends them since opset 24, and does not fit before.
-      if (masks_may_be_short_ && reach != 1 && reach < p.key_length) p.key_length = reach;
+      const int rank = mask.shape.rank();
+      // Since opset 24 keys that it does not reach take no part; before, one value is for all, and it does not fit otherwise.
+      if (masks_may_be_short_ && rank > 0) p.key_length = std::min(p.key_length, mask.shape[rank - 1]);
       place_mask(p, whole_rows(context, mask, p.key_length));
     }
     if (lengths) {
