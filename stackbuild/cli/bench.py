@@ -56,7 +56,7 @@ def kernels(
 
     The wheel is one of custom ops. Sides are paired and interleaved, in rounds of fresh processes.
 
-    Example: stackbuild bench kernels dist/stackbuild_kernels-1.0-py3-none-linux_x86_64.whl
+    Example: stackbuild bench kernels dist/simple/*/stackbuild_kernels-*.whl
     """
     from stackbuild.bench.environment import default_cache
     from stackbuild.bench.kernels import KernelBench, measure_kernels

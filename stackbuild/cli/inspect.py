@@ -52,7 +52,7 @@ def inspect(
 
     Exit 5 when there is an error finding. `stackbuild rules` explains the rules.
 
-    Example: stackbuild inspect dist/onnxruntime_migraphx-*.whl --sarif findings.sarif
+    Example: stackbuild inspect dist/simple/*/onnxruntime_migraphx-*.whl --sarif findings.sarif
     """
     from stackbuild.errors import UsageError
 

@@ -23,7 +23,7 @@ def publish(
 
     A published file name never changes its content.
 
-    Example: stackbuild publish dist/*.whl --to dist/simple
+    Example: stackbuild publish wheels/*.whl --to dist/simple
     """
     from stackbuild.errors import UsageError
     from stackbuild.publish import publish as published

@@ -45,7 +45,7 @@ def verify(
     They are inspected, then installed and run in a sandbox without network. Rungs that this machine cannot climb
     are skipped with the reason. Exit 5 when a rung fails. A wheelhouse is filled by `pip download -d wheelhouse onnxruntime numpy onnx`.
 
-    Example: stackbuild verify dist/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse
+    Example: stackbuild verify dist/simple/*/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse
     """
     from dataclasses import replace
 

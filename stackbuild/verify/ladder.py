@@ -186,7 +186,7 @@ def _no_use(subject: Subject, ground: Ground, climb: Climb, imported: Rung) -> s
     return (
         f"the wheelhouse does not give {names} for Python {climb.cell.site.parent.name.removeprefix('python')}"
         if ground.wheelhouse
-        else f"there is no wheelhouse to take {names} from (`stackbuild verify` takes --wheelhouse DIR)"
+        else f"there is no wheelhouse to take {names} from (a whole `stackbuild build` makes one, `verify` takes --wheelhouse DIR)"
     )
 
 

@@ -98,6 +98,14 @@ def test_every_exit_code_is_told() -> None:
         assert re.search(rf"(?<!\d){code}(?!\d)", text), f"no page tells what exit code {code} means"
 
 
+def test_wheels_in_examples_lie_where_a_build_puts_them() -> None:
+    """`dist/simple/PROJECT/`: an example that a newcomer types after `make demo` finds a wheel."""
+    texts = [page.read_text("utf-8") for page in PAGES] + [command.help or "" for _, command in commands()]
+    named = [word for text in texts for word in re.findall(r"\bdist/\S*\.whl", text)]
+    assert len(named) > 3
+    assert not [word for word in named if not word.startswith(("dist/simple/*/", "dist/simple/PROJECT/"))]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
