@@ -13,6 +13,8 @@ SHAPES = [((1, 1, 1, 1), 1), ((1, 4, 1, 1), 2), ((2, 6, 3, 3), 3), ((2, 6, 7, 7)
           ((0, 4, 3, 3), 2), ((2, 32, 14, 14), 32), ((1, 64, 33, 33), 8), ((1, 6, 131, 97), 1), ((2, 320, 8, 8), 32)]
 # Channels of more than one strip in channels last (256 vectors of one value, of 16 bytes), whole vectors to a group and not.
 WIDE = [((2, 301, 3, 2), 7), ((1, 1100, 3, 3), 4), ((2, 2056, 3, 1), 8), ((1, 2560, 8, 8), 32), ((1, 4104, 2, 3), 8)]
+# A pixel's group has more vectors than a block has threads, and there are images enough for a device of 132 compute units.
+WIDE_GROUPS = [((33, 4128, 2), 1), ((33, 8256, 2), 2)]
 BENCH = [((8, 64, 56, 56), 32)]
 
 
@@ -51,7 +53,7 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     yield make(rng, (2, 12, 9, 9), 3, dtype, epsilon=None)
     yield make(rng, (2, 12, 9, 9), 3, dtype, epsilon=0.5)
     yield make(rng, (2, 12, 9, 9), 3, dtype, parameters=np.float16 if dtype is np.float32 else np.float32)
-    for shape, groups in WIDE:
+    for shape, groups in WIDE + WIDE_GROUPS:
         yield make(rng, shape, groups, dtype)
     for shape, groups in (((1, 8, 40, 40), 2), ((2, 32, 14, 14), 4)):
         # Sums of squares would cancel; a mean summed up in float16 would be off by a hundredth and more.
@@ -63,10 +65,10 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         yield make(rng, (*shape, *(int(n) for n in rng.integers(1, 9, size=rng.integers(1, 4)))), groups, dtype)
 
 
-# (shape, groups): channels last in one pass with strips of each width and as many rows a thread as there are forms; and
-# images that take two passes.
+# (shape, groups): channels last in one pass with strips of each width and as many rows a thread as there are forms; images
+# that take two passes; and groups of more vectors than a block has threads, on devices of up to 304 compute units.
 DEVICE_SHAPES = [((64, 16, 31, 33), 4), ((40, 64, 28, 28), 32), ((33, 32, 56, 56), 2), ((34, 24, 40, 40), 3), ((70, 32, 7, 7), 32),
-                 ((36, 64, 9, 9), 4), ((2, 320, 48, 50), 32), ((3, 40, 100, 97), 8), ((1, 128, 80, 81), 32)]
+                 ((36, 64, 9, 9), 4), ((2, 320, 48, 50), 32), ((3, 40, 100, 97), 8), ((1, 128, 80, 81), 32), ((76, 4128, 2), 1)]
 
 
 def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:

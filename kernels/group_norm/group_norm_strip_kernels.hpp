@@ -41,7 +41,7 @@ StripPlan strip_plan(const GroupNormParams& p, int64_t units) {
   const int64_t wanted = group_lanes > line ? group_lanes : line;
   for (int64_t lanes = vectors < wanted ? vectors : wanted; lanes >= 1; --lanes) {
     if (vectors % lanes != 0 || (group_lanes > 0 && lanes % group_lanes != 0)) continue;
-    if (lanes * p.spatial > kStripThreads * kStripRows || (lanes < least && lanes < vectors)) continue;
+    if (lanes > kStripThreads || lanes * p.spatial > kStripThreads * kStripRows || (lanes < least && lanes < vectors)) continue;
     const bool fills = p.batch * (vectors / lanes) * 4 >= units;  // else chunks of an image use more of the device
     if (!fills && lanes * p.spatial > kStripThreads) continue;
     const int64_t rows = p.spatial < kStripThreads / lanes ? p.spatial : kStripThreads / lanes;
