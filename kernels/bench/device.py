@@ -46,7 +46,7 @@ class Conv(c.Structure):
                 ("variant", c.c_int32), ("spatial", c.c_int32), ("batch", c.c_int64), ("in_channels", c.c_int64),
                 ("out_channels", c.c_int64), ("groups", c.c_int64), ("in_", c.c_int64 * 3), ("out", c.c_int64 * 3), ("kernel", c.c_int64 * 3),
                 ("stride", c.c_int64 * 3), ("dilation", c.c_int64 * 3), ("pad_begin", c.c_int64 * 3),
-                ("activation", Activation), ("x", c.c_void_p), ("w", c.c_void_p), ("bias", c.c_void_p),
+                ("activation", Activation), ("choosing", c.c_int32), ("x", c.c_void_p), ("w", c.c_void_p), ("bias", c.c_void_p),
                 ("residual", c.c_void_p), ("y", c.c_void_p)]
 
 
@@ -62,6 +62,7 @@ class Attention(c.Structure):
                 ("key_lengths", c.c_void_p), ("y", c.c_void_p)]
 
 
+NO_WINOGRAD = 4  # ConvChoosing
 MASK_KINDS = {np.dtype(np.bool_): 1, np.dtype(np.int32): 2}  # MaskKind; a mask of the query's type:
 ADDITIVE = 3
 STRUCTURES = (Launch, LeakyRelu, BatchNorm, GroupNorm, Conv, Attention)

@@ -17,7 +17,8 @@ class Case:
 
     `expected` is the float64 answer, worked out from the inputs as rounded to their own type; where `answer` is a function, when it is
     first asked for: who runs a part of the cases pays for that part. `opset` is the first ONNX opset whose operator takes these inputs and attributes (0: no standard operator does). With the tag "exact" the
-    output is `expected` rounded once, to the nearest and ties to even, in every bit.
+    output is `expected` rounded once, to the nearest and ties to even, in every bit; with "local" each depends on its own window alone, which
+    Winograd does not give.
     """
 
     op: str

@@ -117,6 +117,25 @@ def beside_large(rng: np.random.Generator, shape: tuple[int, ...], filters: tupl
     return replace(case, name=f"{case.name} beside 2048", tags=frozenset({"exact"}))
 
 
+def one_odd_value(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute],
+                  dtype: type, odd: float) -> Case:
+    """`odd` in one pixel: it shows where a window holds it and nowhere else. Winograd's tiles have it show in all their outputs."""
+    x = normal(rng, shape, dtype)
+    x[(0, shape[1] // 2, *(n // 2 for n in shape[2:]))] = odd
+    case = answered(x, normal(rng, filters, dtype), None, attributes)
+    return replace(case, name=f"{case.name} one {odd:g}", tags=frozenset({"local"}))
+
+
+def far_from_one(rng: np.random.Generator, dtype: type) -> Case:
+    """Products that fit where sums of inputs would not."""
+    x, w = normal(rng, (1, 64, 12, 12), dtype) * dtype(1e37), normal(rng, (64, 64, 3, 3), dtype) * dtype(1e-10)
+    case = answered(x, w, None, {"pads": [1, 1, 1, 1]})
+    return replace(case, name=f"{case.name} of 1e37 by 1e-10", tags=frozenset({"local"}))
+
+
+LOCAL = [((1, 64, 20, 21), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}), ((2, 9, 11, 10), (17, 9, 3, 3), {}), ((1, 12, 13, 9), (12, 1, 3, 3), {"group": 12}),
+         ((1, 72, 9, 10), (40, 72, 1, 1), {}), ((1, 6, 5, 6, 7), (4, 3, 3, 2, 3), {"group": 2})]
+
 FUSED = [((2, 16, 9, 9), (32, 16, 1, 1), {}), ((2, 24, 10, 13), (40, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
          ((1, 6, 7, 7), (6, 1, 3, 3), {"group": 6})]
 
@@ -146,6 +165,10 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         yield fused(make(rng, shape, filters, attributes, dtype), rng, "silu", True, spread=300.0)  # beyond where exp overflows
     for shape, filters, attributes in BESIDE_LARGE if dtype is np.float16 else []:
         yield beside_large(rng, shape, filters, attributes)
+    for shape, filters, attributes in LOCAL:
+        yield one_odd_value(rng, shape, filters, attributes, dtype, np.nan)
+    if dtype is np.float32:
+        yield far_from_one(rng, dtype)
 
 
 # Big enough to fill a device with the largest tiles; too slow for the CPU implementation's turn.

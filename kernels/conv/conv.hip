@@ -68,11 +68,21 @@ int variants_of(const ConvParams& p) {
   }
 }
 
+bool avoids_winograd(const ConvParams& p) {
+  return p.choosing == ConvChoosing::no_winograd || (p.choosing == ConvChoosing::environment && environment_avoids_winograd());
+}
+
+// Not one that the caller wants to avoid.
+bool may_take(const ConvParams& p, ConvAlgorithm algorithm) {
+  const bool winograd = algorithm == ConvAlgorithm::winograd2 || algorithm == ConvAlgorithm::winograd4;
+  return !(winograd && avoids_winograd(p));
+}
+
 // As asked for, where that takes the shape; else as known, else by rule.
 ConvParams decided(const ConvParams& p) {
   if (p.algorithm != ConvAlgorithm::automatic) return takes(p) ? p : as(p, {ConvAlgorithm::direct, 0});
   Choice choice;
-  if (known_choice(p, &choice) == Known::yes && takes(as(p, choice))) return as(p, choice);
+  if (known_choice(p, &choice) == Known::yes && may_take(p, choice.algorithm) && takes(as(p, choice))) return as(p, choice);
   return as(p, ruled_choice(p));
 }
 
@@ -81,7 +91,7 @@ ConvParams decided(const ConvParams& p) {
 Choice ruled_choice(const ConvParams& p) {
   const auto fits = [&](ConvAlgorithm algorithm) { return takes(as(p, {algorithm, 0})); };
   if (p.groups > 1 && fits(ConvAlgorithm::depthwise)) return {ConvAlgorithm::depthwise, 0};
-  if (const ConvAlgorithm winograd = winograd_of(p); fits(winograd)) return {winograd, 0};
+  if (const ConvAlgorithm winograd = winograd_of(p); may_take(p, winograd) && fits(winograd)) return {winograd, 0};
   if (fits(ConvAlgorithm::implicit_gemm)) return {ConvAlgorithm::implicit_gemm, 0};
   return {ConvAlgorithm::direct, 0};
 }
@@ -118,6 +128,7 @@ int conv_choices(const ConvParams& p, ConvChoice (&choices)[kConvMaxChoices]) {
   for (const ConvAlgorithm algorithm : kAll) {
     // The direct form is never the fastest where another takes the shape, and can take seconds.
     if (algorithm == ConvAlgorithm::direct && count > 0) break;
+    if (!may_take(p, algorithm)) continue;
     for (int variant = 1; variant <= variants_of(as(p, {algorithm, 0})) && count < kConvMaxChoices; ++variant) {
       if (takes(as(p, {algorithm, variant}))) choices[count++] = {algorithm, variant};
     }

@@ -15,8 +15,9 @@ enum class FilterLayout : int32_t { channels_first = 0, channels_last = 1 };
 enum class ConvAlgorithm : int32_t { automatic = 0, direct = 1, implicit_gemm = 2, winograd2 = 3, winograd4 = 4, depthwise = 5 };
 
 // How `automatic` is settled. `environment`: as STACKBUILD_KERNELS_CONV says, by rule unless it is set. `cached`: as a file of
-// choices says (gpu::conv_choices_file), by rule for shapes that it does not have.
-enum class ConvChoosing : int32_t { environment = 0, rule = 1, measure = 2, cached = 3 };
+// choices says (gpu::conv_choices_file), by rule for shapes that it does not have. `no_winograd`: by rule, but so that an output
+// depends on its own window alone; of Winograd's, those of a tile share their rounding, and a NaN or an overflow of any.
+enum class ConvChoosing : int32_t { environment = 0, rule = 1, measure = 2, cached = 3, no_winograd = 4 };
 
 constexpr int kConvMaxSpatial = 3;
 

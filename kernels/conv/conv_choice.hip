@@ -25,9 +25,11 @@ class Book {
   }
 
   bool reads_choices(ConvChoosing how) const {
-    return how == ConvChoosing::environment ? measuring_ || named_ : how != ConvChoosing::rule;
+    if (how == ConvChoosing::environment) return measuring_ || named_;
+    return how == ConvChoosing::measure || how == ConvChoosing::cached;
   }
   bool measures(ConvChoosing how) const { return how == ConvChoosing::environment ? measuring_ : how == ConvChoosing::measure; }
+  bool avoids_winograd() const { return avoids_winograd_; }
   const Status& status() const { return status_; }
 
   bool find(const ShapeKey& key, Choice* choice) const {
@@ -69,8 +71,9 @@ class Book {
     const char* how = std::getenv("STACKBUILD_KERNELS_CONV");
     const char* file = std::getenv("STACKBUILD_KERNELS_CONV_CACHE");
     measuring_ = how != nullptr && std::strcmp(how, "measure") == 0;
-    if (how != nullptr && *how != '\0' && !measuring_ && std::strcmp(how, "rule") != 0) {
-      status_ = invalid("conv: STACKBUILD_KERNELS_CONV must be rule or measure");
+    avoids_winograd_ = how != nullptr && std::strcmp(how, "no_winograd") == 0;
+    if (how != nullptr && *how != '\0' && !measuring_ && !avoids_winograd_ && std::strcmp(how, "rule") != 0) {
+      status_ = invalid("conv: STACKBUILD_KERNELS_CONV must be rule, no_winograd or measure");
     }
     file_ = file == nullptr ? "" : file;
     named_ = !file_.empty();
@@ -118,7 +121,7 @@ class Book {
     return {};
   }
 
-  bool measuring_ = false;  // the environment says so
+  bool measuring_ = false, avoids_winograd_ = false;  // the environment says so
   bool named_ = false;      // the environment names the file
   std::string file_;
   Status status_;
@@ -214,6 +217,8 @@ Known known_choice(const ConvParams& p, Choice* choice) {
 }
 
 Status choosing_status() { return Book::get().status(); }
+
+bool environment_avoids_winograd() { return Book::get().avoids_winograd(); }
 
 Status measure_choice(const ConvParams& p, const Launch& launch, Choice* choice, bool* done) {
   *done = false;

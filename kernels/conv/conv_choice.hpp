@@ -24,5 +24,7 @@ Known known_choice(const ConvParams& p, Choice* choice);
 Status measure_choice(const ConvParams& p, const Launch& launch, Choice* choice, bool* done);
 // Whether the settings are sound: a file of choices that cannot be read is an error, not a silent return to the rule.
 Status choosing_status();
+// Whether STACKBUILD_KERNELS_CONV=no_winograd.
+bool environment_avoids_winograd();
 
 }  // namespace sbk::conv_detail

@@ -279,4 +279,9 @@ def _choices(device: ort.OrtEpDevice) -> list[Result]:
             Path(file).touch()
             found = _answers(lambda h=how: open_session(made, device, options={"conv_choice": h, "conv_cache": file}), feeds)
             results.append(Result(f"conv_choice {how}", _wrong(found, wanted, "the rule's choice")))
-    return results
+    odd = _x(1, 64, 40, 40)
+    odd[0, 5, 9, 9] = np.nan  # no output is to be NaN whose window does not hold it
+    feeds, weights = {"x": odd}, {"w": _x(64, 64, 3, 3)}
+    edge = Edge("conv_choice no_winograd", model([helper.make_node("Conv", ["x", "w"], ["y"])], feeds, ["y"], weights), feeds)
+    found = _answers(lambda: open_session(edge.model, device, options={"conv_choice": "no_winograd"}), feeds)
+    return [*results, judge(edge, found)]

@@ -34,7 +34,8 @@ sbk::ConvChoosing choosing(const std::optional<std::string>& value) {
   if (*value == "rule") return sbk::ConvChoosing::rule;
   if (*value == "measure") return sbk::ConvChoosing::measure;
   if (*value == "cached") return sbk::ConvChoosing::cached;
-  fail("provider option conv_choice is rule, measure or cached, not " + (value->empty() ? "empty" : *value));
+  if (*value == "no_winograd") return sbk::ConvChoosing::no_winograd;
+  fail("provider option conv_choice is rule, no_winograd, measure or cached, not " + (value->empty() ? "empty" : *value));
 }
 
 // A misspelt option would be left out in silence.

@@ -128,11 +128,11 @@ print(ask(3, 4), opened.get_providers()[0])
     [
         ("fuse", "yes", "provider option fuse is 0 or 1, not yes"),
         ("fusee", "1", "RocKernels has no provider option fusee"),
-        ("conv_choice", "fastest", "conv_choice is rule, measure or cached"),
+        ("conv_choice", "fastest", "conv_choice is rule, no_winograd, measure or cached"),
         ("conv_choice", "cached", "needs conv_cache"),
         ("conv_cache", "/tmp/choices", "goes with conv_choice"),
         ("fuse", "", "provider option fuse is 0 or 1, not empty"),
-        ("conv_choice", "", "conv_choice is rule, measure or cached, not empty"),
+        ("conv_choice", "", "conv_choice is rule, no_winograd, measure or cached, not empty"),
         ("enable_hip_graph", "1", "captures no graphs"),
     ],
 )
