@@ -24,7 +24,8 @@ inline Status check(hipError_t error) {
   return {Code::device_error, hipGetErrorString(error)};
 }
 
-// The error of the launch just made in this thread, cleared.
+// The error of the launch just made in this thread, cleared. To be asked after each one: before ROCm 7.0 a call that succeeds,
+// the next launch for one, takes the place of the error before it.
 inline Status check_launch() { return check(hipGetLastError()); }
 
 // What has a place for each wave of a block, or is counted in waves before the target is known, goes by the narrowest wave

@@ -90,6 +90,7 @@ Status launch_chunks(const GroupNormParams& p, int64_t chunks, Moments* partial,
   const FastDivisor spatial(static_cast<uint32_t>(p.spatial));
   const int n = static_cast<int>(chunks);
   group_norm_partial<T, N, kChunkVectors><<<grid, block, 0, stream>>>(p, count, n, partial);
+  SBK_TRY(check_launch());
   group_norm_apply<T, N, kChunkVectors><<<grid, block, 0, stream>>>(p, spatial, count, n, partial);
   return check_launch();
 }
@@ -193,9 +194,11 @@ Status run_last(const GroupNormParams& p, const Launch& launch) {
                   static_cast<uint32_t>(p.batch));
   const dim3 block(kLastThreads);
   group_norm_last_partial<T, N><<<grid, block, 0, stream>>>(p, plan, partial);
+  SBK_TRY(check_launch());
   // A group to a wave; blocks take more where there are more than fit in a grid.
   const int64_t merging = std::min(ceil_div(p.batch * p.groups, kLastThreads / device.wave), most_blocks(kLastThreads));
   group_norm_last_merge<<<dim3(static_cast<uint32_t>(merging)), block, 0, stream>>>(p, plan, partial, merged);
+  SBK_TRY(check_launch());
   const bool plain = N > 1 && p.activation.kind == Activation::none;
   if (plain) group_norm_last_apply<T, N, (N > 1)><<<grid, block, 0, stream>>>(p, plan, merged);
   else group_norm_last_apply<T, N, false><<<grid, block, 0, stream>>>(p, plan, merged);

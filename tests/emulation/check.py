@@ -57,19 +57,6 @@ def products(case: Case) -> float:
     return case.expected.size
 
 
-def tighten() -> None:
-    """Memory without a guard of our own behind it: it ends at the page that faults."""
-    os.environ["EMULATION_TIGHT"] = "1"
-    d.Memory.GUARD = 0
-    d.Memory.guard_intact = lambda self: True  # type: ignore[method-assign]
-
-    def poison(self: d.Memory, byte: int = 0xFF) -> None:
-        if self.bytes:
-            self.device.call("fill", d.c.c_void_p(self.pointer), byte, d.c.c_size_t(self.bytes), None)
-
-    d.Memory.poison = poison  # type: ignore[method-assign]
-
-
 def wanted(args: argparse.Namespace, case: Case) -> bool:
     return products(case) <= args.work and (not args.named or any(word in case.name for word in args.named))
 
@@ -95,8 +82,8 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     args = arguments()
     if args.tight:
-        tighten()
-    device = d.Device(args.library.resolve())
+        os.environ["EMULATION_TIGHT"] = "1"  # and no guard of our own: memory ends at the page that faults
+    device = d.Device(args.library.resolve(), 0 if args.tight else d.GUARD)
     index, _, count = args.part.partition("/")
     runs: dict[str, int] = {}
     wrong = left_out = 0

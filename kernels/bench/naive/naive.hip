@@ -123,8 +123,7 @@ __global__ void outputs(AttentionParams p, const float* s) {
 
 dim3 blocks(int64_t count) { return dim3(static_cast<uint32_t>(ceil_div(count, kThreads))); }
 
-int32_t answer(const char** what) {
-  const Status status = check_launch();
+int32_t answer(const Status& status, const char** what) {
   if (what != nullptr) *what = status.what;
   return static_cast<int32_t>(status.code);
 }
@@ -134,9 +133,7 @@ int32_t go(const void* params, const void* launch, const char** what, F body) {
   const P& p = *static_cast<const P*>(params);
   const Launch& l = *static_cast<const Launch*>(launch);
   const auto stream = static_cast<hipStream_t>(l.stream);
-  if (p.dtype == DataType::float32) body(p, l, stream, float{});
-  else body(p, l, stream, __half{});
-  return answer(what);
+  return answer(p.dtype == DataType::float32 ? body(p, l, stream, float{}) : body(p, l, stream, __half{}), what);
 }
 
 }  // namespace sbk::naive
@@ -146,26 +143,30 @@ using namespace sbk;
 extern "C" {
 
 SBK_EXPORT int32_t sbk_naive_leaky_relu(const void* params, const void* launch, const char** what) {
-  return naive::go<LeakyReluParams>(params, launch, what, [](auto& p, auto&, auto stream, auto type) {
+  return naive::go<LeakyReluParams>(params, launch, what, [](auto& p, auto&, auto stream, auto type) -> Status {
     naive::leaky_relu<decltype(type)><<<naive::blocks(p.count), naive::kThreads, 0, stream>>>(p);
+    return check_launch();
   });
 }
 SBK_EXPORT int32_t sbk_naive_batch_norm(const void* params, const void* launch, const char** what) {
-  return naive::go<BatchNormParams>(params, launch, what, [](auto& p, auto&, auto stream, auto type) {
+  return naive::go<BatchNormParams>(params, launch, what, [](auto& p, auto&, auto stream, auto type) -> Status {
     naive::batch_norm<decltype(type)>
         <<<naive::blocks(p.batch * p.channels * p.spatial), naive::kThreads, 0, stream>>>(p);
+    return check_launch();
   });
 }
 SBK_EXPORT int32_t sbk_naive_group_norm(const void* params, const void* launch, const char** what) {
-  return naive::go<GroupNormParams>(params, launch, what, [](auto& p, auto&, auto stream, auto type) {
+  return naive::go<GroupNormParams>(params, launch, what, [](auto& p, auto&, auto stream, auto type) -> Status {
     naive::group_norm<decltype(type)>
         <<<dim3(static_cast<uint32_t>(p.batch * p.groups)), naive::kThreads, 0, stream>>>(p);
+    return check_launch();
   });
 }
 SBK_EXPORT int32_t sbk_naive_conv(const void* params, const void* launch, const char** what) {
-  return naive::go<ConvParams>(params, launch, what, [](auto& p, auto&, auto stream, auto type) {
+  return naive::go<ConvParams>(params, launch, what, [](auto& p, auto&, auto stream, auto type) -> Status {
     naive::conv<decltype(type)>
         <<<naive::blocks(p.batch * p.out_channels * p.out[0] * p.out[1]), naive::kThreads, 0, stream>>>(p);
+    return check_launch();
   });
 }
 SBK_EXPORT size_t sbk_naive_attention_workspace(const void* params) {
@@ -173,12 +174,15 @@ SBK_EXPORT size_t sbk_naive_attention_workspace(const void* params) {
   return static_cast<size_t>(p.batch * p.query_heads * p.query_length * p.key_length) * sizeof(float);
 }
 SBK_EXPORT int32_t sbk_naive_attention(const void* params, const void* launch, const char** what) {
-  return naive::go<AttentionParams>(params, launch, what, [](auto& p, auto& l, auto stream, auto type) {
+  return naive::go<AttentionParams>(params, launch, what, [](auto& p, auto& l, auto stream, auto type) -> Status {
     auto* s = static_cast<float*>(l.workspace);
     const int64_t rows = p.batch * p.query_heads * p.query_length;
     naive::scores<decltype(type)><<<naive::blocks(rows * p.key_length), naive::kThreads, 0, stream>>>(p, s);
+    SBK_TRY(check_launch());
     naive::softmax<<<naive::blocks(rows), naive::kThreads, 0, stream>>>(p, s);
+    SBK_TRY(check_launch());
     naive::outputs<decltype(type)><<<naive::blocks(rows * p.value_size), naive::kThreads, 0, stream>>>(p, s);
+    return check_launch();
   });
 }
 

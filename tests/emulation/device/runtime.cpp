@@ -18,6 +18,8 @@ hipError_t take_error(bool keep);
 
 namespace {
 
+using emulation::told;
+
 constexpr size_t kPage = 4096;
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -33,15 +35,15 @@ std::mutex areas_lock;
 
 }  // namespace
 
-hipError_t hipGetDeviceCount(int* n) { return *n = 1, hipSuccess; }
-hipError_t hipGetDevice(int* n) { return *n = 0, hipSuccess; }
-hipError_t hipSetDevice(int) { return hipSuccess; }
+hipError_t hipGetDeviceCount(int* n) { return *n = 1, told(hipSuccess); }
+hipError_t hipGetDevice(int* n) { return *n = 0, told(hipSuccess); }
+hipError_t hipSetDevice(int) { return told(hipSuccess); }
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* p, int) {
   memset(p, 0, sizeof *p);
   strcpy(p->gcnArchName, "emulated " TEXT(EMULATED_TARGET));
   strcpy(p->name, p->gcnArchName);
   p->warpSize = EMULATED_WAVE;
-  return hipSuccess;
+  return told(hipSuccess);
 }
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int) {
   switch (attribute) {
@@ -52,66 +54,66 @@ hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int
     case hipDeviceAttributeMaxThreadsPerBlock: *value = 1024; break;
     default: *value = 9;
   }
-  return hipSuccess;
+  return told(hipSuccess);
 }
-hipError_t hipDeviceGetPCIBusId(char* to, int n, int) { return snprintf(to, static_cast<size_t>(n), "0000:03:00.0"), hipSuccess; }
-hipError_t hipDeviceSynchronize() { return hipSuccess; }
-hipError_t hipRuntimeGetVersion(int* v) { return *v = 60400000, hipSuccess; }
-hipError_t hipDriverGetVersion(int* v) { return *v = 60400000, hipSuccess; }
+hipError_t hipDeviceGetPCIBusId(char* to, int n, int) { return snprintf(to, static_cast<size_t>(n), "0000:03:00.0"), told(hipSuccess); }
+hipError_t hipDeviceSynchronize() { return told(hipSuccess); }
+hipError_t hipRuntimeGetVersion(int* v) { return *v = 60400000, told(hipSuccess); }
+hipError_t hipDriverGetVersion(int* v) { return *v = 60400000, told(hipSuccess); }
 
 hipError_t hipMalloc(void** p, size_t n) {
   *p = nullptr;
-  if (n == 0) return hipSuccess;
+  if (n == 0) return told(hipSuccess);
   const size_t size = (n + 15) / 16 * 16, room = (size + kPage - 1) / kPage * kPage + 2 * kPage;
   char* first = static_cast<char*>(mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  if (first == MAP_FAILED) return hipErrorOutOfMemory;
+  if (first == MAP_FAILED) return told(hipErrorOutOfMemory);
   mprotect(first, kPage, PROT_NONE);
   mprotect(first + room - kPage, kPage, PROT_NONE);
   *p = tight() ? first + room - kPage - size : first + kPage;
   const std::lock_guard<std::mutex> hold(areas_lock);
   areas[*p] = {first, room};
-  return hipSuccess;
+  return told(hipSuccess);
 }
 hipError_t hipFree(void* p) {
   const std::lock_guard<std::mutex> hold(areas_lock);
   const auto found = areas.find(p);
-  if (found == areas.end()) return p ? hipErrorInvalidValue : hipSuccess;
+  if (found == areas.end()) return told(p ? hipErrorInvalidValue : hipSuccess);
   munmap(found->second.first, found->second.bytes);
   areas.erase(found);
-  return hipSuccess;
+  return told(hipSuccess);
 }
-hipError_t hipMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 34, hipSuccess; }
-hipError_t hipHostMalloc(void** p, size_t n, unsigned) { return *p = malloc(n), hipSuccess; }
-hipError_t hipHostFree(void* p) { return free(p), hipSuccess; }
-hipError_t hipMemcpy(void* to, const void* from, size_t n, hipMemcpyKind) { return memcpy(to, from, n), hipSuccess; }
-hipError_t hipMemcpyAsync(void* to, const void* from, size_t n, hipMemcpyKind, hipStream_t) { return memcpy(to, from, n), hipSuccess; }
-hipError_t hipMemset(void* to, int value, size_t n) { return memset(to, value, n), hipSuccess; }
-hipError_t hipMemsetAsync(void* to, int value, size_t n, hipStream_t) { return memset(to, value, n), hipSuccess; }
+hipError_t hipMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 34, told(hipSuccess); }
+hipError_t hipHostMalloc(void** p, size_t n, unsigned) { return *p = malloc(n), told(hipSuccess); }
+hipError_t hipHostFree(void* p) { return free(p), told(hipSuccess); }
+hipError_t hipMemcpy(void* to, const void* from, size_t n, hipMemcpyKind) { return memcpy(to, from, n), told(hipSuccess); }
+hipError_t hipMemcpyAsync(void* to, const void* from, size_t n, hipMemcpyKind, hipStream_t) { return memcpy(to, from, n), told(hipSuccess); }
+hipError_t hipMemset(void* to, int value, size_t n) { return memset(to, value, n), told(hipSuccess); }
+hipError_t hipMemsetAsync(void* to, int value, size_t n, hipStream_t) { return memset(to, value, n), told(hipSuccess); }
 
-hipError_t hipStreamCreate(hipStream_t* s) { return *s = malloc(1), hipSuccess; }
+hipError_t hipStreamCreate(hipStream_t* s) { return *s = malloc(1), told(hipSuccess); }
 hipError_t hipStreamCreateWithFlags(hipStream_t* s, unsigned) { return hipStreamCreate(s); }
-hipError_t hipStreamDestroy(hipStream_t s) { return free(s), hipSuccess; }
-hipError_t hipStreamSynchronize(hipStream_t) { return hipSuccess; }
-hipError_t hipStreamQuery(hipStream_t) { return hipSuccess; }
-hipError_t hipStreamIsCapturing(hipStream_t, hipStreamCaptureStatus* s) { return *s = hipStreamCaptureStatusNone, hipSuccess; }
-hipError_t hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned) { return hipSuccess; }
-hipError_t hipStreamBeginCapture(hipStream_t, hipStreamCaptureMode) { return hipErrorInvalidValue; }  // graphs are not emulated
-hipError_t hipStreamEndCapture(hipStream_t, hipGraph_t*) { return hipErrorInvalidValue; }
-hipError_t hipGraphInstantiate(hipGraphExec_t*, hipGraph_t, void*, char*, size_t) { return hipErrorInvalidValue; }
-hipError_t hipGraphLaunch(hipGraphExec_t, hipStream_t) { return hipErrorInvalidValue; }
-hipError_t hipGraphDestroy(hipGraph_t) { return hipSuccess; }
-hipError_t hipGraphExecDestroy(hipGraphExec_t) { return hipSuccess; }
+hipError_t hipStreamDestroy(hipStream_t s) { return free(s), told(hipSuccess); }
+hipError_t hipStreamSynchronize(hipStream_t) { return told(hipSuccess); }
+hipError_t hipStreamQuery(hipStream_t) { return told(hipSuccess); }
+hipError_t hipStreamIsCapturing(hipStream_t, hipStreamCaptureStatus* s) { return *s = hipStreamCaptureStatusNone, told(hipSuccess); }
+hipError_t hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned) { return told(hipSuccess); }
+hipError_t hipStreamBeginCapture(hipStream_t, hipStreamCaptureMode) { return told(hipErrorInvalidValue); }  // graphs are not emulated
+hipError_t hipStreamEndCapture(hipStream_t, hipGraph_t*) { return told(hipErrorInvalidValue); }
+hipError_t hipGraphInstantiate(hipGraphExec_t*, hipGraph_t, void*, char*, size_t) { return told(hipErrorInvalidValue); }
+hipError_t hipGraphLaunch(hipGraphExec_t, hipStream_t) { return told(hipErrorInvalidValue); }
+hipError_t hipGraphDestroy(hipGraph_t) { return told(hipSuccess); }
+hipError_t hipGraphExecDestroy(hipGraphExec_t) { return told(hipSuccess); }
 
-hipError_t hipEventCreate(hipEvent_t* e) { return *e = new EmulatedEvent{}, hipSuccess; }
+hipError_t hipEventCreate(hipEvent_t* e) { return *e = new EmulatedEvent{}, told(hipSuccess); }
 hipError_t hipEventCreateWithFlags(hipEvent_t* e, unsigned) { return hipEventCreate(e); }
 hipError_t hipEventDestroy(hipEvent_t e) {
   delete e;
-  return hipSuccess;
+  return told(hipSuccess);
 }
-hipError_t hipEventRecord(hipEvent_t e, hipStream_t) { return e->at = seconds(), hipSuccess; }
-hipError_t hipEventSynchronize(hipEvent_t) { return hipSuccess; }
-hipError_t hipEventQuery(hipEvent_t) { return hipSuccess; }
-hipError_t hipEventElapsedTime(float* ms, hipEvent_t a, hipEvent_t b) { return *ms = static_cast<float>((b->at - a->at) * 1e3), hipSuccess; }
+hipError_t hipEventRecord(hipEvent_t e, hipStream_t) { return e->at = seconds(), told(hipSuccess); }
+hipError_t hipEventSynchronize(hipEvent_t) { return told(hipSuccess); }
+hipError_t hipEventQuery(hipEvent_t) { return told(hipSuccess); }
+hipError_t hipEventElapsedTime(float* ms, hipEvent_t a, hipEvent_t b) { return *ms = static_cast<float>((b->at - a->at) * 1e3), told(hipSuccess); }
 
 hipError_t hipGetLastError() { return emulation::take_error(false); }
 hipError_t hipPeekAtLastError() { return emulation::take_error(true); }
@@ -123,8 +125,8 @@ const char* hipGetErrorString(hipError_t e) {
     default: return "an error";
   }
 }
-hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int bytes) { return bytes > static_cast<int>(emulation::lds_bytes()) ? hipErrorInvalidValue : hipSuccess; }
-hipError_t hipFuncGetAttributes(hipFuncAttributes* a, const void*) { return a->numRegs = 1, hipSuccess; }
+hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int bytes) { return told(bytes > static_cast<int>(emulation::lds_bytes()) ? hipErrorInvalidValue : hipSuccess); }
+hipError_t hipFuncGetAttributes(hipFuncAttributes* a, const void*) { return a->numRegs = 1, told(hipSuccess); }
 
 // What build.py puts in the place of launchers that it was told to leave out.
 extern "C" __attribute__((used)) void emulation_left_out() {

@@ -86,6 +86,17 @@ def test_a_grid_that_cannot_be_cut_up_is_refused_in_words(small_grids: Path) -> 
     assert all(line.endswith(words) for line in wrong), wrong
 
 
+def test_a_launch_that_fails_is_an_error(tmp_path: Path) -> None:
+    """Whichever of those that an answer takes: the emulation forgets the error at the next call, as HIP did before ROCm 7.0."""
+    library = built(KERNELS, "gfx90a", tmp_path / "norms.so", "group_norm")
+    for kernel in ("partial", "apply", "last_partial", "last_merge", "last_apply"):
+        words = ("--op", "GroupNormalization", "--named", "1x6x131x97")
+        done = check(library, *words, EMULATION_FAIL=f"group_norm_{kernel}")
+        wrong = [line for line in done.stdout.splitlines() if line.startswith("WRONG")]
+        assert len(wrong) == 2, done.stdout
+        assert all(line.endswith("group_norm: invalid configuration (code 4)") for line in wrong), (kernel, wrong)
+
+
 @pytest.mark.slow
 def test_a_convolution_of_more_tiles_than_a_grid_goes_image_by_image(tmp_path: Path) -> None:
     library = built(KERNELS, "gfx1201", tmp_path / "conv.so", "conv", grid_threads=512)

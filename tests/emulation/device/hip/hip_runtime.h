@@ -65,6 +65,9 @@ using hipGraph_t = void*;
 using hipGraphExec_t = void*;
 constexpr unsigned hipEventDisableTiming = 2, hipStreamNonBlocking = 1, hipHostMallocDefault = 0;
 
+namespace emulation {
+hipError_t told(hipError_t);
+}
 hipError_t hipGetDeviceCount(int*);
 hipError_t hipGetDevice(int*);
 hipError_t hipSetDevice(int);
@@ -87,11 +90,11 @@ hipError_t hipMemcpy(void*, const void*, size_t, hipMemcpyKind);
 hipError_t hipMemcpyAsync(void*, const void*, size_t, hipMemcpyKind, hipStream_t = nullptr);
 inline hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, hipMemcpyKind kind,
                                    hipStream_t stream = nullptr) {
-  if (to_pitch < width || from_pitch < width) return hipErrorInvalidValue;
+  if (to_pitch < width || from_pitch < width) return emulation::told(hipErrorInvalidValue);
   for (size_t i = 0; i < height; ++i) {
     hipMemcpyAsync(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width, kind, stream);
   }
-  return hipSuccess;
+  return emulation::told(hipSuccess);
 }
 hipError_t hipMemset(void*, int, size_t);
 hipError_t hipMemsetAsync(void*, int, size_t, hipStream_t = nullptr);
