@@ -123,7 +123,7 @@ class _Looking:
             if param == "tree":
                 found += _changed(survey(Local(self.store.tree(last.tree))), survey(local), "")
             elif before is None or "patches" in last.notes:
-                found += _changed(json.loads(last.notes.get("patches", "[]")), survey(local), f"{local.folder.name}/")
+                found += _changed(json.loads(last.notes.get("patches", "[]")), survey(local), "patches/")
         return tuple(found)
 
 

@@ -14,7 +14,7 @@ from stackbuild.patches import Series, apply, series
 def patched(job: Job) -> dict[str, str]:
     """Patch `job.out`, where the source has patches; each is checked before it is applied. Raises PlanError, StepFailed.
 
-    Notes: `patches`, the files there were, so that `explain` can tell which of them has changed.
+    Notes: those of `noted`.
     """
     wanted = patch_series(job)
     if wanted is None:
@@ -22,7 +22,12 @@ def patched(job: Job) -> dict[str, str]:
     for name in apply(job.out, wanted):
         with job.log.open("a") as log:
             log.write(f"applied {name}\n")
-    return {"patches": json.dumps(survey(_folder(job)))}
+    return noted(job)
+
+
+def noted(job: Job) -> dict[str, str]:
+    """Notes: `patches`, the files there were, so that `explain` can tell which of them has changed; none without patches."""
+    return {"patches": json.dumps(survey(_folder(job)))} if "patches" in job.params else {}
 
 
 def patch_series(job: Job) -> Series | None:

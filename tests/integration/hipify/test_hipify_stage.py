@@ -212,6 +212,8 @@ def test_patches_come_after_and_say_who_moved_a_hunk(bench: Bench) -> None:
     how(bench)
     assert "hipMalloc(&p, 128)" in (bench.tree("program") / "code/main.cu").read_text()
     patch(bench, "0001-more-memory", "  cudaMalloc(&p, 64);", "  cudaMalloc(&p, 128);", 9)
+    explained = bench.run("explain", "--recipe", str(bench.recipe), "program").stdout
+    assert "hipify.program, which it needs:" in explained and "~ patches/0001-more-memory.patch" in explained
     by = "HIPIFY (cudaMalloc) (upstream: "
     assert f"0001-more-memory.patch: the hunk at main.cu:8 does not apply; changed there by {by}" in failure(bench)
     put(bench, "code/main.cu", CODE.replace("cuda", "own_").replace("own_Free(p)", "0"))
