@@ -35,9 +35,14 @@ class Placed:
 
     def verdict(self) -> str | None:
         why = mismatch(self.answer(), self.case)
-        if why is None and not (self.output.guard_intact() and self.workspace.guard_intact()):
-            why = "wrote past the end of the output or the workspace"
+        if why is None and (past := self.overrun()):
+            why = f"wrote past the end of {', '.join(past)}"
         return why
+
+    def overrun(self) -> list[str]:
+        """The buffers, by their fields, whose guard is not as it was."""
+        buffers = {**self.memory, "y": self.output, "workspace": self.workspace}
+        return [field for field, buffer in buffers.items() if not buffer.guard_intact()]
 
 
 def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = tuple(MODULES)) -> Iterator[tuple[Case, bool]]:

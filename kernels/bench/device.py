@@ -68,6 +68,7 @@ ADDITIVE = 3
 STRUCTURES = (Launch, LeakyRelu, BatchNorm, GroupNorm, Conv, Attention)
 NAMES = {LeakyRelu: "leaky_relu", BatchNorm: "batch_norm", GroupNorm: "group_norm", Conv: "conv", Attention: "attention"}
 HAS_WORKSPACE = (GroupNorm, Conv, Attention)
+GUARD = 512  # bytes behind a buffer, within its allocation
 Params = LeakyRelu | BatchNorm | GroupNorm | Conv | Attention
 
 
@@ -76,9 +77,13 @@ class DeviceError(Exception):
 
 
 class Device:
-    """The library and the current device. Every call checks its status."""
+    """The library and the current device. Every call checks its status.
 
-    def __init__(self, library: Path) -> None:
+    `guard` bytes lie behind each Memory. With 0 an allocation ends where its tensor does, for tools that see what is read past it.
+    """
+
+    def __init__(self, library: Path, guard: int = GUARD) -> None:
+        self.guard = guard
         self.library = c.CDLL(str(library.resolve()))  # a bare name would be looked for where the loader looks
         if not hasattr(self.library, "sbk_gpu_abi"):
             raise DeviceError(f"{library} is not libstackbuild_kernels_hip.so: it has no sbk_gpu_abi")
@@ -132,39 +137,43 @@ class Device:
 
 
 class Memory:
-    """Device memory with a guard of known bytes behind it. Freed when collected."""
-
-    GUARD = 512
+    """Device memory with the device's guard of known bytes behind it. Freed when collected. Of 0 bytes, without a guard, it is null."""
 
     def __init__(self, device: Device, bytes_: int) -> None:
         self.device, self.bytes = device, bytes_
         pointer = c.c_void_p()
-        device.call("malloc", c.byref(pointer), c.c_size_t(bytes_ + self.GUARD))
+        if bytes_ + device.guard:
+            device.call("malloc", c.byref(pointer), c.c_size_t(bytes_ + device.guard))
         self.pointer = pointer.value or 0
+        self._fill(self.bytes, 0xFF, device.guard)
         self.poison()
 
     def poison(self, byte: int = 0xFF) -> None:
-        """`byte` everywhere (0xFF is NaN in float32 and float16), 0xFF in the guard."""
-        self.device.call("fill", c.c_void_p(self.pointer), byte, c.c_size_t(self.bytes), None)
-        self.device.call("fill", c.c_void_p(self.pointer + self.bytes), 0xFF, c.c_size_t(self.GUARD), None)
+        """`byte` everywhere (0xFF is NaN in float32 and float16); the guard stays."""
+        self._fill(0, byte, self.bytes)
 
     def write(self, array: np.ndarray) -> Memory:
-        self.device.call("copy", c.c_void_p(self.pointer), c.c_void_p(array.ctypes.data), c.c_size_t(array.nbytes), None)
-        self.device.synchronize()
+        self._copy(self.pointer, array.ctypes.data, array.nbytes)
         return self
 
     def read(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         out = np.empty(shape, dtype)
-        self.device.call("copy", c.c_void_p(out.ctypes.data), c.c_void_p(self.pointer), c.c_size_t(out.nbytes), None)
-        self.device.synchronize()
+        self._copy(out.ctypes.data, self.pointer, out.nbytes)
         return out
 
     def guard_intact(self) -> bool:
-        guard = np.empty(self.GUARD, np.uint8)
-        at = c.c_void_p(self.pointer + self.bytes)
-        self.device.call("copy", c.c_void_p(guard.ctypes.data), at, c.c_size_t(self.GUARD), None)
-        self.device.synchronize()
+        guard = np.empty(self.device.guard, np.uint8)
+        self._copy(guard.ctypes.data, self.pointer + self.bytes, guard.nbytes)
         return bool((guard == 0xFF).all())
+
+    def _fill(self, first: int, byte: int, bytes_: int) -> None:
+        if bytes_:
+            self.device.call("fill", c.c_void_p(self.pointer + first), byte, c.c_size_t(bytes_), None)
+
+    def _copy(self, to: int, from_: int, bytes_: int) -> None:
+        if bytes_:
+            self.device.call("copy", c.c_void_p(to), c.c_void_p(from_), c.c_size_t(bytes_), None)
+            self.device.synchronize()
 
     def __del__(self) -> None:
         if getattr(self, "pointer", 0):

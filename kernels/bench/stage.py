@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One stage of kernels/gpu-check, in a process that can be ended when a kernel does not return.
 
-    python3 kernels/bench/stage.py device|correct|streams|time --library LIB [--part I/N] [--op OP]... [--one-way] [--seed N] [--json FILE]
+    python3 kernels/bench/stage.py device|correct|streams|time --library LIB [--part I/N] [--op OP]... [--one-way] [--tight] [--seed N] [--json FILE]
 
 device says what the library runs on. Exit status: 0 all right, 1 something is wrong, 2 the library is another one or there is no GPU.
 """
@@ -106,12 +106,13 @@ def main() -> int:
     parser.add_argument("--part", type=part, default=EVERY, metavar="I/N")
     parser.add_argument("--op", action="append", choices=MODULES)
     parser.add_argument("--one-way", action="store_true", help="of each convolution's other ways one, by turns")
+    parser.add_argument("--tight", action="store_true", help="memory ends where its tensor does: for a tool that sees what is read past it")
     parser.add_argument("--try-all", action="store_true", help="time every way to make a convolution")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     try:
-        device = d.Device(args.library)
+        device = d.Device(args.library, 0 if args.tight else d.GUARD)
         if device.count() == 0:
             raise d.DeviceError("no GPU found")
     except (OSError, d.DeviceError) as error:

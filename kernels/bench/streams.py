@@ -35,6 +35,9 @@ class Stream:
     def wait(self) -> None:
         self._device.synchronize(self._handle)
 
+    def overrun(self) -> bool:
+        return bool(self.placed.overrun()) or not self._outputs.guard_intact()
+
     def others(self) -> list[int]:
         """The rounds whose answer is another than on one stream."""
         answers = self._outputs.read((ROUNDS, self._step), np.dtype(np.uint8))
@@ -79,4 +82,6 @@ def _check_pair(device: d.Device, pair: list[Stream]) -> str | None:
     for stream in pair:
         stream.wait()
     off = [f"round {number} on stream {which}" for which, stream in enumerate(pair) for number in stream.others()]
-    return f"another answer than on one stream: {', '.join(off[:4])}" if off else None
+    if off:
+        return f"another answer than on one stream: {', '.join(off[:4])}"
+    return "wrote past the end of a buffer" if any(stream.overrun() for stream in pair) else None

@@ -20,12 +20,25 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 SCRIPTS = (KERNELS / "gpu-check", KERNELS / "ep" / "gpu-check")
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("emulated") / "leaky.so"
-    command = [sys.executable, str(EMULATION / "build.py"), str(KERNELS), "gfx942", str(out), "--only", "leaky_relu"]
+def emulated(kernels: Path, out: Path) -> Path:
+    command = [sys.executable, str(EMULATION / "build.py"), str(kernels), "gfx942", str(out), "--only", "leaky_relu"]
     subprocess.run(command, check=True, capture_output=True)
     return out
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return emulated(KERNELS, tmp_path_factory.mktemp("emulated") / "leaky.so")
+
+
+def mutated(folder: Path, was: str, becomes: str) -> Path:
+    """LeakyRelu with one line of its kernel changed."""
+    kernels = folder / "kernels"
+    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "bench", "customop"))
+    kernel = kernels / "leaky_relu" / "leaky_relu_kernels.hpp"
+    assert was in kernel.read_text()
+    kernel.write_text(kernel.read_text().replace(was, becomes))
+    return emulated(kernels, folder / "mutated.so")
 
 
 def tool(folder: Path, name: str, text: str) -> None:
@@ -104,6 +117,26 @@ def test_a_mismatch_is_exit_1(tmp_path: Path) -> None:
     assert "are not finite (not written?)" in done.stdout
     assert "WRONG streams: two streams: LeakyRelu float32" in done.stdout
     assert json.loads((tmp_path / "gpu-check.json").read_text())["wrong"]
+
+
+def test_a_sanitizer_sees_what_is_read_past_a_tensors_end(library: Path, tmp_path: Path) -> None:
+    """The tool is told of no byte behind a tensor: the emulated device's page that faults stands in for it."""
+    reads = mutated(tmp_path, "if (at < vectors) values[i] = x[at];", "if (at <= vectors) values[i] = x[at];")
+    tool(tmp_path / "bin", "compute-sanitizer", "export EMULATION_TIGHT=1; " + RUNS + NOTHING_FOUND)
+    words = ("--only", "correct", "--only", "sanitize", "--op", "LeakyRelu")
+    assert checked(library, tmp_path, *words, path=tmp_path / "bin").returncode == 0
+    done = checked(reads, tmp_path, *words, path=tmp_path / "bin")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "WRONG compute-sanitizer memcheck" in done.stdout
+    assert "WRONG correct" not in done.stdout  # no answer is another
+
+
+def test_what_is_written_past_an_inputs_end_is_named(tmp_path: Path) -> None:
+    behind = "if (at + 1 == vectors) const_cast<Vec<T, N>*>(x)[vectors] = values[i];"
+    writes = mutated(tmp_path, "y[at] = values[i];", "y[at] = values[i]; " + behind)
+    done = checked(writes, tmp_path, "--only", "correct", "--op", "LeakyRelu")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "wrote past the end of x" in done.stdout
 
 
 @pytest.mark.parametrize(

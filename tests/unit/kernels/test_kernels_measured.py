@@ -190,6 +190,7 @@ class Device:
 
     def __init__(self, library: SimpleNamespace) -> None:
         self.library = library
+        self.guard = 512
         self._kept: dict[int, Any] = {}
         self._queued: list[Any] = []
         self._streams = 0
