@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 MODULES = {"Attention": "attention.cases", "BatchNormalization": "batch_norm.cases", "Conv": "conv.cases",
            "GroupNormalization": "group_norm.cases", "LeakyRelu": "leaky_relu.cases",
            "MultiHeadAttention": "attention.multi_head_cases"}
@@ -20,6 +22,20 @@ def part(text: str) -> tuple[int, int]:
     if not 0 <= int(index) < int(count):
         raise ValueError(text)
     return int(index), int(count)
+
+
+def seed(text: str) -> int:
+    """A number that NumPy's generators take. Raises ValueError, as argparse expects it."""
+    if int(text) < 0:
+        raise ValueError(text)
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time that ends. Raises ValueError, as argparse expects it."""
+    if not (math.isfinite(float(text)) and float(text) > 0):
+        raise ValueError(text)
+    return float(text)
 
 
 def text(part: tuple[int, int]) -> str:

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import correctness, report, streams
 from bench import device as d
-from bench.operators import EVERY, MODULES, part
+from bench.operators import EVERY, MODULES, part, seed
 
 Result = dict[str, Any]  # "wrong": lines; "left out": why the stage did nothing; and what a stage found
 
@@ -108,7 +108,7 @@ def main() -> int:
     parser.add_argument("--one-way", action="store_true", help="of each convolution's other ways one, by turns")
     parser.add_argument("--tight", action="store_true", help="memory ends where its tensor does: for a tool that sees what is read past it")
     parser.add_argument("--try-all", action="store_true", help="time every way to make a convolution")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     try:

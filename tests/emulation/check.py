@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kernels"))
 import numpy as np
 from bench import correctness as c
 from bench import device as d
+from bench import operators
 from bench.params import LAYOUTS
 from common.case import Case
 
@@ -65,7 +66,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=Path)
     parser.add_argument("--op", action="append", choices=c.MODULES, help="only this operator (repeatable)")
-    parser.add_argument("--part", default="0/1", metavar="I/N", help="one case in N, from the Ith")
+    parser.add_argument("--part", type=operators.part, default=operators.EVERY, metavar="I/N", help="one case in N, from the Ith")
     parser.add_argument(
         "--work", type=float, default=math.inf, metavar="N", help="leave out cases of more multiplications"
     )
@@ -73,7 +74,7 @@ def arguments() -> argparse.Namespace:
         "--named", action="append", metavar="WORD", help="only cases with this in their name (repeatable: any of them)"
     )
     parser.add_argument("--large", action="store_true", help="the cases that fill a device too: minutes each")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=operators.seed, default=0)
     parser.add_argument("--tight", action="store_true", help="memory ends where a page faults")
     parser.add_argument("--verbose", action="store_true", help="name each case before it runs")
     return parser.parse_args()
@@ -84,12 +85,11 @@ def main() -> int:
     if args.tight:
         os.environ["EMULATION_TIGHT"] = "1"  # and no guard of our own: memory ends at the page that faults
     device = d.Device(args.library.resolve(), 0 if args.tight else d.GUARD)
-    index, _, count = args.part.partition("/")
     runs: dict[str, int] = {}
     wrong = left_out = 0
     start = time.monotonic()
     for op in args.op or c.MODULES:
-        for case, last in (c.cases if args.large else small_cases)(args.seed, (int(index), int(count)), op):
+        for case, last in (c.cases if args.large else small_cases)(args.seed, args.part, op):
             label = f"{case.op} {case.dtype} {'channels last ' * last}{case.name}"
             if not wanted(args, case):
                 left_out += 1

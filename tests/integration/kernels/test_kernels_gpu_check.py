@@ -353,6 +353,32 @@ def built(folder: Path, tools: dict[str, str], *words: str) -> subprocess.Comple
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--seed", "-1"], "argument --seed: invalid seed value: '-1'"),
+        (["--limit", "nan"], "argument --limit: invalid seconds value: 'nan'"),
+        (["--limit", "-3"], "argument --limit: invalid seconds value: '-3'"),
+        (["--library", "absent.so"], "--library absent.so: there is no such file"),
+        (["--library", "absent.so", "--only", "build"], "--library absent.so: there is no such file"),
+        (["--library", sys.executable, "--only", "build"], "leave out one of them"),
+        (["--headers", "absent"], "--headers absent: no onnxruntime_ep_c_api.h in it"),
+    ],
+)
+def test_wrong_arguments_are_exit_2_before_anything_is_built(words: list[str], says: str, tmp_path: Path) -> None:
+    done = built(tmp_path, {**AMD, "cmake": f'touch "{tmp_path}/called"'}, *words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "called").exists()
+
+
+def test_a_limit_too_short_for_the_device_is_no_fault_of_its_driver(library: Path, tmp_path: Path) -> None:
+    done = checked(library, tmp_path, "--limit", "0.01")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "WRONG device: NOT DONE in the 0.01 s" in done.stdout
+
+
 def test_a_compilers_words_are_told_wherever_it_prints_them(tmp_path: Path) -> None:
     done = built(tmp_path, {**AMD, "cmake": 'echo "FAILED: it.o"; echo "error: no" >&2; exit 1'})  # on stdout: ninja
     assert done.returncode == 2
