@@ -192,6 +192,16 @@ def _pools_of_known_rank() -> Iterator[Edge]:
         yield _one("AveragePool", _x(1, 1, 9), kernel_shape=[1], strides=[stride], auto_pad="SAME_UPPER", opset=22)
 
 
+def _scales_of_norms() -> Iterator[Edge]:
+    """That broadcast to the input, to more of it than the normalized axes, or not."""
+    for scale in ((1, 8), (3, 8), (2, 1, 8), (2, 3, 8), (1, 1, 8), (3, 1), (2, 1, 1), (1, 2, 3, 8), (2, 8), (4, 8)):
+        for bias in ((8,), scale):
+            yield _one("LayerNormalization", _x(2, 3, 8), _x(*scale), _x(*bias))
+            yield _one("LayerNormalization", _x(2, 3, 8), _x(*scale), _x(*bias), outputs=2)
+        yield _one("RMSNormalization", _x(2, 3, 8), _x(*scale))
+        yield _one("RMSNormalization", _x(2, 3, 8), _x(*scale), axis=1)
+
+
 def edges() -> Iterator[Edge]:
     """All of them."""
     yield from _movement()
@@ -204,6 +214,7 @@ def edges() -> Iterator[Edge]:
     yield from _larger_windows()
     yield from _windows_without_bounds()
     yield from _no_memory()
+    yield from _scales_of_norms()
     yield from multi_heads()
     yield from attentions()
     yield from ruled()

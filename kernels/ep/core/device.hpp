@@ -18,6 +18,7 @@ struct Properties {
   std::string name;
   std::string target;       // gfx942, sm_90, cpu
   bool has_code = false;    // a kernel of this library can run there: asked of the runtime, not guessed from a list
+  std::string trouble;      // why nothing more is known of it, in the runtime's words; "" where there is none
 };
 
 constexpr bool kIsCpu =

@@ -96,7 +96,7 @@ const OrtHardwareDevice* Factory::hardware_for(const device::Properties& propert
   if (device::kIsCpu) fail("ONNX Runtime names no CPU device");
   Pairs metadata;
   metadata.add("name", properties.name);
-  metadata.add("pci_bus_id", properties.pci_bus);
+  if (!properties.pci_bus.empty()) metadata.add("pci_bus_id", properties.pci_bus);
   metadata.add("Discovered by", "HIP runtime");
   OrtHardwareDevice* made = nullptr;
   check(api().ep->CreateHardwareDevice(type, properties.vendor, properties.pci_device, properties.vendor_name.c_str(),
@@ -140,15 +140,26 @@ OrtStatus* Factory::supported(OrtEpFactory* base, const OrtHardwareDevice* const
     }
     if (all.empty()) report(factory.logger_, ORT_LOGGING_LEVEL_WARNING, "RocKernels offers no device: the runtime sees none");
     const std::vector<const OrtHardwareDevice*> hardware(found, found + count);
+    size_t beyond = 0;
     for (const device::Properties& properties : all) {
+      if (!properties.trouble.empty()) {
+        report(factory.logger_, ORT_LOGGING_LEVEL_WARNING,
+               "RocKernels does not offer device " + std::to_string(properties.ordinal) + ": " + properties.trouble);
+        continue;
+      }
       if (!properties.has_code) {
         report(factory.logger_, ORT_LOGGING_LEVEL_WARNING,
             "RocKernels does not offer " + properties.name + " (vendor " + hexadecimal(properties.vendor) + ", " +
                 properties.target + "): this build has code objects for " + device::compiled_for());
         continue;
       }
-      if (*filled == room) break;
-      out[(*filled)++] = factory.offer_device(properties, hardware);
+      if (*filled == room) ++beyond;
+      else out[(*filled)++] = factory.offer_device(properties, hardware);
+    }
+    if (beyond > 0) {
+      report(factory.logger_, ORT_LOGGING_LEVEL_WARNING,
+             "RocKernels offers the first " + std::to_string(room) + " devices and not the " + std::to_string(beyond) +
+                 " behind them: ONNX Runtime takes no more of one provider. HIP_VISIBLE_DEVICES (NVIDIA: CUDA_VISIBLE_DEVICES) says which a process sees");
     }
   });
 }

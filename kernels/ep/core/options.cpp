@@ -1,6 +1,7 @@
 #include "core/options.hpp"
 
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -61,10 +62,15 @@ void open_conv_cache(const Options& options) {
   require(!cached || !options.conv_cache.empty(), "provider option conv_choice=cached needs conv_cache: the file with the choices");
   require(options.conv_cache.empty() || cached || options.conv_choice == sbk::ConvChoosing::measure,
           "provider option conv_cache goes with conv_choice=measure (to fill it) or cached (to read it)");
-#if RK_CPU  // has one way, and nothing to read; but a file that is asked for must be there as on a GPU
-  if (cached && !std::ifstream(options.conv_cache)) fail("cannot read " + options.conv_cache + ", the choices of convolutions (conv_cache)");
-#else
-  if (!options.conv_cache.empty()) check(sbk::gpu::conv_choices_file(options.conv_cache.c_str(), cached));
+  if (options.conv_cache.empty()) return;
+  // Said now, and not by the first convolution that is measured.
+  const bool opens = cached ? static_cast<bool>(std::ifstream(options.conv_cache)) : static_cast<bool>(std::ofstream(options.conv_cache, std::ios::app));
+  if (!opens || std::filesystem::is_directory(options.conv_cache)) {
+    fail(std::string("cannot ") + (cached ? "read " : "write ") + options.conv_cache + ", the choices of convolutions (conv_cache)");
+  }
+#if !RK_CPU  // which has one way, and nothing to read
+  // Two names of one file are one file.
+  check(sbk::gpu::conv_choices_file(std::filesystem::canonical(options.conv_cache).c_str(), cached));
 #endif
 }
 

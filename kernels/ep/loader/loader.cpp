@@ -55,7 +55,8 @@ DeviceLibrary open_device_library() {
   reason().clear();
   for (const char* name : kDeviceLibraries) {
     const std::filesystem::path path = folder() / name;
-    if (!std::filesystem::exists(path)) continue;
+    std::error_code unreadable;  // a link to itself, a folder of a server that is gone: dlopen says what
+    if (!std::filesystem::exists(path, unreadable) && !unreadable) continue;
     void* opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (opened == nullptr) {
       reason() += std::string(reason().empty() ? "" : "; ") + dlerror();
@@ -159,7 +160,13 @@ RK_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
 // until the calling thread asks again.
 RK_EXPORT const char* RocKernelsReason() {
   const std::lock_guard<std::mutex> hold(rk::lock);
-  if (!rk::looked) rk::open_device_library();
+  if (!rk::looked) {
+    try {
+      rk::open_device_library();
+    } catch (const std::exception& error) {  // no memory: nobody catches it in the Python that calls this
+      rk::reason() = error.what();
+    }
+  }
   thread_local std::string said;  // the caller's copy: another thread may register meanwhile
   said = rk::reason();
   return said.c_str();

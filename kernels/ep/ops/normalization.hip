@@ -68,6 +68,7 @@ struct LayerNormRow {
   float* mean_out;  // or null
   float* inverse_out;
   int64_t length;
+  int64_t scale_step, bias_step;  // from a row to the next: 0 where all have the same
   float epsilon;
   bool centred;  // RMSNormalization does not subtract the mean
 
@@ -85,8 +86,8 @@ struct LayerNormRow {
     }
     const float inverse = 1.0f / sqrtf(team.sum(squares) / static_cast<float>(length) + epsilon);
     for (int64_t i = team.rank; i < length; i += team.size) {
-      float value = (load(in[i]) - mean) * inverse * load(scale[i]);
-      if (bias != nullptr) value += load(bias[i]);
+      float value = (load(in[i]) - mean) * inverse * load(scale[row * scale_step + i]);
+      if (bias != nullptr) value += load(bias[row * bias_step + i]);
       y[row * length + i] = static_cast<V>(value);
     }
     if (team.rank != 0) return;
@@ -95,22 +96,40 @@ struct LayerNormRow {
   }
 };
 
-// A scale or bias with a value for each place of the normalized axes; one that broadcasts is written out.
-Tensor spread(Context& context, const Tensor& given, const Shape& axes) {
-  if (!given || given.shape == axes) return given;
-  require(broadcast(given.shape, axes) == axes, "LayerNormalization's scale or bias does not broadcast to the normalized axes");
-  if (given.size() == axes.size()) return given;
-  Tensor whole{nullptr, axes, given.type};
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  const int ahead = to.rank() - from.rank();
+  for (int i = 0; i < from.rank(); ++i)
+    if (ahead < 0 || (from[i] != 1 && from[i] != to[ahead + i])) return false;
+  return true;
+}
+
+// A scale or bias as rows are multiplied with it.
+struct Factors {
+  Tensor values;
+  int64_t step = 0;  // from a row to the next: 0 where one row is all's
+};
+
+// It broadcasts to x. One with a value for each place of the normalized axes, or fewer, is one row; another is written out for all.
+Factors factors(Context& context, const Tensor& given, const Shape& x, int axis, const char* op) {
+  if (!given) return {};
+  const Shape axes(x.begin() + axis, static_cast<size_t>(x.rank() - axis));
+  Shape own = given.shape;
+  while (own.rank() > axes.rank() && own[0] == 1) own = Shape(own.begin() + 1, static_cast<size_t>(own.rank() - 1));
+  const bool row = broadcasts_to(own, axes) && given.shape.rank() <= x.rank();
+  if (row && own.size() == axes.size()) return {given};
+  if (!row && !broadcasts_to(given.shape, x)) fail(std::string(op) + "'s scale or bias does not broadcast to its input");
+  const Shape& shape = row ? axes : x;
+  Tensor whole{nullptr, shape, given.type};
   whole.data = context.scratch(static_cast<size_t>(whole.bytes()));
   StridedCopy copy;
-  copy.shape = axes;
+  copy.shape = shape;
   copy.from = given.data;
   copy.to = whole.data;
-  copy.from_strides = broadcast_strides(given.shape, axes);
-  copy.to_strides = dense_strides(axes);
+  copy.from_strides = broadcast_strides(row ? own : given.shape, shape);
+  copy.to_strides = dense_strides(shape);
   copy.element_bytes = bytes_of(given.type);
   strided_copy(context.stream(), copy);
-  return whole;
+  return {whole, row ? 0 : axes.size()};
 }
 
 template <bool Centred>
@@ -123,16 +142,17 @@ class LayerNorm : public Kernel {
     const int axis = axis_in(axis_, x.shape.rank());
     const int64_t length = x.shape.product(axis, x.shape.rank());
     require(length > 0, "a normalization over no elements has no mean");
-    const Shape axes(x.shape.begin() + axis, static_cast<size_t>(x.shape.rank() - axis));
-    const Tensor scale = spread(context, context.input(1), axes);
-    const Tensor bias = Centred ? spread(context, context.input(2), axes) : Tensor{};
+    const char* op = Centred ? "LayerNormalization" : "RMSNormalization";
+    const Factors scales = factors(context, context.input(1), x.shape, axis, op);
+    const Factors biases = Centred ? factors(context, context.input(2), x.shape, axis, op) : Factors{};
+    const Tensor &scale = scales.values, &bias = biases.values;
     const Tensor y = context.output(0, x.shape);
     Shape statistics = x.shape;
     for (int i = axis; i < statistics.rank(); ++i) statistics[i] = 1;
     const Tensor mean = context.wanted_output(1, statistics);
     const Tensor inverse = context.wanted_output(2, statistics);
     if (x.size() == 0) return;
-    if (Centred && !mean && !inverse && scale.type == x.type) {
+    if (Centred && !mean && !inverse && scale.type == x.type && scales.step == 0 && biases.step == 0) {
       AddNorm work;
       work.type = x.type;
       work.x = x.data;
@@ -150,7 +170,7 @@ class LayerNorm : public Kernel {
         using V = decltype(other);
         for_rows(context.stream(), x.size() / length, length,
                  LayerNormRow<T, V>{x.as<T>(), scale.as<V>(), bias.as<V>(), y.as<V>(), mean.as<float>(), inverse.as<float>(),
-                                    length, epsilon_, Centred});
+                                    length, scales.step, biases.step, epsilon_, Centred});
       });
     });
   }

@@ -25,6 +25,7 @@ constexpr size_t kPage = 4096;
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 bool tight() { return getenv("EMULATION_TIGHT") != nullptr; }
+int number(const char* name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
 
 struct Area {
   char* first;
@@ -35,10 +36,11 @@ std::mutex areas_lock;
 
 }  // namespace
 
-hipError_t hipGetDeviceCount(int* n) { return *n = 1, told(hipSuccess); }
+hipError_t hipGetDeviceCount(int* n) { return *n = number("EMULATION_DEVICES", 1), told(hipSuccess); }
 hipError_t hipGetDevice(int* n) { return *n = 0, told(hipSuccess); }
 hipError_t hipSetDevice(int) { return told(hipSuccess); }
-hipError_t hipGetDeviceProperties(hipDeviceProp_t* p, int) {
+hipError_t hipGetDeviceProperties(hipDeviceProp_t* p, int n) {
+  if (n == number("EMULATION_SICK", -1)) return told(hipErrorInvalidValue);
   memset(p, 0, sizeof *p);
   strcpy(p->gcnArchName, "emulated " TEXT(EMULATED_TARGET));
   strcpy(p->name, p->gcnArchName);
@@ -56,7 +58,10 @@ hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int
   }
   return told(hipSuccess);
 }
-hipError_t hipDeviceGetPCIBusId(char* to, int n, int) { return snprintf(to, static_cast<size_t>(n), "0000:03:00.0"), told(hipSuccess); }
+hipError_t hipDeviceGetPCIBusId(char* to, int n, int device) {
+  if (getenv("EMULATION_NO_BUS") != nullptr) return told(hipErrorInvalidValue);
+  return snprintf(to, static_cast<size_t>(n), "0000:%02x:00.0", 3 + device), told(hipSuccess);
+}
 hipError_t hipDeviceSynchronize() { return told(hipSuccess); }
 hipError_t hipRuntimeGetVersion(int* v) { return *v = 60400000, told(hipSuccess); }
 hipError_t hipDriverGetVersion(int* v) { return *v = 60400000, told(hipSuccess); }

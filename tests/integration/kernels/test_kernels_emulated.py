@@ -166,8 +166,31 @@ QUICK = (
         operator="GroupNormalization",
         grid_threads=1024,
     ),
-)
+    Mutation(
+        "vectors off their boundary, BatchNormalization", "gfx1100", "batch_norm/batch_norm.hip",
+        "const bool aligned = aligned_to(p.x, kVectorBytes) && aligned_to(p.y, kVectorBytes);", "const bool aligned = true;",
+        "x", operator="BatchNormalization", words=("--part", "0/9"), killed=True,
+    ),
+    Mutation(
+        "vectors off their boundary, GroupNormalization", "gfx1100", "group_norm/group_norm.hip",
+        "const bool aligned = aligned_to(p.x, kVectorBytes) && aligned_to(p.y, kVectorBytes);", "const bool aligned = true;",
+        "x", operator="GroupNormalization", words=("--part", "0/9"), killed=True,
+    ),
+)  # fmt: skip
 NIGHTLY = (
+    Mutation(
+        "vectors off their boundary, Conv", "gfx1100", "conv/conv_gemm.hip",
+        "g.aligned = aligned_to(p.y, kVectorBytes) && aligned_to(p.residual, kVectorBytes);", "g.aligned = true;",
+        "x", operator="Conv", words=("--part", "0/9"), killed=True,
+    ),
+    Mutation(
+        "lines off their boundary, Conv by depth", "gfx1100", "conv/conv_depthwise.hip",
+        "&& aligned_to(p.x, bytes) && aligned_to(p.y, bytes);", ";", "x", operator="Conv", words=("--forms",), killed=True,
+    ),
+    Mutation(
+        "rows off their boundary", "gfx1100", "attention/attention_tiled.hip", "return aligned_to(data, kVectorBytes) && s.batch", "return s.batch",
+        "D64", words=("--forms",), killed=True,
+    ),
     Mutation("wmma's rows", "gfx1100", "common/mma.hpp", "return 2 * s + lane_id() / 16;", "return 8 * (lane_id() / 16) + s;", "T63 D64"),
     Mutation(
         "a width of 32", "gfx942", "common/platform.hpp", "kWaveSize = __AMDGCN_WAVEFRONT_SIZE__;", "kWaveSize = 32;", "T63 D32"
@@ -267,6 +290,28 @@ def test_more_images_than_a_grid_has_blocks_in_z(tmp_path: Path) -> None:
     assert_right(check(library, "--op", "Conv", "--large", "--named", "65540x"), 16)
 
 
+def devices_are_offered_one_by_one(library: Path) -> None:
+    """One that is sick, has no bus id, or is beyond what ONNX Runtime takes of a provider, hides no other."""
+    asking = (
+        "import sys, onnxruntime as ort; ort.register_execution_provider_library('r', sys.argv[1])\n"
+        "print('offered', [d.ep_metadata['rockernels_ordinal'] for d in ort.get_ep_devices() if 'RocKernels' in d.ep_name])"
+    )
+
+    def offered(**environment: str) -> str:
+        command = [sys.executable, "-c", asking, str(library)]
+        place = {"LD_LIBRARY_PATH": str(library.parent)}
+        done = subprocess.run(command, env=os.environ | place | environment, text=True, capture_output=True, check=True)
+        return done.stdout + done.stderr
+
+    sick = offered(EMULATION_DEVICES="4", EMULATION_SICK="2")
+    assert "offered ['0', '1', '3']" in sick
+    assert "does not offer device 2: hipGetDeviceProperties" in sick
+    assert "offered ['0', '1']" in offered(EMULATION_DEVICES="2", EMULATION_NO_BUS="1")
+    many = offered(EMULATION_DEVICES="12")
+    assert "offered ['0', '1', '2', '3', '4', '5', '6', '7']" in many
+    assert "the first 8 devices and not the 4 behind them" in many
+
+
 @pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.timeout(3600)
@@ -291,6 +336,7 @@ def test_the_provider_on_emulated_waves(target: str, stack: Stack, tmp_path: Pat
         *words,
     ]
     said = run("env", f"LD_LIBRARY_PATH={tmp_path / 'ep'}", *command)
+    devices_are_offered_one_by_one(library)
     assert f"built for {target}" in said
     assert "all checks hold" in said
     assert re.search(r"ONNX node tests: [6-9]\d\d passed, 0 failed", said)

@@ -62,6 +62,16 @@ def test_the_package_looks_itself_when_nothing_is_registered(cpu_ep: Path) -> No
     assert "no device library lies beside" in run(sys.executable, "-c", asking, cpu_ep)
 
 
+def test_a_device_library_that_cannot_be_looked_at_is_named(cpu_ep: Path, tmp_path: Path) -> None:
+    """A link to itself; as a folder of a server that is gone would be."""
+    package = tmp_path / "onnxruntime_ep_rockernels"
+    shutil.copytree(cpu_ep / "onnxruntime_ep_rockernels", package)
+    (package / "librockernels_ep_hip.so").symlink_to("librockernels_ep_hip.so")
+    asking = "import sys; sys.path.insert(0, sys.argv[1]); import onnxruntime_ep_rockernels as r; print(r.why_no_device())"
+    assert "librockernels_ep_hip.so" in run(sys.executable, "-c", asking, tmp_path)
+    assert ONLY_THE_CPU in devices_with(package / "libonnxruntime_ep_rockernels.so")
+
+
 def test_the_loader_links_no_gpu_runtime(loader: Path) -> None:
     needed = run("readelf", "-d", loader)
     assert not re.search(r"NEEDED.*(hip|cuda|hsa|roc|blas|onnxruntime)\w*\.so", needed)

@@ -146,14 +146,20 @@ except Exception as error: print("refused", error)  # ONNX Runtime before 1.32 p
     assert says in said
 
 
-def test_choices_that_are_not_there_are_refused(library: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("choice", "file", "says"),
+    [("cached", "none", "cannot read"), ("measure", "no folder/choices", "cannot write"), ("measure", ".", "cannot write")],
+)
+def test_choices_that_cannot_be_read_or_kept_are_refused(
+    library: Path, tmp_path: Path, choice: str, file: str, says: str
+) -> None:
     body = f"""
-try: session(register(), conv_choice="cached", conv_cache={str(tmp_path / "none")!r})
+try: session(register(), conv_choice={choice!r}, conv_cache={str(tmp_path / file)!r})
 except Exception as error: print("refused", error)
 """
     said = script(library, body)
     assert "refused" in said
-    assert "the choices of convolutions" in said
+    assert f"{says} {tmp_path / file}, the choices of convolutions" in said
 
 
 def test_options_of_conv_are_taken(library: Path, tmp_path: Path) -> None:
