@@ -41,10 +41,18 @@ bool on_host(const OrtMemoryDevice* device) {
          api().ep->MemoryDevice_GetMemoryType(device) == OrtDeviceMemoryType_HOST_ACCESSIBLE;
 }
 
+// The PCI vendor of every device that this build offers (device::Properties::vendor). ONNX Runtime asks the plugins in turn who
+// can copy and takes the first: memory of another vendor's is for that one's plugin, as our runtime does not know its addresses.
+constexpr uint32_t kVendor =
+#if defined(SBK_CUDA_HOST)  // HIP's NVIDIA platform
+    0x10DE;
+#else
+    0x1002;
+#endif
+
 bool ours(const OrtMemoryDevice* device) {
-  const uint32_t vendor = api().ep->MemoryDevice_GetVendorId(device);
   return api().ep->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_GPU &&
-         (vendor == 0x1002 || vendor == 0x10DE);
+         api().ep->MemoryDevice_GetVendorId(device) == kVendor;
 }
 
 device::Copy direction(const OrtMemoryDevice* from, const OrtMemoryDevice* to) {
