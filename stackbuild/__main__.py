@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from stackbuild.errors import MachineLacks
 
 
+EXTRAS = ("numpy", "onnx", "onnxruntime", "sympy")
+"""What the extra `bench` installs (pyproject.toml)."""
+
+
 def main() -> None:
     sys.exit(_version() if sys.argv[1:] in (["--version"], ["-V"]) else run())
 
@@ -55,10 +59,21 @@ def run() -> int:
     except OSError as error:
         print(f"stackbuild: {_lacking(error)}", file=sys.stderr)
         return 7
-    except Exception:
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+            print(f"stackbuild: {_without(error.name)}", file=sys.stderr)
+            return 7
         print(f"stackbuild: {_defect()}", file=sys.stderr)
         return 1
     return 0
+
+
+def _without(package: str) -> MachineLacks:
+    """An installation without the packages that measuring takes."""
+    from stackbuild.errors import MachineLacks
+
+    next = f"{sys.executable} -m pip install 'stackbuild[bench]', or `.[bench]` in a checkout"
+    return MachineLacks(f"{package} is not installed, which measuring takes", next=next)
 
 
 def _lacking(error: OSError) -> MachineLacks:

@@ -14,7 +14,7 @@ from stackbuild.owed import narrowed
 from stackbuild.perform import Workshop
 from stackbuild.publish import Receipt
 from stackbuild.recipe import Recipe
-from stackbuild.stages import Made, measured, proved, published
+from stackbuild.stages import Made, measured, proved, published, refuse_unmeasurable
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
     lacks others of the recipe's is not published: its name and version promise them all.
     """
     started = time.monotonic()
+    if not order.choice.until:
+        refuse_unmeasurable(loaded.recipe)
     with workshop(loaded, order, listeners) as shop:
         outputs = build(loaded, order, shop)
         recipe, partial = narrowed(loaded.recipe, order.choice.gfx)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,6 +141,16 @@ def _climbed(rungs: tuple[Rung, ...]) -> str:
     """How far up the ladder, in a line."""
     count = [sum(rung.status is status for rung in rungs) for status in (Status.PASSED, Status.SKIPPED, Status.FAILED)]
     return "{} rungs passed, {} not run, {} failed".format(*count)
+
+
+def refuse_unmeasurable(recipe: Recipe) -> None:
+    """Before anything is compiled: a recipe with a suite, and no packages here to measure with. Raises MachineLacks."""
+    missing = [name for name in ("numpy", "onnx") if find_spec(name) is None] if recipe.bench else []
+    if missing:
+        raise MachineLacks(
+            f"{' and '.join(missing)} not installed: the recipe's `bench` cannot be run",
+            next=f"{sys.executable} -m pip install numpy onnx, or `--until WHEEL-STEP`, which measures nothing",
+        )
 
 
 def measured(made: Made, shop: Workshop) -> Result | None:

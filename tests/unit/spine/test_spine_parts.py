@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import os
@@ -253,12 +254,35 @@ def test_json_is_one_document_that_names_its_shape(
 
 def test_a_defect_keeps_its_traceback_in_a_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(sys.modules["stackbuild.load"], "load", lambda name: 1 / 0)
+    monkeypatch.setattr(importlib.import_module("stackbuild.load"), "load", lambda name: 1 / 0)
     assert call(monkeypatch, "plan", "--recipe", "debian-13") == 1
     said = capsys.readouterr().err
     assert "defect" in said and "Traceback" not in said
     kept = next(tmp_path.glob("stackbuild-defect-*"))
     assert str(kept) in said and "ZeroDivisionError" in kept.read_text()
+
+
+def test_a_package_of_an_extra_that_is_not_installed_is_no_defect(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`pip install stackbuild` has none of what measuring takes."""
+    for module in ("numpy", *[name for name in sys.modules if name.startswith("stackbuild.bench")]):
+        monkeypatch.setitem(sys.modules, module, None) if module == "numpy" else monkeypatch.delitem(sys.modules, module)
+    assert call(monkeypatch, "bench", "models") == 7
+    said = capsys.readouterr().err
+    assert "numpy is not installed" in said and "stackbuild[bench]" in said and "defect" not in said
+
+
+def test_what_measuring_takes_is_asked_for_before_anything_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Minutes of compiling and proving ended in a missing numpy."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr("stackbuild.stages.find_spec", lambda name: None if name == "onnx" else find(name))
+    assert call(monkeypatch, "build", "-r", "debian-13") == 7
+    said = capsys.readouterr().err
+    assert "onnx not installed: the recipe's `bench` cannot be run" in said and "-m pip install numpy onnx" in said
+    assert "base" not in said
 
 
 def test_a_plan_of_a_fresh_store_runs_nothing_and_dry_run_says_the_same(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
