@@ -15,6 +15,8 @@ SHAPES = [((1, 1, 1, 1), 1), ((1, 4, 1, 1), 2), ((2, 6, 3, 3), 3), ((2, 6, 7, 7)
 WIDE = [((2, 301, 3, 2), 7), ((1, 1100, 3, 3), 4), ((2, 2056, 3, 1), 8), ((1, 2560, 8, 8), 32), ((1, 4104, 2, 3), 8)]
 # A pixel's group has more vectors than a block has threads, and there are images enough for a device of 132 compute units.
 WIDE_GROUPS = [((33, 4128, 2), 1), ((33, 8256, 2), 2)]
+# In one block's registers and in chunks; channels last in one pass and in two.
+AROUND = [((2, 8, 7, 9), 4), ((2, 32, 14, 14), 4), ((1, 6, 131, 97), 1)]
 BENCH = [((8, 64, 56, 56), 32)]
 
 
@@ -33,7 +35,9 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: t
     if alpha is not None:
         attributes["activation_alpha"] = alpha
     # A value per group where groups == channels cannot be told from a value per channel, and means the same.
-    opset = 0 if activation != "none" or kind != dtype else (18 if per_group else 21)
+    # Far from zero ONNX's evaluator is no judge: its sums are float32's, which is 6 % off around 1000.
+    own = activation != "none" or kind != dtype or offset >= 1e3
+    opset = 0 if own else (18 if per_group else 21)
     name = f"{'x'.join(map(str, shape))} groups={groups}" + " opset 18" * per_group
     name += f" around {offset:g}" * (offset != 0) + f" {width:g} wide" * (width != 1)
     name += f" {activation}" * (activation != "none") + f" alpha={alpha}" * (alpha is not None)
@@ -59,6 +63,12 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         # Sums of squares would cancel; a mean summed up in float16 would be off by a hundredth and more.
         yield make(rng, shape, groups, dtype, offset=100.0 if dtype is np.float32 else 500.0)
         yield make(rng, shape, groups, dtype, width=100.0)  # whose squares have no sum in float16
+    if dtype is np.float32:
+        # float32 holds such a mean to 3e-5, 1e-3 and 0.03 at best: in an answer that is more than its own rounding.
+        for shape, groups in AROUND:
+            for offset in (1e3, 3e4, 1e6):
+                yield make(rng, shape, groups, dtype, offset=offset)
+            yield make(rng, shape, groups, dtype, offset=1e8, width=0.0)  # all alike, and float32's mean is still off by 8
     for _ in range(30):
         groups = int(rng.integers(1, 5))
         shape = (int(rng.integers(1, 4)), groups * int(rng.integers(1, 5)))
@@ -77,7 +87,8 @@ def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     yield make(rng, (64, 16, 31, 33), 4, dtype, activation="silu")
     yield make(rng, (64, 16, 31, 33), 4, dtype, per_group=True)
     if dtype is np.float32:
-        yield make(rng, (40, 16, 24, 25), 4, dtype, offset=100.0)
+        for offset in (100.0, 1e6):
+            yield make(rng, (40, 16, 24, 25), 4, dtype, offset=offset)
     yield make(rng, (65540, 2, 3), 1, dtype)  # more images than a grid has blocks in y or z: channels last in two launches
 
 

@@ -29,11 +29,10 @@ void normalise(const GroupNormParams& p, int64_t n, int64_t group) {
   double m2 = 0.0;
   each_value(p, n, group, [&](int64_t, int64_t i) { m2 += (to_float(x[i]) - mean) * (to_float(x[i]) - mean); });
   const float inverse = static_cast<float>(1.0 / std::sqrt(m2 / count + p.epsilon));
-  const float centre = static_cast<float>(mean);
   each_value(p, n, group, [&](int64_t channel, int64_t i) {
     const int64_t which = p.per_group ? group : channel;
     const float factor = load_any(p.scale, p.scale_dtype, which) * inverse;
-    const float value = (to_float(x[i]) - centre) * factor + load_any(p.bias, p.scale_dtype, which);
+    const float value = static_cast<float>(to_float(x[i]) - mean) * factor + load_any(p.bias, p.scale_dtype, which);
     y[i] = from_float<T>(activate(p.activation, value));
   });
 }

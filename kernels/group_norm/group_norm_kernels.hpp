@@ -25,6 +25,13 @@ __device__ inline Moments renormalized(float mean, float rest, float m2) {
   return {whole, (mean - whole) + rest, m2};
 }
 
+// The sum of squared deviations from a mean, from that about a number which the mean lies `rest` off; `count` values. Not below
+// zero, where values are all alike and only rounding is left; NaN stays.
+__device__ inline float about_mean(float m2, float rest, float count) {
+  const float left = m2 - count * rest * rest;
+  return left < 0.0f ? 0.0f : left;
+}
+
 // R vectors of N values a thread, from `x[0 … count)`; entries past the end are not used. Places are 32 bits: the
 // launcher takes groups below 2^31 values.
 template <class T, int N, int R>
@@ -62,8 +69,12 @@ struct Held {
         m2 += deviation * deviation;
       }
     }
-    if constexpr (kKeepsRest<T>) rest = block_sum(rest, scratch) / static_cast<float>(count);
-    return renormalized(mean, rest, block_sum(m2, scratch));
+    m2 = block_sum(m2, scratch);
+    if constexpr (kKeepsRest<T>) {
+      rest = block_sum(rest, scratch) / static_cast<float>(count);
+      m2 = about_mean(m2, rest, static_cast<float>(count));
+    }
+    return renormalized(mean, rest, m2);
   }
 
   // Writes the normalised values; `offset` is the place of x[0] in its group, `group` the group within the image.

@@ -110,13 +110,16 @@ group_norm_last_partial(GroupNormParams p, LastPlan plan, Moments* partial) {
   for (int c = static_cast<int>(threadIdx.x); c < strip && c < channels; c += kLastThreads) {
     const float rest = kKeepsRest<T> ? sums.sum(plan, c) / static_cast<float>(rows) : 0.0f;
     out[c] = renormalized(means[c], rest, kKeepsRest<T> ? 0.0f : sums.sum(plan, c));
+    if constexpr (kKeepsRest<T>) means[c] = rest;  // no longer a mean: for this thread, below
   }
   if constexpr (!kKeepsRest<T>) return;
   __syncthreads();
 #pragma unroll
   for (int j = 0; j < N; ++j) sums.put(j, m2[j]);
   __syncthreads();
-  for (int c = static_cast<int>(threadIdx.x); c < strip && c < channels; c += kLastThreads) out[c].m2 = sums.sum(plan, c);
+  for (int c = static_cast<int>(threadIdx.x); c < strip && c < channels; c += kLastThreads) {
+    out[c].m2 = about_mean(sums.sum(plan, c), means[c], static_cast<float>(rows));
+  }
 }
 
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)

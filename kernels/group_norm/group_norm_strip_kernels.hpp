@@ -200,7 +200,8 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
   const int count = row < rows ? (rows - row + step - 1) / step : 0;
   StripRows<V, R> held(x, count, static_cast<int64_t>(step) * vectors, dynamic);
   const int group0 = Parts > 1 ? lane * Parts : lane / plan.group_lanes;
-  const float share = 1.0f / (static_cast<float>(p.channels / p.groups) * static_cast<float>(p.spatial));
+  const float count_in_group = static_cast<float>(p.channels / p.groups) * static_cast<float>(p.spatial);
+  const float share = 1.0f / count_in_group;
   float mine[Parts] = {}, mean[Parts], rest[Parts] = {};
   held.each([&](int, const V& value) {
 #pragma unroll
@@ -223,16 +224,27 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
   if constexpr (kKeepsRest<T>) {
     strip_sums<Parts>(plan, rest, parts, totals);
 #pragma unroll
-    for (int k = 0; k < Parts; ++k) rest[k] = totals[group0 + k] * share;
+    for (int k = 0; k < Parts; ++k) rest[k] = totals[group0 + k] / count_in_group;  // exact where values are all alike
   }
   strip_sums<Parts>(plan, mine, parts, totals);
   const int64_t first_group = static_cast<int64_t>(strip) * (plan.lanes * N) / (p.channels / p.groups) + group0;
-  float factor[N], bias[N];
+  float inverse[Parts], factor[N], bias[N];
+#pragma unroll
+  for (int k = 0; k < Parts; ++k) {
+    float variance = totals[group0 + k] * share;
+    if constexpr (kKeepsRest<T>) {
+      variance = about_mean(variance, rest[k], 1.0f);
+      const Moments moments = renormalized(mean[k], rest[k], variance);
+      mean[k] = moments.mean;
+      rest[k] = moments.rest;
+    }
+    inverse[k] = 1.0f / sqrtf(variance + p.epsilon);
+  }
 #pragma unroll
   for (int j = 0; j < N; ++j) {
     const int k = j / kShare;
     const int64_t which = p.per_group ? first_group + k : static_cast<int64_t>(vector) * N + j;
-    factor[j] = load_any(p.scale, p.scale_dtype, which) * (1.0f / sqrtf(totals[group0 + k] * share + p.epsilon));
+    factor[j] = load_any(p.scale, p.scale_dtype, which) * inverse[k];
     bias[j] = load_any(p.bias, p.scale_dtype, which);
     if constexpr (kKeepsRest<T>) bias[j] -= rest[k] * factor[j];
   }
