@@ -1,4 +1,8 @@
-"""Every case on the device against float64: poisoned outputs and workspaces, and guards behind them."""
+"""Every case on the device against float64: poisoned outputs and workspaces, and guards around every buffer.
+
+Each runs as a framework would hand it over, and once more in another form that the headers allow: on pointers that are not on a vector,
+into its own input, with filters in the other layout than the image.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,20 @@ from bench.params import BUILDERS, LAYOUTS, Job
 from common.case import Case, mismatch, poison
 
 
+@dataclass(frozen=True)
+class Form:
+    """How a case's tensors lie in memory. As allocated, each in its own, where nothing else is said."""
+
+    name: str = ""
+    moved: frozenset[str] = frozenset()  # these start one element behind where an allocation does
+    shared: str = ""  # y is this input
+    other_filters: bool = False  # channels first where x has them last, and the other way round
+
+
+AS_ALLOCATED = Form()
+IN_PLACE = {"LeakyRelu": "x", "BatchNormalization": "x", "GroupNormalization": "x", "Conv": "residual"}
+
+
 @dataclass
 class Placed:
     """A job with its memory on the device."""
@@ -23,12 +41,16 @@ class Placed:
     memory: dict[str, d.Memory]
     workspace: d.Memory
     output: d.Memory
+    form: Form = AS_ALLOCATED
 
     def run(self, device: d.Device, stream: int = 0) -> None:
         device.launch(self.job.params, stream, self.workspace.pointer, self.workspace.bytes)
 
     def poison(self) -> None:
-        self.output.poison(poison(self.case))
+        if self.form.shared:
+            self.output.write(self.job.arrays[self.form.shared])
+        else:
+            self.output.poison(poison(self.case))
 
     def answer(self) -> np.ndarray:
         return self.job.to_case(self.output.read(self.job.output_shape, self.case.dtype))
@@ -63,18 +85,43 @@ def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = t
                         yield case, last
 
 
-def place(device: d.Device, case: Case, last: bool) -> Placed:
+def forms(case: Case, last: bool) -> list[Form]:
+    """Every other form in which the launchers take this case."""
+    fields = [*BUILDERS[case.op](case, last).arrays, "y"]
+    found = [Form(f"{field} one element on", frozenset([field])) for field in fields]
+    found.append(Form("everything one element on", frozenset(fields)))
+    shared = IN_PLACE.get(case.op)
+    if shared in fields:
+        found.append(Form(f"y is {shared}", shared=shared))
+    if case.op == "Conv":
+        found.append(Form("filters in the other layout", other_filters=True))
+    return found
+
+
+def place(device: d.Device, case: Case, last: bool, form: Form = AS_ALLOCATED) -> Placed:
     job = BUILDERS[case.op](case, last)
+    if form.other_filters:
+        turn_filters(job, case, last)
+    job.arrays = {field: np.ascontiguousarray(array) for field, array in job.arrays.items()}
     memory = {}
     for field, array in job.arrays.items():
-        memory[field] = d.Memory(device, max(array.nbytes, 1)).write(np.ascontiguousarray(array))
+        memory[field] = d.Memory(device, max(array.nbytes, 1), array.itemsize if field in form.moved else 0).write(array)
         setattr(job.params, field, memory[field].pointer)
-    output = d.Memory(device, int(np.prod(job.output_shape)) * case.dtype.itemsize)
+    room = int(np.prod(job.output_shape)) * case.dtype.itemsize
+    output = memory[form.shared] if form.shared else d.Memory(device, room, case.dtype.itemsize if "y" in form.moved else 0)
     job.params.y = output.pointer
     workspace = d.Memory(device, device.workspace_bytes(job.params))
-    placed = Placed(case, "channels last" if last else "", job, memory, workspace, output)
+    placed = Placed(case, "channels last" if last else "", job, memory, workspace, output, form)
     placed.poison()
     return placed
+
+
+def turn_filters(job: Job, case: Case, last: bool) -> None:
+    filters = case.inputs["W"]
+    assert filters is not None
+    assert isinstance(job.params, d.Conv)
+    job.params.filter_layout = d.CHANNELS_FIRST if last else d.CHANNELS_LAST
+    job.arrays["w"] = filters if last else np.moveaxis(filters, 1, -1)
 
 
 def check_one(device: d.Device, placed: Placed) -> str | None:
@@ -103,14 +150,24 @@ def check_ways(device: d.Device, placed: Placed, turn: int | None = None) -> tup
     return len(ways), wrong
 
 
+def check_form(device: d.Device, case: Case, last: bool, form: Form, turn: int | None = None) -> tuple[int, list[str]]:
+    """The case in another form, a convolution in other ways too (or in one, by turns): how many runs, and what is wrong with which."""
+    placed = place(device, case, last, form)
+    why = check_one(device, placed)
+    more, troubles = check_ways(device, placed, turn)
+    return 1 + more, [f"{form.name}: {trouble}" for trouble in ([why] if why else []) + troubles]
+
+
 @dataclass(frozen=True)
 class Choice:
-    """Which runs: a part of the cases, of some operators, each convolution in every way or in one other by turns."""
+    """Which runs: a part of the cases, of some operators, each convolution in every way or in one other by turns; with `formed`, each
+    case in one other form too, another one with another seed."""
 
     seed: int
     part: tuple[int, int] = EVERY
     operators: tuple[str, ...] = tuple(MODULES)
     one_way: bool = False
+    formed: bool = True
 
     def cases(self) -> Iterator[tuple[Case, bool]]:
         return cases(self.seed, self.part, self.operators)
@@ -129,6 +186,11 @@ def check_all(device: d.Device, choice: Choice) -> tuple[dict[str, int], list[st
         more, troubles = check_ways(device, placed, number if choice.one_way else None)
         if more:
             counts[f"{key} each way"] = counts.get(f"{key} each way", 0) + more
+        if choice.formed:
+            others = forms(case, last)
+            more, formed = check_form(device, case, last, others[(number + choice.seed) % len(others)], number)
+            counts[f"{key} in another form"] = counts.get(f"{key} in another form", 0) + more
+            troubles += formed
         wrong += [f"{key} {case.name}: {trouble}" for trouble in troubles]
     return counts, wrong
 

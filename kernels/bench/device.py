@@ -137,14 +137,19 @@ class Device:
 
 
 class Memory:
-    """Device memory with the device's guard of known bytes behind it. Freed when collected. Of 0 bytes, without a guard, it is null."""
+    """Device memory with the device's guard of known bytes behind it. Freed when collected. Of 0 bytes, without a guard, it is null.
 
-    def __init__(self, device: Device, bytes_: int) -> None:
-        self.device, self.bytes = device, bytes_
-        pointer = c.c_void_p()
-        if bytes_ + device.guard:
-            device.call("malloc", c.byref(pointer), c.c_size_t(bytes_ + device.guard))
-        self.pointer = pointer.value or 0
+    It starts `moved` bytes behind where an allocation does (256 bytes and more are aligned there), and they are guarded too.
+    """
+
+    def __init__(self, device: Device, bytes_: int, moved: int = 0) -> None:
+        self.device, self.bytes, self._moved = device, bytes_, moved
+        allocation = c.c_void_p()
+        if moved + bytes_ + device.guard:
+            device.call("malloc", c.byref(allocation), c.c_size_t(moved + bytes_ + device.guard))
+        self._allocation = allocation.value or 0
+        self.pointer = self._allocation + moved
+        self._fill(-moved, 0xFF, moved)
         self._fill(self.bytes, 0xFF, device.guard)
         self.poison()
 
@@ -162,8 +167,11 @@ class Memory:
         return out
 
     def guard_intact(self) -> bool:
-        guard = np.empty(self.device.guard, np.uint8)
-        self._copy(guard.ctypes.data, self.pointer + self.bytes, guard.nbytes)
+        return self._untouched(-self._moved, self._moved) and self._untouched(self.bytes, self.device.guard)
+
+    def _untouched(self, first: int, bytes_: int) -> bool:
+        guard = np.empty(bytes_, np.uint8)
+        self._copy(guard.ctypes.data, self.pointer + first, bytes_)
         return bool((guard == 0xFF).all())
 
     def _fill(self, first: int, byte: int, bytes_: int) -> None:
@@ -176,5 +184,5 @@ class Memory:
             self.device.synchronize()
 
     def __del__(self) -> None:
-        if getattr(self, "pointer", 0):
-            self.device.library.sbk_gpu_free(c.c_void_p(self.pointer), None)
+        if getattr(self, "_allocation", 0):
+            self.device.library.sbk_gpu_free(c.c_void_p(self._allocation), None)

@@ -88,7 +88,7 @@ STAGES: dict[str, Callable[[d.Device, argparse.Namespace, Result], None]] = {
 
 
 def choice(args: argparse.Namespace) -> correctness.Choice:
-    return correctness.Choice(args.seed, args.part, tuple(args.op or MODULES), args.one_way)
+    return correctness.Choice(args.seed, args.part, tuple(args.op or MODULES), args.one_way, not args.tight)
 
 
 def write(args: argparse.Namespace, result: Result) -> None:
@@ -106,7 +106,7 @@ def main() -> int:
     parser.add_argument("--part", type=part, default=EVERY, metavar="I/N")
     parser.add_argument("--op", action="append", choices=MODULES)
     parser.add_argument("--one-way", action="store_true", help="of each convolution's other ways one, by turns")
-    parser.add_argument("--tight", action="store_true", help="memory ends where its tensor does: for a tool that sees what is read past it")
+    parser.add_argument("--tight", action="store_true", help="memory ends where its tensor does, for a tool that sees what is read past it; each case in one form")
     parser.add_argument("--try-all", action="store_true", help="time every way to make a convolution")
     parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--json", type=Path)

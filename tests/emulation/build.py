@@ -126,6 +126,8 @@ def flags(target: str, folder: Path, headers: Path | None, grid_threads: int | N
             "-fmax-errors=3",
             "-fvisibility=hidden",
             "-fno-strict-aliasing",
+            "-fsanitize=alignment",  # what is not on its boundary ends the process, as on a device: x86 takes it
+            "-fsanitize-undefined-trap-on-error",
         ),
         *(
             f"-DEMULATED_WAVE={wave}",

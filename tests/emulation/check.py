@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The kernels' correctness cases on an emulated device: what `kernels/gpu-check --only correct` runs, less what takes hours here.
 
-    tests/emulation/check.py OUT.so [--op OP]... [--part I/N] [--work N] [--named WORD]... [--large] [--seed N] [--tight] [--verbose]
+    tests/emulation/check.py OUT.so [--op OP]... [--part I/N] [--work N] [--named WORD]... [--large] [--seed N] [--tight] [--forms] [--verbose]
 
 Prints a line for each case that is wrong and one with the counts. Exit status: 0 all right, 1 something is wrong, and what a
 signal makes of it where memory was left. EMULATION_SEED is the seed of the lanes' order.
@@ -76,6 +76,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--large", action="store_true", help="the cases that fill a device too: minutes each")
     parser.add_argument("--seed", type=operators.seed, default=0)
     parser.add_argument("--tight", action="store_true", help="memory ends where a page faults")
+    parser.add_argument("--forms", action="store_true", help="each case in every other form too (bench/correctness.py), not in one by turns")
     parser.add_argument("--verbose", action="store_true", help="name each case before it runs")
     return parser.parse_args()
 
@@ -99,6 +100,11 @@ def main() -> int:
             placed = c.place(device, case, last)
             why = c.check_one(device, placed)
             more, troubles = c.check_ways(device, placed)
+            others, turn = c.forms(case, last), sum(runs.values())
+            for form in others if args.forms else [others[turn % len(others)]]:
+                formed, wrongs = c.check_form(device, case, last, form, None if args.forms else turn)
+                more += formed
+                troubles += wrongs
             runs[op] = runs.get(op, 0) + 1 + more
             for trouble in ([why] if why else []) + troubles:
                 wrong += 1

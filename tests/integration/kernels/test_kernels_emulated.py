@@ -180,8 +180,7 @@ QUICK = (
 NIGHTLY = (
     Mutation(
         "vectors off their boundary, Conv", "gfx1100", "conv/conv_gemm.hip",
-        "g.aligned = aligned_to(p.y, kVectorBytes) && aligned_to(p.residual, kVectorBytes);", "g.aligned = true;",
-        "x", operator="Conv", words=("--part", "0/9"), killed=True,
+        "aligned = aligned_to(", "aligned = true || aligned_to(", "x", operator="Conv", words=("--part", "0/9"), killed=True,
     ),
     Mutation(
         "lines off their boundary, Conv by depth", "gfx1100", "conv/conv_depthwise.hip",
