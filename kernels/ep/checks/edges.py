@@ -197,7 +197,7 @@ def _scales_of_norms() -> Iterator[Edge]:
     for scale in ((1, 8), (3, 8), (2, 1, 8), (2, 3, 8), (1, 1, 8), (3, 1), (2, 1, 1), (1, 2, 3, 8), (2, 8), (4, 8)):
         for bias in ((8,), scale):
             yield _one("LayerNormalization", _x(2, 3, 8), _x(*scale), _x(*bias))
-            yield _one("LayerNormalization", _x(2, 3, 8), _x(*scale), _x(*bias), outputs=2)
+            yield _one("LayerNormalization", _x(2, 3, 8), _x(*scale), _x(*bias), outputs=2, axis=-1)
         yield _one("RMSNormalization", _x(2, 3, 8), _x(*scale))
         yield _one("RMSNormalization", _x(2, 3, 8), _x(*scale), axis=1)
 
