@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -12,18 +10,10 @@ import pytest
 np = pytest.importorskip("numpy")
 onnx = pytest.importorskip("onnx")
 
-CHECKS = Path(__file__).parents[3] / "kernels" / "ep" / "checks"
 
-
-@pytest.fixture(scope="module")
-def cases() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("kernels_ep_cases", CHECKS / "cases.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["kernels_ep_cases"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def cases(checks: Callable[[str], ModuleType]) -> ModuleType:
+    return checks("cases")
 
 
 def test_every_case_is_a_valid_model_with_finite_answers(cases: ModuleType) -> None:
