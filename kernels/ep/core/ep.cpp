@@ -110,9 +110,11 @@ OrtStatus* Ep::create_stream(OrtEp* base, const OrtMemoryDevice*, OrtSyncStreamI
 OrtStatus* Ep::synchronize(OrtEp* base) noexcept {
   return guarded([&] {
     if (device::kIsCpu) return;
-    device::use(self(base)->offer_.properties.ordinal);
-    device::stream_wait(nullptr);
-    if (self(base)->stream_) self(base)->stream_->synchronize();
+    const Ep& ep = *self(base);
+    device::use(ep.offer_.properties.ordinal);
+    device::stream_wait(nullptr);  // for which our streams do not wait, nor it for them
+    ep.pool_->wait();
+    ep.offer_.shared_pool->wait();  // whose streams copy what is bound
   });
 }
 

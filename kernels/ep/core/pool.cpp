@@ -10,6 +10,7 @@ namespace {
 constexpr size_t kAlignment = 256;
 constexpr size_t kSlab = size_t{8} << 20;
 constexpr size_t kSlabStep = size_t{2} << 20;
+constexpr size_t kLeastHeldBack = 4 * kSlab;  // what may wait for streams before the host does, however little a session uses
 
 char kAnyStream = 0;  // its address is the mark of a free block that any stream may still work on
 void* const kAny = &kAnyStream;
@@ -34,6 +35,10 @@ void* Pool::allocate(size_t bytes, void* stream) {
   bytes = round_up(bytes, kAlignment);
   const std::lock_guard<std::mutex> hold(lock_);
   Block* block = fitting(bytes, stream);
+  if (block == nullptr && too_much_waits(stream)) {
+    wait_for_streams();
+    block = fitting(bytes, stream);
+  }
   if (block == nullptr) block = grow(bytes);
   if (block == nullptr) {
     wait_for_streams();
@@ -127,6 +132,34 @@ void Pool::clear_settled() noexcept {
         join_after(block);
         free_.insert(std::move(node));
       }
+}
+
+// The locked part only enqueues: other threads go on taking memory and enqueueing while the host waits.
+void Pool::wait() {
+  using Event = std::unique_ptr<void, decltype(&device::event_destroy)>;
+  std::vector<Event> ends;
+  {
+    const std::lock_guard<std::mutex> hold(lock_);
+    device::use(device_);  // an event belongs to the device that is current when it is made
+    for (const auto& [stream, known] : known_) {
+      if (!known.busy->load() || device::stream_capturing(stream)) continue;
+      ends.emplace_back(device::event_create(), device::event_destroy);
+      device::event_record(ends.back().get(), stream);
+    }
+  }
+  for (const Event& end : ends) device::event_wait(end.get(), nullptr);
+}
+
+// ONNX Runtime waits for the stream of a run, and for that of a Loop's body never (1.29 to 1.32): what the body frees keeps its
+// mark. Where shapes change from run to run, new memory for every run would be marked so in the end. The host waits instead as
+// soon as no less waits for other streams than was ever in use at once: at most one wait for that many bytes. Not while a graph
+// is recorded: a wait would spoil it.
+bool Pool::too_much_waits(void* stream) const {
+  size_t waiting = 0;
+  for (const Block* block : free_)
+    if (block->stream != nullptr && block->stream != stream) waiting += block->size;
+  if (waiting < std::max(stats_.most_in_use, kLeastHeldBack)) return false;
+  return std::none_of(known_.begin(), known_.end(), [](const auto& one) { return device::stream_capturing(one.first); });
 }
 
 // What waits for streams can be used once they have done what they have been given by now.

@@ -45,6 +45,7 @@ class Pool {
   void know(void* stream, Busy busy);  // work of this stream may use what is taken here
   void idle(void* stream) noexcept;  // the stream has been waited for
   void gone(void* stream) noexcept;  // and will not be used again
+  void wait();  // until every stream has done what it was given by now, but for one that records a graph
   void keep_all() noexcept;  // from now on gives nothing back: recorded graphs hold addresses
   void shrink() noexcept;  // gives wholly free slabs back to the device
   PoolStats stats() const;
@@ -78,6 +79,7 @@ class Pool {
   void give_back_unused() noexcept;  // every wholly free slab that no stream may still work on
   bool settled(const Block* block) const noexcept;  // no stream may still work on this block, which is free and marked kAny
   void clear_settled() noexcept;  // marks that are no longer needed, and joins what they kept apart
+  bool too_much_waits(void* stream) const;  // for others than `stream`, which finds nothing: rather wait than grow
   void wait_for_streams();
 
   mutable std::mutex lock_;

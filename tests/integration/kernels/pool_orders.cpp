@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <vector>
 
 namespace rk::device {
 size_t most = size_t{1} << 40;  // what the device has
@@ -21,7 +22,22 @@ void release(void* pointer) {
   std::free(pointer);
 }
 void stream_wait(void*) { ++waits; }
-bool stream_capturing(void*) { return false; }
+void* recording = nullptr;  // the stream that records a graph
+bool stream_capturing(void* stream) { return stream == recording; }
+
+struct Event {
+  void* after = nullptr;
+};
+int events = 0;
+std::vector<void*> waited_for;  // by events, on the host
+void (*during_wait)() = nullptr;
+void* event_create() { return ++events, new Event; }
+void event_destroy(void* event) { --events, delete static_cast<Event*>(event); }
+void event_record(void* event, void* stream) { static_cast<Event*>(event)->after = stream; }
+void event_wait(void* event, void*) {
+  waited_for.push_back(static_cast<Event*>(event)->after);
+  if (during_wait != nullptr) during_wait();
+}
 }  // namespace rk::device
 
 namespace {
@@ -135,6 +151,80 @@ void streams_are_waited_for_before_memory_ends() {
   rk::device::most = size_t{1} << 40;
 }
 
+// A run takes and frees for its own stream and for the Loop's body; only the first is ever waited for. Shapes differ by run.
+size_t reserved_by_runs(rk::Pool& pool, Stream& run, Stream& body, int runs) {
+  for (int i = 0; i < runs; ++i) {
+    run.works(), body.works();
+    std::vector<void*> taken;
+    for (int j = 0; j < 12; ++j) taken.push_back(pool.allocate(size_t(1 + (i * 7 + j * 5) % 11) << 18, j % 2 == 0 ? &run : &body));
+    for (void* one : taken) pool.release(one);
+    run.waited_for();
+  }
+  return pool.stats().reserved;
+}
+
+void a_stream_that_nobody_waits_for_does_not_take_all_memory() {
+  rk::Pool pool(0);
+  Stream run(pool), body(pool);
+  const size_t early = reserved_by_runs(pool, run, body, 100);
+  HOLDS(reserved_by_runs(pool, run, body, 1000) == early);
+  HOLDS(early <= 2 * pool.stats().most_in_use + 6 * kSlab);
+}
+
+void what_waits_is_waited_for_when_it_is_much() {
+  rk::Pool pool(0);
+  Stream a(pool), b(pool);
+  b.works();
+  const auto freed_by_b = [&](size_t bytes) { pool.release(pool.allocate(bytes, &b)); };
+  rk::device::waits = 0;
+  freed_by_b(3 * kSlab);
+  void* x = pool.allocate(kSlab, &a);
+  HOLDS(rk::device::waits == 0);  // little: rather grow than keep the host waiting
+  freed_by_b(5 * kSlab);
+  rk::device::recording = &a;
+  void* y = pool.allocate(kSlab, &a);
+  HOLDS(rk::device::waits == 0);  // much, but a wait would spoil what is recorded
+  rk::device::recording = nullptr;
+  const size_t reserved = pool.stats().reserved;
+  void* z = pool.allocate(kSlab, &a);
+  HOLDS(rk::device::waits == 1 && pool.stats().reserved == reserved);
+  for (void* one : {x, y, z}) pool.release(one);
+}
+
+void one_stream_in_flight_is_never_waited_for() {
+  rk::Pool pool(0);
+  Stream a(pool);
+  rk::device::waits = 0;
+  for (int run = 0; run < 10; ++run) {
+    a.works();
+    std::vector<void*> taken;
+    for (size_t i = 1; i < 40; ++i) {
+      taken.push_back(pool.allocate(i * kMiB, &a));
+      if (i % 3 == 0) pool.release(taken.back()), taken.pop_back();
+    }
+    for (void* one : taken) pool.release(one);
+    a.waited_for();
+  }
+  HOLDS(rk::device::waits == 0);
+}
+
+rk::Pool* meanwhile = nullptr;
+
+void a_wait_is_for_all_that_work_and_keeps_nobody_from_memory() {
+  rk::Pool pool(0);
+  Stream a(pool), unused(pool), b(pool), records(pool);
+  a.works(), b.works(), records.works();
+  rk::device::recording = &records;
+  rk::device::waited_for.clear();
+  meanwhile = &pool;
+  rk::device::during_wait = [] { meanwhile->release(meanwhile->allocate(kMiB, nullptr)); };  // with the lock held it would hang
+  pool.wait();
+  rk::device::during_wait = nullptr;
+  rk::device::recording = nullptr;
+  HOLDS((std::set<void*>(rk::device::waited_for.begin(), rk::device::waited_for.end()) == std::set<void*>{&a, &b}));
+  HOLDS(rk::device::events == 0);
+}
+
 void recorded_graphs_keep_their_memory() {
   rk::Pool pool(0);
   pool.keep_all();
@@ -184,6 +274,10 @@ int main() {
   a_stream_takes_its_own_at_once();
   rests_of_what_waits_wait_too();
   streams_are_waited_for_before_memory_ends();
+  a_stream_that_nobody_waits_for_does_not_take_all_memory();
+  what_waits_is_waited_for_when_it_is_much();
+  one_stream_in_flight_is_never_waited_for();
+  a_wait_is_for_all_that_work_and_keeps_nobody_from_memory();
   recorded_graphs_keep_their_memory();
   for (unsigned seed = 0; seed < 20; ++seed) at_random(seed);
   HOLDS(rk::device::given.empty());
