@@ -135,6 +135,7 @@ Heads extended(Memory& memory, const Tensor& past, const Heads& fresh, void* pre
 void run_attention(Where where, const Call& call, AttentionParams& p) {
   const int64_t values = p.batch * p.query_heads * p.query_length * p.value_size;
   if (values == 0) return;
+  if (p.key_length == 0) p.mask_kind = MaskKind::none;  // of one value it is none of no keys; where copies are made it has no bytes
   if (p.mask_kind == MaskKind::none) p.mask = nullptr;
   const size_t mask_element = p.mask_kind == MaskKind::boolean ? 1 : p.mask_kind == MaskKind::int32 ? 4 : size_of(p.dtype);
   const AttentionStrides mask{p.mask_batch_stride, p.mask_head_stride, p.mask_query_stride};

@@ -76,4 +76,14 @@ const GpuLibrary& GpuLibrary::get() {
   return library;
 }
 
+void GpuLibrary::need_gpu() const {
+  int32_t count = 0;
+  const char* what = nullptr;
+  const int32_t code = device_count(&count, &what);
+  if (code == 0 && count > 0) return;
+  throw std::runtime_error(std::string("no GPU found") + (code != 0 && what != nullptr ? std::string(": ") + what : "") +
+                           "; see that the driver is loaded and that you may open /dev/kfd and /dev/dri (HIP_VISIBLE_DEVICES may "
+                           "hide a GPU), or run these operators on the CPU");
+}
+
 }  // namespace sbk::customop

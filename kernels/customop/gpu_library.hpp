@@ -23,6 +23,8 @@ struct GpuLibrary {
   decltype(&sbk_gpu_workspace_give) workspace_give;
 
   static const GpuLibrary& get();
+  // Throws std::runtime_error with HIP's words where it sees no GPU.
+  void need_gpu() const;
 };
 
 // Path of a file in the folder this shared library was loaded from.

@@ -91,7 +91,7 @@ class CustomOp : public OrtCustomOp {
     Where where = Where::cpu;
     if (provider != nullptr) where = Where::gpu;
     else if (gpu_asked_for()) where = Where::gpu_with_copies;
-    if (where != Where::cpu) GpuLibrary::get();  // say now, not in the middle of a run, that there is no GPU
+    if (where != Where::cpu) GpuLibrary::get().need_gpu();  // say now, not in the middle of a run, that there is no GPU
     return new Kernel<Op>{Op(Attributes(info)), where};
   }
 

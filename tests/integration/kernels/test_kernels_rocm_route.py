@@ -7,6 +7,7 @@ device code, on emulated waves.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,51 @@ def test_the_route_on_emulated_waves(stack: Stack, waves: Path, tmp_path: Path) 
     assert "cannot load the kernels for the GPU" in without.stdout
     shutil.copy(waves, tmp_path)
     assert_right(check(library))
+
+
+ONE_NODE = """
+import sys, numpy as np, onnxruntime as ort
+from onnx import helper
+library, op, *shapes = sys.argv[1:]
+inputs = [np.ones([int(n) for n in shape.split("x")], np.float32) for shape in shapes]
+inputs = inputs[:3] + [mask.astype(bool) for mask in inputs[3:]]
+names = [f"x{i}" for i in range(len(inputs))]
+infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for n, x in zip(names, inputs)]
+node = helper.make_node(op, names, ["y"], domain="stackbuild.kernels")
+graph = helper.make_graph([node], "g", infos, [helper.make_tensor_value_info("y", 1, None)])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("stackbuild.kernels", 1)], ir_version=8)
+options = ort.SessionOptions()
+options.log_severity_level = 4
+options.register_custom_ops_library(library)
+session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+print("made")
+print(session.run(None, dict(zip(names, inputs)))[0].tolist())
+"""
+
+
+def one_node(cpu: Path, waves: Path, folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """A session of one node, and a run of it, with copies to the emulated GPU."""
+    for library in (cpu, waves):
+        shutil.copy(library, folder)
+    command = [sys.executable, "-c", ONE_NODE, str(folder / cpu.name), *words]
+    environment = {**os.environ, "STACKBUILD_KERNELS_DEVICE": "gpu", **more}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.sandbox
+def test_without_a_gpu_no_session_is_made(cpu: Path, waves: Path, tmp_path: Path) -> None:
+    assert "made" in one_node(cpu, waves, tmp_path, "LeakyRelu", "4").stdout
+    done = one_node(cpu, waves, tmp_path, "LeakyRelu", "4", EMULATION_DEVICES="0")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "no GPU found" in done.stderr
+    assert "see that the driver is loaded" in done.stderr
+
+
+@pytest.mark.sandbox
+def test_a_mask_of_one_value_over_no_keys(cpu: Path, waves: Path, tmp_path: Path) -> None:
+    done = one_node(cpu, waves, tmp_path, "Attention", "1x1x2x4", "1x1x0x4", "1x1x0x3", "1x1x2x1")
+    assert done.stdout == "made\n[[[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]]\n", done.stderr
 
 
 @pytest.mark.sandbox
