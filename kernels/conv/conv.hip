@@ -78,6 +78,13 @@ bool may_take(const ConvParams& p, ConvAlgorithm algorithm) {
   return !(winograd && avoids_winograd(p));
 }
 
+// Whether it is one of the ways of this shape, wherever its tensors start.
+bool is_way(const ConvParams& p, const Choice& choice) {
+  ConvParams q = as(p, choice);
+  q.x = q.w = q.residual = q.y = nullptr;
+  return choice.variant <= variants_of(q) && takes(q);
+}
+
 // As asked for, where that takes the shape; else as known, else by rule.
 ConvParams decided(const ConvParams& p) {
   if (p.algorithm != ConvAlgorithm::automatic) return takes(p) ? p : as(p, {ConvAlgorithm::direct, 0});
@@ -156,7 +163,9 @@ Status gpu::conv(const ConvParams& p, const Launch& launch) {
     SBK_TRY(choosing_status());
     Choice choice;
     bool done = false;
-    if (known_choice(p, &choice) == Known::must_measure) SBK_TRY(measure_choice(p, launch, &choice, &done));
+    const Known known = known_choice(p, &choice);
+    if (known == Known::yes && !is_way(p, choice)) return invalid("conv: the file of choices has a way that does not take its shape: delete the file");
+    if (known == Known::must_measure) SBK_TRY(measure_choice(p, launch, &choice, &done));
     if (done) return run_as_told(as(p, choice), launch);
   }
   return run_as_told(decided(p), launch);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <shared_mutex>
@@ -56,17 +57,22 @@ class Book {
 
   Status add(const ShapeKey& key, const Choice& choice) {
     const std::unique_lock<std::shared_mutex> hold(lock_);
-    choices_[key] = choice;
+    SBK_TRY(write(key, choice));
+    choices_[key] = choice;  // not one that could not be kept: the next call fails as this one
+    return {};
+  }
+
+ private:
+  Status write(const ShapeKey& key, const Choice& choice) const {
     if (file_.empty()) return {};
     const bool fresh = std::ifstream(file_).peek() == std::ifstream::traits_type::eof();
     std::ofstream out(file_, std::ios::app);
     // One write a line: two processes that share the file do not mix their lines.
     out << ((fresh ? std::string(kChoicesHeader) + "\n" : "") + line_of(devices_[static_cast<size_t>(key.device)], key, choice))
         << std::flush;
-    return out ? Status{} : Status{Code::invalid_argument, "conv: the file of choices cannot be written"};
+    return out ? Status{} : invalid("conv: the file of choices cannot be written");
   }
 
- private:
   Book() {
     const char* how = std::getenv("STACKBUILD_KERNELS_CONV");
     const char* file = std::getenv("STACKBUILD_KERNELS_CONV_CACHE");
@@ -99,11 +105,16 @@ class Book {
     return {};
   }
 
+  // One that need not exist is to be filled, and begun here: that it cannot be is said before anything is measured.
   Status read(const std::string& file, bool must_exist) {
+    std::error_code unused;
+    const std::filesystem::file_status found = std::filesystem::status(file, unused);
+    if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) return invalid("conv: the file of choices is no file");
+    if (!must_exist && !std::ofstream(file, std::ios::app)) return invalid("conv: the file of choices cannot be written");
     std::ifstream in(file);
-    if (!in) return must_exist ? invalid("conv: the file of choices cannot be read") : Status{};
+    if (!in) return invalid("conv: the file of choices cannot be read");
     std::string line;
-    if (!std::getline(in, line)) return {};  // empty: to be filled
+    if (!std::getline(in, line)) return must_exist ? invalid("conv: the file of choices is empty") : Status{};
     if (line != kChoicesHeader) return invalid("conv: the file of choices is none, or of another version");
     while (std::getline(in, line)) {
       if (line == kChoicesHeader && !in.eof()) continue;  // two processes began the file at once

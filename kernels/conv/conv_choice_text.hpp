@@ -61,7 +61,7 @@ inline bool parse_line(const std::string& line, std::string* device, ShapeKey* k
   in >> *device;
   for (int64_t& n : key->numbers) in >> n;
   in >> equals >> name >> choice->variant;
-  if (!in || equals != "=" || choice->variant < 0 || !(in >> std::ws).eof()) return false;
+  if (!in || equals != "=" || choice->variant < 1 || choice->variant > kConvMaxChoices || !(in >> std::ws).eof()) return false;
   for (const auto algorithm : {ConvAlgorithm::direct, ConvAlgorithm::implicit_gemm, ConvAlgorithm::winograd2,
                                ConvAlgorithm::winograd4, ConvAlgorithm::depthwise}) {
     if (name == name_of(algorithm)) {

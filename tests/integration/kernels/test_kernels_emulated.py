@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++"),
 ]
 OPERATORS = ("attention", "batch_norm", "conv", "group_norm", "leaky_relu")
+WAY = re.compile(r" = \w+ \d+")  # of a line in a file of choices
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
 
 
@@ -119,6 +121,51 @@ def test_convolutions_choose_among_the_tiles_that_a_device_has_room_for(tmp_path
         assert_right(done, 80)
         runs.append(int(done.stdout.split(": ", 1)[1].split(" runs", 1)[0]))
     assert runs[0] > runs[1] > runs[2], "every way of a Conv is counted, and fewer fit"
+
+
+CHOSEN = ("--op", "Conv", "--named", "2x16x9x9 by 32x16x1x1 ")
+
+
+@pytest.fixture(scope="module")
+def convolutions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(KERNELS, "gfx1100", tmp_path_factory.mktemp("conv") / "conv.so", "conv")
+
+
+def chosen(library: Path, file: Path, how: str) -> str:
+    """What a check says whose convolutions are made as `how` and `file` say."""
+    return check(library, *CHOSEN, STACKBUILD_KERNELS_CONV=how, STACKBUILD_KERNELS_CONV_CACHE=str(file)).stdout
+
+
+def test_measured_choices_are_kept_and_read(convolutions: Path, tmp_path: Path) -> None:
+    for how in ("measure", "rule", "measure"):
+        assert " 0 wrong" in chosen(convolutions, tmp_path / "choices", how)
+    assert " = " in (tmp_path / "choices").read_text()
+
+
+@pytest.mark.parametrize(
+    ("how", "change", "says"),
+    [
+        ("rule", lambda file: file.unlink(), "the file of choices cannot be read"),
+        ("rule", lambda file: file.write_text(""), "the file of choices is empty"),
+        ("rule", lambda file: (file.unlink(), file.mkdir()), "the file of choices is no file"),
+        ("rule", lambda file: file.write_text(WAY.sub(" = implicit_gemm 999", file.read_text())), "has a damaged line"),
+        ("rule", lambda file: file.write_text(WAY.sub(" = direct 0", file.read_text())), "has a damaged line"),
+        ("rule", lambda file: file.write_text(WAY.sub(" = implicit_gemm 32", file.read_text())), "does not take its shape"),
+        ("rule", lambda file: file.write_text(WAY.sub(" = depthwise 1", file.read_text())), "does not take its shape"),
+        ("measure", lambda file: (file.unlink(), file.symlink_to("absent/file")), "the file of choices cannot be written"),
+    ],
+)  # fmt: skip
+def test_choices_that_cannot_be_had_are_an_error(
+    convolutions: Path, tmp_path: Path, how: str, change: Callable[[Path], object], says: str
+) -> None:
+    """At every call, not at the first one alone."""
+    file = tmp_path / "choices"
+    chosen(convolutions, file, "measure")
+    change(file)
+    said = chosen(convolutions, file, how)
+    runs = said.count("WRONG Conv")
+    assert runs > 2
+    assert said.count(says) == runs
 
 
 @dataclass(frozen=True)
