@@ -85,15 +85,15 @@ def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = t
                         yield case, last
 
 
-def forms(case: Case, last: bool) -> list[Form]:
+def forms(placed: Placed) -> list[Form]:
     """Every other form in which the launchers take this case."""
-    fields = [*BUILDERS[case.op](case, last).arrays, "y"]
+    fields = [*placed.job.arrays, "y"]
     found = [Form(f"{field} one element on", frozenset([field])) for field in fields]
     found.append(Form("everything one element on", frozenset(fields)))
-    shared = IN_PLACE.get(case.op)
+    shared = IN_PLACE.get(placed.case.op)
     if shared in fields:
         found.append(Form(f"y is {shared}", shared=shared))
-    if case.op == "Conv":
+    if placed.case.op == "Conv":
         found.append(Form("filters in the other layout", other_filters=True))
     return found
 
@@ -187,7 +187,7 @@ def check_all(device: d.Device, choice: Choice) -> tuple[dict[str, int], list[st
         if more:
             counts[f"{key} each way"] = counts.get(f"{key} each way", 0) + more
         if choice.formed:
-            others = forms(case, last)
+            others = forms(placed)
             more, formed = check_form(device, case, last, others[(number + choice.seed) % len(others)], number)
             counts[f"{key} in another form"] = counts.get(f"{key} in another form", 0) + more
             troubles += formed

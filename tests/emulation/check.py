@@ -100,7 +100,7 @@ def main() -> int:
             placed = c.place(device, case, last)
             why = c.check_one(device, placed)
             more, troubles = c.check_ways(device, placed)
-            others, turn = c.forms(case, last), sum(runs.values())
+            others, turn = c.forms(placed), sum(runs.values())
             for form in others if args.forms else [others[turn % len(others)]]:
                 formed, wrongs = c.check_form(device, case, last, form, None if args.forms else turn)
                 more += formed
