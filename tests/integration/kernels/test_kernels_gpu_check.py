@@ -221,6 +221,12 @@ def test_what_changes_the_choice_of_convolutions_is_not_handed_on(library: Path,
     assert "STACKBUILD_KERNELS_CONV" not in (tmp_path / "environment").read_text()
 
 
+def as_from_a_terminal() -> None:
+    """What a shell's background or nohup has tests ignore ends a process again."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(
     ("number", "times", "status"),
     [
@@ -243,9 +249,7 @@ def test_an_interrupted_sanitizer_leaves_no_process(
         env={**os.environ, "PATH": path},
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(
-            signal.SIGINT, signal.SIG_DFL
-        ),  # as from a terminal, also where a shell runs the tests in its background
+        preexec_fn=as_from_a_terminal,
     )
     end = time.monotonic() + 120
     while len(list(tmp_path.glob("*.pid"))) < 12 and running.poll() is None and time.monotonic() < end:
@@ -457,7 +461,9 @@ def test_a_build_of_the_tests_ends_with_them(tmp_path: Path, number: signal.Sign
     (tmp_path / "stackbuild" / "__main__.py").write_text(SANDBOXED)
     command = [sys.executable, "-c", TOLD, str(Path(__file__).parent), str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=as_from_a_terminal
+    )
     end = time.monotonic() + 60
     while not (tmp_path / "pid").exists() and time.monotonic() < end:
         time.sleep(0.02)
