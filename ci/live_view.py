@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackbuild import events
-from stackbuild.events import Compiles
-from stackbuild.show.build import LiveView, lines_of
+from stackbuild.core.model import events
+from stackbuild.model.events import Compiles
+from stackbuild.views.build import LiveView, lines_of
 
 SHARE = 0.6
 """How far into the longest step the picture is taken."""

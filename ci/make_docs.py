@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from stackbuild.cli import load_commands
-from stackbuild.cli.face import commands
-from stackbuild.reference import MADE, recipe_reference
-from stackbuild.show.rules import text_of_all
-from stackbuild.verify.catalogue import catalogue
+from stackbuild.cli.app import commands
+from stackbuild.cli.reference import MADE, recipe_reference
+from stackbuild.verification.catalogue import catalogue
+from stackbuild.views.rules import text_of_all
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -11,36 +11,44 @@ The library face; each name is loaded when it is first used:
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING
 
-_FACE = {
-    "Choice": "resolve",
-    "Order": "build",
-    "Stop": "errors",
-    "inspect": "inspect",
-    "judge": "judge",
-    "load": "load",
-    "publish": "publish",
-    "release": "release",
-    "resolve": "resolve",
-    "verify": "verify",
+if TYPE_CHECKING:
+    from stackbuild.build.build import Order
+    from stackbuild.core.errors import Stop
+    from stackbuild.inspection import inspect
+    from stackbuild.judgement import judge
+    from stackbuild.pipeline.index import publish
+    from stackbuild.pipeline.release import release
+    from stackbuild.plan.resolve import Choice, resolve
+    from stackbuild.recipe.load import load
+    from stackbuild.verification import verify
+
+__all__ = ["Choice", "Order", "Stop", "inspect", "judge", "load", "publish", "release", "resolve", "verify"]
+
+_MODULES = {
+    "Choice": "plan.resolve",
+    "Order": "build.build",
+    "Stop": "core.errors",
+    "inspect": "inspection",
+    "judge": "judgement",
+    "load": "recipe.load",
+    "publish": "pipeline.index",
+    "release": "pipeline.release",
+    "resolve": "plan.resolve",
+    "verify": "verification",
 }
-"""Public name to the module that has it."""
+"""Public name to the module that defines it. No package below has the name of a function here."""
 
 
-def _member(name: str) -> property:
-    """A name of the face. Some functions have their module's name: the function wins over the submodule, whoever was
-    imported first, so what the import system sets here is dropped (it keeps the module in sys.modules itself)."""
-
-    def get(face: ModuleType) -> object:
-        return getattr(import_module(f"{__name__}.{_FACE[name]}"), name)
-
-    def drop(face: ModuleType, module: object) -> None:
-        pass
-
-    return property(get, drop)
+def __getattr__(name: str) -> object:
+    """Import the module of a public name when it is first used (PEP 562): `stackbuild --version` loads none."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return value
 
 
-sys.modules[__name__].__class__ = type("Face", (ModuleType,), {name: _member(name) for name in _FACE})
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stackbuild.errors import MachineLacks
+    from stackbuild.core.errors import MachineLacks
 
 
 EXTRAS = ("numpy", "onnx", "onnxruntime", "sympy")
@@ -43,7 +43,7 @@ def _unwritten(error: OSError) -> int:
 def run() -> int:
     """Run the command line; every Stop becomes a message on stderr and its exit code."""
     from stackbuild.cli import app, load_commands
-    from stackbuild.errors import Stop, Unwritten
+    from stackbuild.core.errors import Stop, Unwritten
 
     load_commands()
     try:
@@ -70,7 +70,7 @@ def run() -> int:
 
 def _without(package: str) -> MachineLacks:
     """An installation without the packages that measuring takes."""
-    from stackbuild.errors import MachineLacks
+    from stackbuild.core.errors import MachineLacks
 
     next = f"{sys.executable} -m pip install 'stackbuild[bench]', or `.[bench]` in a checkout"
     return MachineLacks(f"{package} is not installed, which measuring takes", next=next)
@@ -80,7 +80,7 @@ def _lacking(error: OSError) -> MachineLacks:
     """What the machine does not give, in words."""
     from pathlib import Path
 
-    from stackbuild.errors import MachineLacks
+    from stackbuild.core.errors import MachineLacks
     from stackbuild.store.store import NO_SPACE, default_root, full
 
     if error.errno in NO_SPACE:

@@ -22,8 +22,8 @@ from pathlib import Path
 try:
     import tomllib
 
-    from stackbuild.errors import Stop
-    from stackbuild.inspect import inspect
+    from stackbuild.core.errors import Stop
+    from stackbuild.inspection import inspect
 except ModuleNotFoundError as missing:
     print(f"resources.py: {missing.name} cannot be imported: install stackbuild (Python 3.11 or newer), or set PYTHONPATH to its source", file=sys.stderr)
     sys.exit(2)

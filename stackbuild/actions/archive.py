@@ -5,9 +5,9 @@ from __future__ import annotations
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
 from stackbuild.actions.snapshot import settle
-from stackbuild.fetch import Wanted, fetch, named
-from stackbuild.mirror import given
-from stackbuild.unpack import unpack
+from stackbuild.sources.archive import unpack
+from stackbuild.sources.http import Wanted, fetch, named
+from stackbuild.sources.mirror import given
 
 
 def do(job: Job) -> dict[str, str]:

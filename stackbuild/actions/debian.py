@@ -14,11 +14,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stackbuild import digest
 from stackbuild.actions.job import Job
-from stackbuild.errors import MachineLacks, StepFailed
-from stackbuild.mirror import refuse, unpacked
-from stackbuild.recipe import Debian
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks, StepFailed
+from stackbuild.model.recipe import Debian
+from stackbuild.sources.mirror import refuse, unpacked
 
 POINTS = ("build", "deps", "out", "src", "ccache")
 """Folders every base has, so that sessions can mount onto them."""

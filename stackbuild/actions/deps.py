@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stackbuild.actions.job import Job
-from stackbuild.fetch import Wanted, fetch, place_in
-from stackbuild.mirror import given
+from stackbuild.sources.http import Wanted, fetch, place_in
+from stackbuild.sources.mirror import given
 
 
 def do(job: Job) -> dict[str, str]:

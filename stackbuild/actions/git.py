@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stackbuild import git
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
 from stackbuild.actions.snapshot import settle
-from stackbuild.mirror import given
+from stackbuild.sources import git
+from stackbuild.sources.mirror import given
 
 
 def do(job: Job) -> dict[str, str]:

@@ -7,14 +7,14 @@ import json
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import noted, patch_series
 from stackbuild.actions.snapshot import settle
-from stackbuild.errors import StepFailed
+from stackbuild.core.errors import StepFailed
 from stackbuild.hipify import staged_engine
-from stackbuild.hipify.kept import dump
-from stackbuild.hipify.movers import moved_by
+from stackbuild.hipify.model import Report
+from stackbuild.hipify.patch_causes import moved_by
 from stackbuild.hipify.stage import Asked, code_and_rules, convert_source, line, put, refuse, rules_of
-from stackbuild.hipify.values import Report
-from stackbuild.patches import apply
-from stackbuild.plan import CONVERSION, CONVERTED
+from stackbuild.hipify.tree.report_file import dump
+from stackbuild.model.plan import CONVERSION, CONVERTED
+from stackbuild.sources.patches import apply
 
 
 def do(job: Job) -> dict[str, str]:

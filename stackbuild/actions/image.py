@@ -8,11 +8,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stackbuild import oci
 from stackbuild.actions.job import Job
-from stackbuild.data import folder
-from stackbuild.errors import LockError, MachineLacks
-from stackbuild.mirror import given, lacks, refuse, unpacked
+from stackbuild.core.errors import LockError, MachineLacks
+from stackbuild.core.resources import folder
+from stackbuild.sources import oci
+from stackbuild.sources.mirror import given, lacks, refuse, unpacked
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 """This machine's certificates: a proxy's own may be among them."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.errors import MachineLacks, StepFailed
-from stackbuild.plan import Step
-from stackbuild.stopper import Stopper
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import MachineLacks, StepFailed
+from stackbuild.model.plan import Step
 
 _DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """A tool that is still at work when we are killed ends with us; what it left is in our staging folder, which the next run removes."""

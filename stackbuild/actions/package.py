@@ -12,16 +12,16 @@ import tempfile
 from pathlib import Path
 from urllib.parse import unquote, urljoin
 
-from stackbuild import digest
 from stackbuild.actions.job import Job
 from stackbuild.actions.snapshot import settle
-from stackbuild.errors import LockError, MachineLacks, StepFailed
-from stackbuild.fetch import Wanted, fetch
-from stackbuild.lock import File
-from stackbuild.mirror import refuse, unpacked
-from stackbuild.recipe import Source
-from stackbuild.stopper import Stopper
-from stackbuild.unpack import unpack
+from stackbuild.core import digest
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.model.lock import File
+from stackbuild.model.recipe import Source
+from stackbuild.sources.archive import unpack
+from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.mirror import refuse, unpacked
 
 _OFFLINE = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Failed to establish|Network is unreachable"

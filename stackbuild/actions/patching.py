@@ -6,9 +6,9 @@ import json
 
 from stackbuild.actions.job import Job, Local
 from stackbuild.actions.snapshot import content, survey
-from stackbuild.errors import StepFailed
-from stackbuild.lock import patches_of
-from stackbuild.patches import Series, apply, series
+from stackbuild.core.errors import StepFailed
+from stackbuild.model.lock import patches_of
+from stackbuild.sources.patches import Series, apply, series
 
 
 def patched(job: Job) -> dict[str, str]:

@@ -7,9 +7,9 @@ import os
 import shutil
 from pathlib import Path
 
-from stackbuild import digest
 from stackbuild.actions.job import Job, Local
-from stackbuild.errors import StepFailed, UsageError
+from stackbuild.core import digest
+from stackbuild.core.errors import StepFailed, UsageError
 
 ALWAYS_OUT = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", "*.pyc")
 TIME = 1_700_000_000

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stackbuild.actions.job import Job
-from stackbuild.errors import StepFailed
+from stackbuild.core.errors import StepFailed
 
 DEFLATE_LEVEL = 6
 
@@ -67,7 +67,7 @@ def _platform(root: Path, external: tuple[str, ...], step: str) -> str:
     Anything else they need from outside the policy makes it a plain `linux_x86_64`. A pattern of `external` that no
     library matches is an error: such a one once let 890 MB of ROCm into a wheel (aiter#5318).
     """
-    from stackbuild.inspect import inspect  # auditwheel's policies are slow to import
+    from stackbuild.inspection import inspect  # auditwheel's policies are slow to import
 
     policy = inspect(root).policy
     if policy is None:

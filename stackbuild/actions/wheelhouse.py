@@ -9,9 +9,9 @@ import sys
 import tempfile
 
 from stackbuild.actions.job import Job
-from stackbuild.errors import MachineLacks, StepFailed
-from stackbuild.lock import Pin
-from stackbuild.mirror import for_packages, lacks, refuse
+from stackbuild.core.errors import MachineLacks, StepFailed
+from stackbuild.model.lock import Pin
+from stackbuild.sources.mirror import for_packages, lacks, refuse
 
 _OFFLINE = re.compile(
     r"Temporary failure in name resolution|NewConnectionError|Failed to establish|Network is unreachable|No route to host"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from stackbuild.errors import UsageError
+from stackbuild.core.errors import UsageError
 
 LARGEST = 10**9
 """The largest real batch of a mix: beyond it floats lose items."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from statistics import median
 
-from stackbuild.errors import UsageError
-from stackbuild.results import Benchmarks, Case, Series
+from stackbuild.core.errors import UsageError
+from stackbuild.model.results import Benchmarks, Case, Series
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from stackbuild.bench.environment import Environment
 from stackbuild.bench.job import run_job
-from stackbuild.digest import Json
-from stackbuild.results import KernelCounters
+from stackbuild.core.digest import Json
+from stackbuild.model.results import KernelCounters
 
 PROGRAM = "rocprofv3"
 COUNTERS = ("OccupancyPercent", "L2CacheHit", "LDSBankConflict")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from stackbuild import digest
-from stackbuild.errors import MachineLacks, UsageError
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks, UsageError
 
 #: What a worker may see of the caller's environment. Everything else is scrubbed: ORT_MIGRAPHX_* and its like override
 #: session options (facts/stack.md 9), and a gate that reads them would judge the caller's shell.

@@ -15,9 +15,9 @@ from stackbuild.bench.environment import Environment
 from stackbuild.bench.job import Answer, Budget, Session, run_job
 from stackbuild.bench.machine import busy, fingerprint
 from stackbuild.bench.providers import table
-from stackbuild.digest import Json, plain
-from stackbuild.errors import MachineLacks, UsageError
-from stackbuild.results import CONTROL, Benchmarks, Case, Fingerprint, Series, Side
+from stackbuild.core.digest import Json, plain
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.model.results import CONTROL, Benchmarks, Case, Fingerprint, Series, Side
 
 Work = dict[str, Json]
 Tick = Callable[[str, int], None]

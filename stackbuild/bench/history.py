@@ -14,9 +14,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from statistics import median
 
-from stackbuild import digest
-from stackbuild.errors import MachineLacks, UsageError
-from stackbuild.results import CONTROL, Benchmarks, Case, Series, Side
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.model.results import CONTROL, Benchmarks, Case, Series, Side
 
 VERSION = 2
 _TABLE = """

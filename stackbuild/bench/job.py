@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.bench.environment import Environment
-from stackbuild.digest import Json
-from stackbuild.errors import MachineLacks
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import MachineLacks
 
 WORKER = Path(__file__).with_name("worker.py")
-MEASURES = Path(__file__).parents[1] / "measures.py"
+ERROR_METRICS = Path(__file__).with_name("error_metrics.py")
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stackbuild import digest
+from stackbuild.bench.correctness import Reference
 from stackbuild.bench.environment import Environment, default_cache, here, with_wheel
 from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, checked, with_control
 from stackbuild.bench.job import Budget, Session
-from stackbuild.bench.proof import Reference
-from stackbuild.bench.running import Measured, baseline_of, run
+from stackbuild.bench.measure import Measured, baseline_of, run
 from stackbuild.bench.suites import Suite
-from stackbuild.data import folder
-from stackbuild.errors import MachineLacks, UsageError
-from stackbuild.gates import Gate
-from stackbuild.results import Case, Side
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.resources import folder
+from stackbuild.model.gates import Gate
+from stackbuild.model.results import Case, Side
 
 SCRIPT = Path(__file__).with_name("kernel_cases.py")
 LIBRARY = "stackbuild_kernels:get_library_path"

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from stackbuild.bench.environment import scrubbed
-from stackbuild.results import Fingerprint
+from stackbuild.model.results import Fingerprint
 
 _NVIDIA = ("name", "driver_version", "memory.total", "power.limit")
 _NVIDIA_NOW = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw")

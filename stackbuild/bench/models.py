@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stackbuild.bench.cells import Cell, cells
+from stackbuild.bench.correctness import Reference
 from stackbuild.bench.environment import Environment, default_cache, here, with_wheel
 from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, checked, with_control
 from stackbuild.bench.job import Budget, Session, run_job
-from stackbuild.bench.modelfiles import model_file, written
-from stackbuild.bench.proof import Reference
+from stackbuild.bench.measure import Measured, baseline_of, run
+from stackbuild.bench.model_cache import model_file, written
+from stackbuild.bench.onnx_file import UserModel, user_case
 from stackbuild.bench.providers import provider_name
-from stackbuild.bench.running import Measured, baseline_of, run
+from stackbuild.bench.suite_cases import Cell, cells
 from stackbuild.bench.suites import Suite
-from stackbuild.bench.userfile import UserModel, user_case
-from stackbuild.errors import UsageError
-from stackbuild.gates import Gate
-from stackbuild.results import Side
+from stackbuild.core.errors import UsageError
+from stackbuild.model.gates import Gate
+from stackbuild.model.results import Side
 
 CPU = "CPUExecutionProvider"
 REFERENCE = "float32 on the CPU, graph optimisation off"

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from stackbuild.bench.suites import read
-from stackbuild.errors import UsageError
-from stackbuild.model import Field, Model
+from stackbuild.core.errors import UsageError
+from stackbuild.core.model import Field, Model
 
 TABLE = Path(__file__).with_name("providers.yaml")
 

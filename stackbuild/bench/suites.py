@@ -7,9 +7,9 @@ from itertools import product
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from stackbuild import yamlread
-from stackbuild.errors import Mistake, RecipeError, UsageError
-from stackbuild.model import Field, Model, ValidationError
+from stackbuild.core import yaml as yamlread
+from stackbuild.core.errors import Mistake, RecipeError, UsageError
+from stackbuild.core.model import Field, Model, ValidationError
 
 FOLDER = Path(__file__).with_name("suites")
 Dtype = Literal["float32", "float16", "int8"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from stackbuild.results import CONTROL, Benchmarks, Case, Side
+from stackbuild.model.results import CONTROL, Benchmarks, Case, Side
 
 
 @dataclass(frozen=True)

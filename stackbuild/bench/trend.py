@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild import digest
+from stackbuild.bench.change_points import Turn, turns
 from stackbuild.bench.history import Figure, series_of, way
-from stackbuild.bench.turning import Turn, turns
-from stackbuild.results import CONTROL, Benchmarks
+from stackbuild.core import digest
+from stackbuild.model.results import CONTROL, Benchmarks
 
 UNITS = {"s": ("ms", 1e3), "B": ("MiB", 2.0**-20)}
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import bound_outputs
 import devices
-import leftover
 import numpy as np
 import onnxruntime as ort
 
@@ -259,7 +259,7 @@ def time_case(job: Job, case: Job) -> Job:
         warm = warmed_up(run, job["budget"], clock)
         samples = enough(run, job["budget"], clock)
     for part in runs:
-        leftover.prove(part)
+        bound_outputs.prove(part)
     return {
         "seconds": median(samples) / steps, "create": create, "first": first / steps, "clock": says(job),
         "runs": len(samples), "warm": warm, "host_bytes": memory.host, "device_bytes": memory.device,
@@ -354,16 +354,16 @@ def outputs(job: Job, case: Job) -> Job:
 
 
 def compare(job: Job, case: Job) -> Job:
-    """The worst of each measure over the outputs, by stackbuild's own `measures.py` at `job["measures"]`."""
-    spec = importlib.util.spec_from_file_location("measures", job["measures"])
+    """The worst of each measure over the outputs, by stackbuild's own `error_metrics.py` at `job["error_metrics"]`."""
+    spec = importlib.util.spec_from_file_location("error_metrics", job["error_metrics"])
     assert spec and spec.loader
-    measures = importlib.util.module_from_spec(spec)
-    sys.modules["measures"] = measures
-    spec.loader.exec_module(measures)
+    error_metrics = importlib.util.module_from_spec(spec)
+    sys.modules["error_metrics"] = error_metrics
+    spec.loader.exec_module(error_metrics)
     ours, theirs = np.load(case["ours"]), np.load(case["theirs"])
     if set(ours.files) != set(theirs.files):
         raise ValueError(f"outputs differ: {sorted(ours.files)} against {sorted(theirs.files)}")
-    by_name = {name: measures.errors(ours[name], theirs[name]) for name in ours.files}
+    by_name = {name: error_metrics.errors(ours[name], theirs[name]) for name in ours.files}
     blind = [name for name, e in by_name.items() if e.count and not e.proves]
     if blind or not any(e.proves for e in by_name.values()):
         raise ValueError(f"no element of {', '.join(blind) or 'any output'} is finite, here or in the reference")

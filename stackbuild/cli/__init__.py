@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-from stackbuild.cli.face import app
+from stackbuild.cli.app import app
 
 
 def load_commands() -> None:

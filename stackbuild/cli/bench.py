@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.face import Json, argument, group, option
-from stackbuild.cli.sharing import Running, Texts, sharing
+from stackbuild.cli.app import Json, argument, group, option
+from stackbuild.cli.shared_options import Running, Texts, sharing
 
 if TYPE_CHECKING:
-    from stackbuild.bench.running import Measured
-    from stackbuild.results import Benchmarks
+    from stackbuild.bench.measure import Measured
+    from stackbuild.model.results import Benchmarks
 
 app = group("bench", "Measure kernels and models, compare results, keep a history.")
 
@@ -62,7 +62,7 @@ def kernels(
     from stackbuild.bench.kernels import KernelBench, measure_kernels
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
     from stackbuild.bench.suites import suite as named
-    from stackbuild.show.bench import progress
+    from stackbuild.views.bench import progress
 
     full = provider_name(how.provider)
     asked = KernelBench(
@@ -111,11 +111,11 @@ def models(
 
     Example: stackbuild bench models --model resnet50 --batch 1 --batch 8 --provider migraphx --against cpu
     """
-    from stackbuild.bench.choosing import chosen, parsed_against, parsed_devices
     from stackbuild.bench.environment import default_cache
     from stackbuild.bench.models import ModelBench, measure_models
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
-    from stackbuild.show.bench import progress
+    from stackbuild.bench.selection import chosen, parsed_against, parsed_devices
+    from stackbuild.views.bench import progress
 
     full = provider_name(how.provider)
     asked = ModelBench(
@@ -154,12 +154,12 @@ def batches(
 
     Example: stackbuild bench batches chess --sizes 1,4,8,16,32,64 --mix 1:10,8:40,16:50
     """
-    from stackbuild.bench.choosing import batch_curve
     from stackbuild.bench.environment import default_cache
     from stackbuild.bench.models import ModelBench
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
-    from stackbuild.show.bench import draw_advice, progress
-    from stackbuild.show.paper import print_json
+    from stackbuild.bench.selection import batch_curve
+    from stackbuild.views.bench import draw_advice, progress
+    from stackbuild.views.console import print_json
 
     full = provider_name(how.provider)
     asked = ModelBench(
@@ -186,9 +186,9 @@ def compare(
     Example: stackbuild bench compare v1.json v2.json
     """
     from stackbuild.bench.compare import changes, refuse_unlike
-    from stackbuild.bench.files import read_benchmarks
-    from stackbuild.show.bench import draw_changes
-    from stackbuild.show.paper import print_json
+    from stackbuild.bench.results_file import read_benchmarks
+    from stackbuild.views.bench import draw_changes
+    from stackbuild.views.console import print_json
 
     old, new = read_benchmarks(before), read_benchmarks(after)
     refuse_unlike(old, new)
@@ -215,8 +215,8 @@ def history(
     from stackbuild.bench import history as kept
     from stackbuild.bench.providers import provider_name
     from stackbuild.bench.trend import trend
-    from stackbuild.show.bench import draw_cases, draw_history
-    from stackbuild.show.paper import print_json, print_text
+    from stackbuild.views.bench import draw_cases, draw_history
+    from stackbuild.views.console import print_json, print_text
 
     file = history or kept.default_file()
     if csv:
@@ -232,7 +232,7 @@ def history(
 def _require_kept(out: Path, how: Measuring) -> None:
     """Raise a Stop where the results file or the history cannot be written: before anything is measured, not after."""
     from stackbuild.bench import history as kept
-    from stackbuild.bench.files import require_writable
+    from stackbuild.bench.results_file import require_writable
 
     require_writable(out)
     if not how.no_history:
@@ -242,7 +242,7 @@ def _require_kept(out: Path, how: Measuring) -> None:
 def _keep(measured: Benchmarks, out: Path, how: Measuring) -> None:
     """Write the results file and append to the history."""
     from stackbuild.bench import history as kept
-    from stackbuild.bench.files import write
+    from stackbuild.bench.results_file import write
 
     write(measured, out)
     if not how.no_history:
@@ -251,11 +251,11 @@ def _keep(measured: Benchmarks, out: Path, how: Measuring) -> None:
 
 def _finish(measured: Measured, out: Path, how: Measuring) -> None:
     """Keep the results and draw them. Raises StepFailed where a case did not run."""
-    from stackbuild.bench.files import document
-    from stackbuild.bench.running import require_ran
-    from stackbuild.results import SCHEMA
-    from stackbuild.show.bench import draw_benchmarks, draw_kernels, draw_profile
-    from stackbuild.show.paper import margin, print_json
+    from stackbuild.bench.measure import require_ran
+    from stackbuild.bench.results_file import document
+    from stackbuild.model.results import SCHEMA
+    from stackbuild.views.bench import draw_benchmarks, draw_kernels, draw_profile
+    from stackbuild.views.console import margin, print_json
 
     _keep(measured.benchmarks, out, how)
     if how.json:

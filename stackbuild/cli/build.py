@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.completing import words
-from stackbuild.cli.face import Json, RecipeName, app, argument, leave, option
+from stackbuild.cli.app import Json, RecipeName, app, argument, leave, option
+from stackbuild.cli.completion import words
 
 if TYPE_CHECKING:
-    from stackbuild.load import Loaded
-    from stackbuild.resolve import Choice
+    from stackbuild.plan.resolve import Choice
+    from stackbuild.recipe.load import Loaded
 
 Gfx = Annotated[list[str] | None, option("--gfx", help="Only these GPU targets of the recipe; may be repeated.")]
 Until = Annotated[
@@ -66,14 +66,14 @@ def build(
 
     Example: stackbuild build --recipe debian-13
     """
-    from stackbuild import mirror as mirrors
-    from stackbuild.build import Order
-    from stackbuild.dryrun import dry
-    from stackbuild.errors import UsageError
-    from stackbuild.load import load
-    from stackbuild.release import release
-    from stackbuild.show.build import stream, view
-    from stackbuild.show.release import draw_dry_run, draw_release
+    from stackbuild.build.build import Order
+    from stackbuild.build.dry_run import dry
+    from stackbuild.core.errors import UsageError
+    from stackbuild.pipeline.release import release
+    from stackbuild.recipe.load import load
+    from stackbuild.sources import mirror as mirrors
+    from stackbuild.views.build import stream, view
+    from stackbuild.views.release import draw_dry_run, draw_release
 
     if until and only:
         raise UsageError("--until and --only name different wishes", next="give one of them")
@@ -109,11 +109,11 @@ def plan(
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
-    from stackbuild.load import load
-    from stackbuild.look import plan_as_is
-    from stackbuild.planning import reasons
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.plan import draw_plan
+    from stackbuild.checks.preflight import plan_as_is
+    from stackbuild.plan.status import reasons
+    from stackbuild.recipe.load import load
+    from stackbuild.views.console import print_json
+    from stackbuild.views.plan import draw_plan
 
     loaded = load(recipe)
     _tell_doubts(loaded)
@@ -138,12 +138,12 @@ def explain(
 
     Example: stackbuild explain --recipe debian-13 kernels
     """
-    from stackbuild.explain import explain as explained
-    from stackbuild.load import load
-    from stackbuild.locking import local_sources
-    from stackbuild.look import plan_as_is
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.plan import draw_explanation
+    from stackbuild.checks.preflight import plan_as_is
+    from stackbuild.lock.update import local_sources
+    from stackbuild.plan.explain import explain as explained
+    from stackbuild.recipe.load import load
+    from stackbuild.views.console import print_json
+    from stackbuild.views.plan import draw_explanation
 
     loaded = load(recipe)
     with plan_as_is(loaded, _choice(gfx, "")) as (made, store):
@@ -164,11 +164,11 @@ def lock(
 
     Example: stackbuild lock --recipe debian-13
     """
-    from stackbuild import locking
-    from stackbuild import mirror as mirrors
-    from stackbuild.load import load
-    from stackbuild.lock import unlocked
-    from stackbuild.show.paper import margin
+    from stackbuild.lock import update as locking
+    from stackbuild.model.lock import unlocked
+    from stackbuild.recipe.load import load
+    from stackbuild.sources import mirror as mirrors
+    from stackbuild.views.console import margin
 
     mirrors.use(mirror)
     loaded = load(recipe)
@@ -191,15 +191,15 @@ def lock(
 
 def _tell_doubts(loaded: Loaded) -> None:
     """Warn of what the compatibility table does not know, as a real build does."""
-    from stackbuild.look import doubts
-    from stackbuild.show.paper import margin
+    from stackbuild.checks.preflight import doubts
+    from stackbuild.views.console import margin
 
     for line in doubts(loaded):
         margin().print(f"warning: {line}", markup=False)
 
 
 def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
-    from stackbuild.look import this_glibc, this_python
-    from stackbuild.resolve import Choice
+    from stackbuild.checks.preflight import this_glibc, this_python
+    from stackbuild.plan.resolve import Choice
 
     return Choice(tuple(gfx or ()), (this_python(),), until, tuple(python or ()), this_glibc())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.completing import recipes, words
-from stackbuild.cli.face import group, option
+from stackbuild.cli.app import group, option
+from stackbuild.cli.completion import recipes, words
 
 ci = group("ci", "Pipelines for CI providers. Example: stackbuild ci render --provider github --recipe debian-13")
 
@@ -36,10 +36,10 @@ def render(
 
     Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 -o .github/workflows/rocm-wheels.yml
     """
-    from stackbuild.errors import UsageError
-    from stackbuild.load import load
-    from stackbuild.pipeline import pipeline
-    from stackbuild.show.recipe import draw_text
+    from stackbuild.core.errors import UsageError
+    from stackbuild.pipeline.ci_render import pipeline
+    from stackbuild.recipe.load import load
+    from stackbuild.views.recipe import draw_text
 
     text = pipeline(provider, tuple(load(name) for name in recipe), tuple(gpu or ()), build_on)
     if out is None:

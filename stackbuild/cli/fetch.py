@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.face import Json, RecipeName, app, option
+from stackbuild.cli.app import Json, RecipeName, app, option
 
 Bundle = Annotated[
     Path | None,
@@ -30,16 +30,16 @@ def fetch(
 
     Example: stackbuild fetch --recipe debian-13 --bundle carry-away
     """
-    from stackbuild import mirror as mirrors
-    from stackbuild.build import Order
-    from stackbuild.bundle import require
-    from stackbuild.errors import UsageError
-    from stackbuild.fetching import fetch_all
-    from stackbuild.load import load
-    from stackbuild.look import this_glibc, this_python
-    from stackbuild.resolve import Choice
-    from stackbuild.show.build import view
-    from stackbuild.show.paper import margin, print_json
+    from stackbuild.build.build import Order
+    from stackbuild.build.fetch import fetch_all
+    from stackbuild.checks.preflight import this_glibc, this_python
+    from stackbuild.core.errors import UsageError
+    from stackbuild.plan.resolve import Choice
+    from stackbuild.recipe.load import load
+    from stackbuild.sources import mirror as mirrors
+    from stackbuild.sources.bundle import require
+    from stackbuild.views.build import view
+    from stackbuild.views.console import margin, print_json
 
     mirrors.use(mirror)
     if digest:

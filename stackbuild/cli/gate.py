@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.completing import recipes
-from stackbuild.cli.face import Json, app, option
-from stackbuild.cli.sharing import Running, sharing
+from stackbuild.cli.app import Json, app, option
+from stackbuild.cli.completion import recipes
+from stackbuild.cli.shared_options import Running, sharing
 
 
 @app.command()
@@ -52,13 +52,13 @@ def gate(
     """
     from dataclasses import replace
 
-    from stackbuild.bench.files import document, identity, require_writable, write
-    from stackbuild.bench.gating import Asked, gated, gates_of
+    from stackbuild.bench.gate import Asked, gated, gates_of
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
-    from stackbuild.judge import require_open
-    from stackbuild.results import VERDICT_SCHEMA
-    from stackbuild.show.bench import draw_inputs, draw_verdict, progress
-    from stackbuild.show.paper import print_json
+    from stackbuild.bench.results_file import document, identity, require_writable, write
+    from stackbuild.judgement import require_open
+    from stackbuild.model.results import VERDICT_SCHEMA
+    from stackbuild.views.bench import draw_inputs, draw_verdict, progress
+    from stackbuild.views.console import print_json
 
     full = provider_name(how.provider)
     given = provider_options(full, how.options or (), plugin=candidate.name.startswith("onnxruntime_ep_"))

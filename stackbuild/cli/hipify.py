@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.face import Json, app, argument, leave, option
+from stackbuild.cli.app import Json, app, argument, leave, option
 
 if TYPE_CHECKING:
     from stackbuild.hipify.engines import Engine
@@ -49,12 +49,12 @@ def hipify(
 
     Check against hipify-perl: stackbuild hipify src -o out --verify-engine perl
     """
-    from stackbuild.show import hipify as show
+    from stackbuild.views import hipify as show
 
     if not out:
         _usage("no output is given", "add -o OUT")
     if errors:
-        from stackbuild.hipify.locate import relocate
+        from stackbuild.hipify.tree.relocate import relocate
 
         text = sys.stdin.read() if errors == "-" else _text(errors)
         show.plain(relocate(text, Path(out)))
@@ -62,7 +62,7 @@ def hipify(
     if json and sarif:
         _usage("--json and --sarif both want stdout", "give one of them")
     from stackbuild.hipify import hipify_tree, open_engine
-    from stackbuild.hipify.rules import version
+    from stackbuild.hipify.rules.rules import version
 
     if target_rocm and not version(target_rocm):
         _usage(f"{target_rocm!r} is not a ROCm version", "write one such as 6.4")
@@ -97,7 +97,7 @@ def hipify(
 
 
 def _target(rocm: str, wavefront: list[int] | None, launch: str, flavour: str, experimental: bool, lint: bool):  # type: ignore[no-untyped-def]
-    from stackbuild.hipify.values import Target
+    from stackbuild.hipify.model import Target
 
     for value, known, name in ((launch, ("keep", "ggl"), "--launch"), (flavour, ("hip", "roc", "miopen"), "--flavour")):
         if value not in known:
@@ -111,8 +111,8 @@ def _target(rocm: str, wavefront: list[int] | None, launch: str, flavour: str, e
 def _verify(
     sources: list[Path], out: Path, opened: Engine, engine: str, include: list[str], exclude: list[str], json: bool
 ) -> None:
-    from stackbuild.hipify.verify import verify_sources
-    from stackbuild.show import hipify as show
+    from stackbuild.hipify.perl.compare import verify_sources
+    from stackbuild.views import hipify as show
 
     if engine != "perl":
         _usage(f"--verify-engine is {engine!r}", "the engine to verify against is perl")
@@ -123,7 +123,7 @@ def _verify(
 
 
 def _text(path: str) -> str:
-    from stackbuild.errors import UsageError
+    from stackbuild.core.errors import UsageError
 
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
@@ -132,6 +132,6 @@ def _text(path: str) -> str:
 
 
 def _usage(what: str, next: str) -> None:
-    from stackbuild.errors import UsageError
+    from stackbuild.core.errors import UsageError
 
     raise UsageError(what, next=next)

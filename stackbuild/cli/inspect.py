@@ -6,13 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.completing import recipes
-from stackbuild.cli.face import Json, app, argument, leave, option
+from stackbuild.cli.app import Json, app, argument, leave, option
+from stackbuild.cli.completion import recipes
 
 if TYPE_CHECKING:
-    from stackbuild.inspect import Expectations, Facts
-    from stackbuild.recipe import Recipe
-    from stackbuild.report import Finding, Verification
+    from stackbuild.inspection import Expectations, Facts
+    from stackbuild.model.findings import Finding, Verification
+    from stackbuild.model.recipe import Recipe
 
 Sarif = Annotated[Path | None, option("--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0.")]
 Junit = Annotated[Path | None, option("--junit", metavar="FILE", help="Also write the result as JUnit XML.")]
@@ -54,7 +54,7 @@ def inspect(
 
     Example: stackbuild inspect dist/simple/*/onnxruntime_migraphx-*.whl --sarif findings.sarif
     """
-    from stackbuild.errors import UsageError
+    from stackbuild.core.errors import UsageError
 
     if diff:
         if len(files) != 2:
@@ -79,8 +79,8 @@ def inspect(
 
 
 def _look(file: Path, recipe: str | None, gfx: tuple[str, ...]) -> tuple[Facts, tuple[Finding, ...]]:
-    from stackbuild.inspect import inspect as read
-    from stackbuild.inspect import judge
+    from stackbuild.inspection import inspect as read
+    from stackbuild.inspection import judge
 
     facts = read(file)
     return facts, judge(facts, expected(recipe, facts.wheel.name if facts.wheel else "", gfx))
@@ -92,16 +92,16 @@ def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -
 
     Says on stderr where the recipe makes no such wheel, and where its lock cannot tell the source's commit.
     """
-    from stackbuild.errors import UsageError
-    from stackbuild.inspect import NOTHING
+    from stackbuild.core.errors import UsageError
+    from stackbuild.inspection import NOTHING
 
     if recipe is None:
         if gfx:
             raise UsageError("--gfx narrows a recipe's GPU targets", where="--gfx", next="give --recipe R too")
         return NOTHING
-    from stackbuild.demands import expectations_of
-    from stackbuild.owed import narrowed
-    from stackbuild.show.paper import margin
+    from stackbuild.recipe.wheels import narrowed
+    from stackbuild.verification.expectations import expectations_of
+    from stackbuild.views.console import margin
 
     read, commits = _recipe(recipe)
     found = expectations_of(narrowed(read, gfx)[0], distribution, commits)
@@ -113,11 +113,11 @@ def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -
 @cache
 def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
     """A recipe, read once however many files are judged by it, and the commits that its lock has."""
-    from stackbuild.components import OnnxRuntime
-    from stackbuild.errors import LockError
-    from stackbuild.load import load
-    from stackbuild.locking import read
-    from stackbuild.show.paper import margin
+    from stackbuild.core.errors import LockError
+    from stackbuild.lock.update import read
+    from stackbuild.model.components import OnnxRuntime
+    from stackbuild.recipe.load import load
+    from stackbuild.views.console import margin
 
     loaded = load(name)
     if not any(isinstance(component, OnnxRuntime) for component in loaded.recipe.components.values()):
@@ -130,7 +130,7 @@ def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
 
 
 def _together(all_facts: list[Facts]) -> tuple[Finding, ...]:
-    from stackbuild.inspect import judge_together
+    from stackbuild.inspection import judge_together
 
     return judge_together(tuple(all_facts))
 
@@ -139,14 +139,14 @@ def _print(
     looked: list[tuple[Facts, tuple[Finding, ...]]], together: tuple[Finding, ...], json: bool, kernels: bool
 ) -> None:
     if json:
-        from stackbuild.inspect.document import document
-        from stackbuild.show.paper import print_json
+        from stackbuild.inspection.document import document
+        from stackbuild.views.console import print_json
 
         files = [document(facts, found, kernels=kernels) for facts, found in looked]
         print_json({"files": files, "together": together}, "stackbuild.inspect/1")
         return
-    from stackbuild.show.inspect import draw_facts, draw_findings
-    from stackbuild.show.paper import page
+    from stackbuild.views.console import page
+    from stackbuild.views.inspect import draw_facts, draw_findings
 
     for facts, found in looked:
         draw_facts(facts)
@@ -163,7 +163,7 @@ def _write(
     junit: Path | None,
 ) -> None:
     """Write the reports asked for, each file as a Verification of the one rung that inspect climbs."""
-    from stackbuild.verify.static import static_rung, verification
+    from stackbuild.verification.rungs.static import static_rung, verification
 
     made = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in looked]
     if together:
@@ -173,9 +173,9 @@ def _write(
 
 def write_reports(made: list[Verification], sarif: Path | None, junit: Path | None) -> None:
     """Write the reports asked for. Raises UsageError where a file cannot be written."""
-    from stackbuild.errors import UsageError
-    from stackbuild.show.junit import junit as junit_text
-    from stackbuild.show.sarif import sarif as sarif_text
+    from stackbuild.core.errors import UsageError
+    from stackbuild.views.junit import junit as junit_text
+    from stackbuild.views.sarif import sarif as sarif_text
 
     for path, text in ((sarif, sarif_text), (junit, junit_text)):
         if path is not None:
@@ -190,11 +190,11 @@ def write_reports(made: list[Verification], sarif: Path | None, junit: Path | No
 
 
 def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Path | None) -> None:
-    from stackbuild.inspect import inspect as read
-    from stackbuild.inspect.diff import difference
-    from stackbuild.show.inspect import draw_difference
-    from stackbuild.show.paper import print_json
-    from stackbuild.verify.static import static_rung, verification
+    from stackbuild.inspection import inspect as read
+    from stackbuild.inspection.diff import difference
+    from stackbuild.verification.rungs.static import static_rung, verification
+    from stackbuild.views.console import print_json
+    from stackbuild.views.inspect import draw_difference
 
     after = read(new)
     made = difference(read(old), after)
@@ -216,10 +216,10 @@ def rules(
 
     Example: stackbuild rules SB-ELF-CWD-RUNPATH
     """
-    from stackbuild.errors import UsageError
-    from stackbuild.show.paper import print_json, print_text
-    from stackbuild.show.rules import draw_list, draw_rules, text_of_all
-    from stackbuild.verify.catalogue import catalogue
+    from stackbuild.core.errors import UsageError
+    from stackbuild.verification.catalogue import catalogue
+    from stackbuild.views.console import print_json, print_text
+    from stackbuild.views.rules import draw_list, draw_rules, text_of_all
 
     groups = catalogue()
     if ids:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stackbuild.cli.completing import words
-from stackbuild.cli.face import Json, app, leave, option
+from stackbuild.cli.app import Json, app, leave, option
+from stackbuild.cli.completion import words
 
 
 @app.command()
@@ -36,10 +36,10 @@ def env(
     """
     import os
 
-    from stackbuild.environment import environment, spelled
-    from stackbuild.gpu import rocm_version
-    from stackbuild.show.machine import draw_environment
-    from stackbuild.show.paper import print_json
+    from stackbuild.machine.env import environment, spelled
+    from stackbuild.machine.gpu import rocm_version
+    from stackbuild.views.console import print_json
+    from stackbuild.views.machine import draw_environment
 
     found = environment(gpu, workload, os.environ, rocm or rocm_version())
     if json:
@@ -56,10 +56,10 @@ def doctor(json: Json = False) -> None:
 
     Example: stackbuild doctor
     """
-    from stackbuild.doctor import Machine, examine
-    from stackbuild.report import Status
-    from stackbuild.show.machine import draw_doctor
-    from stackbuild.show.paper import print_json
+    from stackbuild.machine.doctor import Machine, examine
+    from stackbuild.model.findings import Status
+    from stackbuild.views.console import print_json
+    from stackbuild.views.machine import draw_doctor
 
     rungs = examine(Machine())
     print_json({"checks": rungs}, "stackbuild.doctor/1") if json else draw_doctor(rungs)

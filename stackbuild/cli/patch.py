@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.face import argument, group, option
+from stackbuild.cli.app import argument, group, option
 
 patch = group("patch", "Patches of sources. Example: stackbuild patch new --help")
 
@@ -32,8 +32,8 @@ def new(
     Example: stackbuild patch new fetched edited --series patches/onnxruntime/1.22.0 --what "find hip" --why "…"
     --upstream none --remove-when "1.23"
     """
-    from stackbuild.newpatch import Reason, changes, new_patch
-    from stackbuild.show.paper import margin
+    from stackbuild.sources.create_patch import Reason, changes, new_patch
+    from stackbuild.views.console import margin
 
     path = new_patch(original, edited, series, what, Reason(why, upstream, remove_when))
     margin().print(f"wrote {path}; name it in the recipe: `patches: {'/'.join(series.parts[-2:])}`", markup=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.face import Json, app, argument, option
+from stackbuild.cli.app import Json, app, argument, option
 
 
 @app.command()
@@ -25,10 +25,10 @@ def publish(
 
     Example: stackbuild publish wheels/*.whl --to dist/simple
     """
-    from stackbuild.errors import UsageError
-    from stackbuild.publish import publish as published
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.release import draw_published
+    from stackbuild.core.errors import UsageError
+    from stackbuild.pipeline.index import publish as published
+    from stackbuild.views.console import print_json
+    from stackbuild.views.release import draw_published
 
     for wheel in wheels:
         if not wheel.is_file():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.completing import recipes
-from stackbuild.cli.face import Json, RecipeName, argument, group, leave, option
+from stackbuild.cli.app import Json, RecipeName, argument, group, leave, option
+from stackbuild.cli.completion import recipes
 
 recipe = group("recipe", "List, show, check and write recipes. Example: stackbuild recipe list")
 
@@ -14,9 +14,9 @@ recipe = group("recipe", "List, show, check and write recipes. Example: stackbui
 @recipe.command("list")
 def list_(json: Json = False) -> None:
     """List the recipes that ship with stackbuild. Example: stackbuild recipe list"""
-    from stackbuild.load import bundled, load
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.recipe import draw_list
+    from stackbuild.recipe.load import bundled, load
+    from stackbuild.views.console import print_json
+    from stackbuild.views.recipe import draw_list
 
     recipes = tuple(load(name).recipe for name in bundled())
     print_json({"recipes": recipes}, "stackbuild.recipes/1") if json else draw_list(recipes)
@@ -31,10 +31,10 @@ def show(
     json: Json = False,
 ) -> None:
     """Print a recipe as it was written, or as data. Example: stackbuild recipe show rocm-6.4"""
-    from stackbuild.errors import UsageError
-    from stackbuild.load import load, text_of
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.recipe import draw_text
+    from stackbuild.core.errors import UsageError
+    from stackbuild.recipe.load import load, text_of
+    from stackbuild.views.console import print_json
+    from stackbuild.views.recipe import draw_text
 
     if bool(name) == bool(named):
         raise UsageError(
@@ -59,17 +59,17 @@ def check(
 
     Example: stackbuild recipe check --recipe rocm-7.2
     """
-    from stackbuild import locking
-    from stackbuild.checking import Checked
-    from stackbuild.checking import check as checked
-    from stackbuild.compatibility import table
-    from stackbuild.errors import LockError
-    from stackbuild.hipifycheck import hipify_findings
-    from stackbuild.load import load, text_of
-    from stackbuild.patchcheck import patch_findings
-    from stackbuild.report import Severity
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.recipe import draw_findings
+    from stackbuild.checks.hipify import hipify_findings
+    from stackbuild.checks.patches import patch_findings
+    from stackbuild.checks.recipe import Checked
+    from stackbuild.checks.recipe import check as checked
+    from stackbuild.core.errors import LockError
+    from stackbuild.lock import update as locking
+    from stackbuild.model.findings import Severity
+    from stackbuild.recipe.load import load, text_of
+    from stackbuild.tables.compatibility import table
+    from stackbuild.views.console import print_json
+    from stackbuild.views.recipe import draw_findings
 
     loaded = load(name)
     try:
@@ -90,8 +90,8 @@ def check(
 @recipe.command()
 def schema() -> None:
     """Print the JSON schema of recipes, for editors. Example: stackbuild recipe schema > recipe.schema.json"""
-    from stackbuild.recipe import schema as made
-    from stackbuild.show.recipe import draw_schema
+    from stackbuild.model.recipe import schema as made
+    from stackbuild.views.recipe import draw_schema
 
     draw_schema(made())
 
@@ -102,9 +102,9 @@ def new(
     out: Annotated[Path | None, option("--out", "-o", help="The new file; stdout where left out.")] = None,
 ) -> None:
     """Write a recipe for a ROCm version from the compatibility table. Example: stackbuild recipe new --rocm 7.1 -o my.yaml"""
-    from stackbuild.errors import UsageError
-    from stackbuild.newrecipe import new_recipe
-    from stackbuild.show.recipe import draw_text
+    from stackbuild.checks.new_recipe import new_recipe
+    from stackbuild.core.errors import UsageError
+    from stackbuild.views.recipe import draw_text
 
     text = new_recipe(rocm)
     if out is None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.completing import runs, words
-from stackbuild.cli.face import Json, Out, app, argument, option
+from stackbuild.cli.app import Json, Out, app, argument, option
+from stackbuild.cli.completion import runs, words
 
 if TYPE_CHECKING:
     from stackbuild.bench.trend import Trend
-    from stackbuild.results import Benchmarks
+    from stackbuild.model.results import Benchmarks
 
 
 @app.command()
@@ -51,9 +51,9 @@ def report(
     """
     from dataclasses import replace
 
-    from stackbuild.runrecord import find_run
-    from stackbuild.show.documents import written
-    from stackbuild.show.paper import margin, print_text
+    from stackbuild.pipeline.run_record import find_run
+    from stackbuild.views.console import margin, print_text
+    from stackbuild.views.formats import written
 
     record = find_run(run, verdict)
     if record.benchmarks and not no_history:
@@ -72,8 +72,8 @@ def _trends(history: Path | None, measured: Benchmarks) -> tuple[Trend, ...]:
     """The series of a history that was named, or of one's own where there is one and it can be read."""
     from stackbuild.bench.history import default_file
     from stackbuild.bench.trend import trends
-    from stackbuild.errors import MachineLacks, UsageError
-    from stackbuild.show.paper import margin
+    from stackbuild.core.errors import MachineLacks, UsageError
+    from stackbuild.views.console import margin
 
     if history:
         if not history.is_file():

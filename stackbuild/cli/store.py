@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stackbuild.cli.completing import runs, words
-from stackbuild.cli.face import Json, RecipeName, app, argument, group, leave, option
+from stackbuild.cli.app import Json, RecipeName, app, argument, group, leave, option
+from stackbuild.cli.completion import runs, words
 
 store = group("store", "Look after built outputs. They lie in $STACKBUILD_STORE, or ~/.cache/stackbuild/store.")
 
@@ -16,10 +16,10 @@ def ls(json: Json = False) -> None:
 
     Example: stackbuild store ls
     """
-    from stackbuild.look import opened_store
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.store import draw_listing
-    from stackbuild.store.care import listing, unfinished
+    from stackbuild.checks.preflight import opened_store
+    from stackbuild.store.maintenance import listing, unfinished
+    from stackbuild.views.console import print_json
+    from stackbuild.views.store import draw_listing
 
     with opened_store() as opened:
         rows, left = listing(opened), unfinished(opened)
@@ -37,10 +37,10 @@ def check(json: Json = False) -> None:
 
     Example: stackbuild store check
     """
-    from stackbuild.look import opened_store
-    from stackbuild.show.paper import margin, print_json
-    from stackbuild.show.store import draw_damage
-    from stackbuild.store.care import check as checked
+    from stackbuild.checks.preflight import opened_store
+    from stackbuild.store.maintenance import check as checked
+    from stackbuild.views.console import margin, print_json
+    from stackbuild.views.store import draw_damage
 
     with opened_store() as opened, margin().status("reading the store …"):
         found = checked(opened)
@@ -70,10 +70,10 @@ def gc(
     """
     import time
 
-    from stackbuild.look import opened_store
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.store import draw_freed
-    from stackbuild.store.care import collect
+    from stackbuild.checks.preflight import opened_store
+    from stackbuild.store.maintenance import collect
+    from stackbuild.views.console import print_json
+    from stackbuild.views.store import draw_freed
 
     with opened_store() as opened:
         freed = collect(opened, days, time.time())
@@ -89,9 +89,9 @@ def logs(
 
     Example: stackbuild logs kernels
     """
-    from stackbuild.runs import log_of, logs_of
-    from stackbuild.show.store import draw_log, draw_logs
+    from stackbuild.build.runs import log_of, logs_of
     from stackbuild.store.store import default_root
+    from stackbuild.views.store import draw_log, draw_logs
 
     if step:
         draw_log(log_of(default_root(), run, step))
@@ -116,9 +116,9 @@ def shell(
 
     Example: stackbuild shell --recipe debian-13 kernels
     """
-    from stackbuild.build import Order
-    from stackbuild.load import load
-    from stackbuild.revisit import shell as opened
-    from stackbuild.show.build import PlainView
+    from stackbuild.build.build import Order
+    from stackbuild.build.shell import shell as opened
+    from stackbuild.recipe.load import load
+    from stackbuild.views.build import PlainView
 
     leave(opened(load(recipe), step, Order(runner=runner), tuple(command or ()), (PlainView(),)))

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.face import Json, app, argument, leave, option
+from stackbuild.cli.app import Json, app, argument, leave, option
 from stackbuild.cli.inspect import Junit, OptionalRecipe, OwedGfx, Sarif, expected, write_reports
 
 if TYPE_CHECKING:
-    from stackbuild.verify import Ground
+    from stackbuild.verification import Ground
 
 
 @app.command()
@@ -49,10 +49,10 @@ def verify(
     """
     from dataclasses import replace
 
-    from stackbuild.show.paper import print_json
-    from stackbuild.show.verify import draw_rung, draw_verification
-    from stackbuild.stopper import Stopper
-    from stackbuild.verify import verify as prove
+    from stackbuild.core.cancel import Stopper
+    from stackbuild.verification import verify as prove
+    from stackbuild.views.console import print_json
+    from stackbuild.views.verify import draw_rung, draw_verification
 
     stopper = Stopper()
     ground = replace(_ground(recipe, wheelhouse, runtime, python, hide_rocm, root), check=stopper.check)
@@ -72,9 +72,9 @@ def _ground(
     hide_rocm: bool,
     root: Path | None,
 ) -> Ground:
-    from stackbuild.errors import UsageError
-    from stackbuild.load import load
-    from stackbuild.verify import Ground
+    from stackbuild.core.errors import UsageError
+    from stackbuild.recipe.load import load
+    from stackbuild.verification import Ground
 
     if wheelhouse is not None and not wheelhouse.is_dir():
         raise UsageError(

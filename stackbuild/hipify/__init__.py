@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from stackbuild.hipify import bundled, engines, headers, installed
+from stackbuild.hipify import engines
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.rules import Rules
-from stackbuild.hipify.tree import hipify_tree
-from stackbuild.hipify.values import Converted, FileReport, Report, Target
+from stackbuild.hipify.model import Converted, FileReport, Report, Target
+from stackbuild.hipify.rules import bundled
+from stackbuild.hipify.rules import target_headers as headers
+from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.tables import installed
+from stackbuild.hipify.tree.tree import hipify_tree
 
 __all__ = [
     "Converted",

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-import stackbuild.hipify.apireport as apireport
-import stackbuild.hipify.calls as calls
-import stackbuild.hipify.directives as directives
-import stackbuild.hipify.includes as includes
-import stackbuild.hipify.launch as launch
+import stackbuild.hipify.cpp.directives as directives
 import stackbuild.hipify.lint as lint
-import stackbuild.hipify.masks as masks
-import stackbuild.hipify.rename as rename
-import stackbuild.hipify.warps as warps
-from stackbuild.hipify.argumentlist import NewList, compose
-from stackbuild.hipify.edits import Edit, apply, line_map, settle
-from stackbuild.hipify.newlines import Newlines
-from stackbuild.hipify.prepare import Plan, prepare
-from stackbuild.hipify.rules import Rules
-from stackbuild.hipify.scan import spliced_names
-from stackbuild.hipify.tables import Tables
-from stackbuild.hipify.values import Converted, Target
-from stackbuild.hipify.view import View
-from stackbuild.report import Finding, Severity
+import stackbuild.hipify.passes.api_report as apireport
+import stackbuild.hipify.passes.calls as calls
+import stackbuild.hipify.passes.cub_warps as warps
+import stackbuild.hipify.passes.includes as includes
+import stackbuild.hipify.passes.lane_masks as masks
+import stackbuild.hipify.passes.launch as launch
+import stackbuild.hipify.passes.rename as rename
+from stackbuild.hipify.cpp.edits import Edit, apply, line_map, settle
+from stackbuild.hipify.cpp.newlines import Newlines
+from stackbuild.hipify.cpp.scan import spliced_names
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.model import Converted, Target
+from stackbuild.hipify.passes.argument_list import NewList, compose
+from stackbuild.hipify.rules.lookups import Plan, prepare
+from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.tables.tables import Tables
+from stackbuild.model.findings import Finding, Severity
 
 _ORDER = {severity: i for i, severity in enumerate(Severity)}
 

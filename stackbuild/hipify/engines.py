@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import stackbuild.hipify.installed as installed
-from stackbuild.errors import MachineLacks, UsageError
+import stackbuild.hipify.tables.installed as installed
+from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.hipify.convert import convert
-from stackbuild.hipify.edits import LineMap
-from stackbuild.hipify.rules import Rules
-from stackbuild.hipify.tables import Tables
-from stackbuild.hipify.values import Converted, Target
+from stackbuild.hipify.cpp.edits import LineMap
+from stackbuild.hipify.model import Converted, Target
+from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.tables.tables import Tables
 
 NAMES = ("fast", "perl", "clang")
 

@@ -11,16 +11,16 @@ from pathlib import Path
 from shutil import copyfile, copymode
 from typing import Any
 
-from stackbuild.digest import of_value
-from stackbuild.errors import StepFailed, UsageError
-from stackbuild.hipify import bundled
+from stackbuild.core.digest import of_value
+from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import walk
-from stackbuild.hipify.rules import Rules, renamed
-from stackbuild.hipify.state import STATE
-from stackbuild.hipify.tree import code_digest, hipify_files
-from stackbuild.hipify.values import Report, Target
-from stackbuild.report import Finding, Severity
+from stackbuild.hipify.model import Report, Target
+from stackbuild.hipify.rules import bundled
+from stackbuild.hipify.rules.rules import Rules, renamed
+from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.tree.state import STATE
+from stackbuild.hipify.tree.tree import code_digest, hipify_files
+from stackbuild.model.findings import Finding, Severity
 
 SHOWN = 5
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 
-from stackbuild.errors import UsageError
-from stackbuild.runner import Runner
+from stackbuild.core.errors import UsageError
+from stackbuild.runners.protocol import Runner
 
 NAMES = ("auto", "sandbox", "docker", "fake")
 

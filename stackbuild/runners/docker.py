@@ -19,10 +19,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from stackbuild.errors import MachineLacks
-from stackbuild.runner import Exec, Outcome, Room, Session
-from stackbuild.stopper import Stopper
-from stackbuild.store.left import boot
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import MachineLacks
+from stackbuild.runners.protocol import Exec, Outcome, Room, Session
+from stackbuild.store.unfinished import boot
 
 LABEL = "org.stackbuild.run"
 OWNER = "org.stackbuild.owner"

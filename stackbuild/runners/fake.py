@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackbuild.runner import Exec, Outcome, Room, Session
-from stackbuild.stopper import Stopper
+from stackbuild.core.cancel import Stopper
+from stackbuild.runners.protocol import Exec, Outcome, Room, Session
 
 Answer = Callable[[Room, Exec], Outcome]
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from stackbuild.errors import MachineLacks
-from stackbuild.runner import Exec, Outcome, Room, Session
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import MachineLacks
 from stackbuild.runners import cgroup
-from stackbuild.stopper import Stopper
+from stackbuild.runners.protocol import Exec, Outcome, Room, Session
 
 LAUNCH = """\
 set -e

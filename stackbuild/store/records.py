@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from stackbuild import digest
+from stackbuild.core import digest
 
 SCHEMA = "stackbuild.record/1"
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from stackbuild import digest
-from stackbuild.errors import MachineLacks
-from stackbuild.store import files, left, locks, tree
-from stackbuild.store.left import Mark
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks
+from stackbuild.store import atomic as files
+from stackbuild.store import locks, tree
+from stackbuild.store import unfinished as left
 from stackbuild.store.records import Record
+from stackbuild.store.unfinished import Mark
 
 FORMAT = "1"
 FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild import digest
+from stackbuild.core import digest
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 READ = (
-    "import sys, time; from pathlib import Path; from stackbuild.inspect import inspect; p = Path(sys.argv[1]); "
+    "import sys, time; from pathlib import Path; from stackbuild.inspection import inspect; p = Path(sys.argv[1]); "
     "w, c = time.perf_counter(), time.process_time(); inspect(p); "
     "print(time.perf_counter() - w, time.process_time() - c)"
 )

@@ -12,7 +12,7 @@ import onnx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from stackbuild.bench.nets import NETS
-from stackbuild.bench.onnx_graph import Graph
+from stackbuild.bench.nets.graph import Graph
 
 
 @cache

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from stackbuild.bench.nets.graph import Graph
 from stackbuild.bench.nets.net import Input, Net
-from stackbuild.bench.onnx_graph import Graph
 
 WIDTH, HEADS, LAYERS, VOCABULARY, POSITIONS = 768, 12, 12, 30522, 512
 EPSILON = 1e-12

@@ -8,8 +8,8 @@ squares. The weights are seeded noise.
 
 from __future__ import annotations
 
+from stackbuild.bench.nets.graph import Graph
 from stackbuild.bench.nets.net import Input, Net
-from stackbuild.bench.onnx_graph import Graph
 
 WIDTH, BLOCKS, HEADS, INNER, SQUARES, PLANES = 768, 15, 24, 1024, 64, 112
 SQUEEZED, HIDDEN, GENERATED = 32, 256, 256

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stackbuild.bench.onnx_graph import Graph
+from stackbuild.bench.nets.graph import Graph
 
 Size = dict[str, int]
 

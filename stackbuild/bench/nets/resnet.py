@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from stackbuild.bench.nets.graph import Graph
 from stackbuild.bench.nets.net import Input, Net
-from stackbuild.bench.onnx_graph import Graph
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))
 

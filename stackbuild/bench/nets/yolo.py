@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from stackbuild.bench.nets.graph import Graph
 from stackbuild.bench.nets.net import Input, Net
-from stackbuild.bench.onnx_graph import Graph
 
 CLASSES, ANCHORS, IMAGE = 80, 3, 640
 #: Anchor sizes in pixels for strides 8, 16, 32.

@@ -6,21 +6,21 @@ from collections.abc import Iterable
 from itertools import chain
 
 import stackbuild.hipify.lint.ballots as ballots
-import stackbuild.hipify.lint.branches as branches
+import stackbuild.hipify.lint.cpp.branches as branches
 import stackbuild.hipify.lint.devices as devices
-import stackbuild.hipify.lint.forms as forms
-import stackbuild.hipify.lint.guards as guards
+import stackbuild.hipify.lint.hip_forms as forms
 import stackbuild.hipify.lint.lanes as lanes
 import stackbuild.hipify.lint.libraries as libraries
 import stackbuild.hipify.lint.ptx as ptx
-import stackbuild.hipify.lint.sizes as sizes
 import stackbuild.hipify.lint.strings as strings
+import stackbuild.hipify.lint.version_guards as guards
 import stackbuild.hipify.lint.votes as votes
-from stackbuild.hipify.directives import Include
-from stackbuild.hipify.lint.warnings import WARNINGS
-from stackbuild.hipify.prepare import Plan
-from stackbuild.hipify.view import View
-from stackbuild.report import Finding, Severity
+import stackbuild.hipify.lint.warp_sizes as sizes
+from stackbuild.hipify.cpp.directives import Include
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.catalogue import WARNINGS
+from stackbuild.hipify.rules.lookups import Plan
+from stackbuild.model.findings import Finding, Severity
 
 _CHECKS = (
     lanes.shuffle_ladders, sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,

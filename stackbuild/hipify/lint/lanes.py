@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import stackbuild.hipify.lint.recursion as recursion
-import stackbuild.hipify.lint.unrolled as unrolled
-from stackbuild.hipify.lint.ladders import LANES, Ladder, Unread
-from stackbuild.hipify.lint.ladders import ladders as loops
-from stackbuild.hipify.lint.scope import means_lane, means_warp
-from stackbuild.hipify.lint.shuffles import reach, shuffles
-from stackbuild.hipify.view import View
+import stackbuild.hipify.lint.ladders.recursion as recursion
+import stackbuild.hipify.lint.ladders.unrolled as unrolled
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp.scope import means_lane, means_warp
+from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, Unread
+from stackbuild.hipify.lint.ladders.loops import ladders as loops
+from stackbuild.hipify.lint.ladders.shuffles import reach, shuffles
 
 Found = tuple[int, str, tuple[str, ...]]
 

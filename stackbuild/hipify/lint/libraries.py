@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from stackbuild.hipify.directives import Include
-from stackbuild.hipify.scan import qualifier, skip_space
-from stackbuild.hipify.view import View
+from stackbuild.hipify.cpp.directives import Include
+from stackbuild.hipify.cpp.scan import qualifier, skip_space
+from stackbuild.hipify.cpp.source_text import View
 
 Found = tuple[int, str, tuple[str, ...]]
 

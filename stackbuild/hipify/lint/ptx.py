@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackbuild.hipify.scan import arguments
-from stackbuild.hipify.view import View
+from stackbuild.hipify.cpp.scan import arguments
+from stackbuild.hipify.cpp.source_text import View
 
 Found = tuple[int, str, tuple[str, ...]]
 

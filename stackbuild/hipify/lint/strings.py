@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackbuild.hipify.view import View
+from stackbuild.hipify.cpp.source_text import View
 
 Found = tuple[int, str, tuple[str, ...]]
 

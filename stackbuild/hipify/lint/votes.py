@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stackbuild.hipify.cpp.scan import arguments, skip_space
+from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.ballots import FULL_32, mask_value
+from stackbuild.hipify.lint.cpp.scope import scope_of
 from stackbuild.hipify.lint.lanes import LAST, lane_arithmetic
-from stackbuild.hipify.lint.scope import scope_of
-from stackbuild.hipify.scan import arguments, skip_space
-from stackbuild.hipify.view import View
 
 Found = tuple[int, str, tuple[str, ...]]
 

@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from bench_wheels import slowed, small_model
 
 from stackbuild.bench.experiment import silent
-from stackbuild.bench.gating import Asked, gated
-from stackbuild.gates import Gates
+from stackbuild.bench.gate import Asked, gated
+from stackbuild.model.gates import Gates
 
 GATES = Gates.model_validate({"gates": [{"kind": "baseline", "delta": "3%"}]}).gates
 SUITE = """kind: models

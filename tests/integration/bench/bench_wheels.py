@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from stackbuild.bench.onnx_graph import Graph
+from stackbuild.bench.nets.graph import Graph
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 """`stackbuild ARGUMENTS` in a process of its own."""

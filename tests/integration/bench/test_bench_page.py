@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.results import Benchmarks, Case, Fingerprint, Series, Side
-from stackbuild.runrecord import of_results
-from stackbuild.show.html import html
+from stackbuild.model.results import Benchmarks, Case, Fingerprint, Series, Side
+from stackbuild.pipeline.run_record import of_results
+from stackbuild.views.html import html
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from stackbuild import stages
-from stackbuild.bench.locks import lock_beside
-from stackbuild.errors import GateClosed, UsageError
-from stackbuild.load import parse
-from stackbuild.plan import Plan
-from stackbuild.stages import Made, Result, measured
+from stackbuild.bench.lock_diff import lock_beside
+from stackbuild.core.errors import GateClosed, UsageError
+from stackbuild.model.plan import Plan
+from stackbuild.pipeline import stages
+from stackbuild.pipeline.stages import Made, Result, measured
+from stackbuild.recipe.load import parse
 from stackbuild.store.store import Store
 
 RECIPE = """schema: 1

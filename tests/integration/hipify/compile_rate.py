@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.hipify import Target, hipify_tree, open_engine
-from stackbuild.hipify.files import SUFFIXES
+from stackbuild.hipify.tree.files import SUFFIXES
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
 MEANT = re.compile(

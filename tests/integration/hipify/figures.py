@@ -19,11 +19,11 @@ from pathlib import Path
 
 from stackbuild.hipify import Target, hipify_tree, open_engine
 from stackbuild.hipify.convert import convert
+from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.lint.ladders import Ladder
+from stackbuild.hipify.lint.ladders.loops import Ladder
 from stackbuild.hipify.lint.lanes import ladders
-from stackbuild.hipify.verify import compare
-from stackbuild.hipify.view import View
+from stackbuild.hipify.perl.compare import compare
 
 
 def children() -> float:

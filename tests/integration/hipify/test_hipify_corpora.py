@@ -14,11 +14,11 @@ from fetch_corpora import fetch
 
 from stackbuild.hipify import Target, open_engine
 from stackbuild.hipify.convert import convert
+from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.engines import perl
-from stackbuild.hipify.lint.ladders import Ladder
+from stackbuild.hipify.lint.ladders.loops import Ladder
 from stackbuild.hipify.lint.lanes import ladders
-from stackbuild.hipify.verify import compare
-from stackbuild.hipify.view import View
+from stackbuild.hipify.perl.compare import compare
 
 PERL = os.environ.get("HIPIFY_PERL") or shutil.which("hipify-perl")
 pytestmark = [pytest.mark.network, pytest.mark.skipif(PERL is None, reason="no hipify-perl on PATH or in HIPIFY_PERL")]

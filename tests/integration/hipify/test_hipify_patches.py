@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import patches
-from stackbuild.errors import PlanError, RecipeError
-from stackbuild.misfits import Change
+from stackbuild.core.errors import PlanError, RecipeError
+from stackbuild.sources import patches
+from stackbuild.sources.patch_drift import Change
 
 HEAD = "Why: the test\nUpstream: https://example.org/1\nRemove-When: never\n\n"
 DIFF = "--- a/{0}\n+++ b/{0}\n@@ -1,3 +1,3 @@\n one\n-two\n+{1}\n three\n"

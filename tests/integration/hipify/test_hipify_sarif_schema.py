@@ -23,10 +23,10 @@ from tests_hipify import bundled_rules, small_tables
 
 from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.installed import Tools
-from stackbuild.hipify.rules import joined, read
-from stackbuild.hipify.values import Target
-from stackbuild.show import hipify as show
+from stackbuild.hipify.model import Target
+from stackbuild.hipify.rules.rules import joined, read
+from stackbuild.hipify.tables.installed import Tools
+from stackbuild.views import hipify as show
 
 GIVEN = os.environ.get("SARIF_SCHEMA")
 pytestmark = [

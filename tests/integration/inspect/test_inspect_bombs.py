@@ -19,7 +19,7 @@ MEMORY, SECONDS = 400 << 20, 40  # seconds of CPU: five times what the slowest t
 READ = """
 import json, sys
 from pathlib import Path
-from stackbuild.inspect import inspect, judge
+from stackbuild.inspection import inspect, judge
 facts = inspect(Path(sys.argv[1]))
 print(json.dumps([[str(p.trouble), p.what] for p in (*facts.problems, *facts.packaging)]))
 judge(facts)

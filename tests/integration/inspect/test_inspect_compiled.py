@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.inspect import Expectations, inspect, judge
+from stackbuild.inspection import Expectations, inspect, judge
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 

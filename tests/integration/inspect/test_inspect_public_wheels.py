@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.inspect import Expectations, Facts, inspect, judge
-from stackbuild.inspect.diff import difference
-from stackbuild.report import Severity
+from stackbuild.inspection import Expectations, Facts, inspect, judge
+from stackbuild.inspection.diff import difference
+from stackbuild.model.findings import Severity
 
 pytestmark = [pytest.mark.network, pytest.mark.timeout(900)]
 
@@ -120,7 +120,7 @@ def test_a_recipe_for_other_targets_does_not_fit(facts: dict[str, Facts]):
 
 def test_the_big_wheel_takes_little_memory(fetched: Path):
     """In a process of its own; seconds are in docs/performance-inspect.md, since a shared machine's vary."""
-    code = "import sys; from pathlib import Path; from stackbuild.inspect import inspect; inspect(Path(sys.argv[1]))"
+    code = "import sys; from pathlib import Path; from stackbuild.inspection import inspect; inspect(Path(sys.argv[1]))"
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     subprocess.run([sys.executable, "-c", code, wheel(fetched, ROCM)], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from spine_bench import Bench, ensure_base, link_store
 
-from stackbuild.store import files
+from stackbuild.store import atomic as files
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,11 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackbuild import digest, plan
-from stackbuild.load import parse
-from stackbuild.lock import asked
-from stackbuild.resolve import BASE_MAKER
+from stackbuild.core import digest
+from stackbuild.model import plan
+from stackbuild.model.lock import asked
+from stackbuild.plan.resolve import BASE_MAKER
+from stackbuild.recipe.load import parse
 from stackbuild.store import locks, records
 from stackbuild.store.store import FORMAT
 

@@ -12,11 +12,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "unit" / "spine"))
 from spine_shop import BASE, MEMORY, World, output, plan_of, step, workshop
 
 from stackbuild.__main__ import _lacking
-from stackbuild.errors import Stop
-from stackbuild.events import Note
-from stackbuild.plan import Command, Need, Plan, Resources, Step
-from stackbuild.runner import Exec, Outcome, Room
-from stackbuild.schedule import Limits, schedule
+from stackbuild.build.schedule import Limits, schedule
+from stackbuild.core.errors import Stop
+from stackbuild.model.events import Note
+from stackbuild.model.plan import Command, Need, Plan, Resources, Step
+from stackbuild.runners.protocol import Exec, Outcome, Room
 
 OBJECTS = 3
 went_on: list[str] = []

@@ -17,8 +17,8 @@ import pytest
 import spine_killed
 from spine_bench import Bench
 
-from stackbuild.runs import new_id
-from stackbuild.store.care import records
+from stackbuild.build.runs import new_id
+from stackbuild.store.maintenance import records
 from stackbuild.store.store import Store
 
 pytestmark = pytest.mark.sandbox

@@ -18,7 +18,7 @@ import pytest
 from spine_bench import Bench
 
 import stackbuild
-from stackbuild.store import files
+from stackbuild.store import atomic as files
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 HELLO = "  hello: {kind: script, run: [[sh, -c, 'echo hi > /out/hi; id -u > /out/uid; grep CapEff /proc/self/status > /out/caps']]}\n"
@@ -242,8 +242,8 @@ def test_completion_loads_nothing_heavy(tmp_path: Path) -> None:
 
 def _plan_seconds(folder: Path, steps: int) -> float:
     """CPU seconds of planning a recipe of so many components, start-up included."""
-    from stackbuild.load import load
-    from stackbuild.lock import asked
+    from stackbuild.model.lock import asked
+    from stackbuild.recipe.load import load
 
     folder.mkdir(exist_ok=True)
     bench = Bench(folder, folder / "store")

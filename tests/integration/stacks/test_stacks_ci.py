@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.load import bundled, load
-from stackbuild.pipeline import pipeline
+from stackbuild.pipeline.ci_render import pipeline
+from stackbuild.recipe.load import bundled, load
 
 CHECK = Path(sys.executable).parent / "check-jsonschema"
 SCHEMAS = {"github": ("vendor.github-workflows",), "gitlab": ("vendor.gitlab-ci", "--data-transform", "gitlab-ci")}

@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from stackbuild import fetch as fetching
-from stackbuild import git, oci
 from stackbuild.actions import git as action
 from stackbuild.actions.job import Job
-from stackbuild.errors import LockError, MachineLacks, StepFailed, Stopped
-from stackbuild.fetch import Wanted, fetch
-from stackbuild.stopper import Stopper
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed, Stopped
+from stackbuild.sources import git, oci
+from stackbuild.sources import http as fetching
+from stackbuild.sources.http import Wanted, fetch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
 from miniatures import make_image, repository

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.errors import UsageError
-from stackbuild.newpatch import Reason, new_patch
-from stackbuild.patches import apply, series
+from stackbuild.core.errors import UsageError
+from stackbuild.sources.create_patch import Reason, new_patch
+from stackbuild.sources.patches import apply, series
 
 REASON = Reason("it crashes", "none", "2.0")
 

@@ -8,11 +8,11 @@ import pytest
 
 from stackbuild.actions import package
 from stackbuild.actions.job import Job
-from stackbuild.errors import LockError, MachineLacks, StepFailed
-from stackbuild.lock import File
-from stackbuild.plan import Step
-from stackbuild.recipe import Source
-from stackbuild.stopper import Stopper
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.model.lock import File
+from stackbuild.model.plan import Step
+from stackbuild.model.recipe import Source
 
 pytestmark = [pytest.mark.network, pytest.mark.timeout(300)]
 SIX = "six==1.17.0"

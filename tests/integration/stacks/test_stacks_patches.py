@@ -13,14 +13,14 @@ from miniatures import repository
 from stackbuild.actions.job import Job, Local
 from stackbuild.actions.patching import patched
 from stackbuild.actions.snapshot import content, survey
-from stackbuild.errors import PlanError, UsageError
-from stackbuild.load import load
-from stackbuild.lock import Lock
-from stackbuild.newpatch import Reason, changes, new_patch
-from stackbuild.patchcheck import patch_findings
-from stackbuild.patches import apply, series
-from stackbuild.plan import Step
-from stackbuild.stopper import Stopper
+from stackbuild.checks.patches import patch_findings
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import PlanError, UsageError
+from stackbuild.model.lock import Lock
+from stackbuild.model.plan import Step
+from stackbuild.recipe.load import load
+from stackbuild.sources.create_patch import Reason, changes, new_patch
+from stackbuild.sources.patches import apply, series
 
 REASON = Reason("it does not build", "none", "2.0")
 

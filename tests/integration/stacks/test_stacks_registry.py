@@ -16,12 +16,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
 from miniatures import make_image
 
-from stackbuild import oci
 from stackbuild.actions import image
 from stackbuild.actions.job import Job
-from stackbuild.errors import LockError, MachineLacks, StepFailed
-from stackbuild.plan import Step
-from stackbuild.stopper import Stopper
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.model.plan import Step
+from stackbuild.sources import oci
 
 REGISTRY, SKOPEO = shutil.which("docker-registry"), shutil.which("skopeo")
 pytestmark = [

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from inspect_forge import Parts
 
-from stackbuild.inspect import NOTHING, Expectations
-from stackbuild.report import Rung, Status, Verification
-from stackbuild.verify import Ground, verify
-from stackbuild.verify.rungs import importing as importing_rung
-from stackbuild.verify.workspace import workspace
+from stackbuild.inspection import NOTHING, Expectations
+from stackbuild.model.findings import Rung, Status, Verification
+from stackbuild.verification import Ground, verify
+from stackbuild.verification.rungs import importing as importing_rung
+from stackbuild.verification.workspace import workspace
 
 pytestmark = [
     pytest.mark.sandbox,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.inspect import NOTHING
-from stackbuild.report import Rung, Status
-from stackbuild.verify import Ground, verify
+from stackbuild.inspection import NOTHING
+from stackbuild.model.findings import Rung, Status
+from stackbuild.verification import Ground, verify
 
 pytestmark = [
     pytest.mark.network,

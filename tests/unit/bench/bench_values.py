@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackbuild.results import Accuracy, Benchmarks, Case, Fingerprint, OpTime, Series, Share, Side
+from stackbuild.model.results import Accuracy, Benchmarks, Case, Fingerprint, OpTime, Series, Share, Side
 
 CPU = "CPUExecutionProvider"
 ROCM = "ROCMExecutionProvider"

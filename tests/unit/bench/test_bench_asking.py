@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from stackbuild.bench import experiment
-from stackbuild.bench.cells import cells, split
-from stackbuild.bench.choosing import chosen, parsed_against, parsed_devices
 from stackbuild.bench.environment import Environment
 from stackbuild.bench.experiment import Contender, Experiment, checked
 from stackbuild.bench.job import Answer, Budget, Session
 from stackbuild.bench.machine import busy, fingerprint, gfx
-from stackbuild.bench.onnx_graph import Graph
+from stackbuild.bench.nets.graph import Graph
+from stackbuild.bench.onnx_file import UserModel, parsed_shape, user_case
 from stackbuild.bench.providers import provider_name, provider_options, table
+from stackbuild.bench.selection import chosen, parsed_against, parsed_devices
+from stackbuild.bench.suite_cases import cells, split
 from stackbuild.bench.suites import ModelCases, names, suite
-from stackbuild.bench.userfile import UserModel, parsed_shape, user_case
-from stackbuild.errors import MachineLacks, RecipeError, Stopped, UsageError
-from stackbuild.gates import Waiver
-from stackbuild.model import ValidationError
-from stackbuild.results import Fingerprint, Side
-from stackbuild.show.bench import progress
+from stackbuild.core.errors import MachineLacks, RecipeError, Stopped, UsageError
+from stackbuild.core.model import ValidationError
+from stackbuild.model.gates import Waiver
+from stackbuild.model.results import Fingerprint, Side
+from stackbuild.views.bench import progress
 
 
 def test_every_suite_that_ships_is_right() -> None:

@@ -16,15 +16,16 @@ from bench_values import CPU, measured
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackbuild.bench import history, turning
+from stackbuild.bench import change_points as turning
+from stackbuild.bench import history
 from stackbuild.bench.advice import advise, ladder, parsed_mix
+from stackbuild.bench.change_points import turns
 from stackbuild.bench.compare import changes, refuse_unlike, stored_pair
 from stackbuild.bench.tables import speed_table
-from stackbuild.bench.turning import turns
-from stackbuild.errors import MachineLacks, UsageError
-from stackbuild.gates import Gates
-from stackbuild.judge import judge
-from stackbuild.results import Evidence
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.judgement import judge
+from stackbuild.model.gates import Gates
+from stackbuild.model.results import Evidence
 
 
 def test_release_to_release() -> None:

@@ -14,8 +14,8 @@ from stackbuild.bench.environment import here
 from stackbuild.bench.experiment import Contender, Experiment, checked
 from stackbuild.bench.job import Budget, Session
 from stackbuild.bench.providers import clock_name, plugins, provider_options
-from stackbuild.errors import UsageError
-from stackbuild.results import Side
+from stackbuild.core.errors import UsageError
+from stackbuild.model.results import Side
 
 
 class Made:

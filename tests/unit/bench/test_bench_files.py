@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from bench_values import measured
 
-from stackbuild.bench.files import document, read_benchmarks, read_verdict, require_writable, write
-from stackbuild.errors import UsageError
-from stackbuild.results import Evidence, GateVerdict, Outcome, Verdict, joined
+from stackbuild.bench.results_file import document, read_benchmarks, read_verdict, require_writable, write
+from stackbuild.core.errors import UsageError
+from stackbuild.model.results import Evidence, GateVerdict, Outcome, Verdict, joined
 
 
 def test_results_come_back_equal(tmp_path: Path) -> None:

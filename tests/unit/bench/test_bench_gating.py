@@ -10,14 +10,14 @@ import pytest
 from bench_values import CPU, ROCM, measured
 
 from stackbuild.bench.experiment import Experiment, Task, silent
-from stackbuild.bench.files import document, read_benchmarks, write
-from stackbuild.bench.gating import Asked, _lock_named, _providers, gated, gates_of, measure_wheel, wheel_for
+from stackbuild.bench.gate import Asked, _lock_named, _providers, gated, gates_of, measure_wheel, wheel_for
 from stackbuild.bench.job import Budget
-from stackbuild.bench.running import baseline_of, run
-from stackbuild.errors import GateClosed, UsageError
-from stackbuild.gates import Gates
-from stackbuild.judge import require_open
-from stackbuild.results import Evidence, Outcome
+from stackbuild.bench.measure import baseline_of, run
+from stackbuild.bench.results_file import document, read_benchmarks, write
+from stackbuild.core.errors import GateClosed, UsageError
+from stackbuild.judgement import require_open
+from stackbuild.model.gates import Gates
+from stackbuild.model.results import Evidence, Outcome
 
 
 def gates(*written: dict[str, object]) -> Gates:

@@ -14,8 +14,8 @@ from bench_values import measured
 
 from stackbuild.bench import history
 from stackbuild.bench.trend import trends
-from stackbuild.errors import MachineLacks, UsageError
-from stackbuild.results import Benchmarks
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.model.results import Benchmarks
 
 READERS: tuple[Callable[[Path], object], ...] = (
     history.cases,

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from bench_values import measured
 
-from stackbuild.bench.files import read_benchmarks, write
-from stackbuild.bench.gating import Asked, measure_wheel
-from stackbuild.bench.locks import inputs_between, lock_beside
-from stackbuild.errors import UsageError
-from stackbuild.gates import BaselineGate
-from stackbuild.judge import judge
-from stackbuild.results import Moved
-from stackbuild.runrecord import of_results
-from stackbuild.show.documents import written
+from stackbuild.bench.gate import Asked, measure_wheel
+from stackbuild.bench.lock_diff import inputs_between, lock_beside
+from stackbuild.bench.results_file import read_benchmarks, write
+from stackbuild.core.errors import UsageError
+from stackbuild.judgement import judge
+from stackbuild.model.gates import BaselineGate
+from stackbuild.model.results import Moved
+from stackbuild.pipeline.run_record import of_results
+from stackbuild.views.formats import written
 
 OLD = """schema: 1
 asked: "{asked}"

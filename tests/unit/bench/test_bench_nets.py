@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import digest
-from stackbuild.bench.modelfiles import written
+from stackbuild.bench.model_cache import written
 from stackbuild.bench.nets import NETS
-from stackbuild.bench.onnx_graph import Graph, described
+from stackbuild.bench.nets.graph import Graph, described
+from stackbuild.core import digest
 
 
 @pytest.mark.parametrize(

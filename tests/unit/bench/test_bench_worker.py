@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stackbuild.bench import leftover
-from stackbuild.bench.job import MEASURES, WORKER
+from stackbuild.bench import bound_outputs
+from stackbuild.bench.job import ERROR_METRICS, WORKER
 
 
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("onnxruntime")
     monkeypatch.syspath_prepend(str(WORKER.parent))
-    for name in ("worker", "devices", "leftover", "measures"):
+    for name in ("worker", "devices", "bound_outputs", "error_metrics"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return importlib.import_module("worker")
 
@@ -28,7 +28,7 @@ def compared(worker: ModuleType, folder: Path, **outputs: list[float]) -> dict[s
     arrays: dict[str, Any] = {name: np.array(value) for name, value in outputs.items()}
     np.savez(folder / "a.npz", **arrays)
     case = {"ours": str(folder / "a.npz"), "theirs": str(folder / "a.npz")}
-    found: dict[str, float] = worker.compare({"measures": str(MEASURES)}, case)
+    found: dict[str, float] = worker.compare({"error_metrics": str(ERROR_METRICS)}, case)
     return found
 
 
@@ -62,13 +62,13 @@ class Bound:
 def test_what_is_timed_is_what_was_found_right() -> None:
     """A bound run that computes nothing is fast and wrong; a model that draws at random is not called wrong."""
     right, nothing = np.ones((2, 3, 4, 5), np.float32), np.zeros((2, 3, 4, 5), np.float32)
-    leftover.prove(Bound(right, right))
-    leftover.prove(Bound(nothing, right, 2 * right))
+    bound_outputs.prove(Bound(right, right))
+    bound_outputs.prove(Bound(nothing, right, 2 * right))
     with pytest.raises(RuntimeError, match="compute something else than a plain run"):
-        leftover.prove(Bound(nothing, right, right))
-    leftover.prove(Bound(np.zeros(leftover.SMALL + 1, np.float32)))
+        bound_outputs.prove(Bound(nothing, right, right))
+    bound_outputs.prove(Bound(np.zeros(bound_outputs.SMALL + 1, np.float32)))
     odd = np.where(np.arange(4) == 1, np.nan, 1.0)
-    assert leftover.apart([odd], [np.ones(4)]) and not leftover.apart([odd], [odd])
+    assert bound_outputs.apart([odd], [np.ones(4)]) and not bound_outputs.apart([odd], [odd])
 
 
 def test_an_output_without_a_finite_element_is_no_evidence(worker: ModuleType, tmp_path: Path) -> None:

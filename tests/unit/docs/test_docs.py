@@ -12,8 +12,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from stackbuild.cli import app, load_commands
-from stackbuild.load import bundled
-from stackbuild.recipe import schema
+from stackbuild.model.recipe import schema
+from stackbuild.recipe.load import bundled
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

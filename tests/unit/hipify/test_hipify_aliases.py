@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests_hipify import bundled_rules, hip
 
-from stackbuild.hipify.rules import joined, read
+from stackbuild.hipify.rules.rules import joined, read
 
 OWN = """schema: 1
 name: own

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests_hipify import hip
 
-from stackbuild.hipify.scan import arguments, blank
-from stackbuild.hipify.values import Target
+from stackbuild.hipify.cpp.scan import arguments, blank
+from stackbuild.hipify.model import Target
 
 RUNTIME = "#include <hip/hip_runtime.h>\n"
 

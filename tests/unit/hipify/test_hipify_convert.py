@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests_hipify import hip, small_tables
 
 from stackbuild.hipify.convert import convert
-from stackbuild.hipify.rules import Rules
-from stackbuild.hipify.values import Converted, Launch, Target
+from stackbuild.hipify.model import Converted, Launch, Target
+from stackbuild.hipify.rules.rules import Rules
 
 TESTS = Path(__file__).parents[2]
 PROGRAMS = TESTS / "integration" / "hipify" / "programs"

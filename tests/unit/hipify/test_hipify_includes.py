@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from tests_hipify import bundled_rules, hip
 
-from stackbuild.hipify.headers import resolved
-from stackbuild.hipify.values import Target
+from stackbuild.hipify.model import Target
+from stackbuild.hipify.rules.target_headers import resolved
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from tests_hipify import hip
 
-from stackbuild.hipify.lint import arithmetic
-from stackbuild.hipify.lint.shuffles import reach
-from stackbuild.hipify.values import Target
-from stackbuild.report import Severity
+from stackbuild.hipify.lint.cpp import arithmetic
+from stackbuild.hipify.lint.ladders.shuffles import reach
+from stackbuild.hipify.model import Target
+from stackbuild.model.findings import Severity
 
 
 def found(text: str, target: Target | None = None) -> list[tuple[str, int]]:

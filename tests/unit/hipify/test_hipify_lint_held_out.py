@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from tests_hipify import hip
 
-from stackbuild.hipify.values import Target
+from stackbuild.hipify.model import Target
 
 XOR = "#define SH(v, o) __shfl_xor_sync(0xffffffff, v, o)\n"
 LADDERS = [

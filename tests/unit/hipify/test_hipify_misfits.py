@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests_hipify import hip
 
-from stackbuild.hipify.movers import explain
-from stackbuild.misfits import changes, hunks
+from stackbuild.hipify.patch_causes import explain
+from stackbuild.sources.patch_drift import changes, hunks
 
 CUDA = """\
 #include <cuda_runtime.h>

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests_hipify import hip
 
-from stackbuild.errors import RecipeError
-from stackbuild.hipify.rules import read
+from stackbuild.core.errors import RecipeError
+from stackbuild.hipify.rules.rules import read
 
 
 @pytest.mark.parametrize(

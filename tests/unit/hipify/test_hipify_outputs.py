@@ -13,17 +13,18 @@ from pathlib import Path
 import pytest
 from tests_hipify import bundled_rules, small_tables
 
-import stackbuild.hipify.state as state
-from stackbuild.errors import UsageError
-from stackbuild.hipify import hipify_tree, locate
+import stackbuild.hipify.tree.state as state
+from stackbuild.core.errors import UsageError
+from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import walk
-from stackbuild.hipify.installed import Tools
-from stackbuild.hipify.outputs import NEW, locked
-from stackbuild.hipify.state import STATE
-from stackbuild.hipify.values import Report, Target
-from stackbuild.report import Severity
-from stackbuild.show.hipify import json_of
+from stackbuild.hipify.model import Report, Target
+from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tree import relocate as locate
+from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.tree.outputs import NEW, locked
+from stackbuild.hipify.tree.state import STATE
+from stackbuild.model.findings import Severity
+from stackbuild.views.hipify import json_of
 
 CALL = "int f() { return cudaFree(0); }\n"
 MADE = "#include <hip/hip_runtime.h>\nint f() { return hipFree(0); }\n"
@@ -230,7 +231,7 @@ def test_what_may_not_be_read_is_an_error_and_keeps_its_output(src: Path, tmp_pa
 def test_a_file_that_goes_while_the_run_reads_is_told(
     src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import stackbuild.hipify.inputs as inputs
+    import stackbuild.hipify.tree.inputs as inputs
 
     ordinary = inputs.read
 
@@ -353,8 +354,8 @@ def test_headers_without_a_suffix_are_told_by_how_they_begin(tmp_path: Path, tex
 
 @pytest.mark.parametrize("name", ["new\nline.cu", "\udcff.cu", "tab\t<&>'\".cu", "[x](y)`.cu", "{a,b}.cu", "*.cu"])
 def test_odd_names_survive_and_the_report_stays_valid(tmp_path: Path, name: str) -> None:
-    from stackbuild.report import Rung, Status, Verification
-    from stackbuild.show.sarif import sarif
+    from stackbuild.model.findings import Rung, Status, Verification
+    from stackbuild.views.sarif import sarif
 
     source = files(tmp_path / "src", y_cu=CALL)
     (source / name).write_text("cuNothing();\n")

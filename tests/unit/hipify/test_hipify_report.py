@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from tests_hipify import DEVICE, UNSUPPORTED, hip
 
-from stackbuild.hipify.values import Target
-from stackbuild.report import Severity
+from stackbuild.hipify.model import Target
+from stackbuild.model.findings import Severity
 
 
 def told(text: str, target: Target | None = None) -> list[tuple[str, int, int]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests_hipify import hip
 
-from stackbuild.hipify.values import FileReport, Report, Target
-from stackbuild.show import hipify as show
+from stackbuild.hipify.model import FileReport, Report, Target
+from stackbuild.views import hipify as show
 
 
 def told(text: str, rule: str) -> list[str]:

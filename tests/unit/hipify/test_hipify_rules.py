@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from tests_hipify import hip, small_tables
 
-from stackbuild.errors import RecipeError, UsageError
-from stackbuild.hipify import bundled, rulecheck
+from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.installed import Tools
-from stackbuild.hipify.rules import Rules, glob, in_range, joined, read
-from stackbuild.hipify.tables import Flavour, Subst
-from stackbuild.hipify.values import Converted, FileReport, Target
+from stackbuild.hipify.model import Converted, FileReport, Target
+from stackbuild.hipify.rules import bundled
+from stackbuild.hipify.rules.rules import Rules, glob, in_range, joined, read
+from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.tables import Flavour, Subst
+from stackbuild.hipify.tree import unmatched_rules as rulecheck
 
 
 def rules(*lines: str) -> Rules:

@@ -13,11 +13,11 @@ from tests_hipify import bundled_rules, small_tables
 
 from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.installed import Tools
-from stackbuild.hipify.rules import joined, read
-from stackbuild.hipify.values import Target
-from stackbuild.show import hipify as show
-from stackbuild.show.paper import print_json
+from stackbuild.hipify.model import Target
+from stackbuild.hipify.rules.rules import joined, read
+from stackbuild.hipify.tables.installed import Tools
+from stackbuild.views import hipify as show
+from stackbuild.views.console import print_json
 
 OWN = read("schema: 1\nname: own\nrules:\n  - {id: own-none, identifier: nowhere, to: x, why: w}\n", "own.yaml")
 

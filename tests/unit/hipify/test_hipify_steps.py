@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from tests_hipify import bundled_rules, small_tables
 
-from stackbuild.checking import Checked, check
-from stackbuild.compatibility import table
-from stackbuild.errors import UsageError
-from stackbuild.hipify import files
+from stackbuild.checks.hipify import hipify_findings
+from stackbuild.checks.recipe import Checked, check
+from stackbuild.core.errors import UsageError
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.installed import Tools
+from stackbuild.hipify.model import Target
 from stackbuild.hipify.stage import Asked, convert_source
-from stackbuild.hipify.values import Target
-from stackbuild.hipifycheck import hipify_findings
-from stackbuild.load import load, parse
-from stackbuild.lock import Inputs, Lock
-from stackbuild.plan import Plan
-from stackbuild.resolve import resolve
+from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tree import files
+from stackbuild.model.lock import Inputs, Lock
+from stackbuild.model.plan import Plan
+from stackbuild.plan.resolve import resolve
+from stackbuild.recipe.load import load, parse
+from stackbuild.tables.compatibility import table
 
 RECIPE = """\
 schema: 1

@@ -6,7 +6,7 @@ import re
 
 from tests_hipify import bundled_rules
 
-from stackbuild.hipify.masks import FUNCTIONS
+from stackbuild.hipify.passes.lane_masks import FUNCTIONS
 
 HEADER = "stackbuild_hip_compat.h"
 

@@ -5,9 +5,10 @@ import json
 import pytest
 from tests_hipify import UNSUPPORTED, script, small_tables
 
-from stackbuild.errors import UsageError
-from stackbuild.hipify import csvtable, perltable
-from stackbuild.hipify.tables import Versions, from_json, to_json
+from stackbuild.core.errors import UsageError
+from stackbuild.hipify.tables import csv_table as csvtable
+from stackbuild.hipify.tables import perl_table as perltable
+from stackbuild.hipify.tables.tables import Versions, from_json, to_json
 
 
 @pytest.mark.parametrize("new_layout", [False, True])

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 from tests_hipify import bundled_rules, hip, small_tables
 
-from stackbuild.errors import UsageError
-from stackbuild.hipify import hipify_tree, locate
+from stackbuild.core.errors import UsageError
+from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.files import walk
-from stackbuild.hipify.installed import Tools
-from stackbuild.hipify.rules import joined, read
-from stackbuild.hipify.state import STATE
-from stackbuild.hipify.values import Report, Target
-from stackbuild.show.hipify import json_of
-from stackbuild.show.sarif import sarif
+from stackbuild.hipify.model import Report, Target
+from stackbuild.hipify.rules.rules import joined, read
+from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tree import relocate as locate
+from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.tree.state import STATE
+from stackbuild.views.hipify import json_of
+from stackbuild.views.sarif import sarif
 
 
 def engine(target: Target | None = None, **more: object) -> Engine:
@@ -234,7 +235,7 @@ def test_compiler_messages_are_shown_against_the_source(tree: Path, tmp_path: Pa
 
 
 def test_the_report_is_json_and_sarif(tree: Path, tmp_path: Path) -> None:
-    from stackbuild.report import Rung, Status, Verification
+    from stackbuild.model.findings import Rung, Status, Verification
 
     report = run(tree, tmp_path / "out")
     assert json.loads(json.dumps(json_of(report)))["counts"] == {"error": 1, "warning": 1, "note": 1}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from stackbuild.hipify import bundled, perltable
 from stackbuild.hipify.convert import convert
-from stackbuild.hipify.rules import Rules
-from stackbuild.hipify.tables import Tables, Versions
-from stackbuild.hipify.values import Converted, Target
+from stackbuild.hipify.model import Converted, Target
+from stackbuild.hipify.rules import bundled
+from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.tables import perl_table as perltable
+from stackbuild.hipify.tables.tables import Tables, Versions
 
 SUBSTS = [
     ("cudaMalloc", "hipMalloc", "memory"),

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from inspect_forge import GOOD, zipped
 
-from stackbuild.inspect import Facts, inspect
-from stackbuild.inspect.facts import Problem, Trouble
+from stackbuild.inspection import Facts, inspect
+from stackbuild.inspection.facts import Problem, Trouble
 
 INIT = "onnxruntime_ep_forge/__init__.py"
 WHEEL = GOOD.bytes()

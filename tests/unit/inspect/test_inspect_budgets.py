@@ -10,13 +10,14 @@ import msgpack
 import pytest
 from inspect_forge import GOOD, bundle, ccob, code_object, kernel, library, record, section, zipped
 
-from stackbuild.inspect import Facts, files, inspect, judge, limits
-from stackbuild.inspect.facts import Trouble
-from stackbuild.inspect.limits import BUDGETS, Cost
-from stackbuild.inspect.readers import imports, messagepack, wheel
-from stackbuild.inspect.readers.budget import Budget, Exhausted
-from stackbuild.inspect.readers.pull import Broken, TooMuch
-from stackbuild.inspect.readers.texts import TextScan
+from stackbuild.inspection import Facts, inspect, judge, limits
+from stackbuild.inspection import recognise as files
+from stackbuild.inspection.facts import Trouble
+from stackbuild.inspection.limits import BUDGETS, Cost
+from stackbuild.inspection.readers import imports, messagepack, wheel
+from stackbuild.inspection.readers.budget import Budget, Exhausted
+from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.text_scan import TextScan
 
 ONE = bundle({"gfx90a": code_object("gfx90a")})
 

@@ -9,14 +9,14 @@ import msgpack
 import pytest
 from inspect_forge import GOOD, bundle, ccob, code_object, fatbin, kernel, library, section
 
-from stackbuild.inspect import inspect, judge
-from stackbuild.inspect.facts import Bundle, Kind, Trouble
-from stackbuild.inspect.readers.budget import Budget
-from stackbuild.inspect.readers.bundle import bundle as read_bundle
-from stackbuild.inspect.readers.bundle import bundles, target_of
-from stackbuild.inspect.readers.ccob import header
-from stackbuild.inspect.readers.mach import normal, target_id
-from stackbuild.inspect.readers.pull import Broken, Feed, read_all
+from stackbuild.inspection import inspect, judge
+from stackbuild.inspection.facts import Bundle, Kind, Trouble
+from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.readers.bundle import bundle as read_bundle
+from stackbuild.inspection.readers.bundle import bundles, target_of
+from stackbuild.inspection.readers.byte_parser import Broken, Feed, read_all
+from stackbuild.inspection.readers.ccob import header
+from stackbuild.tables.target_ids import normal, target_id
 
 ONE = bundle({"gfx90a": code_object("gfx90a"), "gfx1100": code_object("gfx1100", [kernel("big", 99)])})
 

@@ -9,13 +9,13 @@ import pytest
 from inspect_forge import GOOD, library
 
 from stackbuild.cli import app, load_commands
-from stackbuild.demands import expectations_of
-from stackbuild.errors import RecipeError, UsageError
-from stackbuild.inspect import NOTHING, Expectations, inspect, judge
-from stackbuild.inspect.readers.providers import BRIDGE_NAMES
-from stackbuild.load import bundled, load, parse
-from stackbuild.owed import NAMES, narrowed, wheels_of
-from stackbuild.recipe import Recipe
+from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.inspection import NOTHING, Expectations, inspect, judge
+from stackbuild.inspection.readers.providers import BRIDGE_NAMES
+from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.load import bundled, load, parse
+from stackbuild.recipe.wheels import NAMES, narrowed, wheels_of
+from stackbuild.verification.expectations import expectations_of
 
 EPS = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
 

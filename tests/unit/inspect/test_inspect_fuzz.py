@@ -27,15 +27,15 @@ from inspect_forge import (
     zipped,
 )
 
-from stackbuild.errors import UsageError
-from stackbuild.inspect import Expectations, inspect, judge
-from stackbuild.inspect.readers import ccob as ccob_reader
-from stackbuild.inspect.readers.budget import Budget
-from stackbuild.inspect.readers.bundle import bundles
-from stackbuild.inspect.readers.codeobject import code_object as read_code_object
-from stackbuild.inspect.readers.pull import Broken, read_all
-from stackbuild.inspect.readers.tensile import tensile_library
-from stackbuild.inspect.readers.wheel import wheel as read_wheel
+from stackbuild.core.errors import UsageError
+from stackbuild.inspection import Expectations, inspect, judge
+from stackbuild.inspection.readers import ccob as ccob_reader
+from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.readers.bundle import bundles
+from stackbuild.inspection.readers.byte_parser import Broken, read_all
+from stackbuild.inspection.readers.codeobject import code_object as read_code_object
+from stackbuild.inspection.readers.tensile import tensile_library
+from stackbuild.inspection.readers.wheel import wheel as read_wheel
 
 ROUNDS = int(os.environ.get("STACKBUILD_FUZZ_ROUNDS", "12"))
 quick = settings(max_examples=ROUNDS, deadline=None, suppress_health_check=list(HealthCheck))

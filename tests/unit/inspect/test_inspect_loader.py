@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from inspect_forge import GOOD, TARGETS, bundle, code_object, fatbin, library, section, without_sections
 
-from stackbuild.inspect import Facts, inspect, judge
-from stackbuild.inspect.readers.elf import merged
+from stackbuild.inspection import Facts, inspect, judge
+from stackbuild.inspection.readers.elf import merged
 
 PROVIDER = library(
     exports=["GetProvider"], undefined=["malloc", "hipMalloc"], soname="libonnxruntime_providers_rocm.so", isa=3,

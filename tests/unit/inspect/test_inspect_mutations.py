@@ -28,8 +28,8 @@ from inspect_forge import (
     zipped,
 )  # fmt: skip
 
-from stackbuild.inspect import Expectations, inspect, judge
-from stackbuild.report import Severity
+from stackbuild.inspection import Expectations, inspect, judge
+from stackbuild.model.findings import Severity
 
 EXPECTED = Expectations(
     gfx=TARGETS, kernels_floor=5, version="1.2.3+rocm.6.4", size_budget=1_000_000, rocm="6.4",

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from inspect_forge import GOOD, library, zipped
 
-from stackbuild.errors import UsageError
-from stackbuild.inspect import Expectations, inspect, judge, judge_together
-from stackbuild.inspect.facts import Provider
-from stackbuild.inspect.readers import imports, wheel
-from stackbuild.inspect.readers import source as bounds
-from stackbuild.inspect.readers.budget import Budget
-from stackbuild.inspect.readers.elf import library as read_library
-from stackbuild.inspect.readers.policy import satisfied
-from stackbuild.inspect.readers.providers import providers
-from stackbuild.inspect.readers.pull import Broken
-from stackbuild.inspect.readers.source import Deflated, FileRange, ahead
-from stackbuild.inspect.readers.texts import TextScan
+from stackbuild.core.errors import UsageError
+from stackbuild.inspection import Expectations, inspect, judge, judge_together
+from stackbuild.inspection.facts import Provider
+from stackbuild.inspection.readers import imports, wheel
+from stackbuild.inspection.readers import source as bounds
+from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.readers.byte_parser import Broken
+from stackbuild.inspection.readers.elf import library as read_library
+from stackbuild.inspection.readers.policy import satisfied
+from stackbuild.inspection.readers.providers import providers
+from stackbuild.inspection.readers.source import Deflated, FileRange, ahead
+from stackbuild.inspection.readers.text_scan import TextScan
 
 
 def on_disk(path: Path, data: bytes) -> FileRange:
@@ -320,7 +320,7 @@ def test_hostile_texts_cost_little(tmp_path: Path):
 
 
 def test_names_without_an_end_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from stackbuild.inspect.readers import elf
+    from stackbuild.inspection.readers import elf
 
     monkeypatch.setattr(elf, "DESCRIBED", 200_000)
     source = on_disk(tmp_path / "l.so", library(rodata=b"A" * 300_000))

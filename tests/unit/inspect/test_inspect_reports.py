@@ -12,21 +12,21 @@ import pytest
 from inspect_forge import GOOD, bundle, ccob, code_object, kernel, library, section
 
 from stackbuild.cli import app, load_commands
-from stackbuild.data import folder
-from stackbuild.demands import expectations_of
-from stackbuild.errors import UsageError
-from stackbuild.inspect import inspect, judge, judge_together
-from stackbuild.inspect.diff import difference
-from stackbuild.inspect.document import document
-from stackbuild.inspect.facts import Facts
-from stackbuild.inspect.rules.rule import counted
-from stackbuild.inspect.rules.together import placed
-from stackbuild.recipe import Recipe
-from stackbuild.report import Finding, Place, Rung, Severity, Status, Verification
-from stackbuild.show.junit import junit
-from stackbuild.show.rules import text_of_all
-from stackbuild.show.sarif import RESULTS, sarif
-from stackbuild.verify.catalogue import catalogue
+from stackbuild.core.errors import UsageError
+from stackbuild.core.resources import folder
+from stackbuild.inspection import inspect, judge, judge_together
+from stackbuild.inspection.diff import difference
+from stackbuild.inspection.document import document
+from stackbuild.inspection.facts import Facts
+from stackbuild.inspection.rules.conflicts import placed
+from stackbuild.inspection.rules.rule import counted
+from stackbuild.model.findings import Finding, Place, Rung, Severity, Status, Verification
+from stackbuild.model.recipe import Recipe
+from stackbuild.verification.catalogue import catalogue
+from stackbuild.verification.expectations import expectations_of
+from stackbuild.views.junit import junit
+from stackbuild.views.rules import text_of_all
+from stackbuild.views.sarif import RESULTS, sarif
 
 load_commands()
 NASTY = "a\x00b\x1b[31m]]><script>\ud800\uffff&\"'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from stackbuild.results import Accuracy, Benchmarks, Case, Fingerprint, Series, Share, Side
+from stackbuild.model.results import Accuracy, Benchmarks, Case, Fingerprint, Series, Share, Side
 
 #: White noise, slow drift (a random walk over the whole run) and the share of outliers of 5 to 30 %.
 MACHINES = {"quiet": (0.005, 0.005, 0.01), "noisy": (0.02, 0.03, 0.05), "awful": (0.06, 0.08, 0.15)}

@@ -9,10 +9,10 @@ from datetime import date
 import pytest
 from judge_samples import benchmarks, exact, timings
 
-from stackbuild.gates import Gates
-from stackbuild.judge import judge, pairs_wanted, sides_missing
-from stackbuild.model import ValidationError
-from stackbuild.results import Evidence, GateVerdict, Outcome, Series, Share, Verdict
+from stackbuild.core.model import ValidationError
+from stackbuild.judgement import judge, pairs_wanted, sides_missing
+from stackbuild.model.gates import Gates
+from stackbuild.model.results import Evidence, GateVerdict, Outcome, Series, Share, Verdict
 
 TODAY = date(2026, 11, 20)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackbuild.judge.intervals import (
+from stackbuild.judgement.intervals import (
     apart_interval,
     geometric_mean,
     holm,

@@ -10,9 +10,9 @@ from datetime import date
 import pytest
 from judge_samples import benchmarks, timings
 
-from stackbuild.gates import Gates
-from stackbuild.judge import judge, pairs_wanted
-from stackbuild.results import Outcome
+from stackbuild.judgement import judge, pairs_wanted
+from stackbuild.model.gates import Gates
+from stackbuild.model.results import Outcome
 
 GATES = Gates.model_validate({"gates": [{"kind": "baseline", "delta": "3%"}]}).gates
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from stackbuild.bench.history import Figure, append, series
 from stackbuild.bench.trend import trend, trends
-from stackbuild.errors import UsageError
-from stackbuild.results import Benchmarks, Case, Fingerprint, Series, Side
-from stackbuild.runrecord import of_results
-from stackbuild.show.documents import written
-from stackbuild.show.trendplot import FOOT, HEIGHT, LEFT, RIGHT, trend_plot
+from stackbuild.core.errors import UsageError
+from stackbuild.model.results import Benchmarks, Case, Fingerprint, Series, Side
+from stackbuild.pipeline.run_record import of_results
+from stackbuild.views.formats import written
+from stackbuild.views.trend_plot import FOOT, HEIGHT, LEFT, RIGHT, trend_plot
 
 EVIL = "<script>alert(1)</script>.whl"
 

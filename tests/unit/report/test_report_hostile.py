@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from test_report_pages import results, verdict, whole_run
 
 from stackbuild.bench.compare import changes
-from stackbuild.bench.files import document, read_benchmarks, read_verdict
-from stackbuild.errors import UsageError
-from stackbuild.gates import Gates
-from stackbuild.judge import judge
-from stackbuild.runrecord import of_results
-from stackbuild.show.documents import FORMATS, written
+from stackbuild.bench.results_file import document, read_benchmarks, read_verdict
+from stackbuild.core.errors import UsageError
+from stackbuild.judgement import judge
+from stackbuild.model.gates import Gates
+from stackbuild.pipeline.run_record import of_results
+from stackbuild.views.formats import FORMATS, written
 
 GATES = Gates.model_validate(
     {"gates": [{"kind": "baseline"}, {"kind": "speedup", "versus": "baseline", "at_least": 1}, {"kind": "accuracy", "snr_db": 9},

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackbuild.bench.compare import Change, changes
-from stackbuild.bench.files import identity, write
-from stackbuild.errors import Defect, UsageError
-from stackbuild.render import render
-from stackbuild.report import Finding, Rung, Severity, Status, Verification
-from stackbuild.results import (
+from stackbuild.bench.results_file import identity, write
+from stackbuild.core.errors import Defect, UsageError
+from stackbuild.core.templates import render
+from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
+from stackbuild.model.results import (
     Accuracy,
     Benchmarks,
     Case,
@@ -35,12 +35,12 @@ from stackbuild.results import (
     Side,
     Verdict,
 )
-from stackbuild.runrecord import RunRecord, Span, find_run, of_results, read_run
-from stackbuild.show import bench as drawn
-from stackbuild.show.documents import written
-from stackbuild.show.html import headline, html
-from stackbuild.show.markdown import inert, markdown
-from stackbuild.show.plots import LETTER, WIDTH, curve_plots, pair_plot, timeline
+from stackbuild.pipeline.run_record import RunRecord, Span, find_run, of_results, read_run
+from stackbuild.views import bench as drawn
+from stackbuild.views.formats import written
+from stackbuild.views.html import headline, html
+from stackbuild.views.markdown import inert, markdown
+from stackbuild.views.plots import LETTER, WIDTH, curve_plots, pair_plot, timeline
 
 EVIL = "<script>alert(1)</script> \x1b[31m ::error::x ![a](http://evil) | @all `x` ]]> [link=http://evil]y[/link]"
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.actions import Job
-from stackbuild.events import Event, StepFinished, StepStarted
-from stackbuild.jobserver import Jobserver
-from stackbuild.perform import Workshop
-from stackbuild.plan import Command, Need, Plan, Resources, Step
-from stackbuild.runner import Exec, Outcome, Room
+from stackbuild.build.jobserver import Jobserver
+from stackbuild.build.perform import Workshop
+from stackbuild.build.runs import new_id
+from stackbuild.core.cancel import Stopper
+from stackbuild.model.events import Event, StepFinished, StepStarted
+from stackbuild.model.plan import Command, Need, Plan, Resources, Step
 from stackbuild.runners.fake import Fake
-from stackbuild.runs import new_id
-from stackbuild.stopper import Stopper
+from stackbuild.runners.protocol import Exec, Outcome, Room
 from stackbuild.store.store import Store
 
 BASE = Step("base", "debian", params=(("suite", "test"),))

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stackbuild.cli import app, load_commands
-from stackbuild.load import bundled
+from stackbuild.recipe.load import bundled
 
 
 def completed(line: str) -> list[str]:

@@ -12,12 +12,12 @@ import pytest
 
 from stackbuild.actions.job import Local
 from stackbuild.actions.snapshot import content, survey
-from stackbuild.explain import Cause, explain
-from stackbuild.plan import Command, Need, Plan, Step
-from stackbuild.runs import new_id
-from stackbuild.show import plan as show_plan
+from stackbuild.build.runs import new_id
+from stackbuild.model.plan import Command, Need, Plan, Step
+from stackbuild.plan.explain import Cause, explain
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
+from stackbuild.views import plan as show_plan
 
 
 @dataclass

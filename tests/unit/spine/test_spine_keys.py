@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import digest
-from stackbuild.build import Order
-from stackbuild.errors import UsageError
-from stackbuild.load import parse
-from stackbuild.lock import Inputs, asked
-from stackbuild.plan import Command, Need, Plan, Resources, Step
-from stackbuild.recipe import Recipe
-from stackbuild.resolve import Choice, resolve
+from stackbuild.build.build import Order
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.model.lock import Inputs, asked
+from stackbuild.model.plan import Command, Need, Plan, Resources, Step
+from stackbuild.model.recipe import Recipe
+from stackbuild.plan.resolve import Choice, resolve
+from stackbuild.recipe.load import parse
 
 GOLDEN = Path(__file__).with_name("golden-keys.json")
 TEXT = """schema: 1

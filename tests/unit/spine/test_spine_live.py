@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.events import RunStarted, StepFinished, StepStarted
-from stackbuild.show import build as shown
-from stackbuild.show.paper import Console, Text
+from stackbuild.model.events import RunStarted, StepFinished, StepStarted
+from stackbuild.views import build as shown
+from stackbuild.views.console import Console, Text
 
 STEPS = tuple(f"s{n}" for n in range(20))
 

@@ -15,11 +15,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stackbuild import __main__, errors
+from stackbuild import __main__
 from stackbuild.actions import snapshot
 from stackbuild.actions.job import Local
-from stackbuild.errors import Mistake, RecipeError, Stop, Stopped, UsageError, safe
-from stackbuild.events import (
+from stackbuild.build.jobserver import Jobserver
+from stackbuild.build.runs import Diary, expected, log_of, logs_of, new_id
+from stackbuild.core import errors
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import Mistake, RecipeError, Stop, Stopped, UsageError, safe
+from stackbuild.core.log_excerpt import MOST, WIDEST, clean, excerpt
+from stackbuild.model.events import (
     Compiles,
     Note,
     RunFinished,
@@ -30,14 +35,10 @@ from stackbuild.events import (
     StepStarted,
     document,
 )
-from stackbuild.excerpt import MOST, WIDEST, clean, excerpt
-from stackbuild.explain import Explanation
-from stackbuild.jobserver import Jobserver
-from stackbuild.runs import Diary, expected, log_of, logs_of, new_id
-from stackbuild.show import build as show_build
-from stackbuild.show import plan as show_plan
-from stackbuild.stopper import Stopper
+from stackbuild.plan.explain import Explanation
 from stackbuild.store.store import Store
+from stackbuild.views import build as show_build
+from stackbuild.views import plan as show_plan
 
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x1b[0m \x9b2J \r\n::error::x [link=file:///etc/passwd]a[/link] \x00"
 
@@ -254,7 +255,7 @@ def test_json_is_one_document_that_names_its_shape(
 
 def test_a_defect_keeps_its_traceback_in_a_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(importlib.import_module("stackbuild.load"), "load", lambda name: 1 / 0)
+    monkeypatch.setattr(importlib.import_module("stackbuild.recipe.load"), "load", lambda name: 1 / 0)
     assert call(monkeypatch, "plan", "--recipe", "debian-13") == 1
     said = capsys.readouterr().err
     assert "defect" in said and "Traceback" not in said
@@ -278,7 +279,7 @@ def test_what_measuring_takes_is_asked_for_before_anything_is_compiled(
 ) -> None:
     """Minutes of compiling and proving ended in a missing numpy."""
     find = importlib.util.find_spec
-    monkeypatch.setattr("stackbuild.stages.find_spec", lambda name: None if name == "onnx" else find(name))
+    monkeypatch.setattr("stackbuild.pipeline.stages.find_spec", lambda name: None if name == "onnx" else find(name))
     assert call(monkeypatch, "build", "-r", "debian-13") == 7
     said = capsys.readouterr().err
     assert "onnx not installed: the recipe's `bench` cannot be run" in said and "-m pip install numpy onnx" in said

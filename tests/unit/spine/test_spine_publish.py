@@ -12,8 +12,8 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
-from stackbuild.errors import UsageError
-from stackbuild.publish import is_published, publish
+from stackbuild.core.errors import UsageError
+from stackbuild.pipeline.index import is_published, publish
 
 
 def wheel(folder: Path, version: str = "1.0", content: str = "x", name: str = "demo-pkg", requires: str = ">=3.9") -> Path:

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spine_shop import BASE, MEMORY, World, fast_folder, plan_of, step, workshop
 
-from stackbuild.errors import MachineLacks, Stopped
-from stackbuild.events import StepBroke
-from stackbuild.plan import Plan, Step
-from stackbuild.planning import reasons
-from stackbuild.runner import Outcome
-from stackbuild.schedule import Limits, missing, schedule
-from stackbuild.store import files
+from stackbuild.build.schedule import Limits, missing, schedule
+from stackbuild.core.errors import MachineLacks, Stopped
+from stackbuild.model.events import StepBroke
+from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.status import reasons
+from stackbuild.runners.protocol import Outcome
+from stackbuild.store import atomic as files
 
 
 @st.composite

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.errors import RecipeError, UsageError
-from stackbuild.events import StageFinished
-from stackbuild.load import parse
-from stackbuild.publish import publish
-from stackbuild.runs import log_of
-from stackbuild.show.build import lines_of
+from stackbuild.build.runs import log_of
+from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.model.events import StageFinished
+from stackbuild.pipeline.index import publish
+from stackbuild.recipe.load import parse
+from stackbuild.views.build import lines_of
 
 
 def wheel(folder: Path, name: str, text: str) -> Path:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.errors import RecipeError, UsageError
-from stackbuild.load import load, parse
-from stackbuild.lock import Inputs
-from stackbuild.recipe import Recipe
-from stackbuild.resolve import resolve
+from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.model.lock import Inputs
+from stackbuild.model.recipe import Recipe
+from stackbuild.plan.resolve import resolve
+from stackbuild.recipe.load import load, parse
 
 FOLDER = Path(__file__).parents[2] / "wrong-recipes"
 WRONG = sorted(FOLDER.glob("*.yaml"))

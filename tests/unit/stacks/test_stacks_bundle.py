@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import bundle, digest, mirror
-from stackbuild.errors import LockError, UsageError
+from stackbuild.core import digest
+from stackbuild.core.errors import LockError, UsageError
+from stackbuild.sources import bundle, mirror
 
 
 @pytest.fixture

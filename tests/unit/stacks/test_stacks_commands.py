@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import locking
-from stackbuild.load import bundled, load
-from stackbuild.lock import Inputs
-from stackbuild.resolve import resolve
+from stackbuild.lock import update as locking
+from stackbuild.model.lock import Inputs
+from stackbuild.plan.resolve import resolve
+from stackbuild.recipe.load import bundled, load
 
 HERE = Path(__file__).parent / "commands"
 

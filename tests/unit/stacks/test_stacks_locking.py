@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import locking, mirror
 from stackbuild.__main__ import main
-from stackbuild.data import folder
-from stackbuild.load import Loaded, load
-from stackbuild.lock import Dep, Lock, questions
+from stackbuild.core.resources import folder
+from stackbuild.lock import update as locking
+from stackbuild.model.lock import Dep, Lock, questions
+from stackbuild.recipe.load import Loaded, load
+from stackbuild.sources import mirror
 
 
 @pytest.fixture

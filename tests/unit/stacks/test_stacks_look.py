@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import main
-from stackbuild.build import Order, build, workshop
-from stackbuild.data import folder
-from stackbuild.dryrun import dry
-from stackbuild.errors import LockError, PlanError
-from stackbuild.events import Emit, Event, StepStarted
-from stackbuild.fetching import fetch_all
-from stackbuild.load import Loaded, load
-from stackbuild.lock import asked
-from stackbuild.look import doubts, plan_as_is
-from stackbuild.resolve import Choice
+from stackbuild.build.build import Order, build, workshop
+from stackbuild.build.dry_run import dry
+from stackbuild.build.fetch import fetch_all
+from stackbuild.checks.preflight import doubts, plan_as_is
+from stackbuild.core.errors import LockError, PlanError
+from stackbuild.core.resources import folder
+from stackbuild.model.events import Emit, Event, StepStarted
+from stackbuild.model.lock import asked
+from stackbuild.plan.resolve import Choice
+from stackbuild.recipe.load import Loaded, load
 
 
 @pytest.fixture

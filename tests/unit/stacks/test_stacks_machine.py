@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from stackbuild import doctor, gpu, yamlread
-from stackbuild.environment import FORMS, WORKLOADS, environment, spelled, target_of
-from stackbuild.errors import UsageError
-from stackbuild.load import load, text_of
-from stackbuild.pipeline import ACTIONS, pipeline
-from stackbuild.report import Rung, Status
-from stackbuild.show.machine import draw_doctor
+from stackbuild.core import yaml as yamlread
+from stackbuild.core.errors import UsageError
+from stackbuild.machine import doctor, gpu
+from stackbuild.machine.env import FORMS, WORKLOADS, environment, spelled, target_of
+from stackbuild.model.findings import Rung, Status
+from stackbuild.pipeline.ci_render import ACTIONS, pipeline
+from stackbuild.recipe.load import load, text_of
+from stackbuild.views.machine import draw_doctor
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_settings_copied_from_guides_are_warned_of() -> None:
 
 
 def test_nothing_that_is_warned_of_is_ever_set() -> None:
-    from stackbuild.environment import all_warnings
+    from stackbuild.machine.env import all_warnings
 
     barred = {w.name for w in all_warnings()}
     for workload in WORKLOADS:

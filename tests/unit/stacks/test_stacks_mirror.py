@@ -10,13 +10,14 @@ from typing import Any
 import git as library
 import pytest
 
-from stackbuild import fetching, git, mirror
 from stackbuild.actions import debian, image, package, wheelhouse
 from stackbuild.actions.job import Job
-from stackbuild.errors import LockError, MachineLacks, StepFailed, UsageError
-from stackbuild.load import load
-from stackbuild.recipe import Source
-from stackbuild.stopper import Stopper
+from stackbuild.build import fetch as fetching
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed, UsageError
+from stackbuild.model.recipe import Source
+from stackbuild.recipe.load import load
+from stackbuild.sources import git, mirror
 
 URL = "https://github.com/org/tool"
 COMMIT = "1" * 40

@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import locking
-from stackbuild.checking import Checked, check, impossible
-from stackbuild.compatibility import Table, table
-from stackbuild.demands import expectations_of
-from stackbuild.errors import PlanError, RecipeError, StepFailed, UsageError
-from stackbuild.git import in_mirror, vetted
-from stackbuild.load import bundled, load, parse, text_of
-from stackbuild.lock import Dep, Inputs, Lock, unlocked
-from stackbuild.newrecipe import new_recipe
-from stackbuild.plan import Plan, Step
-from stackbuild.recipe import Recipe
-from stackbuild.report import Severity
-from stackbuild.resolve import CONFIGURE, Choice, resolve, within_reach
-from stackbuild.show.recipe import draw_findings
-from stackbuild.unused import unused
+from stackbuild.build.cmake_log import unused
+from stackbuild.checks.new_recipe import new_recipe
+from stackbuild.checks.recipe import Checked, check, impossible
+from stackbuild.core.errors import PlanError, RecipeError, StepFailed, UsageError
+from stackbuild.lock import update as locking
+from stackbuild.model.findings import Severity
+from stackbuild.model.lock import Dep, Inputs, Lock, unlocked
+from stackbuild.model.plan import Plan, Step
+from stackbuild.model.recipe import Recipe
+from stackbuild.plan.resolve import CONFIGURE, Choice, resolve, within_reach
+from stackbuild.recipe.load import bundled, load, parse, text_of
+from stackbuild.sources.git import in_mirror, vetted
+from stackbuild.tables.compatibility import Table, table
+from stackbuild.verification.expectations import expectations_of
+from stackbuild.views.recipe import draw_findings
 
 NOTHING = Lock(schema=1, asked="0" * 64)
 

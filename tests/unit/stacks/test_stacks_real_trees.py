@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 from packaging.version import Version
 
-from stackbuild import locking
-from stackbuild.checking import Checked, check
-from stackbuild.compatibility import table
-from stackbuild.components import MIGraphX, OnnxRuntime
-from stackbuild.load import bundled, load, parse, text_of
-from stackbuild.lock import Dep, Inputs, Lock, is_elsewhere
-from stackbuild.plan import Plan, Step
-from stackbuild.resolve import Choice, resolve
-from stackbuild.upstream import REGENERATED, deps_txt, requirements_txt
+from stackbuild.checks.recipe import Checked, check
+from stackbuild.lock import update as locking
+from stackbuild.model.components import MIGraphX, OnnxRuntime
+from stackbuild.model.lock import Dep, Inputs, Lock, is_elsewhere
+from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.resolve import Choice, resolve
+from stackbuild.recipe.load import bundled, load, parse, text_of
+from stackbuild.sources.upstream import REGENERATED, deps_txt, requirements_txt
+from stackbuild.tables.compatibility import table
 
 ROWS = """\
 #Name;Url;SHA1

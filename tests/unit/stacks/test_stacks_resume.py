@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import buildtree
-from stackbuild.buildtree import begin_tree
-from stackbuild.plan import Command, Need, Step
-from stackbuild.store import left
-from stackbuild.store.left import MARK, Mark
+from stackbuild.build import build_tree as buildtree
+from stackbuild.build.build_tree import begin_tree
+from stackbuild.model.plan import Command, Need, Step
+from stackbuild.store import unfinished as left
 from stackbuild.store.records import Record
 from stackbuild.store.store import Staging, Store
+from stackbuild.store.unfinished import MARK, Mark
 
 CONFIGURE, BUILD = Command(("cmake",), "configure"), Command(("cmake", "--build"), "build")
 STEP = Step("tool", "run", (Need("dep", "k1", "/deps/dep"),), commands=(CONFIGURE, BUILD))
@@ -200,7 +200,7 @@ def test_a_mark_of_another_name_is_nobodys(root: Path, name: str) -> None:
 
 def test_a_removal_that_is_killed_leaves_nothing_that_is_trusted(root: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(root)
-    monkeypatch.setattr("stackbuild.store.files.remove", lambda path: None)
+    monkeypatch.setattr("stackbuild.store.atomic.remove", lambda path: None)
     store.forget_failed("r.tool")
     assert (root / "failed" / "r.tool" / "build").exists() and Mark.of(root / "failed" / "r.tool") is None
 

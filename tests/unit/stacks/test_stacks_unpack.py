@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import unpack as unpacking
-from stackbuild.errors import StepFailed
-from stackbuild.unpack import unpack
+from stackbuild.core.errors import StepFailed
+from stackbuild.sources import archive as unpacking
+from stackbuild.sources.archive import unpack
 
 Entry = tuple[str, str, str]
 """Name, kind (a letter as tarfile has them: f file, d folder, l link, h hard link, c device, p fifo), content or target."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stackbuild.errors import StepFailed
-from stackbuild.upstream import abseil_of_protobuf, deps_txt, fetchcontent, requirements_txt
+from stackbuild.core.errors import StepFailed
+from stackbuild.sources.upstream import abseil_of_protobuf, deps_txt, fetchcontent, requirements_txt
 
 
 def test_deps_txt_rows_keep_name_url_and_sha1_and_comments_go() -> None:

@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild import digest
-from stackbuild.errors import MachineLacks
-from stackbuild.runs import new_id
-from stackbuild.show.store import draw_listing
-from stackbuild.store import files, locks, tree
-from stackbuild.store.care import check, collect, listing, unfinished
-from stackbuild.store.left import Mark
+from stackbuild.build.runs import new_id
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks
+from stackbuild.store import atomic as files
+from stackbuild.store import locks, tree
+from stackbuild.store.maintenance import check, collect, listing, unfinished
 from stackbuild.store.records import Record
 from stackbuild.store.store import Reaped, Store, default_root
+from stackbuild.store.unfinished import Mark
+from stackbuild.views.store import draw_listing
 
 KEY = digest.of_text("key")
 

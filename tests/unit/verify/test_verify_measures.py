@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from stackbuild import measures
+from stackbuild.bench import error_metrics as measures
 
 
 def test_hand_worked_values():

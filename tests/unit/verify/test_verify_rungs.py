@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from stackbuild.inspect.facts import Library
-from stackbuild.verify.cell import Ended
-from stackbuild.verify.climb import Climb, Outcome
-from stackbuild.verify.models import Model
-from stackbuild.verify.rungs import operators as ops
-from stackbuild.verify.rungs import providers as eps
-from stackbuild.verify.rungs.gpu import Watch
-from stackbuild.verify.rungs.loading import Loading, loading, loading_with_rocm, waiting
-from stackbuild.verify.subject import Form, Subject
+from stackbuild.inspection.facts import Library
+from stackbuild.verification.models import Model
+from stackbuild.verification.probe_sandbox import Ended
+from stackbuild.verification.rung import Climb, Outcome
+from stackbuild.verification.rungs import operators as ops
+from stackbuild.verification.rungs import providers as eps
+from stackbuild.verification.rungs.gpu import Watch
+from stackbuild.verification.rungs.loading import Loading, loading, loading_with_rocm, waiting
+from stackbuild.verification.subject import Form, Subject
 
 EP = "MIGraphXExecutionProvider"
 GOOD = {"max_abs": 1e-7, "max_rel": 1e-6, "rms": 1e-8, "rel_rms": 1e-7, "cosine": 1.0, "snr_db": 140.0}

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from inspect_forge import GOOD, library
 
-from stackbuild.inspect import inspect
-from stackbuild.pythontags import Claim
-from stackbuild.report import Finding, Severity, Status
-from stackbuild.verify.catalogue import LOAD
-from stackbuild.verify.cell import Ended, scrubbed
-from stackbuild.verify.climb import Outcome, rung, trouble
-from stackbuild.verify.environment import here
-from stackbuild.verify.rungs.gpu import Watch, gpu_worked
-from stackbuild.verify.static import static_rung, verification
-from stackbuild.verify.subject import Form, installed, subject_of
+from stackbuild.core.packaging import Claim
+from stackbuild.inspection import inspect
+from stackbuild.model.findings import Finding, Severity, Status
+from stackbuild.verification.catalogue import LOAD
+from stackbuild.verification.clean_env import here
+from stackbuild.verification.probe_sandbox import Ended, scrubbed
+from stackbuild.verification.rung import Outcome, rung, trouble
+from stackbuild.verification.rungs.gpu import Watch, gpu_worked
+from stackbuild.verification.rungs.static import static_rung, verification
+from stackbuild.verification.subject import Form, installed, subject_of
 
 
 def ended(code: int = 0, timed_out: bool = False, **answer: str) -> Ended:

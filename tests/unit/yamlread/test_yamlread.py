@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from stackbuild.errors import RecipeError
-from stackbuild.yamlread import MAX_BYTES, compose
+from stackbuild.core.errors import RecipeError
+from stackbuild.core.yaml import MAX_BYTES, compose
 
 
 def mistakes(text: str) -> list[str]:

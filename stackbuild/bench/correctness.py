@@ -1,0 +1,171 @@
+"""Correctness before speed: what each side computes against a reference, and which provider really ran it. Untimed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from stackbuild.bench import counters
+from stackbuild.bench.environment import Environment
+from stackbuild.bench.experiment import Contender, Experiment, Tick, Work
+from stackbuild.bench.job import ERROR_METRICS, Session, run_each
+from stackbuild.core.digest import Json, plain
+from stackbuild.model.results import CONTROL, Accuracy, Benchmarks, KernelCounters, OpTime, Series, Share
+
+Problems = dict[str, str]
+CPU = "CPUExecutionProvider"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What outputs are held against: files with the truth by case, or a session of its own and what it is told."""
+
+    says: str
+    environment: Environment
+    session: Session
+    work: dict[str, Work]
+    truth: dict[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """What was found of one side, by case."""
+
+    accuracy: dict[str, Accuracy]
+    ops: dict[str, tuple[OpTime, ...]]
+    kernels: dict[str, tuple[KernelCounters, ...]]
+    problems: Problems
+    notes: tuple[str, ...] = ()
+
+
+def proved(
+    measured: Benchmarks, experiment: Experiment, reference: Reference | None, *, profile: bool, tick: Tick
+) -> Benchmarks:
+    """The same results with accuracy and provider shares in every series but the control's."""
+    with tempfile.TemporaryDirectory(prefix="stackbuild-proof-") as folder:
+        truth = _truth(experiment, reference, Path(folder)) if reference else {}
+        proofs = {}
+        for contender in experiment.contenders:
+            if contender.side.label != CONTROL:
+                tick(f"proving {contender.side.label}", 0)
+                proof = _prove(experiment, contender, reference, truth, Path(folder))
+                proofs[contender.side.label] = _counted(proof, experiment, contender) if profile else proof
+    cases = tuple(
+        replace(case, series=tuple(_held(s, case.name, proofs.get(s.side), profile) for s in case.series))
+        for case in measured.cases
+    )
+    told = tuple(dict.fromkeys(note for proof in proofs.values() for note in proof.notes))
+    return replace(measured, cases=cases, notes=(*measured.notes, *told))
+
+
+def _truth(experiment: Experiment, reference: Reference, folder: Path) -> dict[str, Path | str]:
+    """By case, the file with the reference's outputs, or the problem that kept it from being made."""
+    made: dict[str, Path | str] = dict(reference.truth)
+    names = [task.case.name for task in experiment.tasks if task.case.name not in made]
+    if names:
+        works = [reference.work[name] | {"name": name} for name in names]
+        kept, problems = _outputs(reference.environment, reference.session, works, folder, "truth")
+        made |= kept | {n: f"there is no reference: {why}" for n, why in problems.items()}
+    return made
+
+
+def _prove(
+    experiment: Experiment,
+    contender: Contender,
+    reference: Reference | None,
+    truth: dict[str, Path | str],
+    folder: Path,
+) -> _Proof:
+    label = contender.side.label
+    works = [task.work[label] for task in experiment.tasks if label in task.work]
+    job: Work = {"do": "profile", "session": plain(contender.session)}
+    profiled = run_each(contender.environment, job, works)
+    ops = {name: _ops(found.get("ops", [])) for name, found in profiled.cases.items()}
+    problems = {name: str(found["problem"]) for name, found in profiled.cases.items() if "problem" in found}
+    if reference is None:
+        return _Proof({}, ops, {}, problems)
+    sound = [work for work in works if work["name"] not in problems]
+    kept, wrong = _outputs(contender.environment, contender.session, sound, folder, label)
+    accuracy, incomparable = _compared(reference, kept, truth)
+    return _Proof(accuracy, ops, {}, problems | wrong | incomparable)
+
+
+def _counted(proof: _Proof, experiment: Experiment, contender: Contender) -> _Proof:
+    """With the GPU kernels' counters of every case that ran, where rocprofv3 is there to take them."""
+    rocprof = counters.program()
+    if contender.side.provider == CPU or rocprof is None:
+        return proof
+    label, found, missing = contender.side.label, {}, list[str]()
+    for work in (t.work[label] for t in experiment.tasks if label in t.work and t.case.name not in proof.problems):
+        job: Work = {"do": "profile", "session": plain(contender.session), "cases": [work]}
+        found[str(work["name"])], lacks = counters.collected(contender.environment, job, rocprof)
+        missing += lacks
+    return replace(proof, kernels=found, notes=tuple(missing))
+
+
+def _outputs(
+    environment: Environment, session: Session, works: list[Work], folder: Path, label: str
+) -> tuple[dict[str, Path], Problems]:
+    """Run every case once and keep what it computes."""
+    files = {str(work["name"]): folder / f"{label}-{number}.npz" for number, work in enumerate(works)}
+    cases = [work | {"keep": str(files[str(work["name"])])} for work in works]
+    answer = run_each(environment, {"do": "outputs", "session": plain(session)}, cases) if cases else None
+    found = answer.cases if answer else {}
+    problems = {name: str(case["problem"]) for name, case in found.items() if "problem" in case}
+    return {name: file for name, file in files.items() if name not in problems}, problems
+
+
+def _compared(
+    reference: Reference, kept: dict[str, Path], truth: dict[str, Path | str]
+) -> tuple[dict[str, Accuracy], Problems]:
+    problems = {name: str(truth[name]) for name in kept if isinstance(truth[name], str)}
+    cases: list[Work] = [
+        {"name": name, "ours": str(file), "theirs": str(truth[name])}
+        for name, file in kept.items()
+        if name not in problems
+    ]
+    if not cases:
+        return {}, problems
+    answer = run_each(reference.environment, {"do": "compare", "error_metrics": str(ERROR_METRICS)}, cases)
+    accuracy = {}
+    for name, found in answer.cases.items():
+        if "problem" in found:
+            problems[name] = f"its output cannot be compared: {found['problem']}"
+        else:
+            figures = {measure: float(str(value)) for measure, value in found.items()}
+            accuracy[name] = Accuracy(reference.says, **figures)
+    return accuracy, problems
+
+
+def _held(series: Series, case: str, proof: _Proof | None, profile: bool) -> Series:
+    if proof is None:
+        return series
+    ops = proof.ops.get(case, ())
+    return replace(
+        series, accuracy=proof.accuracy.get(case), shares=shares(ops), ops=ops if profile else (),
+        kernels=proof.kernels.get(case, ()),
+        problem=series.problem or proof.problems.get(case, ""),
+    )  # fmt: skip
+
+
+def _ops(rows: Json) -> tuple[OpTime, ...]:
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return tuple(
+        OpTime(str(r["op"]), str(r["provider"]), float(str(r["seconds"])), int(str(r["nodes"]))) for r in found
+    )
+
+
+def shares(ops: tuple[OpTime, ...]) -> tuple[Share, ...]:
+    """What each provider ran, most nodes first."""
+    nodes: dict[str, int] = defaultdict(int)
+    seconds: dict[str, float] = defaultdict(float)
+    for op in ops:
+        nodes[op.provider] += op.nodes
+        seconds[op.provider] += op.seconds
+    total, time = sum(nodes.values()), sum(seconds.values())
+    return tuple(
+        Share(provider, count / total, seconds[provider] / time if time else 0.0)
+        for provider, count in sorted(nodes.items(), key=lambda item: -item[1])
+    )

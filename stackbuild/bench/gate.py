@@ -1,0 +1,224 @@
+"""`stackbuild gate`: baseline and candidate as wheels, measured side by side, or as stored results."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stackbuild.bench.compare import stored_pair
+from stackbuild.bench.environment import default_cache
+from stackbuild.bench.experiment import Tick
+from stackbuild.bench.kernels import KernelBench, measure_kernels
+from stackbuild.bench.lock_diff import inputs_between, lock_beside
+from stackbuild.bench.measure import Measured, baseline_of
+from stackbuild.bench.models import CPU, ModelBench, measure_models
+from stackbuild.bench.results_file import read_benchmarks
+from stackbuild.bench.suites import read, suite
+from stackbuild.core.errors import UsageError
+from stackbuild.judgement import judge, sides_missing
+from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, Gates
+from stackbuild.model.results import Evidence
+from stackbuild.recipe.load import load
+
+DEFAULT: tuple[Gate, ...] = (AccuracyGate(kind="accuracy"), BaselineGate(kind="baseline"))
+"""As right as the element type allows, and not slower than the suite's kind allows."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be judged: `candidate` and `baseline` are both wheels, or both results files.
+
+    An artifact is a wheel and its lock: `WHEEL.lock.yaml` beside it unless another is named.
+    """
+
+    candidate: Path
+    baseline: Path | None = None
+    suite: str = ""
+    provider: str = CPU
+    options: dict[str, str] = field(default_factory=dict)
+    python: Path | None = None
+    threads: int = 0
+    seed: int = 0
+    clock: str = "wall"
+    candidate_lock: Path | None = None
+    baseline_lock: Path | None = None
+    cache: Path = field(default_factory=default_cache)
+
+
+def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
+    """The gates of a YAML file with `gates:`, or of a recipe; without either, DEFAULT.
+
+    Raises UsageError for both at once, and for either without a gate: nothing judged is no PASS.
+    """
+    if file and recipe:
+        raise UsageError("--gates and --recipe both say which gates", next="give one of them")
+    if not (file or recipe):
+        return DEFAULT
+    found = read(file, Gates).gates if file else load(recipe).recipe.gates
+    if not found:
+        option = "--gates" if file else "--recipe"
+        raise UsageError(
+            "it has no gates",
+            where=str(file or recipe),
+            next=f"write at least one under `gates:`, or leave {option} out",
+        )
+    return found
+
+
+def gated(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
+    """Measure or read what is asked, and judge it. Raises UsageError for inputs that do not go together."""
+    for file in (asked.candidate, asked.baseline):
+        if file is not None and not file.is_file():
+            raise UsageError("there is no such file", where=str(file), next="give a .whl, or results that bench wrote")
+    kinds = {file.suffix for file in (asked.candidate, asked.baseline) if file}
+    if kinds == {".json"}:
+        return _stored(asked, gates)
+    if kinds != {".whl"}:
+        raise UsageError(
+            f"cannot judge {' and '.join(sorted(kinds))} together", next="give two wheels (best), or two results files"
+        )
+    return measure_wheel(asked, gates, tick)
+
+
+def _stored(asked: Asked, gates: Sequence[Gate]) -> Measured:
+    """Judge what files hold. One results file may hold both sides, interleaved; two are weaker evidence."""
+    found, evidence = read_benchmarks(asked.candidate), Evidence.INTERLEAVED
+    if asked.baseline:
+        found, evidence = stored_pair(read_benchmarks(asked.baseline), found), Evidence.STORED
+    elif missing := sides_missing(found, gates):
+        raise UsageError(
+            f"the results have no side {missing[0]!r}", where=str(asked.candidate),
+            next="give --baseline, or measure that side too (--baseline, --against)",
+        )  # fmt: skip
+    return Measured(found, judge(found, gates, datetime.now(UTC).date(), evidence))
+
+
+def measure_wheel(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
+    """Measure a wheel, judge it, and tell what it was built of otherwise than its baseline.
+
+    Raises UsageError for another wheel, or one that has no baseline.
+    """
+    _refuse_itself(asked, gates)
+    baseline = baseline_of(asked.baseline, gates)
+    if baseline is None:
+        return _measured(asked, gates, tick)
+    locks = _locks(asked, baseline, gates)
+    inputs = inputs_between(*locks) if isinstance(locks, tuple) else None
+    found = _measured(asked, gates, tick)
+    noted = (locks,) if isinstance(locks, str) else ()
+    benchmarks = replace(found.benchmarks, inputs=inputs, notes=(*found.benchmarks.notes, *noted))
+    told = (inputs.says,) if inputs else noted
+    return Measured(benchmarks, replace(found.verdict, notes=(*found.verdict.notes, *told)))
+
+
+def _locks(asked: Asked, baseline: Path, gates: Sequence[Gate]) -> tuple[Path, Path] | str:
+    """The baseline's lock and the candidate's, or why they cannot be compared. One that is named must be there."""
+    theirs = asked.baseline_lock or _lock_named(gates) or lock_beside(baseline)
+    ours = asked.candidate_lock or lock_beside(asked.candidate)
+    for whose, lock, default in (
+        ("baseline", theirs, lock_beside(baseline)),
+        ("candidate", ours, lock_beside(asked.candidate)),
+    ):
+        if lock == default and not lock.is_file():
+            return f"the {whose} has no {lock.name} beside it: which inputs differ is not known"
+    return theirs, ours
+
+
+def _lock_named(gates: Sequence[Gate]) -> Path | None:
+    """The lock that the baseline gates name. Raises UsageError where they name two: there is one baseline."""
+    named = sorted({g.lock for g in gates if isinstance(g, BaselineGate) and g.lock})
+    if len(named) > 1:
+        raise UsageError(
+            f"the gates name {len(named)} locks of the baseline: {' and '.join(named[:2])}", next="keep the true one"
+        )
+    return Path(named[0]) if named else None
+
+
+def _refuse_itself(asked: Asked, gates: Sequence[Gate]) -> None:
+    """Raise UsageError for a gate that would compare the candidate with itself, before anything is measured."""
+    for gate in gates:
+        if {gate.side, getattr(gate, "versus", "")} <= {"candidate", asked.provider}:
+            raise UsageError(
+                f"the gate {gate.name or gate.kind!r} compares the candidate with itself: it runs on {asked.provider}",
+                next="name a side under versus (baseline, onnxruntime), or measure on another --provider",
+            )
+
+
+def _measured(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
+    """Measure a wheel by what is in it: bundled kernels by a suite of kernels, an onnxruntime or a plugin EP by models.
+
+    Every provider that a gate names is a side. Raises UsageError for another wheel, or one that has no baseline.
+    """
+    baseline = baseline_of(asked.baseline, gates)
+    if baseline is None and any(isinstance(gate, BaselineGate) for gate in gates):
+        raise UsageError("there is no baseline to compare with", next="give --baseline OLD.whl, or name it in the gate")
+    package = _package(asked.candidate)
+    if baseline and baseline.is_file() and _package(baseline) != package:
+        raise UsageError(f"the candidate has {package}, the baseline {_package(baseline)}", next="give two of a kind")
+    if package == "stackbuild_kernels":
+        name = asked.suite or "kernels-quick"
+        kernels = KernelBench(
+            asked.candidate, asked.baseline, asked.provider, asked.options, asked.python, asked.cache, asked.threads,
+            seed=asked.seed, clock=asked.clock,
+        )  # fmt: skip
+        return measure_kernels(kernels, suite(name), name, gates, tick)
+    name = asked.suite or "models-quick"
+    plugin = "" if package == "onnxruntime" else f"{package}:get_library_path"
+    if plugin and asked.provider == CPU:
+        raise UsageError(f"{asked.candidate.name} is a plugin EP's", next="name its provider with --provider")
+    models = ModelBench(
+        asked.provider, asked.options, _providers(gates, asked), wheel=asked.candidate, baseline=asked.baseline,
+        python=asked.python, plugin=plugin, cache=asked.cache, threads=asked.threads, seed=asked.seed, clock=asked.clock,
+    )  # fmt: skip
+    return measure_models(models, suite(name), name, gates, tick)
+
+
+def wheel_for(name: str, wheels: Sequence[Path]) -> Path:
+    """The wheel that a suite of that name is for. Raises UsageError where there is none."""
+    kind = suite(name).kind
+    wanted = {"kernels": "stackbuild_kernels", "models": "onnxruntime or a plugin EP"}[kind]
+    found = next((wheel for wheel in wheels if _measured_by(kind, _tops(wheel))), None)
+    if found is None:
+        raise UsageError(
+            f"the suite {name} measures {wanted}, and no wheel has it: {', '.join(w.name for w in wheels)}",
+            where="bench.suite", next=f"name a suite of {'models' if kind == 'kernels' else 'kernels'}, or leave `bench:` out",
+        )  # fmt: skip
+    return found
+
+
+def _providers(gates: Sequence[Gate], asked: Asked) -> tuple[str, ...]:
+    """The providers that gates judge or compare with, so that they are measured too."""
+    named = {str(getattr(gate, field, "")) for gate in gates for field in ("side", "versus")}
+    return tuple(sorted(n for n in named if n.endswith("ExecutionProvider") and n != asked.provider))
+
+
+def _package(wheel: Path) -> str:
+    """Which of the packages that can be measured a wheel has. Raises UsageError for another or a broken one."""
+    tops = _tops(wheel)
+    found = _measured_by("kernels", tops) or _measured_by("models", tops)
+    if not found:
+        raise UsageError(
+            "it has neither stackbuild_kernels, nor onnxruntime, nor a plugin EP (onnxruntime_ep_…) in it",
+            where=str(wheel), next="other wheels cannot be measured",
+        )  # fmt: skip
+    return found
+
+
+def _measured_by(kind: str, tops: set[str]) -> str:
+    """The package of a wheel that suites of that kind measure; "" where it has none."""
+    if kind == "kernels":
+        return "stackbuild_kernels" if "stackbuild_kernels" in tops else ""
+    plugins = sorted(top for top in tops if top.startswith("onnxruntime_ep_") and "." not in top)
+    return "onnxruntime" if "onnxruntime" in tops else next(iter(plugins), "")
+
+
+def _tops(wheel: Path) -> set[str]:
+    """The names at the top of a wheel. Raises UsageError for a broken one."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            return {name.partition("/")[0] for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError) as error:
+        raise UsageError(f"not a wheel: {error}", where=str(wheel), next="give a .whl that pip installs") from None

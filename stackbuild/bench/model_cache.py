@@ -1,0 +1,126 @@
+"""Model files, made once and kept: an architecture at a dtype, quantised or optimised where asked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.bench.environment import Environment
+from stackbuild.bench.job import run_job
+from stackbuild.bench.nets import Net
+from stackbuild.core import digest
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import UsageError
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A file, its bytes' sha256, its opset, and what the optimiser fused ("" where it was not asked)."""
+
+    path: Path
+    sha256: str
+    opset: int
+    fused: str = ""
+
+
+def written(net: Net, dtype: str, cache: Path) -> ModelFile:
+    """The architecture's float32 or float16 file."""
+    from stackbuild.bench.nets.graph import OPSET, Graph
+
+    def write(path: Path) -> str:
+        graph = Graph(net.name, dtype)
+        net.write(graph)
+        graph.save(path)
+        return ""
+
+    return _kept(cache.absolute() / "models" / f"{net.name}-v{net.version}-opset{OPSET}-{dtype}.onnx", write)
+
+
+def model_file(
+    net: Net, dtype: str, optimised: bool, find_environment: Callable[[], Environment], cache: Path
+) -> ModelFile:
+    """The file of any dtype and form; int8 and the optimised form are made by the environment's own ONNX Runtime.
+
+    Raises UsageError where the optimiser does not apply to the architecture or fails.
+    """
+    made = written(net, "float32" if dtype == "int8" else dtype, cache)
+    if not optimised and dtype != "int8":
+        return made
+    environment = find_environment()
+    by = _runtime(environment)
+    if optimised:
+        made = _changed(made, "optimise", _optimiser(net), environment, by)
+    if dtype == "int8":
+        made = _changed(made, "quantise", {}, environment, by)
+    return made
+
+
+def _optimiser(net: Net) -> dict[str, Json]:
+    if net.optimiser is None:
+        raise UsageError(
+            f"ONNX Runtime's transformer optimiser has no pattern for {net.name}", next="leave out optimised"
+        )
+    kind, heads, hidden = net.optimiser
+    return {"type": kind, "heads": heads, "hidden": hidden}
+
+
+def _changed(made: ModelFile, do: str, extra: dict[str, Json], environment: Environment, by: str) -> ModelFile:
+    def change(path: Path) -> str:
+        case: dict[str, Json] = {"name": "model", "model": str(made.path), "keep": str(path), **extra}
+        answer = run_job(environment, {"do": do, "cases": [case]}, timeout=1800)
+        found = answer.cases.get("model", {})
+        if problem := answer.problem or found.get("problem"):
+            lacks = (
+                "its Python lacks a package: pip install 'stackbuild[bench]'" if "ImportError" in str(problem) else ""
+            )
+            raise UsageError(
+                f"ONNX Runtime could not {do} {made.path.name}: {problem}", next=lacks or "leave this form out"
+            )
+        fused = found.get("fused")
+        return ", ".join(f"{op} {count}" for op, count in fused.items()) if isinstance(fused, dict) else ""
+
+    return _kept(made.path.with_name(f"{made.path.stem}-{do}d-{by}.onnx"), change)
+
+
+def _runtime(environment: Environment) -> str:
+    answer = run_job(environment, {"do": "versions"})
+    if answer.problem:
+        raise UsageError(
+            answer.problem, where=str(environment.python), next="give a --python that has onnxruntime and numpy"
+        )
+    return f"ort{answer.libraries['onnxruntime']}"
+
+
+def _kept(path: Path, make: Callable[[Path], str]) -> ModelFile:
+    """The file and its facts, made unless both are there and agree; renamed into place, facts last."""
+    from stackbuild.bench.nets.graph import described
+
+    facts = path.with_suffix(".json")
+    if known := _known(path, facts):
+        return known
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged, told = (path.with_name(f".{os.getpid()}-{end.name}") for end in (path, facts))
+    try:
+        fused = make(staged)
+        opset, _ = described(staged)
+        found = ModelFile(path, digest.of_file(staged), opset, fused)
+        told.write_text(json.dumps({"sha256": found.sha256, "opset": opset, "fused": fused}))
+        staged.rename(path)
+        told.rename(facts)
+    finally:
+        staged.unlink(missing_ok=True)
+        told.unlink(missing_ok=True)
+    return found
+
+
+def _known(path: Path, facts: Path) -> ModelFile | None:
+    """The model that is kept, if its facts can be read and its bytes are the ones they are of."""
+    try:
+        found = json.loads(facts.read_text("utf-8"))
+        known = ModelFile(path, str(found["sha256"]), int(found["opset"]), str(found["fused"]))
+        return known if digest.of_file(path) == known.sha256 else None
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -1,0 +1,80 @@
+"""A user's own model: its inputs read from the file, its shapes given by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.bench.experiment import Work
+from stackbuild.core import digest
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import UsageError
+from stackbuild.model.results import Case
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class UserModel:
+    """An .onnx file, and a shape for each input that has open dimensions."""
+
+    path: Path
+    shapes: Shapes
+
+
+def parsed_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """`input=1x3x224x224` as a name and a shape."""
+    name, equals, sizes = text.partition("=")
+    try:
+        shape = tuple(int(size) for size in sizes.split("x"))
+    except ValueError:
+        shape = ()
+    if not (name and equals and shape) or min(shape) < 1:
+        raise UsageError(f"--shape {text!r} is not NAME=AxBxC", next="write for example --shape input=1x3x224x224")
+    return name, shape
+
+
+def user_case(user: UserModel) -> tuple[Case, Work]:
+    """The case and what the worker is told. Raises UsageError for a missing file, an unknown input or a wrong shape."""
+    from stackbuild.bench.nets.graph import described
+
+    where = str(user.path)
+    if not user.path.is_file():
+        raise UsageError("there is no such model", where=where, next="give the path of an .onnx file")
+    try:
+        opset, inputs = described(user.path)
+    except ValueError as error:
+        raise UsageError(str(error), where=where, next="export it again, or check it with onnx.checker") from None
+    for name in user.shapes.keys() - inputs.keys():
+        raise UsageError(f"it has no input {name!r}", where=where, next=f"its inputs are {', '.join(inputs)}")
+    shapes = {name: _shape(name, declared, user, where) for name, (_, declared) in inputs.items()}
+    told: dict[str, Json] = {
+        name: {"shape": list(shapes[name]), "dtype": dtype, "high": 2} for name, (dtype, _) in inputs.items()
+    }
+    first = next(iter(shapes.values()), ())
+    batch = first[0] if first else 1
+    dtype = next((d for d, _ in inputs.values() if d.startswith("float")), "float32")
+    name = f"{user.path.stem}/{','.join('x'.join(map(str, s)) for s in shapes.values())}"
+    case = Case(name, user.path.stem, dtype, shapes, batch, batch, "item", opset, digest.of_file(user.path), ())
+    return case, {"name": name, "model": str(user.path.resolve()), "parts": [{"inputs": told}]}
+
+
+def _shape(name: str, declared: tuple[int | str, ...], user: UserModel, where: str) -> tuple[int, ...]:
+    spelt = "x".join(map(str, declared))
+    given = user.shapes.get(name)
+    if given is None:
+        if not all(isinstance(size, int) for size in declared):
+            raise UsageError(
+                f"the input {name!r} is {spelt}: its open dimensions need sizes", where=where,
+                next=f"--shape {name}={'x'.join(str(s) if isinstance(s, int) else '1' for s in declared)}",
+            )  # fmt: skip
+        return tuple(int(size) for size in declared)
+    fits = len(given) == len(declared) and all(
+        not isinstance(want, int) or want == size for want, size in zip(declared, given, strict=True)
+    )
+    if not fits:
+        raise UsageError(
+            f"the shape {'x'.join(map(str, given))} does not fit the input {name!r}, which is {spelt}", where=where,
+            next="keep the fixed dimensions as the model has them",
+        )  # fmt: skip
+    return given

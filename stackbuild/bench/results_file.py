@@ -1,0 +1,198 @@
+"""Results and verdicts as files: strict JSON with a schema, written whole, read with every mistake named.
+
+JSON has no infinity: an exact output's SNR is written as the text "inf" and read back as a number.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from stackbuild.core import digest
+from stackbuild.core.digest import Json, plain
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.model import TypeAdapter, ValidationError
+from stackbuild.model.results import SCHEMA, VERDICT_SCHEMA, Benchmarks, Verdict
+
+Noun = TypeVar("Noun")
+
+TIMES = (1e-12, 1e9)
+"""What a measured time can be, in seconds: no clock tells less, nobody waits longer."""
+
+
+def document(noun: Benchmarks | Verdict) -> dict[str, Json]:
+    """The noun as strict JSON with its schema."""
+    body = _encodable(_finite(plain(noun)))
+    assert isinstance(body, dict)
+    return {"schema": SCHEMA if isinstance(noun, Benchmarks) else VERDICT_SCHEMA, **body}
+
+
+def identity(measured: Benchmarks) -> str:
+    """What tells this measurement from every other: sha256 of when and where it was taken and of every sample."""
+    samples = [
+        [case.name, case.sha256, one.side, [float(second).hex() for second in one.seconds]]
+        for case in measured.cases
+        for one in case.series
+    ]
+    return digest.of_value(_encodable(plain([measured.suite, measured.taken, measured.machine.stable, samples])))
+
+
+def read_verdict_on(measured: Benchmarks, path: Path) -> Verdict:
+    """The verdict in a file. Raises UsageError where it is not on this measurement."""
+    verdict = read_verdict(path)
+    if verdict.of != identity(measured):
+        raise UsageError(
+            "the verdict is on another measurement" if verdict.of else "the verdict does not say what it is on",
+            where=str(path), next="give the results that `stackbuild gate --out` wrote beside this verdict",
+        )  # fmt: skip
+    return verdict
+
+
+def require_writable(*paths: Path | None) -> None:
+    """Raise UsageError where one of these files cannot be written: before anything is measured, not after."""
+    for path in (path for path in paths if path):
+        try:
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "it is a folder")
+            if _is_stream(path):
+                if not os.access(path, os.W_OK):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+                continue
+            staged = _staged(_behind_links(path))
+            staged.touch()
+            staged.unlink()
+        except OSError as error:
+            raise UsageError(
+                f"cannot be written: {error.strerror}", where=str(path), next="name another file for the results"
+            ) from None
+
+
+def write(noun: Benchmarks | Verdict, path: Path) -> None:
+    """Write the noun, whole or not at all: through a link into what it points to, and into a device or pipe as it is."""
+    text = json.dumps(document(noun), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        if _is_stream(path):
+            path.write_text(text, "utf-8")
+            return
+        real = _behind_links(path)
+        staged = _staged(real)
+        staged.write_text(text, "utf-8")
+        staged.replace(real)
+    except OSError as error:
+        raise MachineLacks(
+            f"cannot be written: {error.strerror}", where=str(path), next="make room, or name another file"
+        ) from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a device, a pipe or a socket: what must be written into, never replaced."""
+    return str(path).startswith(("/dev/", "/proc/")) or (path.exists() and not path.is_file())
+
+
+def _behind_links(path: Path) -> Path:
+    """The file itself, with its folder made."""
+    real = Path(os.path.realpath(path))
+    real.parent.mkdir(parents=True, exist_ok=True)
+    return real
+
+
+def _staged(real: Path) -> Path:
+    return real.with_name(f".{real.name[:200]}.{os.getpid()}")
+
+
+def read_benchmarks(path: Path) -> Benchmarks:
+    """The results in a file. Raises UsageError for anything that is not one of this schema."""
+    return _sound(_as(Benchmarks, _read(path, SCHEMA), path), path)
+
+
+def read_verdict(path: Path) -> Verdict:
+    """The verdict in a file. Raises UsageError for anything that is not one of this schema."""
+    return _as(Verdict, _read(path, VERDICT_SCHEMA), path)
+
+
+def read_run_results(path: Path) -> tuple[Benchmarks, Verdict]:
+    """What a build's run folder keeps of its measurement: both nouns in one file, of this stackbuild's own schema."""
+    found = _json(path)
+    if not isinstance(found, dict) or not {"benchmarks", "verdict"} <= found.keys():
+        raise UsageError("it has no benchmarks and verdict in it", where=str(path), next="build again")
+    return _sound(_as(Benchmarks, found["benchmarks"], path), path), _as(Verdict, found["verdict"], path)
+
+
+def _sound(measured: Benchmarks, path: Path) -> Benchmarks:
+    """The results, if they can be ones: there is a side, times are positive, batches too. Raises UsageError."""
+    seconds = [s for case in measured.cases for one in case.series for s in (*one.seconds, *one.create, *one.first)]
+    peaks = [p for case in measured.cases for one in case.series for p in (one.host_bytes or 0, one.device_bytes or 0)]
+    impossible = any(peak < 0 for peak in peaks) or any(case.items < 1 for case in measured.cases)
+    if impossible or not measured.sides or not all(TIMES[0] <= s <= TIMES[1] for s in seconds):
+        raise UsageError(
+            "no measurement gives such results: a time, a size or a batch is not possible, or there is no side",
+            where=str(path), next="the file was changed by hand; measure again",
+        )  # fmt: skip
+    return measured
+
+
+def _read(path: Path, schema: str) -> dict[str, Json]:
+    found = _json(path)
+    has = found.get("schema") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or has != schema:
+        raise UsageError(_other(has, schema), where=str(path), next=_next(has, schema))
+    return {key: value for key, value in found.items() if key != "schema"}
+
+
+def _json(path: Path) -> Json:
+    try:
+        found: Json = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            "there is no such file", where=str(path), next="stackbuild bench … --out FILE writes one"
+        ) from None
+    except IsADirectoryError:
+        raise UsageError("it is a folder", where=str(path), next="give the results file") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"not JSON: {error}", where=str(path), next="give a file that stackbuild bench wrote"
+        ) from None
+    return _encodable(found)
+
+
+def _other(has: object, schema: str) -> str:
+    return f"its schema is {has}, this stackbuild reads {schema}" if has else f"it names no schema; {schema} is read"
+
+
+def _next(has: object, schema: str) -> str:
+    if isinstance(has, str) and has.partition("/")[0] == schema.partition("/")[0]:
+        return "measure again with this version, or read it with the stackbuild that wrote it"
+    return "give a file that stackbuild bench wrote"
+
+
+def _as(shape: type[Noun], data: Json, path: Path) -> Noun:
+    try:
+        return TypeAdapter(shape).validate_python(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(
+            f"`{where}`: {first['msg'].lower()} ({error.error_count()} mistakes)", where=str(path),
+            next="the file was changed by hand or cut short; measure again",
+        ) from None  # fmt: skip
+
+
+def _finite(value: Json) -> Json:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _encodable(value: Json) -> Json:
+    """The same with lone surrogates (of file names that are no UTF-8) as escapes: nothing else can write them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key.encode("utf-8", "backslashreplace").decode(): _encodable(inner) for key, inner in value.items()}
+    return [_encodable(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,67 @@
+"""A step's build tree: an empty one, or the one that an earlier run of the same step on the same inputs did not finish."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from stackbuild.model.plan import Step
+from stackbuild.store.store import Staging, Store
+from stackbuild.store.unfinished import Mark, boot, is_written_to
+
+QUIET_SECONDS = 5.0
+"""How long what a killed run had begun may take to end; it is killed with its run, so this is for a slow disk."""
+
+WENT_DOWN = "the machine went down meanwhile, and what was not yet on the disk is lost"
+
+MAKE = "Unix Makefiles"
+"""CMake's name of that generator, as it stands in a step's commands."""
+
+NINJA_LOGS = (".ninja_log", "*/.ninja_log")
+"""Where ninja notes each command that it finished: in the build tree, or one folder below (ONNX Runtime's configuration)."""
+
+
+def begin_tree(step: Step, trees: Mapping[str, str], staging: Staging, store: Store, made_by: tuple[str, str]) -> str:
+    """Give `staging` the step's build tree; what there is to say of it, "" for nothing.
+
+    `trees` are the needed outputs by step; `made_by` the recipe's and the runner's name. Raises OSError.
+    """
+    tree = staging.build / step.name
+    if not can_be_gone_on_in(step):
+        tree.mkdir()
+        return ""
+    recipe, runner = made_by
+    mark = Mark(f"{recipe}.{step.name}", step.content_key(trees), runner, boot())
+    why = store.go_on(mark, staging, lambda folder, left: _unfit(folder, step.name, left, runner))
+    if why is None:
+        return f"{step.name}: goes on in the build tree its last run left"
+    tree.mkdir()
+    store.mark(staging, mark)
+    return why and f"{step.name}: begins in an empty build tree, with what ccache has: {why}"
+
+
+def can_be_gone_on_in(step: Step) -> bool:
+    """Whether the step is one of a build system that finds out what is left to do.
+
+    Whatever was being written when its processes were killed may be half there. Ninja makes again what it has not noted as
+    finished; make believes a file's time, and a script's commands may do a thing twice.
+    """
+    phases = [command.phase for command in step.commands]
+    return "configure" in phases and phases[-1] != "configure" and not any(MAKE in c.argv for c in step.commands)
+
+
+def _unfit(folder: Path, step: str, left: Mark, runner: str) -> str:
+    """Why the tree in that folder is not gone on in, "" where it is."""
+    if not left.holds:
+        return WENT_DOWN
+    if left.runner != runner:
+        return f"the one its last run left is the {left.runner} runner's"
+    if not any(found for pattern in NINJA_LOGS for found in (folder / "build" / step).glob(pattern)):
+        return "its last run had not begun to compile"
+    end = time.monotonic() + QUIET_SECONDS
+    while is_written_to(folder):
+        if time.monotonic() > end:
+            return "what a killed run began still writes to the one it left"
+        time.sleep(0.05)
+    return ""

@@ -1,0 +1,90 @@
+"""`build --dry-run` and `--runner fake`: the real scheduler on the fake runner, in a store that is thrown away.
+
+What is in the real store counts as built; every other step is rehearsed: its commands are remembered, none is run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.actions import REGISTRY, Job
+from stackbuild.build.build import Order
+from stackbuild.build.jobserver import Jobserver
+from stackbuild.build.perform import Workshop
+from stackbuild.build.runs import new_id
+from stackbuild.build.schedule import Limits, schedule
+from stackbuild.checks.preflight import plan_as_is
+from stackbuild.core.cancel import Stopper
+from stackbuild.model.events import Event, StepStarted
+from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.status import reasons
+from stackbuild.recipe.load import Loaded
+from stackbuild.runners.fake import Fake
+from stackbuild.store.records import Record
+from stackbuild.store.store import Store
+
+
+@dataclass(frozen=True)
+class DryStep:
+    """A step that would run, why, and its commands (params for a host-side one)."""
+
+    step: str
+    action: str
+    why: str
+    commands: tuple[tuple[str, ...], ...]
+    params: tuple[tuple[str, str], ...]
+
+
+def dry(loaded: Loaded, order: Order) -> tuple[DryStep, ...]:
+    """The steps that a build would run now, in the order they would start, with the commands they would run."""
+    with plan_as_is(loaded, order.choice) as (plan, store):
+        why = {row.step: row.why for row in reasons(plan, store) if row.state == "run"}
+    started, fake = _rehearse(plan, frozenset(why), order)
+    commands = {name: tuple(e.argv for _, e in fake.ran if e.cwd == f"/build/{name}") for name in started}
+    return tuple(DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started)
+
+
+def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str], Fake]:
+    fake, started = Fake(), []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, StepStarted):
+            started.append(event.step)
+
+    with tempfile.TemporaryDirectory(prefix="stackbuild-dry-") as folder:
+        store = Store(Path(folder) / "store", new_id())
+        for step in plan.steps:
+            if step.name not in todo:
+                _count_as_built(step, store, plan.recipe)
+        shop = Workshop(
+            recipe=plan.recipe,
+            called=plan.recipe,
+            run=store.run,
+            store=store,
+            runner=fake,
+            jobserver=Jobserver(store.tmp / "jobserver", 1),
+            stopper=Stopper(),
+            emit=listen,
+            logs=Path(folder),
+            locals={},
+            actions=dict.fromkeys(REGISTRY, _leave_a_mark),
+            expected={},
+        )
+        schedule(plan, shop, Limits(1, order.limits.memory))
+        store.close()
+    return started, fake
+
+
+def _leave_a_mark(job: Job) -> dict[str, str]:
+    """The host-side action of a rehearsal: its output says which step it stands for."""
+    (job.out / "step").write_text(job.step.key)
+    return {}
+
+
+def _count_as_built(step: Step, store: Store, recipe: str) -> None:
+    staging = store.stage(step.name)
+    (staging.out / "step").write_text(step.key)
+    tree = store.keep(staging)
+    store.record(Record(step.key, step.name, recipe, tree, step.key_text, 0.0, store.run, "", {}))

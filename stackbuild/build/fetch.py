@@ -1,0 +1,116 @@
+"""The verb `fetch`: everything of a recipe that comes from a network, into the store; and bundles for machines without one.
+
+A bundle is a mirror: archives and git repositories under `HOST/PATH` of their URLs, wheels under `wheels/`, and whole
+outputs (root file systems, packages) under `objects/KEY.tar`, and an index of all that (stackbuild/bundle.py). What comes out
+of one is held against the lock: archives by their digests, git by the commit, wheels by pip. Objects the lock cannot know:
+they are held against the index, and that against the digest that was printed when the bundle was sealed, where it is given.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stackbuild.build.build import Order, workshop
+from stackbuild.build.perform import Built, Workshop
+from stackbuild.build.schedule import schedule
+from stackbuild.checks.preflight import refuse_unlocked
+from stackbuild.core.errors import StepFailed, UsageError
+from stackbuild.lock import update as locking
+from stackbuild.model.events import Emit, Note
+from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.resolve import resolve
+from stackbuild.recipe.load import Loaded
+from stackbuild.sources import bundle as sealed
+from stackbuild.sources import git, mirror
+from stackbuild.sources.http import Wanted, fetch, named, place_in
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was fetched: steps and, of a bundle, files, bytes and its index's sha256. `checked`: files of the mirror's index."""
+
+    recipe: str
+    steps: tuple[str, ...]
+    bundle: str
+    files: int
+    bytes: int
+    seconds: float
+    sha256: str = ""
+    checked: int = 0
+
+
+def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> Fetched:
+    """Fetch every source, wheel and base of a recipe, and write them into `bundle` where one is named.
+
+    A mirror with an index is read whole first. Raises LockError where the lock does not answer or the mirror is damaged,
+    StepFailed with everything that failed, MachineLacks.
+    """
+    started = time.monotonic()
+    folder = mirror.given()
+    checked = sealed.verify(folder) if folder else 0
+    lock = locking.read(loaded)
+    if bundle is not None and bundle.exists() and any(bundle.iterdir()):
+        raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
+    with workshop(loaded, order, listeners) as shop:
+        inputs = locking.observe(loaded, lock, shop.store)
+        plan = resolve(loaded.recipe, inputs, order.choice)
+        steps = tuple(s for s in plan.steps if s.resources.network)
+        refuse_unlocked(steps, loaded)
+        wanted = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
+        built, broken = schedule(wanted, shop, replace(order.limits, keep_going=True))
+        if broken:
+            raise StepFailed(
+                "; ".join(f"{b.step}: {b.what}" for b in broken), where=broken[0].log, next=broken[0].look or ""
+            )
+        sha256 = _bundled(bundle, steps, built, shop) if bundle is not None else ""
+    files = tuple(p for p in bundle.rglob("*") if p.is_file()) if bundle else ()
+    size = sum(p.stat().st_size for p in files)
+    seconds = round(time.monotonic() - started, 3)
+    names = tuple(s.name for s in steps)
+    return Fetched(loaded.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked)
+
+
+def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> str:
+    """Write and seal the bundle; the sha256 of its index. One that fails leaves an empty folder: what was fetched is in the
+    store, and half a bundle would be taken for a mirror."""
+    bundle.mkdir(parents=True, exist_ok=True)
+    try:
+        _write(bundle, steps, built, shop)
+        return sealed.seal(bundle)
+    except BaseException:
+        for part in bundle.iterdir():
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
+        raise
+
+
+def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> None:
+    for step in steps:
+        shop.stopper.check()
+        shop.emit(Note("info", f"bundling {step.name}"))
+        params = dict(step.params)
+        tree = shop.store.tree(built[step.name].tree)
+        match step.action:
+            case "archive":
+                _take(bundle, params["url"], named(params["sha256"]), shop)
+            case "deps":
+                for url in params:
+                    place = place_in(bundle, url)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(place_in(tree, url), place)
+            case "git":
+                below = params["submodules"] == "True"
+                git.copy(
+                    params["url"], params["ref"], params["commit"], bundle, submodules=below, mirror=mirror.given()
+                )
+            case "wheelhouse":
+                shutil.copytree(tree, bundle / "wheels", dirs_exist_ok=True)
+            case _:
+                record = shop.store.find(step.key)
+                mirror.pack(bundle, step.key, tree, record.notes if record else {})
+
+
+def _take(bundle: Path, url: str, digest: str, shop: Workshop) -> None:
+    fetch(Wanted(url, digest), place_in(bundle, url), mirror.given(), shop.stopper)

@@ -1,0 +1,101 @@
+"""Runs: each has an id, a folder with its events and logs, and teaches how long its steps take."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from stackbuild.core.errors import UsageError
+from stackbuild.model.events import Emit, Event, StepFinished, document
+from stackbuild.store import atomic as files
+from stackbuild.store.store import Store
+
+KEPT = 50
+"""So many runs keep their folder."""
+
+
+def new_id() -> str:
+    """An id that sorts by time and is no other run's, also where two process namespaces share one store."""
+    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{secrets.token_hex(3)}"
+
+
+class Diary:
+    """Writes a run's events to `events.jsonl` and hands them on; events may come from several threads."""
+
+    def __init__(self, store: Store, listeners: Iterable[Emit]) -> None:
+        self.folder = store.root / "runs" / store.run
+        self.logs = self.folder / "logs"
+        self.logs.mkdir(parents=True)
+        self._listeners = tuple(listeners)
+        self._lock = threading.Lock()
+        self._file = (self.folder / "events.jsonl").open("a", encoding="utf-8")
+        self._seconds: dict[str, float] = {}
+
+    def emit(self, event: Event) -> None:
+        with self._lock:
+            line = json.dumps({"at": round(time.time(), 3), **document(event)}, ensure_ascii=False)
+            self._file.write(line + "\n")
+            self._file.flush()
+            if isinstance(event, StepFinished) and event.how == "run":
+                self._seconds[event.step] = round(event.seconds, 1)
+            for listener in self._listeners:
+                listener(event)
+
+    def close(self, store: Store, recipe: str) -> None:
+        """Remember how long the steps took, and let old runs go."""
+        self._file.close()
+        if self._seconds:
+            files.write_whole(
+                _history(store, recipe), json.dumps({**expected(store, recipe), **self._seconds}), store.tmp
+            )
+        for old in sorted(p for p in (store.root / "runs").iterdir() if p.name[0] != ".")[:-KEPT]:
+            files.remove(old)
+
+
+def expected(store: Store, recipe: str) -> dict[str, float]:
+    """Seconds that each step took when it last ran."""
+    try:
+        rows = json.loads(_history(store, recipe).read_text("utf-8"))
+        return {str(step): float(seconds) for step, seconds in rows.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _history(store: Store, recipe: str) -> Path:
+    return store.root / "runs" / f".seconds.{recipe}.json"
+
+
+def begun(root: Path) -> tuple[str, ...]:
+    """The ids of the runs that came as far as a plan, the latest last: a mistyped command leaves a folder without one."""
+    files = (root / "runs").glob("[!.]*/events.jsonl")
+    return tuple(sorted(file.parent.name for file in files if b'"RunStarted"' in file.read_bytes()))
+
+
+def logs_of(root: Path, run: str) -> tuple[Path, ...]:
+    """The logs of a run, the last one that has any when `run` is "". Raises UsageError where there are none."""
+    runs = sorted((p for p in (root / "runs").glob("*/logs") if any(p.iterdir())), reverse=True)
+    for logs in runs:
+        if run in ("", logs.parent.name):
+            return tuple(sorted(logs.glob("*.log")))
+    known = ", ".join(p.parent.name for p in runs[:5])
+    raise UsageError(
+        f"no logs of run {run!r}" if run else "no step has run here yet",
+        next=f"runs with logs: {known}" if known else "`stackbuild build` keeps a log of each step that it runs",
+    )
+
+
+def log_of(root: Path, run: str, step: str) -> Path:
+    """The log of a step: of that run, or of the last run that ran it. Raises UsageError where there is none."""
+    if "/" in step or "/" in run:
+        raise UsageError(f"no log of step {step!r}", next="`stackbuild logs` lists the logs of the last run")
+    runs = [run] if run else sorted((p.name for p in (root / "runs").glob("[!.]*")), reverse=True)
+    for name in runs:
+        log = root / "runs" / name / "logs" / f"{step}.log"
+        if log.is_file():
+            return log
+    raise UsageError(f"no log of step {step!r}", next="`stackbuild logs` lists the logs of the last run")

@@ -1,0 +1,55 @@
+"""`recipe check`: the rule sets and patches that a recipe's conversions use, read before a build is begun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stackbuild.checks.patches import mistake_finding
+from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.hipify.stage import rules_of
+from stackbuild.lock.update import conversions, patch_folder
+from stackbuild.model.components import Hipify
+from stackbuild.model.findings import Finding, Severity
+from stackbuild.recipe.load import Loaded
+from stackbuild.sources.patches import series
+
+
+def hipify_findings(loaded: Loaded) -> tuple[Finding, ...]:
+    """Every mistake in rule sets, in their support headers and in patches after the conversion."""
+    found: list[Finding] = []
+    for name, asked in conversions(loaded.recipe).items():
+        subject = f"components.{name}.hipify"
+        found += [*_rules(loaded, subject, asked), *_patches(loaded, subject, asked)]
+    return tuple(found)
+
+
+def _rules(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
+    try:
+        rules_of(asked.rules, loaded.folder)
+    except RecipeError as error:
+        yield from (mistake_finding("HIPIFY-RULES", f"{subject}.rules", mistake) for mistake in error.mistakes)
+    except UsageError as error:
+        where = f"{error.where}: " if error.where else ""
+        yield _finding("HIPIFY-RULES", f"{subject}.rules", where + error.what, error.next)
+
+
+def _patches(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
+    if asked.patches is None:
+        return
+    folder = patch_folder(loaded, asked.patches)
+    try:
+        found = series(folder)
+    except RecipeError as error:
+        yield from (mistake_finding("PATCH", f"{subject}.patches", mistake) for mistake in error.mistakes)
+        return
+    if not found.patches:
+        what = "there is no such folder" if not folder.is_dir() else "there is no patch in it"
+        yield _finding(
+            "PATCH", f"{subject}.patches", f"patches/{asked.patches}: {what}", "make the folder, or remove `patches:`"
+        )
+
+
+def _finding(rule: str, subject: str, found: str, fix: str) -> Finding:
+    return Finding(
+        f"SB-STACK-{rule}", Severity.ERROR, subject, found, "the step that converts the source would stop", fix
+    )

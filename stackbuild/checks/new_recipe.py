@@ -1,0 +1,64 @@
+"""The verb `recipe new`: a recipe for a ROCm version from the compatibility table, through `templates/recipe/rocm.yaml.j2`."""
+
+from __future__ import annotations
+
+from stackbuild.checks.consistency import UBUNTU_PYTHON
+from stackbuild.core.errors import UsageError
+from stackbuild.core.templates import render
+from stackbuild.tables.compatibility import Table, numbers, series, table
+
+UBUNTU_24_SINCE = (6, 2)
+"""The first ROCm with images of Ubuntu 24.04, which is younger than ROCm 6.0 and 6.1."""
+PLUGINS_SINCE = (10,)
+"""The first ROCm whose execution providers are plugins."""
+NUMPY_2_SINCE = (1, 19)
+"""The first ONNX Runtime that runs with NumPy 2 (onnxruntime#21063)."""
+DISTRIBUTION = "onnxruntime-migraphx"
+"""What ONNX Runtime's setup.py calls a wheel with the MIGraphX EP alone; `onnxruntime-rocm` has the ROCm EP."""
+
+
+def new_recipe(rocm: str) -> str:
+    """The text of a recipe for that ROCm version (`7.1` or `7.1.1`). Raises UsageError where the table does not know it."""
+    known = table()
+    row = known.latest_migraphx(rocm)
+    line = known.line(rocm)
+    runtimes = [r for r in known.onnxruntime if r.rocm == series(rocm) and r.distribution]
+    if row is None or line is None or not runtimes:
+        raise _unknown(rocm, known)
+    runtime = max(runtimes, key=lambda r: numbers(r.version))
+    ubuntu = "24.04" if numbers(row.rocm) >= UBUNTU_24_SINCE else "22.04"
+    python = UBUNTU_PYTHON[ubuntu]
+    pythons = known.pythons(runtime.version)
+    if pythons is not None and python not in pythons.versions:
+        raise UsageError(f"ONNX Runtime {runtime.version} is not built for Python {python}", where="--rocm")
+    supported = [t for t, r in known.targets(row.rocm).items() if r.status == "supported"]
+    targets = supported or list(known.targets(row.rocm))
+    return render(
+        "recipe/rocm.yaml.j2",
+        rocm=row.rocm,
+        series=series(row.rocm),
+        migraphx=row,
+        runtime=runtime,
+        gfx=targets,
+        official=bool(supported),
+        ubuntu=ubuntu,
+        python=python,
+        numpy2=numbers(runtime.version) >= NUMPY_2_SINCE,
+        soname=line.soname,
+        distribution=DISTRIBUTION,
+    )
+
+
+def _unknown(rocm: str, known: Table) -> UsageError:
+    """Why there is no recipe for that ROCm, as far as the table says it."""
+    fits = {r.rocm for r in known.onnxruntime if r.distribution}
+    rows = [r.rocm for r in known.migraphx if series(r.rocm) in fits]
+    offered = f"known are {', '.join(sorted({*rows, *map(series, rows)}, key=numbers))}"
+    line = known.line(rocm)
+    if line is not None and numbers(line.version) >= PLUGINS_SINCE:
+        what = f"ROCm {rocm} has no ONNX Runtime with the EP in it: execution providers are plugins there"
+        return UsageError(what, where="--rocm", next="start from `stackbuild recipe show rocm-10.1`")
+    if line is not None and known.latest_migraphx(rocm) is None:
+        what = f"ROCm {rocm}: the table has no MIGraphX of it, with the rocMLIR that it pins"
+        return UsageError(what, where="--rocm", next=offered)
+    return UsageError(f"nothing is known of a stack for ROCm {rocm}", where="--rocm", next=offered)

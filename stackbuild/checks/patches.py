@@ -1,0 +1,100 @@
+"""`recipe check --sources`: the patches of a recipe held against its sources at the locked commits.
+
+Each source with patches is fetched; what upstream has taken is named, and what no longer applies is an error before a build.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import MachineLacks, Mistake, RecipeError
+from stackbuild.lock.update import patch_folder
+from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.lock import Lock
+from stackbuild.model.recipe import Source
+from stackbuild.recipe.load import Loaded
+from stackbuild.sources import git, mirror
+from stackbuild.sources.archive import unpack
+from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.patches import Patch, Series, apply, is_taken, series, try_one
+
+
+def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool) -> tuple[Finding, ...]:
+    """What there is to say of the recipe's patches; the sources are fetched where `ask` is true.
+
+    Raises StepFailed and LockError where a source is not the locked one.
+    """
+    found: list[Finding] = []
+    for name, source in loaded.recipe.sources.items():
+        try:
+            wanted = series(patch_folder(loaded, source.patches)) if source.patches else None
+        except RecipeError as error:
+            found += [mistake_finding("PATCH", f"sources.{name}", mistake) for mistake in error.mistakes]
+            continue
+        if wanted is None or not wanted.patches:
+            continue
+        if not ask or lock is None:
+            said = f"{len(wanted.patches)} patches were not held against the source"
+            found.append(
+                _finding(
+                    "PATCH", Severity.NOTE, name, said, "upstream may have taken them", "`recipe check --sources` asks"
+                )
+            )
+            continue
+        found += _held_against(name, source, wanted, lock)
+    return tuple(found)
+
+
+def _held_against(name: str, source: Source, wanted: Series, lock: Lock) -> Iterator[Finding]:
+    with tempfile.TemporaryDirectory(prefix="stackbuild-patches-") as folder:
+        tree = Path(folder) / "tree"
+        tree.mkdir()
+        try:
+            _fetch(source, lock.commits.get(name, ""), tree)
+        except MachineLacks as lacks:
+            yield _finding("PATCH", Severity.NOTE, name, f"the source cannot be fetched: {lacks.what}", "", lacks.next)
+            return
+        for patch in wanted.patches:
+            if is_taken(tree, patch):
+                yield _taken(name, patch)
+            elif misfits := try_one(tree, patch):
+                why = "the step that patches it would fail"
+                yield _finding(
+                    "PATCH-MISFIT", Severity.ERROR, name, str(misfits[0]), why, "refresh the patch, or remove it"
+                )
+            else:
+                apply(tree, Series(wanted.folder, (patch,)))
+
+
+def _taken(name: str, patch: Patch) -> Finding:
+    found = f"{patch.name}: upstream has taken it"
+    why = f"its header says it can go when: {patch.of('Remove-When')}"
+    return _finding("PATCH-TAKEN", Severity.WARNING, name, found, why, "remove the patch", patch.of("Upstream"))
+
+
+def _fetch(source: Source, commit: str, tree: Path) -> None:
+    if source.git is not None:
+        git.checkout(source.git, source.ref or "", commit, tree, submodules=False, mirror=mirror.given())
+        return
+    archive = tree.parent / "archive"
+    fetch(Wanted(source.archive or "", f"sha256:{source.sha256}"), archive, mirror.given(), Stopper())
+    unpack(archive, tree)
+
+
+def mistake_finding(rule: str, subject: str, mistake: Mistake) -> Finding:
+    """A mistake in a file that the recipe names as a finding, at its place `file:line:column`."""
+    parts = mistake.place.rsplit(":", 2)
+    place = (
+        Place(parts[0], int(parts[1]), int(parts[2]))
+        if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit()
+        else None
+    )
+    found, why = f"{mistake.place}: {mistake.what}", "the step that reads it would stop"
+    return Finding(f"SB-STACK-{rule}", Severity.ERROR, subject, found, why, mistake.next, "", place)
+
+
+def _finding(rule: str, severity: Severity, name: str, found: str, why: str, fix: str, link: str = "") -> Finding:
+    return Finding(f"SB-STACK-{rule}", severity, f"sources.{name}", found, why, fix, link if link != "none" else "")

@@ -1,0 +1,142 @@
+"""The face of the command line: the one module that imports typer.
+
+A command lives in `stackbuild/cli/TOPIC.py`, is decorated with `@app.command()`, imports its verb inside the function
+(start-up stays small), hands the result to a function of `stackbuild.show`, and ends by `leave(code)` when the exit code
+is not 0. Options that several commands share are spelt here once.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import typer
+from typer.core import TyperCommand
+
+from stackbuild.cli.completion import recipes
+from stackbuild.core.errors import UsageError
+
+argument = typer.Argument
+option = typer.Option
+Exit = typer.Exit
+
+
+class Command(TyperCommand):
+    """A command that says what to write where the recipe it needs is given without `--recipe`, or not at all."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raises UsageError, and what typer raises of anything else that is wrong."""
+        mine = args[: args.index("--")] if "--" in args else args
+        if not ctx.resilient_parsing and self._needs_recipe() and not any(map(_NAMES_RECIPE.match, mine)):
+            path = ctx.command_path.removeprefix(ctx.find_root().command_path)
+            raise self._no_recipe(f"stackbuild{path}", mine, args)
+        return super().parse_args(ctx, args)
+
+    def _needs_recipe(self) -> bool:
+        return any("--recipe" in param.opts and param.required for param in self.params)
+
+    def _no_recipe(self, path: str, mine: list[str], args: list[str]) -> UsageError:
+        from stackbuild.recipe.load import bundled
+
+        known = [word for word in mine if word in bundled() or word.endswith((".yaml", ".yml"))]
+        takes_words = any(param.param_type_name == "argument" for param in self.params)
+        first = [] if takes_words else [word for word in mine[:1] if not word.startswith("-")]
+        for meant in (known or first)[:1]:
+            at = args.index(meant)
+            said = shlex.join(["--recipe", meant, *args[:at], *args[at + 1 :]])
+            return UsageError("a recipe is named by an option", where=meant, next=f"did you mean `{path} {said}`?")
+        said = " ".join(["--recipe R", *([shlex.join(args)] if args else [])])
+        return UsageError(
+            "no recipe is named", next=f"`{path} {said}`; `stackbuild recipe list` shows those that there are"
+        )
+
+
+_NAMES_RECIPE = re.compile(r"--rec|-[a-zA-Z]*r|(-h|--help)$")
+"""Words that name a recipe, or try to and are better told of by typer, and those that ask for help."""
+
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+class App(typer.Typer):
+    """A group of such commands."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Verb], Verb]:
+        return super().command(name, cls=Command, **settings)
+
+
+app = App(
+    name="stackbuild",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Build, verify, benchmark and publish ROCm ONNX Runtime stacks from one recipe.\n\n"
+    "First steps: `stackbuild doctor`, `stackbuild recipe list`, `stackbuild build --recipe debian-13`.",
+    epilog="Exit codes: 0 done, 1 a defect in stackbuild, 2 usage or recipe wrong, 3 cannot be planned or lock stale, "
+    "4 a step failed, 5 verification failed, 6 a gate closed, 7 the machine lacks something, 130/143 stopped by a signal.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from stackbuild.version import __version__
+
+        typer.echo(f"stackbuild {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def group(name: str, help: str) -> App:
+    """A command group such as `stackbuild bench`, attached to the app."""
+    sub = App(name=name, no_args_is_help=True, help=help, rich_markup_mode=None)
+    app.add_typer(sub)
+    return sub
+
+
+def leave(code: int) -> NoReturn:
+    raise typer.Exit(code)
+
+
+RecipeName = Annotated[
+    str,
+    option(
+        "--recipe",
+        "-r",
+        metavar="R",
+        help="A bundled recipe's name (see `stackbuild recipe list`) or a path.",
+        autocompletion=recipes,
+    ),
+]
+Json = Annotated[
+    bool, option("--json", help="Print the result as JSON on stdout; everything for people goes to stderr.")
+]
+Out = Annotated[Path | None, option("--out", "-o", help="Where to write the result.")]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every command with its help text, groups spelt out: for docs/cli.md and the test that holds it."""
+    found: list[tuple[str, str]] = []
+
+    def visit(command: object, path: str) -> None:
+        subs = getattr(command, "commands", None)
+        if subs:
+            for name, sub in sorted(subs.items()):
+                visit(sub, f"{path} {name}")
+        else:
+            context = typer.Context(command, info_name=path)  # type: ignore[arg-type]
+            found.append((path, command.get_help(context)))  # type: ignore[attr-defined]
+
+    visit(typer.main.get_command(app), "stackbuild")
+    return found

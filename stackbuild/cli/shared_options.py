@@ -1,0 +1,61 @@
+"""Options that several commands take alike, written once as the fields of a dataclass: see `stackbuild/cli/bench.py`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+from stackbuild.cli.app import option
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+def sharing(shape: type[DataclassInstance]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command's last parameter is of that dataclass: its fields, each with a default, become the command's options."""
+
+    def spread(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        *own, last = inspect.signature(command).parameters.values()
+        types = get_type_hints(shape, include_extras=True)
+        shared = [
+            inspect.Parameter(f.name, last.kind, default=f.default, annotation=types[f.name]) for f in fields(shape)
+        ]
+
+        @wraps(command)
+        def called(**given: Any) -> None:
+            command(**{p.name: given.pop(p.name) for p in own}, **{last.name: shape(**given)})
+
+        whole = [*(p.replace(annotation=hints[p.name]) for p in own), *shared]
+        called.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+        called.__annotations__ = {p.name: p.annotation for p in whole}
+        return called
+
+    return spread
+
+
+Texts = list[str] | None
+
+
+@dataclass(frozen=True)
+class Running:
+    """How ONNX Runtime is run and timed: what `bench` and `gate` have in common."""
+
+    provider: Annotated[str, option("--provider", "-p", help="cpu, migraphx, rocm, cuda, or a full name.")] = "cpu"
+    options: Annotated[Texts, option("--option", metavar="KEY=VALUE", help="A provider option; may be repeated.")] = (
+        None
+    )
+    python: Annotated[
+        Path | None, option("--python", help="Interpreter with numpy and onnxruntime; default: this one.")
+    ] = None
+    threads: Annotated[
+        int, option("--threads", min=0, help="CPU threads of a session; 0 lets ONNX Runtime choose.")
+    ] = 0
+    seed: Annotated[int, option("--seed", help="Of the order of sides within rounds.")] = 0
+    clock: Annotated[
+        str, option("--clock", metavar="CLOCK", help="wall, or device: events on the session's own stream of a GPU.")
+    ] = "wall"

@@ -1,0 +1,98 @@
+"""How a run is stopped: SIGINT and SIGTERM set it, whoever waits for a child waits for it too."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
+
+from stackbuild.core.errors import Stopped
+
+GRACE_SECONDS = 3.0
+"""Between SIGTERM and SIGKILL for a child that is told to stop."""
+
+
+IMPATIENT_SECONDS = 1.0
+"""A second signal ends the process at once only so long after the first: `timeout` signals a child and then its group."""
+
+
+class Stopper:
+    """Set at most once; readable from any thread, and waitable together with a child."""
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self._since = 0.0
+        self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def set(self, signal_number: int) -> None:
+        """Stop everything that waits."""
+        if not self.signal:
+            self.signal = signal_number
+            os.write(self._writer, b"x")
+
+    def check(self) -> None:
+        """Raises Stopped once the stopper is set."""
+        if self.signal:
+            raise Stopped(self.signal, next="run the same command again: it goes on where it stopped")
+
+    def wait(self, process: subprocess.Popen[bytes]) -> int:
+        """The exit code of a child that leads its own process group. Raises Stopped after the whole group has ended."""
+        child = os.pidfd_open(process.pid)
+        try:
+            ready, _, _ = select.select([child, self._reader], [], [])
+            if child not in ready:
+                _end(process, child)
+                self.check()
+            return process.wait()
+        finally:
+            os.close(child)
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Within, SIGINT, SIGTERM and SIGHUP set this stopper; a second one ends the process at once.
+
+        A SIGHUP that is ignored, as `nohup` starts a program, stays ignored.
+        """
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            if self.signal and time.monotonic() - self._since > IMPATIENT_SECONDS:
+                os._exit(128 + number)
+            if not self.signal:
+                self._since = time.monotonic()
+                self.set(number)
+
+        with handled((signal.SIGINT, signal.SIGTERM, *unless_ignored(signal.SIGHUP)), handle):
+            yield
+
+
+def unless_ignored(*numbers: signal.Signals) -> tuple[signal.Signals, ...]:
+    """Those of the signals that this process was not started deaf to, as `nohup` makes it deaf to SIGHUP."""
+    return tuple(number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def handled(numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Within, these signals go to the handler; after it to whom they went before."""
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, one in before.items():
+            signal.signal(number, one)
+
+
+def _end(process: subprocess.Popen[bytes], child: int) -> None:
+    """SIGTERM to the group, SIGKILL after the grace."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        if select.select([child], [], [], GRACE_SECONDS)[0]:
+            break
+    process.wait()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

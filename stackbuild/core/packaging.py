@@ -1,0 +1,90 @@
+"""Names and versions of Python distributions: the one module that imports packaging."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import compatible_tags, cpython_tags, parse_tag
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+
+from stackbuild.core.errors import UsageError
+
+__all__ = [
+    "Claim", "InvalidRequirement", "InvalidVersion", "InvalidWheelFilename", "Requirement", "Version", "canonicalize_name", "distribution_of",
+    "parse_tag", "parse_wheel_filename",
+]  # fmt: skip
+
+
+def distribution_of(file_name: str) -> tuple[str, str]:
+    """Normalised project name and version of a wheel's file name. Raises UsageError on another file."""
+    try:
+        project, version, _, _ = parse_wheel_filename(file_name)
+    except InvalidWheelFilename as error:
+        raise UsageError(
+            f"not a wheel's file name: {error}", where=file_name, next="give the path of a .whl file"
+        ) from None
+    return str(project), str(version)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Where a wheel says it can be installed: its tags, such as `cp311-abi3-manylinux_2_28_x86_64`, and Requires-Python."""
+
+    tags: tuple[str, ...]
+    requires: str = ""
+
+    @property
+    def pythons(self) -> tuple[str, ...]:
+        """The CPython versions that the tags name, "3.12", oldest first; for the stable ABI some newer ones too."""
+        named = [(int(m[1]), m[2] == "abi3") for tag in self.tags if (m := re.match(r"cp3(\d+)-([^-]+)-", tag))]
+        found = {minor + more for minor, stable in named for more in range(_NEWER if stable else 1)}
+        return tuple(f"3.{minor}" for minor in sorted(found))
+
+    def fits(self, python: str) -> bool:
+        """Whether CPython of that version may install it, whatever the platform."""
+        major, minor = (int(part) for part in python.split("."))
+        claimed = {(tag.interpreter, tag.abi) for each in self.tags for tag in parse_tag(each)}
+        able = {
+            (t.interpreter, t.abi)
+            for t in (
+                *cpython_tags((major, minor), platforms=["any"]),
+                *compatible_tags((major, minor), f"cp{major}{minor}", ["any"]),
+            )
+        }
+        return self._allows(python) and (not claimed or not claimed.isdisjoint(able))
+
+    def _allows(self, python: str) -> bool:
+        try:
+            # a version without its micro is any of that minor: 3.11 meets both >=3.11.4 and <3.12
+            return not self.requires or SpecifierSet(self.requires).contains(f"{python}.999")
+        except InvalidSpecifier:
+            return True
+
+    def refuses(self, python: str, glibc: tuple[int, ...], machine: str, called: str) -> str:
+        """Why pip refuses it there, or ''."""
+        if not self.fits(python):
+            wanted = ", ".join(sorted({tag.rsplit("-", 1)[0] for tag in self.tags}))
+            return f"it is for {f'Python {self.requires}' if not self._allows(python) else wanted}; {called} has Python {python}"
+        platforms = {tag.platform for each in self.tags for tag in parse_tag(each)}
+        if not platforms or any(_installs(platform, glibc, machine) for platform in platforms):
+            return ""
+        return f"it is for {', '.join(sorted(platforms))}; {called} is {machine} with glibc {'.'.join(map(str, glibc))}"
+
+
+_NEWER = 8
+"""Versions of CPython after the stable ABI's own that are looked for."""
+_LEGACY = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
+
+
+def _installs(platform: str, glibc: tuple[int, ...], machine: str) -> bool:
+    """Whether a Linux with that glibc takes a platform tag (PEP 600; a plain `linux` promises nothing and is taken)."""
+    if platform in ("any", f"linux_{machine}"):
+        return True
+    if match := re.fullmatch(rf"manylinux_(\d+)_(\d+)_{re.escape(machine)}", platform):
+        return (int(match[1]), int(match[2])) <= glibc
+    legacy = platform.removesuffix(f"_{machine}")
+    return legacy != platform and _LEGACY.get(legacy, (99,)) <= glibc

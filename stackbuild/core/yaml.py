@@ -1,0 +1,258 @@
+"""Reads a YAML text into plain data and remembers where everything stands: the one module that imports yaml.
+
+A stricter YAML than the library's own: one document, no anchors, aliases or tags, no duplicate keys, at most 1 MiB
+and 50 levels. Scalars follow the core schema of YAML 1.2 (`true`, `null`, numbers), so `on`, `yes` and `no` stay text,
+as do `.inf` and `.nan`, which JSON cannot say. Keys are always text. The parser's events are read in one loop, without
+recursion in C: libyaml's own composer overflows the stack on deep nesting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+)
+
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import Mistake, RecipeError
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 50
+MAX_DIGITS = 400
+
+Path = tuple[str | int, ...]
+LineColumn = tuple[int, int]
+
+_LOADER: type = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_CONSTANTS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where each key and each value of one text begins: path → (line, column), both counted from 1.
+
+    A path is the keys and indices from the root: `("components", 0, "version")`; the root is `()`.
+    """
+
+    name: str
+    keys: dict[Path, LineColumn] = field(default_factory=dict)
+    values: dict[Path, LineColumn] = field(default_factory=dict)
+
+    def of_value(self, path: Path) -> str:
+        """`file:line:column` of the value at `path`, or of the nearest thing around it that the text has."""
+        return self._spell(path, (self.values, self.keys))
+
+    def of_key(self, path: Path) -> str:
+        """`file:line:column` of the key at `path`, or of the nearest thing around it that the text has."""
+        return self._spell(path, (self.keys, self.values))
+
+    def _spell(self, path: Path, order: tuple[dict[Path, LineColumn], ...]) -> str:
+        for end in range(len(path), -1, -1):
+            for known in order:
+                if at := known.get(path[:end]):
+                    return f"{self.name}:{at[0]}:{at[1]}"
+        return f"{self.name}:1:1"
+
+
+def compose(text: str, name: str) -> tuple[Json, Places]:
+    """The data of a YAML text and the place of each key and value; `name` is the file's name in messages.
+
+    An empty text is None. Raises RecipeError with every mistake that can be told apart in one reading.
+    """
+    if (size := len(text.encode("utf-8", "surrogatepass"))) > MAX_BYTES:
+        raise RecipeError(
+            (Mistake(f"{name}:1:1", f"{size:,} bytes; at most {MAX_BYTES:,} are read", "split the file"),)
+        )
+    builder = _Builder(name)
+    try:
+        builder.read(_events(text))
+    except yaml.YAMLError as error:
+        builder.mistakes.append(_of_yaml(error, text, name))
+    except UnicodeEncodeError as error:
+        builder.mistakes.append(_not_text(text, error.start, name))
+    if builder.mistakes:
+        raise RecipeError(tuple(builder.mistakes))
+    return builder.root, builder.places
+
+
+def _events(text: str) -> Iterator[Event]:
+    return yaml.parse(text, Loader=_LOADER)
+
+
+class _Builder:
+    """Builds data from events. `stack` holds the open collections, each with its path; a mapping also its open key."""
+
+    def __init__(self, name: str) -> None:
+        self.root: Json = None
+        self.places = Places(name)
+        self.mistakes: list[Mistake] = []
+        self._stack: list[tuple[dict[str, Json] | list[Json], Path]] = []
+        self._keys: list[str | None] = []
+
+    def read(self, events: Iterator[Event]) -> None:
+        documents = 0
+        for event in events:
+            if isinstance(event, ScalarEvent):
+                self._scalar(event)
+            elif isinstance(event, CollectionStartEvent):
+                self._open(event)
+                if len(self._stack) > MAX_DEPTH:
+                    self._blame(event, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
+                    return
+            elif isinstance(event, (MappingEndEvent, SequenceEndEvent)):
+                self._stack.pop()
+                self._keys.pop()
+            elif isinstance(event, AliasEvent):
+                self._blame(event, f"alias *{event.anchor}", "write the value out: aliases are not read")
+                self._scalar_value(None, event)
+            elif isinstance(event, DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self._blame(event, "a second document begins here", "keep one document per file: remove `---`")
+                    return
+
+    def _blame(self, event: Event, what: str, next: str) -> None:
+        line, column = _at(event)
+        self.mistakes.append(Mistake(f"{self.places.name}:{line}:{column}", what, next))
+
+    def _refuse_extras(self, event: NodeEvent, tag: str | None) -> None:
+        if event.anchor is not None:
+            self._blame(event, f"anchor &{event.anchor}", "write the value out where it is used: anchors are not read")
+        if tag is not None:
+            self._blame(event, f"tag {tag}", "remove it: tags are not read")
+
+    def _scalar(self, event: ScalarEvent) -> None:
+        if event.anchor is not None or event.tag is not None:
+            self._refuse_extras(event, event.tag)
+        plain = event.implicit[0] and not event.style
+        if self._expects_key():
+            self._key(event)
+            return
+        value: Json = event.value
+        if plain:
+            try:
+                value = _resolve(event.value)
+            except ValueError:
+                self._blame(event, f"a number of {len(event.value)} characters", "quote it if it is text")
+        self._scalar_value(value, event)
+
+    def _expects_key(self) -> bool:
+        return bool(self._stack) and isinstance(self._stack[-1][0], dict) and self._keys[-1] is None
+
+    def _key(self, event: ScalarEvent) -> None:
+        mapping, path = self._stack[-1]
+        key = event.value
+        if key in mapping:
+            line = self.places.keys[(*path, key)][0]
+            self._blame(event, f"duplicate key {key!r} (first on line {line})", "keep one of them")
+        else:
+            self.places.keys[(*path, key)] = _at(event)
+        self._keys[-1] = key
+
+    def _scalar_value(self, value: Json, event: Event) -> None:
+        self._place(value, self._claim(), event)
+
+    def _claim(self) -> Path:
+        """The path of the value that comes next."""
+        if not self._stack:
+            return ()
+        owner, path = self._stack[-1]
+        key = self._keys[-1]
+        return (*path, len(owner) if isinstance(owner, list) else (key if key is not None else ""))
+
+    def _place(self, value: Json, path: Path, event: Event) -> None:
+        self.places.values.setdefault(path, _at(event))
+        if not self._stack:
+            self.root = value
+            return
+        owner = self._stack[-1][0]
+        if isinstance(owner, list):
+            owner.append(value)
+        else:
+            owner.setdefault(str(path[-1]), value)
+            self._keys[-1] = None
+
+    def _open(self, event: CollectionStartEvent) -> None:
+        self._refuse_extras(event, event.tag)
+        if self._expects_key():
+            self._blame(event, "a key that is a mapping or a list", "keys are plain text")
+        made: dict[str, Json] | list[Json] = {} if isinstance(event, MappingStartEvent) else []
+        path = self._claim()
+        if self._expects_key():
+            self._keys[-1] = ""  # what the mapping holds from here on is unreadable; the mistake is recorded
+        else:
+            self._place(made, path, event)
+        self._stack.append((made, path))
+        self._keys.append(None)
+
+
+def _resolve(text: str) -> Json:
+    """A plain scalar by the core schema of YAML 1.2. Raises ValueError for a number too long to be one."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if text[0] not in "+-.0123456789":
+        return text
+    if _INTEGER.fullmatch(text):
+        if len(text) > MAX_DIGITS:
+            raise ValueError
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    if _FLOAT.fullmatch(text):
+        value = float(text)
+        return value if value - value == 0 else text
+    return text
+
+
+def _at(event: Event) -> LineColumn:
+    mark = event.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else f"{name}:1:1"
+        what = error.problem or error.context or "not YAML"
+        tab = "cannot start any token" in what or "tab character" in what
+        return Mistake(place, f"not YAML: {what}", "indent with spaces, not tabs" if tab else _hint(what))
+    if isinstance(error, yaml.reader.ReaderError):
+        at = int(cast(int, error.position))
+        # The C reader counts bytes, the pure one characters; the character itself is the surer guide.
+        code = error.character if isinstance(error.character, int) else ord(error.character[:1] or "\0")
+        found = text.find(chr(code))
+        return _not_text(text, found if found >= 0 else min(at, len(text)), name)
+    return Mistake(f"{name}:1:1", f"not YAML: {error}", "check the file with any YAML tool")
+
+
+def _hint(what: str) -> str:
+    if "mapping values are not allowed" in what:
+        return "quote a value that contains `: `"
+    if "expected <block end>" in what or "could not find expected" in what:
+        return "check the indentation of this line and the one above it, and that each key ends with `: `"
+    return "check quotes and brackets near this place"
+
+
+def _not_text(text: str, at: int, name: str) -> Mistake:
+    line = text.count("\n", 0, at) + 1
+    column = at - (text.rfind("\n", 0, at) + 1) + 1
+    return Mistake(
+        f"{name}:{line}:{column}", f"the character U+{ord(text[at]):04X} is not allowed in YAML", "remove it"
+    )

@@ -1,0 +1,122 @@
+"""The braces and statements of a blanked text, found in time that grows with the text alone, whatever stands in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+
+from stackbuild.hipify.cpp.scan import whole_names
+
+_MARK = re.compile(r"[;{}]")
+_BRACE = re.compile(r"[{}]")
+_DIRECTIVE = re.compile(r"\s*#[^\n]*\n")
+_NEAR = 2048
+"""So far back is looked by hand; a statement that is longer is looked up among all of the text."""
+_HEAD = 1 << 13
+"""So much of what stands before a brace says what its braces are: more than any function's parameters."""
+
+Span = tuple[int, int]
+
+
+class Braces:
+    """Pairs of braces, numbered by where they open, and what stands before an offset since the statement before it."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self._positions: dict[str, list[int]] = {}
+        self._directives: dict[int, list[int]] = {}
+
+    def statement(self, at: int) -> int:
+        """The offset after the `;`, brace or preprocessor line before an offset."""
+        low = max(0, at - _NEAR)
+        start = max(self._code.rfind(mark, low, at) for mark in ";{}") + 1
+        if not start and low:
+            number = bisect_left(self._marks, at) - 1
+            start = self._marks[number] + 1 if number >= 0 else 0
+        if start not in self._directives:
+            self._directives[start] = self._lines(start)
+        ends = self._directives[start]
+        return ends[bisect_left(ends, at + 1) - 1]
+
+    def _lines(self, start: int) -> list[int]:
+        """An offset, and the ends of the preprocessor lines that follow it, up to the next `;` or brace."""
+        ends = [start]
+        line = _DIRECTIVE.match(self._code, start)
+        if line is not None:
+            mark = _MARK.search(self._code, start)
+            stop = mark.start() if mark else len(self._code)
+            while line is not None and line.end() <= stop:
+                ends.append(line.end())
+                line = _DIRECTIVE.match(self._code, line.end())
+        return ends
+
+    @cached_property
+    def _marks(self) -> list[int]:
+        return [found.start() for found in _MARK.finditer(self._code)]
+
+    def head(self, number: int) -> str:
+        """What stands before the opening brace of a pair since the statement before it."""
+        open_at = self.opens[number]
+        return self._code[max(self.statement(open_at), open_at - _HEAD) : open_at]
+
+    def count(self, sign: str, start: int, end: int) -> int:
+        """How often a sign, or a whole word, stands in a span."""
+        if end - start < _NEAR and not sign.isalpha():
+            return self._code.count(sign, start, end)
+        if sign not in self._positions:
+            every = re.finditer(re.escape(sign), self._code)
+            self._positions[sign] = (
+                whole_names(self._code, sign) if sign.isalpha() else [found.start() for found in every]
+            )
+        found = self._positions[sign]
+        return bisect_left(found, end) - bisect_left(found, start)
+
+    @cached_property
+    def _pairs(self) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
+        """Where pairs open and close, the pair around each; where braces stand, and the innermost pair after each."""
+        opens: list[int] = []
+        closes: list[int] = []
+        parents: list[int] = []
+        places: list[int] = []
+        inner: list[int] = []
+        stack = [-1]
+        for found in _BRACE.finditer(self._code):
+            if found.group() == "{":
+                parents.append(stack[-1])
+                stack.append(len(opens))
+                opens.append(found.start())
+                closes.append(len(self._code))
+            elif len(stack) > 1:
+                closes[stack.pop()] = found.start()
+            places.append(found.start())
+            inner.append(stack[-1])
+        return opens, closes, parents, places, inner
+
+    @property
+    def opens(self) -> list[int]:
+        """Where each pair opens, in order."""
+        return self._pairs[0]
+
+    def span(self, number: int) -> Span:
+        """Where a pair opens and closes; the end of the text where it is never closed."""
+        return self._pairs[0][number], self._pairs[1][number]
+
+    def innermost(self, at: int) -> int:
+        """The innermost pair around an offset, -1 for none."""
+        _, _, _, places, inner = self._pairs
+        number = bisect_left(places, at) - 1
+        return inner[number] if number >= 0 else -1
+
+    def around(self, at: int) -> Iterator[int]:
+        """The pairs around an offset, the innermost first."""
+        parents, number = self._pairs[2], self.innermost(at)
+        while number >= 0:
+            yield number
+            number = parents[number]
+
+    def opening_at(self, at: int) -> int | None:
+        """The pair that opens at an offset."""
+        number = bisect_left(self.opens, at)
+        return number if number < len(self.opens) and self.opens[number] == at else None

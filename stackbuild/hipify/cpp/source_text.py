@@ -1,0 +1,242 @@
+"""One text as the stages of a conversion see it: blanked once, its names and lines found once."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+import stackbuild.hipify.cpp.macros as macros
+from stackbuild.hipify.cpp.braces import Braces
+from stackbuild.hipify.cpp.macros import Macro
+from stackbuild.hipify.cpp.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names, words
+from stackbuild.hipify.cpp.scopes import Declaration, Scopes
+from stackbuild.model.findings import Finding, Place, Severity
+
+# Namespaces that CUDA's own names stand in; any other qualifier makes a name someone else's.
+_CUDA_SPACES = frozenset(
+    f"{name}::" for name in ("cub", "hipcub", "cooperative_groups", "cg", "nvcuda", "wmma", "nv", "cuda", "thrust")
+)
+
+_DEFINES = re.compile(r"#[ \t]*define[ \t]+\Z")
+_WHOLE = re.compile(r"(?<!\w)[A-Za-z_]\w*")
+_MANY = 150
+"""Names that are looked for one by one: to find all words at once takes as long."""
+_ALIAS = re.compile(
+    r"\busing\s+(\w+)\s*=\s*(?:enum\s+|::\s*)*(\w+)\s*;|\btypedef\s+(?:enum\s+|::\s*)*(\w+)\s+(\w+)\s*;"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A text, whose lines end with `\\n`, and its path relative to the source. `code` is the text blanked, offset for offset.
+
+    `theirs` are the names that CUDA has: those may qualify (`cudaMemcpyKind::cudaMemcpyHostToDevice`), and be hidden by
+    what a class or a namespace of the text declares. `renamed` are those of them that HIP spells otherwise: one that the
+    text defines as its own function stays. `ruled` are names of the project that rules rename.
+    """
+
+    text: str
+    name: str = ""
+    theirs: frozenset[str] = frozenset()
+    renamed: frozenset[str] = frozenset()
+    ruled: frozenset[str] = frozenset()
+
+    @cached_property
+    def code(self) -> str:
+        return blank(self.text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return self._words[0]
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """What begins with a digit, as it is spelt: `32`, `32u`, `0x1f`, `1e5f`."""
+        return self._words[1]
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], frozenset[str]]:
+        return words(self.code)
+
+    @cached_property
+    def listed(self) -> str:
+        """All `words`, each after a newline: letters that stand in the code stand in this, which is far shorter."""
+        return "\n" + "\n".join(self.words)
+
+    def words_with(self, *parts: str) -> set[str]:
+        """The words that have any of some parts, which are words' parts themselves."""
+        found: set[str] = set()
+        for part in parts:
+            at = self.listed.find(part)
+            while at >= 0:
+                start, end = self.listed.rfind("\n", 0, at) + 1, self.listed.find("\n", at)
+                found.add(self.listed[start : end if end >= 0 else None])
+                at = self.listed.find(part, end) if end >= 0 else -1
+        return found
+
+    @cached_property
+    def macros(self) -> list[Macro]:
+        """The macros that the text defines, each as often as it does."""
+        return macros.read(self.code) if "define" in self.words else []
+
+    @cached_property
+    def _bodies(self) -> list[int]:
+        return [macro.at for macro in self.macros]
+
+    def macro_at(self, at: int) -> Macro | None:
+        """The macro in whose body an offset is."""
+        number = bisect_right(self._bodies, at) - 1
+        return self.macros[number] if number >= 0 and at < self.macros[number].end else None
+
+    def is_defined_at(self, at: int) -> bool:
+        """Whether the name at an offset is that of a macro where it is defined."""
+        return _DEFINES.search(self.code, max(0, at - 80), at) is not None
+
+    @cached_property
+    def lines(self) -> Lines:
+        return Lines(self.text)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether nvcc would take the file as CUDA: then it includes CUDA's runtime by itself."""
+        return not self.name or self.name.endswith((".cu", ".cuh", ".cu.inc", ".hip"))
+
+    @property
+    def is_header(self) -> bool:
+        """Whether other files include this one."""
+        return self.name.endswith((".h", ".hh", ".hpp", ".cuh", ".hxx", ".inc", ".inl", ".ipp", ".tcc"))
+
+    @cached_property
+    def _scopes(self) -> Scopes:
+        return Scopes(self.code, self.braces)
+
+    @cached_property
+    def braces(self) -> Braces:
+        return Braces(self.code)
+
+    @cached_property
+    def _hidden(self) -> dict[str, list[Declaration]]:
+        return {}
+
+    def places(self, name: str) -> list[int]:
+        """Where `name` stands as a whole identifier. Of a text that many are asked of, all are found at once."""
+        if name in self._places:
+            return self._places[name]
+        if len(self._places) == _MANY:
+            return self._every.get(name, [])
+        self._places[name] = found = whole_names(self.code, name)
+        return found
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        return {}
+
+    @cached_property
+    def _every(self) -> dict[str, list[int]]:
+        """Where each word of the text stands."""
+        every: dict[str, list[int]] = {}
+        for found in _WHOLE.finditer(self.code):
+            every.setdefault(found.group(), []).append(found.start())
+        return every
+
+    def own(self, name: str) -> list[int]:
+        """Where `name` stands as CUDA's own: a whole identifier, no member, in no foreign namespace or scope."""
+        if name not in self._own:
+            self._own[name] = self._find_own(name)
+        return self._own[name]
+
+    @cached_property
+    def _own(self) -> dict[str, list[int]]:
+        return {}
+
+    def _find_own(self, name: str) -> list[int]:
+        places = self.places(name)
+        if name in self.theirs and (hidden := self.hidden(name)):
+            own = [d for d in hidden if d.is_global]
+            anyones = set(_outside(places, hidden))
+            outside = set(_outside(places, own)) if own else set(places)
+            places = [at for at in places if at in (outside if self._is_global(at) else anyones)]
+        return [at for at in places if not self.foreign(at)]
+
+    def hidden(self, name: str) -> list[Declaration]:
+        """The declarations of a CUDA name as something else, which hide CUDA's in their scopes."""
+        if name not in self._hidden:
+            found = self.places(name)
+            self._hidden[name] = self._scopes.declared(name, found)
+            if name in self.renamed:
+                self._hidden[name] += self._scopes.defined(name, found)
+        return self._hidden[name]
+
+    def defined(self, name: str) -> list[Declaration]:
+        """The definitions of a name as a function of the program itself."""
+        return self._scopes.defined(name, self.places(name))
+
+    def in_space(self, at: int) -> bool:
+        """Whether an offset is inside a named namespace."""
+        return self._scopes.in_space(at)
+
+    def in_c(self, at: int) -> bool:
+        """Whether an offset is between the braces of `extern "C"`, where HIP's headers, which are C++, cannot be read."""
+        return "extern" in self.words and self._scopes.in_c(at)
+
+    def _is_global(self, at: int) -> bool:
+        return qualifier(self.code, at) == "::"
+
+    def foreign(self, at: int) -> bool:
+        """Whether the name at an offset is a member, or qualified by what is not CUDA's."""
+        found = qualifier(self.code, at)
+        if found in ("", "::"):
+            return False
+        if found in (".", "->"):
+            return True
+        space = found[:-2]
+        if found not in _CUDA_SPACES and space not in self.theirs and space not in self._aliases:
+            return not self._declared_in(space, at)
+        before = back_space(self.code, at)
+        return self.foreign(back_space(self.code, before - 2) - len(space))
+
+    def _declared_in(self, space: str, at: int) -> bool:
+        """Whether the text declares the name at an offset in a namespace of that name: then both are renamed."""
+        name = NAME.match(self.code, at)
+        return (
+            name is not None
+            and (name.group() in self.theirs or name.group() in self.ruled)
+            and any(d.space == space for d in self.hidden(name.group()))
+        )
+
+    @cached_property
+    def _aliases(self) -> frozenset[str]:
+        """The names that the text gives to types of CUDA."""
+        found = {(m[1] or m[4]): (m[2] or m[3]) for m in _ALIAS.finditer(self.code)}
+        return frozenset(alias for alias, of in found.items() if of in self.theirs)
+
+    def in_comment(self, at: int) -> bool:
+        """Whether the character at an offset, which is no white space, belongs to a comment."""
+        return self.code[at] == " " and not self.text[at].isspace()
+
+    def in_literal(self, at: int) -> bool:
+        """Whether the character at an offset stands inside a string or character literal."""
+        return self.code[at] == FILL
+
+    def finding(
+        self, at: int, rule: str, severity: Severity, found: str, why: str, fix: str, link: str = ""
+    ) -> Finding:
+        """A finding at an offset of the text."""
+        line, column = self.lines.at(at)
+        return Finding(rule, severity, self.name, found, why, fix, link, Place(self.name, line, column))
+
+
+def _outside(places: list[int], hidden: list[Declaration]) -> list[int]:
+    """The places that are in no span of the declarations."""
+    left: list[int] = []
+    spans = sorted({span for spans in {id(d.spans): d.spans for d in hidden}.values() for span in spans})
+    number = reach = 0
+    for at in places:
+        while number < len(spans) and spans[number][0] <= at:
+            reach = max(reach, spans[number][1])
+            number += 1
+        if at >= reach:
+            left.append(at)
+    return left

@@ -1,0 +1,111 @@
+"""Lint of what HIP has in another form: without CUDA's default arguments, overloads and headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from stackbuild.hipify.cpp.directives import Include
+from stackbuild.hipify.cpp.scan import arguments, qualifier, skip_space
+from stackbuild.hipify.cpp.source_text import View
+
+Found = tuple[int, str, tuple[str, ...]]
+
+# Calls whose last arguments CUDA lets out: how many arguments HIP wants, and what to add. Read in HIP 6.4's headers.
+DEFAULTS = {
+    "cudaLaunchCooperativeKernel": (6, "add the bytes of shared memory and the stream: 0, 0"),
+    "cudaGraphInstantiate": (5, "use hipGraphInstantiateWithFlags(exec, graph, flags)"),
+    "cudaMalloc3DArray": (4, "add the flags: hipArrayDefault"),
+    "cudaStreamGetCaptureInfo": (3, "add a place for the capture's number: nullptr"),
+}
+# Groups of cooperative groups that HIP 6.4's headers do not have.
+GROUPS = {
+    "labeled_partition": "split by __match_any_sync and shuffle within that mask",
+    "this_cluster": "there are no clusters: use the grid or the block",
+    "cluster_group": "there are no clusters: use the grid or the block",
+    "invoke_one": "let thread_rank() == 0 do it",
+    "invoke_one_broadcast": "let thread_rank() == 0 do it, and shuffle from lane 0",
+    "block_tile_memory": "drop it: tiles are no larger than a wavefront",
+    "reduce_update_async": "reduce, and let one thread do the atomic operation",
+    "reduce_store_async": "reduce, and let one thread store",
+}
+_OWN_TYPES = "NVIDIA's own types: drop the include, or declare what is used of it"
+_INTEROP = "use HIP's OpenGL interoperation or hipImportExternalMemory"
+# Headers of CUDA and of its samples that HIP does not have, nor HIPIFY's tables a good counterpart.
+HEADERS = {
+    **dict.fromkeys(("cuda_egl_interop.h", "cudaEGL.h", "cuda_vdpau_interop.h", "cudaVDPAU.h", "cuda_d3d9_interop.h"), _INTEROP),
+    **dict.fromkeys(("cuda_d3d10_interop.h", "cuda_d3d11_interop.h", "cudaD3D9.h", "cudaD3D10.h", "cudaD3D11.h"), _INTEROP),
+    **dict.fromkeys(("cuda_stdint.h", "fatbinary_section.h", "fatBinaryCtl.h", "cudaTypedefs.h", "cuda_device_runtime_api.h"), _OWN_TYPES),
+    **dict.fromkeys(("texture_types.h", "surface_types.h", "cuda_texture_types.h", "cuda_surface_types.h"), "include hip/hip_runtime.h"),
+    **dict.fromkeys(("cuda_fp6.h", "cuda_fp4.h"), "HIP 6.4 has neither format; hip/hip_ext_ocp.h of ROCm 7 does"),
+    "nvtx3/nvtx3.hpp": "use roctx, which is C: include <roctracer/roctx.h>",
+    **dict.fromkeys(("helper_cuda.h", "helper_functions.h", "helper_timer.h"), "write checkCudaErrors, getLastCudaError and findCudaDevice for HIP: they are of CUDA's samples"),
+}  # fmt: skip
+_BF16 = ("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162")
+_BEFORE = 3000
+"""So many characters before a shuffle its value may be declared."""
+_SHUFFLE = re.compile(r"__shfl\w*")
+_ROOT = re.compile(r"[(\s]*(\w+)")
+_POINTER = re.compile(r"\bCUdeviceptr\s+(?:const\s+)?(\w+)\s*[=;,){\[]")
+
+
+def defaults(view: View) -> Iterator[Found]:
+    """Calls that leave arguments to CUDA's defaults, which HIP has not."""
+    for name in sorted(view.words & DEFAULTS.keys()):
+        wanted, fix = DEFAULTS[name]
+        for at in view.own(name):
+            open_at = skip_space(view.code, at + len(name))
+            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            if parsed and 1 < len(parsed[0]) < wanted:
+                yield at, "LINT-DEFAULTS", (name, str(len(parsed[0])), str(wanted), fix)
+
+
+def groups(view: View) -> Iterator[Found]:
+    """Names of cooperative groups that HIP lacks, however they are qualified, where they are first used."""
+    if "cooperative_groups" not in view.words:
+        return
+    for name in sorted(view.words & GROUPS.keys()):
+        used = (at for at in view.places(name) if qualifier(view.code, at) not in (".", "->"))
+        for at in list(used)[:1]:
+            yield at, "LINT-GROUPS", (name, GROUPS[name])
+
+
+def brain_floats(view: View) -> Iterator[Found]:
+    """Shuffles of bfloat16 values, by the nearest declaration before them."""
+    if "__shfl" not in view.listed or view.words.isdisjoint(_BF16):
+        return
+    for name in sorted(w for w in view.words if w.startswith("__shfl") and _SHUFFLE.fullmatch(w)):
+        for at in view.own(name):
+            open_at = skip_space(view.code, at + len(name))
+            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            place = 1 if name.endswith("_sync") else 0
+            given = parsed[0] if parsed else []
+            root = _ROOT.match(view.code, given[place][0]) if len(given) > place else None
+            if root and _type_before(view.code, root[1], at) in _BF16:
+                yield at, "LINT-BF16-SHUFFLE", (name, root[1])
+
+
+def _type_before(code: str, name: str, at: int) -> str:
+    """The last word of the type that a name is declared with nearest before an offset."""
+    declared = re.compile(rf"\b([A-Za-z_]\w*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?{name}\s*[=;,)\[{{]")
+    types = [found for found in declared.findall(code, max(0, at - _BEFORE), at) if found != "return"]
+    return types[-1] if types else ""
+
+
+def device_pointers(view: View) -> Iterator[Found]:
+    """Arithmetic with CUdeviceptr, which is a number in CUDA and a `void*` in HIP: each variable once."""
+    if "CUdeviceptr" not in view.words:
+        return
+    for name in sorted({found[1] for found in _POINTER.finditer(view.code)}):
+        sums = re.compile(
+            rf"(?<![\w.>])\b{name}\s*(?:[-+%&]=|[-+%](?![-+>=])\s*[\w(]|\+\+|--)|[-+]\s*{name}\b(?!\s*[.\[(-])"
+        )
+        if found := sums.search(view.code):
+            yield found.start(), "LINT-DEVICEPTR", (name,)
+
+
+def headers(includes: Iterable[Include]) -> Iterator[Found]:
+    """Includes of headers that HIP has not."""
+    for include in includes:
+        if include.path in HEADERS:
+            yield include.path_span[0], "LINT-HEADER", (include.path, HEADERS[include.path])

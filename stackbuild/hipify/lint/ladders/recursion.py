@@ -1,0 +1,210 @@
+"""Shuffle ladders that a function makes by calling itself: with another template argument, or another step.
+
+    template <int N> float sum(float v) { v += __shfl_xor_sync(m, v, N); if constexpr (N > 1) return sum<N / 2>(v); return v; }
+
+Each call is run as a pass of a loop is, from the values that the text starts it with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
+import stackbuild.hipify.lint.cpp.functions as functions
+from stackbuild.hipify.cpp.scan import NAME, after_template, arguments, skip_space
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp.arithmetic import Env, Unknown
+from stackbuild.hipify.lint.cpp.functions import Function
+from stackbuild.hipify.lint.cpp.interpret import Lost, declared
+from stackbuild.hipify.lint.cpp.scope import Scope, means_warp, scope_of
+from stackbuild.hipify.lint.cpp.statements import Block, Branch, Loop, Plain, Statement, Statements, Unreadable
+from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, is_tiled
+from stackbuild.hipify.lint.ladders.shuffles import Shuffle
+
+_MOST = 12
+"""Calls of one row: a step that doubles or halves passes every lane in fewer."""
+_TERNARY = re.compile(r"return\b([^?;]*)\?")
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """A function's calls of itself and its uses, by the texts of one argument: the parameter that its step stands on."""
+
+    function: Function
+    parameter: str
+    again: tuple[tuple[int, str], ...]
+    starts: tuple[str, ...]
+    ends: frozenset[int]
+
+
+def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
+    """The ladders of functions that call themselves, each once for every value that it is started with."""
+    scope = scope_of(view)
+    seen: set[int] = set()
+    again: dict[int, bool] = {}
+    for call in calls:
+        function = functions.around(view, call.at) if call.place else None
+        if function is None or function.special or function.start in seen:
+            continue
+        if function.start not in again:
+            places = view.places(function.owner or function.name)
+            again[function.start] = any(function.start < at < function.end for at in places)
+        if not again[function.start]:
+            continue
+        for step, width in call.steps():
+            if (found := _calls(view, function, _stands_on(view, function, step))) is not None:
+                seen.add(function.start)
+                yield from _ladders(view, scope, call, found, step, width)
+
+
+def _ladders(view: View, scope: Scope, call: Shuffle, found: _Calls, step: str, width: str) -> Iterator[Ladder]:
+    try:
+        body, _ = Statements(view.code, found.function.end + 1).block(found.function.start, 0)
+    except Unreadable:
+        return
+    tree = arithmetic.parse(step)
+    if tree is None:
+        return
+    text = view.code[found.function.start : found.function.end]
+    sizes = frozenset(name for name in NAME.findall(text) if means_warp(name))
+    for start in found.starts:
+        names = arithmetic.names(start)
+        if names is None:
+            continue
+        known: Env = {name: scope.value(name, call.at) for name in names | sizes}
+        unknown = frozenset(name for name in known if known[name] is None)
+        if not all(means_warp(name) for name in unknown):
+            continue
+        try:
+            visits = [
+                _Run(view.code, call, found, tree, body).visits(start, {**known, **dict.fromkeys(unknown, number)})
+                for number in LANES
+            ]
+        except (Lost, Unknown):
+            continue
+        if all(len(one) > 1 and _scales(one) for one in visits):
+            wide = 0 if means_warp(width) else arithmetic.value(width, {}) or 0 if width else 0
+            yield Ladder(call.at, (visits[0], visits[1]), unknown, wide, call.mode, tile=call.member and is_tiled(view))
+
+
+def _scales(steps: tuple[int, ...]) -> bool:
+    return all(a == 2 * b or b == 2 * a for a, b in pairwise(steps))
+
+
+class _Run:
+    """One function from call to call: the step of its shuffle, and what it calls itself with."""
+
+    def __init__(self, code: str, call: Shuffle, found: _Calls, step: arithmetic.Node, body: Statement) -> None:
+        self.code, self.call, self.found, self.step, self.body = code, call, found, step, body
+        self.noted: list[int] = []
+        self.next: int | None = None
+
+    def visits(self, start: str, env: Env) -> tuple[int, ...]:
+        """The steps from a start on. Raises Lost and Unknown."""
+        value = arithmetic.value(start, {name: number for name, number in env.items() if number is not None})
+        for _ in range(_MOST):
+            if value is None:
+                raise Lost
+            self.next, before = None, len(self.noted)
+            self._do(self.body, {**env, self.found.parameter: value})
+            if any(step <= 0 for step in self.noted[before:]):
+                return tuple(self.noted[:before])
+            if self.next is None or self.next in self.found.ends:
+                return tuple(self.noted)
+            value = self.next
+        raise Lost
+
+    def _do(self, statement: Statement, env: Env) -> bool:
+        """Run a statement; whether it returns for certain."""
+        if isinstance(statement, Block):
+            return any(self._do(part, env) for part in statement.parts)
+        if isinstance(statement, Loop):
+            raise Lost
+        if isinstance(statement, Branch):
+            taken = _holds(self.code[slice(*statement.condition)], env)
+            if taken is None:
+                returned = [self._do(part, dict(env)) for part in (statement.then, statement.other) if part]
+                return len(returned) == 2 and all(returned)
+            chosen = statement.then if taken else statement.other
+            return chosen is not None and self._do(chosen, env)
+        return self._plain(statement, env)
+
+    def _plain(self, statement: Plain, env: Env) -> bool:
+        text = self.code[statement.start : statement.end].strip()
+        if statement.start <= self.call.at < statement.end:
+            self.noted.append(arithmetic.run(self.step, env))
+        for at, argument in self.found.again:
+            asked = _TERNARY.search(self.code, statement.start, at) if statement.start <= at < statement.end else None
+            if statement.start <= at < statement.end and not (asked and _holds(asked[1], env) is False):
+                tree = arithmetic.parse(argument)
+                if tree is None:
+                    raise Lost
+                self.next = arithmetic.run(tree, env)
+        for name, value in declared(text) or ():
+            env[name] = _number(value, env)
+        return text.startswith("return")
+
+
+def _number(text: str, env: Env) -> int | None:
+    tree = arithmetic.parse(text) if text else None
+    try:
+        return None if tree is None else arithmetic.run(tree, dict(env))
+    except Unknown:
+        return None
+
+
+def _holds(text: str, env: Env) -> bool | None:
+    found = _number(text.strip(), env)
+    return None if found is None else bool(found)
+
+
+def _stands_on(view: View, function: Function, step: str) -> frozenset[str]:
+    """The names that a step stands on, and those that its own names are given by in the function."""
+    names = arithmetic.names(step) or frozenset()
+    body = view.code[function.start : function.end]
+    given = (found[1] for name in names for found in re.finditer(rf"\b{re.escape(name)}\s*=([^;=]*);", body))
+    return names.union(*(arithmetic.names(text) or frozenset() for text in given))
+
+
+def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | None:
+    """How a function calls itself with another value for a name that its step stands on, None where it does not."""
+    name = function.owner or function.name
+    places = view.places(name)
+    for listed, is_template in ((function.template, True), (function.parameters, False)):
+        if function.owner and not is_template:
+            continue
+        for number, (parameter, default) in enumerate(listed):
+            if parameter not in names:
+                continue
+            given = {at: _given(view.code, at + len(name), number, is_template) for at in places}
+            again = [(at, text) for at, text in given.items() if text and function.start < at < function.end]
+            if not again or all(text == parameter for _, text in again):
+                continue
+            outside = [(at, text or default) for at, text in given.items() if not function.start <= at < function.end]
+            defined = {at for at, _ in outside if _is_definition(view.code, at)}
+            ends = {int(text) for at, text in outside if at in defined and text.isdigit()}
+            starts = dict.fromkeys(text for at, text in outside if at not in defined and text and text != parameter)
+            return _Calls(function, parameter, tuple(again), tuple(starts), frozenset(ends))
+    return None
+
+
+def _given(code: str, end: int, number: int, is_template: bool) -> str:
+    """The text of an argument of the call, or of the template, whose name ends at an offset; "" where there is none."""
+    open_at = after_template(code, end)
+    if is_template:
+        at = skip_space(code, end)
+        text = f"({code[at + 1 : code.rindex('>', at, open_at)]})" if code.startswith("<", at) and open_at > at else ""
+    else:
+        parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
+        text = code[open_at : parsed[1] + 1] if parsed else ""
+    listed = arguments(text, 0) if text else None
+    return text[slice(*listed[0][number])] if listed and number < len(listed[0]) else ""
+
+
+def _is_definition(code: str, at: int) -> bool:
+    """Whether a name at an offset is being declared or defined: after a type, or a class's key word."""
+    before = re.compile(r"([A-Za-z_]\w*)[\s&*]+\Z|[>&*]\s*\Z").search(code, max(0, at - 80), at)
+    return before is not None and before[1] not in ("return", "else", "do", "case", "not", "and", "or")

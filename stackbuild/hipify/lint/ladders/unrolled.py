@@ -1,0 +1,113 @@
+"""Shuffle ladders written out by hand, a line for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp.scope import Scope, scope_of
+from stackbuild.hipify.lint.ladders.loops import Ladder, is_tiled
+from stackbuild.hipify.lint.ladders.shuffles import Mode, Shuffle
+
+_NEAR = 600
+"""So far apart are two steps of one ladder at most."""
+_LEAST = 3
+"""Steps of a ladder by hand: two shuffles are a pair of lanes more often than a ladder."""
+_WITHOUT_ONE = 4
+"""Steps of a ladder by hand that does not go down to 1: 16, 8, 4 are the rows of a fragment more often than a ladder."""
+
+
+@dataclass(frozen=True)
+class _Rung:
+    """One shuffle by a number: where, by how much, with what width, and what it has in common with others of a ladder."""
+
+    at: int
+    offset: int
+    width: int
+    alike: tuple[str, ...]
+    mode: Mode
+    member: bool
+
+
+def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
+    """Shuffles by numbers that halve or double, one after the other, down to or up from 1.
+
+    Those of one value come first; then, of what is left, those whose value has another name at each step.
+    """
+    rungs = list(_rungs(view, calls))
+    found: list[list[_Rung]] = []
+    for alike in (None, 1):
+        rows: dict[tuple[str, ...], list[_Rung]] = {}
+        for rung in rungs:
+            rows.setdefault(rung.alike[:alike], []).append(rung)
+        made = [run for row in rows.values() for run in _runs(view.code, row) if _is_ladder(run)]
+        found += made
+        taken = {rung.at for run in made for rung in run}
+        rungs = [rung for rung in rungs if rung.at not in taken]
+    for run in sorted(found, key=lambda run: run[0].at):
+        offsets = tuple(rung.offset for rung in run)
+        yield Ladder(
+            run[0].at, (offsets, offsets), frozenset(), run[0].width, run[0].mode, tile=run[0].member and is_tiled(view)
+        )
+
+
+def _is_ladder(run: list[_Rung]) -> bool:
+    """Whether a row of steps is meant to reach all lanes: down to 1, or four that halve from 16 or more on."""
+    offsets = [rung.offset for rung in run]
+    if min(offsets) == 1:
+        return len(run) >= _LEAST
+    return len(run) >= _WITHOUT_ONE and min(offsets) == 2 and max(offsets) >= 16
+
+
+def _rungs(view: View, calls: Iterable[Shuffle]) -> Iterator[_Rung]:
+    scope = scope_of(view)
+    for call in calls:
+        if call.mode == "index" and not call.name.startswith("__shfl"):
+            continue
+        for place in (call.place,) if call.place else range(len(call.arguments) - 1, 0, -1):
+            if place >= len(call.arguments):
+                continue
+            offset = _value(scope, call.arguments[place])
+            if offset is None or not _is_power(offset):
+                continue
+            rest = call.arguments[place + 1 : place + 2]
+            width = _value(scope, rest[0]) if rest else 0
+            others = (call.name, *call.arguments[:place], *call.arguments[place + 1 :])
+            yield _Rung(call.at, offset, width or 0, others, call.mode, call.member)
+            break
+
+
+def _value(scope: Scope, text: str) -> int | None:
+    if text.isdigit():
+        return int(text)
+    names = arithmetic.names(text)
+    if names is None or len(names) > 1:
+        return None
+    known = {name: scope.constant(name) for name in names}
+    return arithmetic.value(text, {n: v for n, v in known.items() if v is not None})
+
+
+def _is_power(number: int) -> bool:
+    return 0 < number <= 64 and number & (number - 1) == 0
+
+
+def _runs(code: str, row: list[_Rung]) -> Iterator[list[_Rung]]:
+    """The parts of a row of shuffles that go one way without a brace between. The same step twice is one."""
+    run = row[:1]
+    for before, after in pairwise(row):
+        between = code[before.at : after.at]
+        near = len(between) < _NEAR and "{" not in between and "}" not in between
+        down = len(run) < 2 or run[0].offset > run[1].offset
+        onward = after.offset < before.offset if len(run) > 1 and down else after.offset > before.offset
+        onward = after.offset != before.offset if len(run) == 1 else onward
+        if near and after.offset == before.offset:
+            continue
+        if near and onward:
+            run.append(after)
+        else:
+            yield run
+            run = [after]
+    yield run

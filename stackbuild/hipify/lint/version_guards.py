@@ -1,0 +1,72 @@
+"""Lint of questions that HIP answers otherwise without a word: CUDA's version macros, and compute capabilities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.devices import guard, line_start
+
+Found = tuple[int, str, tuple[str, ...]]
+
+_HIP = "test HIP_VERSION, or __HIP_PLATFORM_AMD__, as well"
+_COMPILER = "test __HIPCC__ or __HIP_PLATFORM_AMD__ as well"
+# Macros that CUDA's headers and compiler define, with what to do. Looked for in the headers of HIP 6.4: none has them.
+MACROS = {
+    **dict.fromkeys(("CUDART_VERSION", "CUDA_VERSION", "CUDA_API_PER_THREAD_DEFAULT_STREAM"), _HIP),
+    **dict.fromkeys(("__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__", "__CUDACC_VER__"), _HIP),
+    **dict.fromkeys(("__NVCC__", "__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__", "__CUDACC_RDC__"), _COMPILER),
+    **dict.fromkeys(("__CUDACC_DEBUG__", "__CUDACC_RTC__", "__NVCOMPILER", "__NVCC_DIAG_PRAGMA_SUPPORT__"), _COMPILER),
+    "CUB_VERSION": "test HIPCUB_VERSION, which counts otherwise, as well",
+}  # fmt: skip
+# Macros that ROCm's libraries define with numbers of their own.
+OTHERS = {
+    "THRUST_VERSION": "rocThrust's number is that of the Thrust it was made of: see that the branch is meant for it",
+    "NCCL_VERSION_CODE": "RCCL's number is that of the NCCL it follows: see that the branch is meant for it",
+}
+_ASKED = frozenset(MACROS) | frozenset(OTHERS)
+_CAPABILITY = frozenset(
+    (
+        "cudaDevAttrComputeCapabilityMajor", "cudaDevAttrComputeCapabilityMinor", "cuDeviceComputeCapability",
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR", "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR",
+    )
+)  # fmt: skip
+_PROPERTIES = ("cudaDeviceProp", "getCurrentDeviceProperties", "getDeviceProperties", "hipDeviceProp_t")
+_MAJOR = re.compile(r"(?:\.|->)\s*(?:major|minor)\b(?!\s*\()(?:\s*(?:[<>]=?|[!=]=|\*))?")
+_WEIGHED = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
+
+
+def versions(view: View) -> Iterator[Found]:
+    """Questions for CUDA's version or compiler that do not ask for HIP as well, each name where it is first asked for."""
+    for name in sorted(view.words & _ASKED):
+        places = view.places(name)
+        if any(_is_defined(view.code, at) for at in places):
+            continue
+        end = 0
+        for at in places:
+            place, end = guard(view.code, at) if at >= end else (None, end)
+            if place is not None:
+                rule = "LINT-CUDA-VERSION" if name in MACROS else "LINT-LIBRARY-VERSION"
+                yield place, rule, (name, (MACROS | OTHERS)[name])
+                break
+
+
+def _is_defined(code: str, at: int) -> bool:
+    """Whether the name at an offset is given a value there."""
+    return code[line_start(code, at) : at].split() in (["#define"], ["#", "define"])
+
+
+def capabilities(view: View) -> Iterator[Found]:
+    """What is decided by a compute capability: the first such place of a text, and each attribute once."""
+    for name in sorted(view.words & _CAPABILITY):
+        for at in view.own(name)[:1]:
+            yield at, "LINT-CAPABILITY", (name,)
+    if "major" not in view.words or view.words.isdisjoint(_PROPERTIES):
+        return
+    for found in _MAJOR.finditer(view.code):
+        if not found.group()[-1].isalpha() or _WEIGHED.search(view.code, max(0, found.start() - 60), found.start()):
+            before = re.compile(r"[\w\])]*\Z").search(view.code, max(0, found.start() - 40), found.start())
+            said = (before.group() if before else "") + " ".join(found.group().split())
+            yield found.start(), "LINT-CAPABILITY", (said,)
+            return

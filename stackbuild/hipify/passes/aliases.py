@@ -1,0 +1,198 @@
+"""Calls of functions by other names: macros that stand for a function, and macros that hand their arguments on to it.
+
+    #define SET cudaFuncSetAttribute                     SET(kernel, …)
+    #define SET(...) CHECK(cudaFuncSetAttribute(__VA_ARGS__))
+    #define CALL(f, ...) CHECK(f(__VA_ARGS__))           CALL(cudaFuncSetAttribute, kernel, …)
+    #define CALL(f, list) CHECK(f list)                  CALL(cudaFuncSetAttribute, (kernel, …))
+
+What such a function's arguments need is done where they are written: at the macro's use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from stackbuild.hipify.cpp.macros import Macro
+from stackbuild.hipify.cpp.scan import after_template, arguments, skip_space, whole_names
+from stackbuild.hipify.cpp.source_text import View
+
+Span = tuple[int, int]
+_DEEP = 6
+"""So many macros may stand between a use and its function."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A call of a function: the span of the name that is called, the bracket around the arguments, and their spans.
+
+    The function's argument number `first` is the one at `gives` among the spans. `names` is where the function itself
+    is named, None where a macro does that; `means` are the functions that the called name stands for in this text, ""
+    for anything else.
+    """
+
+    function: str
+    name: Span
+    open_at: int
+    close_at: int
+    spans: list[Span]
+    first: int
+    gives: int
+    names: Span | None
+    means: frozenset[str]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the arguments are the function's own list and no part of it."""
+        return self.first == self.gives == 0
+
+    @property
+    def count(self) -> int:
+        """How many arguments the function has."""
+        return len(self.spans) - self.gives + self.first
+
+    def place(self, number: int) -> int | None:
+        """Which of the spans is the function's argument of a number; None where a macro gives that one itself."""
+        return number - self.first + self.gives if number >= self.first else None
+
+
+@dataclass(frozen=True)
+class _Route:
+    """How a macro's use calls a function: its argument number `gives` and those after it are the function's from `first` on.
+
+    `named` is the number of the argument that names the function, -1 where the macro does; then `function` is "".
+    `packed` says that argument `gives` is the whole list, in brackets. `bare`: the macro is another name and no more.
+    """
+
+    function: str
+    first: int = 0
+    gives: int = 0
+    named: int = -1
+    packed: bool = False
+    bare: bool = False
+
+
+def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
+    """The calls of functions by other names, in the order of those names."""
+    if not view.macros:
+        return
+    routes = _routes(view.macros, frozenset(functions))
+    defined = Counter(macro.name for macro in view.macros)
+    for name, found in sorted(routes.items()):
+        routed = {route.function for route in found}
+        means = frozenset(routed | ({""} if defined[name] > len(routed) else set()))
+        for at in view.own(name):
+            end = at + len(name)
+            open_at = after_template(view.code, end)
+            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            if parsed is not None and not view.is_defined_at(at):
+                for route in sorted(found, key=repr):
+                    yield from _used(view, functions, route, (at, end), open_at, parsed, means)
+
+
+def _used(
+    view: View,
+    functions: Collection[str],
+    route: _Route,
+    name: Span,
+    open_at: int,
+    parsed: tuple[list[Span], int],
+    means: frozenset[str],
+) -> Iterator[Use]:
+    spans, close_at = parsed
+    function, names = route.function, name if route.bare else None
+    if max(route.named, route.gives - (not route.packed)) >= len(spans):
+        return
+    if route.named >= 0:
+        names = spans[route.named]
+        function = view.code[slice(*names)].removeprefix("::").strip()
+        means = frozenset((function,))
+        if function not in functions:
+            return
+    if route.packed:
+        open_at, last = spans[route.gives]
+        inner = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+        if inner is None or inner[1] + 1 != last:
+            return
+        yield Use(function, name, open_at, inner[1], inner[0], 0, 0, names, means)
+    else:
+        yield Use(function, name, open_at, close_at, spans, route.first, route.gives, names, means)
+
+
+def _routes(macros: list[Macro], functions: frozenset[str]) -> dict[str, set[_Route]]:
+    """The macros that stand for functions, or hand arguments on to them, also through one another."""
+    routes: dict[str, set[_Route]] = {}
+    own = [macro for macro in macros if macro.name not in functions]
+    for _ in range(_DEEP):
+        before = sum(map(len, routes.values()))
+        for macro in own:
+            for route in [*_through(macro, functions, routes), *_named(macro, routes)]:
+                routes.setdefault(macro.name, set()).add(route)
+        if sum(map(len, routes.values())) == before:
+            break
+    return routes
+
+
+def _through(macro: Macro, functions: frozenset[str], routes: dict[str, set[_Route]]) -> Iterator[_Route]:
+    """The routes from a macro to the functions that its body names."""
+    if macro.parameters is None:
+        if macro.bare in functions:
+            yield _Route(macro.bare, bare=True)
+        yield from list(routes.get(macro.bare, ()))
+        return
+    words = set(_WORD.findall(macro.body)) if macro.rest else set()
+    for name in sorted(word for word in words if word in functions or word in routes):
+        for given in _calls(macro.body, name):
+            for route in [_Route(name)] if name in functions else list(routes[name]):
+                if given[-1] == macro.rest and route.named < 0 and not route.packed and len(given) > route.gives:
+                    yield _Route(route.function, route.first + len(given) - 1 - route.gives, len(macro.parameters))
+
+
+def _named(macro: Macro, routes: dict[str, set[_Route]]) -> Iterator[_Route]:
+    """The routes from a macro to whatever function its user names."""
+    parameters = macro.parameters or ()
+    for number, name in enumerate(parameters):
+        for given in _calls(macro.body, name):
+            if macro.rest and given[-1] == macro.rest:
+                yield _Route("", len(given) - 1, len(parameters), number)
+        beside = re.search(rf"(?<![\w#]){name}\s+(\w+)", macro.body)
+        if beside and beside[1] in parameters:
+            yield _Route("", 0, parameters.index(beside[1]), number, packed=True)
+    words = set(_WORD.findall(macro.body)) if parameters else set()
+    for name in sorted(word for word in words if word in routes):
+        for route in [route for route in routes[name] if route.named >= 0]:
+            for given in _calls(macro.body, name):
+                if max(route.named, route.gives) >= len(given) or given[route.named] not in parameters:
+                    continue
+                named, last = parameters.index(given[route.named]), given[-1]
+                if route.packed and given[route.gives] in parameters:
+                    yield _Route("", 0, parameters.index(given[route.gives]), named, packed=True)
+                elif not route.packed and macro.rest and last == macro.rest:
+                    yield _Route("", route.first + len(given) - 1 - route.gives, len(parameters), named)
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def _calls(body: str, name: str) -> Iterator[list[str]]:
+    """The arguments' texts of each call of a name in a macro's body that has any."""
+    for at in whole_names(body, name):
+        open_at = skip_space(body, at + len(name))
+        parsed = arguments(body, open_at) if body.startswith("(", open_at) else None
+        if parsed and parsed[0]:
+            yield [body[start:end].removeprefix("##").strip() for start, end in parsed[0]]
+
+
+_PACK = re.compile(r".*\.\.\.", re.S)
+
+
+def rest(view: View, open_at: int, spans: list[Span]) -> int | None:
+    """Which of a call's arguments stands for any number of them: a pack, or what a macro's `...` takes."""
+    macro = view.macro_at(open_at)
+    for number, span in enumerate(spans):
+        text = view.code[slice(*span)]
+        if _PACK.fullmatch(text) or (macro and macro.rest and text.removeprefix("##").strip() == macro.rest):
+            return number
+    return None

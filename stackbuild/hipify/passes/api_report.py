@@ -1,0 +1,289 @@
+"""The API report: what HIP lacks, calls experimental or has only in other versions, and what no table knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import stackbuild.hipify.tables.unknown_libraries as families
+from stackbuild.hipify.cpp.scan import arguments, skip_space, whole_names
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.rules.lookups import Gate, Plan
+from stackbuild.model.findings import Finding, Severity
+
+TABLES = "https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one kind of gate is told. The texts may name {name}, {detail}, {first} and {last} word of it, {rocm}."""
+
+    rule: str
+    severity: Severity
+    found: str
+    why: str
+    fix: str
+
+
+KINDS = {
+    "unsupported": Kind(
+        "HIPIFY-UNSUPPORTED",
+        Severity.ERROR,
+        "{name} has no counterpart in {lacking}",
+        "HIPIFY's tables name nothing that it could become, so the HIP text does not compile or link",
+        "replace the call, or guard it for CUDA and write the HIP side by hand",
+    ),
+    "device-function": Kind(
+        "HIPIFY-UNSUPPORTED-DEVICE",
+        Severity.ERROR,
+        "device function {name} does not exist in HIP",
+        "HIPIFY's tables list it as unsupported",
+        "write it by hand, or add a rule with its replacement",
+    ),
+    "device-type": Kind(
+        "HIPIFY-UNSUPPORTED-TYPE",
+        Severity.ERROR,
+        "device type {name} does not exist in HIP",
+        "HIPIFY's tables list it as unsupported",
+        "use another type, or add a rule with its replacement",
+    ),
+    "experimental": Kind(
+        "HIPIFY-EXPERIMENTAL",
+        Severity.WARNING,
+        "{name} is only experimentally supported (HIP {detail})",
+        "it is converted only when asked for",
+        "give --experimental if the target has it",
+    ),
+    "removed": Kind(
+        "HIPIFY-CUDA-REMOVED",
+        Severity.NOTE,
+        "{name} was removed in CUDA {detail}",
+        "the source is for an older CUDA; HIP may have dropped its counterpart too",
+        "move to its successor when the CUDA side is updated",
+    ),
+    "deprecated": Kind(
+        "HIPIFY-CUDA-DEPRECATED",
+        Severity.NOTE,
+        "{name} is deprecated since CUDA {detail}",
+        "HIP may drop its counterpart",
+        "move to its successor when the CUDA side is updated",
+    ),
+    "too-new": Kind(
+        "HIPIFY-NEEDS-ROCM",
+        Severity.ERROR,
+        "{name} becomes {first}, which needs ROCm {last}; the target is {rocm}",
+        "the target's headers do not declare it",
+        "target a newer ROCm, or replace the call",
+    ),
+    "gone": Kind(
+        "HIPIFY-GONE-FROM-ROCM",
+        Severity.ERROR,
+        "{name} becomes {first}, which ROCm {last} removed; the target is {rocm}",
+        "the target's headers no longer declare it",
+        "replace the call by its successor",
+    ),
+}
+_LACKING = {"hip": "HIP", "roc": "the roc libraries", "miopen": "MIOpen", "hipdnn": "hipDNN", "": "HIP"}
+_LOOKS_LIKE_API = re.compile(r"cuda[A-Z]\w+")
+_LIBRARY_CALL = re.compile(
+    r"(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cufft(?:Xt)?|curand|cusolver(?:Dn|Sp|Mg|Rf)?|cutensor(?:Mg)?|nvrtc|nvtx)[A-Z]\w+|cu[A-Z][a-z]\w+"
+)
+_CONSTANT = re.compile(r"(?:CU|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+")
+_STARTS = ("cu", "CU", "nv", "NV", "npp", "NPP", "nccl", "NCCL", "optix", "OPTIX")
+_BEGINS = frozenset(start[:2] for start in _STARTS)
+_PASTED = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
+_OWN = re.compile(r"(?:#[ \t]*define|\b(?:struct|class|enum|union|using|namespace))[ \t]+(\w+)")
+_TYPED = re.compile(r"(\w+|(?<=\w)>)(?:\s+|\s*([*&]+)\s*)\Z")
+_NO_TYPE = frozenset(
+    ("return", "else", "case", "goto", "throw", "new", "delete", "struct", "class", "union", "enum", "typename", "using", "namespace", "sizeof",
+     "not", "and", "or", "do", "define", "undef", "ifdef", "ifndef", "if", "elif", "typedef")
+)  # fmt: skip
+_JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
+_STEMS = frozenset(("cuda", "cu", "cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl"))
+_HAS_INCLUDE = re.compile(r"__has_include(?:_next)?\s*\(\s*([<\"])")
+_TO_SIGN = re.compile(r'[^>"\n]*')
+_INCLUDE_OF = re.compile(r"#[ \t]*include(?:_next)?\b((?:[ \t]|\\\r?\n)*)([A-Za-z_]\w*|[<\"])")
+
+
+def report(view: View, plan: Plan, present: Iterable[str], ruled: frozenset[str]) -> list[Finding]:
+    """The findings for the names `present`; of names that a rule takes care of (`ruled`) they are mere notes."""
+    findings: list[Finding] = []
+    for name in present:
+        for gate in plan.gates.get(name, ()):
+            told = list(_told(view, plan, name, gate))
+            findings += [_eased(f) for f in told] if name in ruled else told
+    findings += _unknown(view, plan, ruled)
+    findings += _made(view)
+    findings += _headers(view, plan)
+    return findings
+
+
+def _told(view: View, plan: Plan, name: str, gate: Gate) -> Iterator[Finding]:
+    kind = KINDS[gate.kind]
+    words = (gate.detail.split() or [""])[0], (gate.detail.split() or [""])[-1]
+    for at in view.own(name):
+        if gate.call_only and not view.code.startswith("(", skip_space(view.code, at + len(name))):
+            continue
+        fill = {
+            "name": name,
+            "detail": gate.detail,
+            "lacking": _LACKING.get(gate.detail, "HIP"),
+            "first": words[0],
+            "last": words[1],
+            "rocm": plan.target.rocm,
+        }
+        yield view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
+
+
+def _eased(finding: Finding) -> Finding:
+    fix = "nothing: a rule replaces it or a support header defines it"
+    return replace(finding, severity=Severity.NOTE, fix=fix)
+
+
+def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]:
+    """Names that look like NVIDIA's and are in no table: hipify-perl's leftovers, calls, constants, whole libraries."""
+    own = _Defined(view.code)
+    for word in view.words - plan.known:
+        if word[:2] not in _BEGINS or not word.startswith(_STARTS) or word in ruled:
+            continue
+        api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
+        family = families.of_name(word)
+        if not (api or family or constant or _LIBRARY_CALL.fullmatch(word)):
+            continue
+        if not api and own.has(word):
+            continue
+        places = view.own(word)
+        if api and any(_is_variable(view.code, at, at + len(word)) for at in places):
+            continue
+        if family:
+            yield from (_of_family(view, at, word, family) for at in places[:1])
+        else:
+            for at in places:
+                called = view.code.startswith("(", skip_space(view.code, at + len(word)))
+                if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
+                    yield _leftover(view, at, word)
+
+
+def _is_variable(code: str, at: int, end: int) -> bool:
+    """Whether a name is declared as a variable or parameter there: `cudaError_t cudaStatus;`."""
+    after = skip_space(code, end)
+    before = _TYPED.search(code, max(0, at - 60), at)
+    if before is None or before[1] in _NO_TYPE or code[after : after + 1] not in ("=", ";", ",", ")", "[", "{"):
+        return False
+    return not before[2] or before[1].endswith(("_t", "int", "char", "float", "double", "void", "unsigned", "long"))
+
+
+class _Defined:
+    """The names that a text itself defines as macros or types: looked for in the lines where a name stands."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self._lines: dict[int, list[str]] = {}
+
+    def has(self, name: str) -> bool:
+        return any(name in self._in_line(at) for at in whole_names(self._code, name))
+
+    def _in_line(self, at: int) -> list[str]:
+        start = self._code.rfind("\n", 0, at) + 1
+        if start not in self._lines:
+            end = self._code.find("\n", at)
+            self._lines[start] = _OWN.findall(self._code, start, end if end >= 0 else len(self._code))
+        return self._lines[start]
+
+
+def _made(view: View) -> Iterator[Finding]:
+    """Names that the preprocessor puts together: `cuda##name`."""
+    if "##" not in view.code:
+        return
+    for found in _PASTED.finditer(view.code):
+        yield view.finding(
+            found.start(),
+            "HIPIFY-PASTED-NAME",
+            Severity.WARNING,
+            f"the preprocessor makes a name of {found[1]}{found[2]} ## …",
+            _NOT_WHOLE,
+            "write the names out, or add a rule for the macro",
+        )
+    if not view.words.isdisjoint(_STEMS):
+        yield from _joined(view)
+
+
+_NOT_WHOLE = "the name is in no place whole, so nothing converts it: the HIP text still asks for CUDA's"
+
+
+def _joined(view: View) -> Iterator[Finding]:
+    """Uses of macros that join their arguments, with a beginning of CUDA's names: `CAT(cuda, Free)`."""
+    for macro in _JOINS.finditer(view.code):
+        if macro[3] not in (word.strip() for word in macro[2].split(",")):
+            continue
+        for at in view.places(macro[1]):
+            open_at = skip_space(view.code, at + len(macro[1]))
+            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            stems = [view.code[start:end].strip() for start, end in parsed[0]] if parsed else []
+            if stem := next((one for one in stems if one in _STEMS), ""):
+                found = f"{macro[1]} makes a name of {stem} and another word"
+                fix = "write the names out, or add a rule for the macro"
+                yield view.finding(at, "HIPIFY-PASTED-NAME", Severity.WARNING, found, _NOT_WHOLE, fix)
+
+
+def _headers(view: View, plan: Plan) -> Iterator[Finding]:
+    """Headers of libraries that no table has, of `__has_include`, and those that only the preprocessor knows."""
+    for found in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
+        path = _path(view, found.end())
+        dropped = path in plan.headers and not plan.headers[path].hip
+        if dropped or (path not in plan.headers and families.of_header(path)):
+            yield _header(
+                view, found.start(), f"__has_include asks for {path}", "use HIP's header, or drop the question"
+            )
+    for found in _INCLUDE_OF.finditer(view.code):
+        if found[2] not in '<"':
+            given = re.search(rf"#[ \t]*define[ \t]+{found[2]}[ \t]+[<\"]", view.code)
+            if given is None and ("CU" in found[2].upper() or "NV" in found[2].upper()):
+                yield _header(
+                    view,
+                    found.start(),
+                    f"the header of #include {found[2]} is in a macro",
+                    "give the macro HIP's header",
+                )
+            continue
+        path = _path(view, found.end())
+        family = families.of_header(path) if path not in plan.headers else None
+        if family and not plan.may_rule_header(path):
+            yield view.finding(
+                found.start(), "HIPIFY-NO-TABLE", Severity.ERROR, f"{path} is of {family.title}, which HIPIFY's tables do not have",
+                _NO_TABLE, f"for AMD: {family.instead}", family.link,
+            )  # fmt: skip
+
+
+def _path(view: View, at: int) -> str:
+    """The path of an include whose `<` or quote ends at an offset."""
+    found = _TO_SIGN.match(view.text, at)
+    return found.group() if found else ""
+
+
+def _header(view: View, at: int, found: str, fix: str) -> Finding:
+    why = "it was left as it is, and the branch that depends on it may be the wrong one"
+    return view.finding(at, "HIPIFY-HEADER-UNREAD", Severity.WARNING, found, why, fix, TABLES)
+
+
+_NO_TABLE = "nothing of it is converted, so the HIP text does not compile or link"
+
+
+def _of_family(view: View, at: int, word: str, family: families.Family) -> Finding:
+    found = f"{word} is of {family.title}, which HIPIFY's tables do not have"
+    return view.finding(
+        at, "HIPIFY-NO-TABLE", Severity.WARNING, found, _NO_TABLE, f"for AMD: {family.instead}", family.link
+    )
+
+
+def _leftover(view: View, at: int, word: str) -> Finding:
+    return view.finding(
+        at,
+        "HIPIFY-UNKNOWN",
+        Severity.WARNING,
+        f"{word} looks like a CUDA API and is in none of HIPIFY's tables",
+        "it was left as it is",
+        "if it is the project's own name, nothing; if it is newer than the tables, update HIPIFY or add a rule",
+        TABLES,
+    )

@@ -1,0 +1,206 @@
+"""Includes: CUDA headers become HIP headers that exist for the target, each once, and the runtime where it is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from stackbuild.hipify.cpp.directives import Branch, Directives, Include, place_for_include
+from stackbuild.hipify.cpp.edits import Edit
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.rules.lookups import Plan
+from stackbuild.hipify.rules.rules import Rule, glob, renamed
+from stackbuild.model.findings import Finding, Severity
+
+RUNTIME = "hip/hip_runtime.h"
+HEADER = "header"
+SUPPORT = "support:"
+_KERNEL_WORDS = frozenset(("__global__", "__shared__"))
+_DEVICE_WORDS = _KERNEL_WORDS | {
+    "__device__", "__host__", "__constant__", "__managed__", "__launch_bounds__", "__forceinline__", "threadIdx",
+    "blockIdx", "blockDim", "gridDim", "__syncthreads",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Headers:
+    """What became of the includes: the edits, the findings, the HIP headers a file has on every path, shims it needs."""
+
+    edits: tuple[Edit, ...]
+    findings: tuple[Finding, ...]
+    needs: tuple[str, ...] = ()
+
+
+def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str], launches: bool) -> Headers:
+    """All edits of includes. `uses` are the API groups of the names renamed in the text."""
+    edits: list[Edit] = []
+    findings: list[Finding] = []
+    rules = plan.of_kind("header", view.name)
+    have: list[tuple[str, Include]] = []
+    seen: dict[str, set[tuple[Branch, ...]]] = {}
+    for include in directives.includes:
+        target = _target(plan, rules, include.path)
+        if target is None:
+            have.append((include.path, include))
+            seen.setdefault(include.path, set()).add(include.branches)
+            continue
+        candidates, by, group = target
+        path = _choose(view, plan, candidates, by)
+        if path is None:
+            findings.append(_missing(view, include, candidates[0]))
+            path = candidates[0]
+        if not path or _already(seen.get(path), include):
+            edits += _dropped(view, include, by, group)
+            continue
+        edits += _renamed(view, include, path, by, group)
+        have.append((path, include))
+        seen.setdefault(path, set()).add(include.branches)
+    edits += _mentioned(view, plan, rules, directives)
+    c_only = {include.start for _, include in have if view.in_c(include.start)}
+    everywhere = {path for path, include in have if not include.branches and include.start not in c_only}
+    shims = _shims(view, plan)
+    hidden = any(include.start in c_only and path.startswith("hip") for path, include in have)
+    runtime = (hidden or _needs_runtime(view, uses, launches)) and not _brings_runtime(
+        plan, everywhere | {n for n, _ in shims}
+    )
+    edits += _additions(view, directives, everywhere, shims, runtime)
+    needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
+    return Headers(tuple(edits), tuple(findings), tuple(n for n in plan.shims if n in needed))
+
+
+def _target(plan: Plan, rules: list[Rule], path: str) -> tuple[tuple[str, ...], str, str] | None:
+    """The HIP headers that may stand for `path`, the rule that says so and its API group; None for no CUDA header.
+
+    A rule may name the CUDA header, or the HIP header that the tables give for it and that has moved since.
+    """
+    if plan.may_rule_header(path) and (by_rule := _ruled(rules, path)):
+        return (*by_rule, "include")
+    if (subst := plan.headers.get(path)) is None:
+        changed, by = renamed(path, plan.rules.get("path", ()))
+        return ((changed,), by, "") if by else None
+    moved = _ruled(rules, subst.hip) if plan.may_rule_header(subst.hip) else None
+    return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)
+
+
+def _ruled(rules: list[Rule], path: str) -> tuple[tuple[str, ...], str] | None:
+    for rule in rules:
+        for match in rule.match:
+            if match == path:
+                return rule.to or ("",), rule.id
+            if "*" in match and glob(match).fullmatch(path):
+                stem = match.split("**")[0]
+                return tuple(t.replace("**", path[len(stem) :]) for t in rule.to or ("",)), rule.id
+    return None
+
+
+def _choose(view: View, plan: Plan, candidates: tuple[str, ...], by: str) -> str | None:
+    """The first candidate that exists for the target, also in a folder of its own name. None where none does."""
+    headers = plan.target.headers
+    if candidates[0].startswith(SUPPORT):
+        return _beside(view, candidates[0].removeprefix(SUPPORT))
+    if headers is None or candidates[0] == "" or by in plan.unchecked:
+        return candidates[0]
+    for path in candidates:
+        if path in headers:
+            return path
+        name = path.rsplit("/", 1)[-1]
+        below = sorted((h for h in headers if h.endswith("/" + name)), key=lambda h: (h.count("/"), h))
+        if below:
+            return below[0]
+    return None
+
+
+def _renamed(view: View, include: Include, path: str, by: str, group: str) -> list[Edit]:
+    """The edits that put `path` into an include: none where it stands there, quotes around a support header."""
+    if path == include.path:
+        return []
+    start, end = include.path_span
+    if by != HEADER and path.rsplit("/", 1)[-1].startswith("stackbuild_"):
+        return [Edit(start - 1, end + 1, f'"{path}"', by, group)]
+    return [Edit(start, end, path, by, group)]
+
+
+def _dropped(view: View, include: Include, by: str, group: str) -> Iterator[Edit]:
+    """Deletes an include: its whole line, but not a comment that stands or begins there.
+
+    Other text after the path means nothing to a compiler, and would if it stayed: it goes, too.
+    """
+    after = include.path_span[1] + 1
+    if not view.text[after : include.end].strip():
+        yield Edit(include.start, include.end, "", by, group)
+        return
+    yield Edit(include.start, after, "", by, group)
+    for rest in re.compile(r"\S+").finditer(view.code, after, include.end):
+        if view.text[rest.start()] != "\\":
+            yield Edit(*rest.span(), "", by)
+
+
+def _mentioned(view: View, plan: Plan, rules: list[Rule], directives: Directives) -> Iterator[Edit]:
+    """The edits of headers in `__has_include` and in macros that an `#include` names, where HIP has a header for them."""
+    for mention in directives.mentions:
+        if (target := _target(plan, rules, mention.path)) is not None:
+            path = _choose(view, plan, target[0], target[1])
+            if path and path != mention.path and not target[0][0].startswith(SUPPORT):
+                yield Edit(*mention.span, path, target[1], target[2])
+
+
+def _already(seen: set[tuple[Branch, ...]] | None, include: Include) -> bool:
+    """Whether the same header, which was `seen` in these branches, is included before on every path that leads here."""
+    return seen is not None and any(include.branches[:depth] in seen for depth in range(len(include.branches) + 1))
+
+
+def _shims(view: View, plan: Plan) -> list[tuple[str, str]]:
+    """The support headers that names of the text need, each with the rule that says so."""
+    found: dict[str, str] = {}
+    for rule in plan.of_kind("shim", view.name):
+        if any(view.own(name) for name in plan.shimmed[rule.id] & view.words):
+            for name in rule.match:
+                found.setdefault(name, rule.id)
+    return list(found.items())
+
+
+def _needs_runtime(view: View, uses: Iterable[str], launches: bool) -> bool:
+    """Whether the text needs HIP's runtime: kernels anywhere, or device words and API names where nvcc includes it."""
+    if launches or not view.words.isdisjoint(_KERNEL_WORDS):
+        return True
+    if not view.is_cuda:
+        return False
+    return not view.words.isdisjoint(_DEVICE_WORDS) or any(not g.startswith("include") and g for g in uses)
+
+
+def _brings_runtime(plan: Plan, have: set[str]) -> bool:
+    """Whether one of these headers is HIP's runtime or a support header that includes it."""
+    support = (plan.shims.get(path.rsplit("/", 1)[-1], "") for path in have)
+    return RUNTIME in have or any(f"<{RUNTIME}>" in text for text in support)
+
+
+def _additions(
+    view: View, directives: Directives, have: set[str], shims: list[tuple[str, str]], runtime: bool
+) -> list[Edit]:
+    """The includes to add at one place: shims first, since each brings the runtime with it."""
+    wanted = [(f'#include "{"../" * view.name.count("/")}{name}"', rule) for name, rule in shims]
+    wanted = [(line, rule) for line, rule in wanted if line.split('"')[1] not in have]
+    if runtime:
+        wanted.append((f"#include <{RUNTIME}>", "runtime"))
+    if not wanted:
+        return []
+    at = place_for_include(view, directives)
+    lead = "\n" if at and view.text[at - 1] != "\n" else ""
+    return [Edit(at, at, (lead if i == 0 else "") + line + "\n", by) for i, (line, by) in enumerate(wanted)]
+
+
+def _beside(view: View, name: str) -> str:
+    """The path to a support header, which lies in the root of the output, from the folder of the file."""
+    return "../" * view.name.count("/") + name
+
+
+def _missing(view: View, include: Include, path: str) -> Finding:
+    return view.finding(
+        include.path_span[0],
+        "HIPIFY-HEADER-MISSING",
+        Severity.WARNING,
+        f"<{include.path}> becomes <{path}>, which is not in the target's include folders",
+        "the file will not compile until the library's development package is installed in the build's base",
+        "add the package that has this header to the base, or a header rule",
+    )

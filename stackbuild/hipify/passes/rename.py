@@ -1,0 +1,89 @@
+"""Renames: by the tables, and by the rules that name identifiers, patterns, literals and namespaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import stackbuild.hipify.passes.namespaces as namespaces
+from stackbuild.hipify.cpp.edits import Edit
+from stackbuild.hipify.cpp.scan import is_name_char
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.model import INSIDE_NAME
+from stackbuild.hipify.rules.lookups import Plan, compiled
+from stackbuild.model.findings import Finding, Severity
+
+TABLE = "table"
+_NONE: frozenset[str] = frozenset()
+
+
+def by_tables(view: View, plan: Plan, present: frozenset[str]) -> Iterator[Edit]:
+    """The table's edits for the names `present` in the text."""
+    for name in present:
+        if (subst := plan.names.get(name)) is not None:
+            for at in view.own(name):
+                yield Edit(at, at + len(name), subst.hip, TABLE, subst.group)
+
+
+def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
+    """The edits of identifier, pattern and namespace rules. Each comes before the tables: put them first.
+
+    Patterns leave names alone that the tables know: those are CUDA's and not the project's.
+    """
+    present = view.words & plan.matched.get("identifier", _NONE)
+    for rule in plan.of_kind("identifier", view.name) if present else ():
+        for name in rule.match:
+            if name in present and rule.to:
+                for at in view.own(name):
+                    tag = _TAG.search(view.code, max(0, at - 80), at) if rule.bare else None
+                    yield Edit(tag.start() if tag else at, at + len(name), rule.to[0], rule.id)
+    for rule in plan.of_kind("pattern", view.name):
+        for pattern in rule.match:
+            for name in sorted(w for w in view.words if w not in plan.theirs and compiled(pattern).fullmatch(w)):
+                to = compiled(pattern).sub(rule.to[0] if rule.to else "", name, count=1)
+                for at in view.places(name):
+                    yield Edit(at, at + len(name), to, rule.id)
+    yield from namespaces.edits(view, plan)
+
+
+_TAG = re.compile(r"\b(?:struct|class|union|enum)\s+(?:::\s*)?\Z")
+
+
+def literals(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:
+    """The edits of literal rules, outside comments, and an error for each match inside a longer identifier."""
+    edits: list[Edit] = []
+    errors: list[Finding] = []
+    for rule in plan.of_kind("literal", view.name):
+        for text in rule.match:
+            for at in _occurrences(view, text):
+                end = at + len(text)
+                if _cuts_identifier(view.text, at, end):
+                    errors.append(_inside(view, at, text, rule.id, rule.place))
+                else:
+                    edits.append(Edit(at, end, rule.to[0] if rule.to else "", rule.id))
+    return edits, errors
+
+
+def _occurrences(view: View, text: str) -> Iterator[int]:
+    at = view.text.find(text)
+    while at >= 0:
+        if not view.in_comment(at):
+            yield at
+        at = view.text.find(text, at + len(text))
+
+
+def _cuts_identifier(text: str, start: int, end: int) -> bool:
+    before = start > 0 and is_name_char(text[start - 1]) and is_name_char(text[start])
+    after = end < len(text) and is_name_char(text[end]) and is_name_char(text[end - 1])
+    return before or after
+
+
+def _inside(view: View, at: int, text: str, rule: str, place: str) -> Finding:
+    return view.finding(
+        at,
+        INSIDE_NAME,
+        Severity.ERROR,
+        f"the literal {text!r} of rule {rule} matches inside a longer identifier",
+        "a literal that cuts an identifier changes names that it was not written for",
+        f"use `identifier:` or `pattern:` at {place}, or a longer literal",
+    )

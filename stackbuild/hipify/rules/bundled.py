@@ -1,0 +1,72 @@
+"""Finds rule sets: bundled ones by name, others by path, with the support headers that lie beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from stackbuild.core import resources as data
+from stackbuild.core.errors import Mistake, RecipeError, UsageError
+from stackbuild.hipify.rules.rules import SUPPORT as SUPPORT_HEADER
+from stackbuild.hipify.rules.rules import Rule, Rules, joined, read
+
+BASE = "base"
+SUPPORT = "support"
+MAX_BYTES = 4 << 20
+
+
+def names() -> list[str]:
+    """The bundled rule sets."""
+    return sorted(path.stem for path in data.folder("hipify").glob("*.yaml"))
+
+
+def load(wanted: Iterable[str]) -> Rules:
+    """Rule sets by bundled name or path, the first taking precedence, and `base` last. Raises UsageError, RecipeError."""
+    return joined([_one(name) for name in [*(n for n in wanted if n != BASE), BASE]])
+
+
+def _one(name: str) -> Rules:
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        path = data.folder("hipify") / f"{name}.yaml"
+        if not path.is_file():
+            known = ", ".join(names())
+            raise UsageError(f"no rule set is called {name!r}", next=f"bundled are {known}; a path ends with .yaml")
+    return _with_support(read(_text(path), str(path)), path.parent / SUPPORT)
+
+
+def _text(path: Path) -> str:
+    """The text of a rule set. Raises UsageError where it is no file of a set's size, or not UTF-8."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError("it is no file")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise OSError(f"it is larger than {MAX_BYTES >> 20} MiB")
+        return data.decode("utf-8")
+    except (OSError, ValueError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise UsageError(f"the rule set cannot be read: {why}", where=str(path), next="check the path") from error
+
+
+def _support_of(rule: Rule) -> tuple[str, ...]:
+    if rule.kind == "shim":
+        return rule.match
+    return tuple(to.removeprefix(SUPPORT_HEADER) for to in rule.to or () if to.startswith(SUPPORT_HEADER))
+
+
+def _with_support(rules: Rules, folder: Path) -> Rules:
+    """The set with the text of each support header that its shim rules name. Raises RecipeError for a missing one."""
+    shims: dict[str, str] = {}
+    missing = []
+    for rule in rules.rules:
+        for name in _support_of(rule):
+            try:
+                shims[name] = (folder / name).read_text(encoding="utf-8")
+            except OSError:
+                missing.append(Mistake(rule.place, f"no support header {name!r}", f"put it at {folder / name}"))
+    if missing:
+        raise RecipeError(tuple(missing))
+    return replace(rules, shims=shims)

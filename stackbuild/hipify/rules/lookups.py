@@ -1,0 +1,200 @@
+"""Makes the tables, rules and target of a run into the lookups that each file needs, once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from stackbuild.hipify.model import Target
+from stackbuild.hipify.rules.rules import Rule, Rules, version
+from stackbuild.hipify.tables.tables import Subst, Tables
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Why a name needs attention: `kind` is a key of `apireport.KINDS`, `detail` what to print of it."""
+
+    kind: str
+    detail: str = ""
+    call_only: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """`names` are the identifiers to rename, `kept` those that HIP spells alike, `headers` CUDA headers → HIP ones.
+
+    `gates` are names to report, `known` all names of the tables, `interesting` those a file is searched for.
+    """
+
+    target: Target
+    names: Mapping[str, Subst]
+    kept: frozenset[str]
+    headers: Mapping[str, Subst]
+    gates: Mapping[str, tuple[Gate, ...]]
+    known: frozenset[str]
+    interesting: frozenset[str]
+    rules: Mapping[str, tuple[Rule, ...]]
+    shims: Mapping[str, str]
+
+    def of_kind(self, kind: str, name: str) -> list[Rule]:
+        """The rules of one kind that apply to the file `name`, in order of precedence."""
+        if kind not in self._scoped:
+            return self._listed.get(kind, _NONE)
+        return [r for r in self.rules[kind] if r.is_for(name)]
+
+    @cached_property
+    def _listed(self) -> dict[str, list[Rule]]:
+        return {kind: list(rules) for kind, rules in self.rules.items()}
+
+    @cached_property
+    def _scoped(self) -> frozenset[str]:
+        """The kinds that have rules for some files only."""
+        return frozenset(kind for kind, rules in self.rules.items() if any(r.files or r.excluded for r in rules))
+
+    @cached_property
+    def matched(self) -> dict[str, frozenset[str]]:
+        """What the rules of each kind match: a quick look before the rules themselves."""
+        return {kind: frozenset(m for r in rules for m in r.match) for kind, rules in self.rules.items()}
+
+    def may_rule_header(self, path: str) -> bool:
+        """Whether any header rule could match a path: a quick look before the rules themselves."""
+        return path in self.ruled_headers or path.startswith(self.ruled_stems)
+
+    @cached_property
+    def shimmed(self) -> dict[str, frozenset[str]]:
+        """The names that each support header is for, by its rule."""
+        return {rule.id: frozenset(rule.when) for rule in self.rules.get("shim", ())}
+
+    @cached_property
+    def theirs(self) -> frozenset[str]:
+        """The names that are CUDA's: converted, kept or lacking by the tables."""
+        return frozenset(self.names) | self.kept | self.gates.keys()
+
+    @cached_property
+    def renamed(self) -> frozenset[str]:
+        """The names that the tables rename and no rule of the project: a rule is meant for what the project defines."""
+        return frozenset(self.names) - self.ruled
+
+    @cached_property
+    def ruled(self) -> frozenset[str]:
+        """The names that identifier rules rename."""
+        return self.matched.get("identifier", frozenset())
+
+    @cached_property
+    def supplied(self) -> frozenset[str]:
+        """The names that any support header is for, and that HIP spells alike."""
+        return frozenset().union(*self.shimmed.values()) - self.names.keys()
+
+    @cached_property
+    def unchecked(self) -> frozenset[str]:
+        """The rules whose headers are not looked for: paths of the project, and whole folders."""
+        folders = (r for r in self.rules.get("header", ()) if any("**" in to for to in r.to or ()))
+        return frozenset(r.id for r in (*self.rules.get("path", ()), *folders))
+
+    @cached_property
+    def ruled_headers(self) -> frozenset[str]:
+        return frozenset(m for r in self.rules.get("header", ()) for m in r.match)
+
+    @cached_property
+    def ruled_stems(self) -> tuple[str, ...]:
+        return tuple(m.split("*")[0] for m in self.ruled_headers if "*" in m)
+
+    def fixes(self, name: str) -> dict[str, str]:
+        """The mechanical fixes that apply to the file `name`, each with the id of the rule that asks for it."""
+        asked: dict[str, str] = {}
+        for rule in self.of_kind("fix", name):
+            for fix in rule.match:
+                asked.setdefault(fix, rule.id)
+        return asked
+
+
+_NONE: list[Rule] = []
+
+
+@lru_cache(maxsize=8)
+def prepare(tables: Tables, rules: Rules, target: Target) -> Plan:
+    """The lookups of one run."""
+    names: dict[str, Subst] = {}
+    headers: dict[str, Subst] = {}
+    kept: set[str] = set()
+    for subst in tables.ordered(target.flavour, target.experimental):
+        if subst.header:
+            headers.setdefault(subst.cuda, subst)
+        elif subst.cuda == subst.hip:
+            kept.add(subst.cuda)
+        else:
+            names.setdefault(subst.cuda, subst)
+    gates = _gates(tables, target, names)
+    ruled = {m for r in rules.rules if r.kind in ("identifier", "call") for m in r.match}
+    return Plan(
+        target=target,
+        names=names,
+        kept=frozenset(kept),
+        headers=headers,
+        gates=gates,
+        known=frozenset(names) | kept | gates.keys() | frozenset(tables.whitelist) | ruled,
+        interesting=frozenset(names) | gates.keys(),
+        rules=_by_kind(rules, target),
+        shims=rules.shims,
+    )
+
+
+def _by_kind(rules: Rules, target: Target) -> dict[str, tuple[Rule, ...]]:
+    """The rules for a target by kind, in order of precedence."""
+    found: dict[str, tuple[Rule, ...]] = {}
+    for rule in rules.rules:
+        if rule.is_for_rocm(target.rocm) and target.flavour in (rule.flavours or (target.flavour,)):
+            found[rule.kind] = (*found.get(rule.kind, ()), rule)
+    return found
+
+
+def _gates(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[str, tuple[Gate, ...]]:
+    """What to report of each name under this target."""
+    gates: dict[str, list[Gate]] = {}
+    lacking = {"hip": ("hip", "hipdnn"), "miopen": ("hip", "miopen"), "roc": ("roc", "miopen")}[target.flavour]
+    for name, by in tables.unsupported.items():
+        if "device_function" in by:
+            gates.setdefault(name, []).append(Gate("device-function", call_only=True))
+        elif "device_type" in by:
+            gates.setdefault(name, []).append(Gate("device-type"))
+        elif _lacks(target, names.get(name)) and (wanted := [kind for kind in by if kind in lacking]):
+            gates.setdefault(name, []).append(Gate("unsupported", wanted[0]))
+    if not target.experimental:
+        for name, since in tables.experimental.items():
+            gates.setdefault(name, []).append(Gate("experimental", since))
+    for name, since in tables.removed.items():
+        gates.setdefault(name, []).append(Gate("removed", since))
+    for name, since in tables.deprecated.items():
+        if name not in tables.removed:
+            gates.setdefault(name, []).append(Gate("deprecated", since))
+    if target.rocm:
+        _gate_versions(tables, target.rocm, names, gates)
+    return {name: tuple(found) for name, found in gates.items()}
+
+
+def _lacks(target: Target, subst: Subst | None) -> bool:
+    """Whether nothing is known that a name could become: with MIOpen, what becomes hipDNN's is in no header."""
+    return subst is None or (target.flavour == "miopen" and subst.hip.lower().startswith("hipdnn"))
+
+
+def _gate_versions(tables: Tables, rocm: str, names: Mapping[str, Subst], gates: dict[str, list[Gate]]) -> None:
+    have = version(rocm)
+    for name, subst in names.items():
+        if (since := tables.versions.get(subst.hip)) is None:
+            continue
+        if since.added and version(since.added) > have:
+            gates.setdefault(name, []).append(Gate("too-new", f"{subst.hip} {since.added}"))
+        if since.removed and version(since.removed) <= have:
+            gates.setdefault(name, []).append(Gate("gone", f"{subst.hip} {since.removed}"))
+
+
+_PATTERNS: dict[str, re.Pattern[str]] = {}
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A rule's regular expression, compiled once."""
+    if pattern not in _PATTERNS:
+        _PATTERNS[pattern] = re.compile(pattern)
+    return _PATTERNS[pattern]

@@ -1,0 +1,409 @@
+"""Project rules: what a set of rules is, and how one is read from YAML with every mistake at its place.
+
+A rule has one *kind*, which names what it matches, and says what it becomes:
+
+    identifier  whole identifiers by name          pattern    whole identifiers by regular expression
+    literal     text in code, never mid-identifier header     the file of an #include; `to: ""` drops it
+    call        a function, to change arguments    namespace  `cub::` and `using namespace cub`
+    fix         a mechanical fix of this package   shim       a support header, for the names it is needed for
+    path        part of a file's path, by regular expression: in quoted includes and in the output's own path
+
+See docs/hipify.md for each field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from stackbuild.core.digest import Json, of_value
+from stackbuild.core.errors import Mistake, RecipeError
+from stackbuild.core.yaml import Path as YamlPath
+from stackbuild.core.yaml import Places, compose
+
+KINDS = ("identifier", "pattern", "literal", "header", "path", "call", "namespace", "fix", "shim")
+FIELDS = {
+    "id",
+    "why",
+    "link",
+    "to",
+    "files",
+    "except",
+    "rocm",
+    "optional",
+    "wrap",
+    "insert",
+    "drop",
+    "count",
+    "when",
+    "arguments",
+    "by_hand",
+    "flavour",
+    "bare",
+    "members",
+}
+_ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
+_SCOPED = _ANY | {"files", "except"}
+TAKES = {
+    "identifier": _SCOPED | {"to", "bare"},
+    **dict.fromkeys(("pattern", "literal", "header"), _SCOPED | {"to"}),
+    "namespace": _SCOPED | {"to", "members"},
+    "path": _ANY | {"to"},
+    "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand", "bare"},
+    "fix": _SCOPED,
+    "shim": _SCOPED | {"when"},
+}
+"""The fields of each kind beside the kind itself."""
+FIXES = ("sync-masks", "cub-warps")
+FLAVOURS = ("hip", "roc", "miopen")
+SUPPORT = "support:"
+"""What the `to:` of a header rule begins with where it names a support header."""
+PLACE = re.compile(r"\{(\d{1,3})\}")
+"""Where an argument goes in the `arguments:` of a call rule."""
+_NESTED = re.compile(r"\((?:[^()\\]|\\.)*?(?<![\\*+?}])[*+](?!\+)(?:[^()\\]|\\.)*\)(?:[*+](?!\+)|\{\d*,\d*\})")
+"""A repeat of a group that repeats inside: on a name that does not match, it may be tried in more ways than there is time for."""
+_SUPPORT_NAME = re.compile(r"\w[\w.+-]*")
+_BOUND = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)$")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule. `match` are the names, text or patterns; `to` what they become, for headers in order of preference.
+
+    `files` and `excluded` are globs over the path in the source, `rocm` a range such as ">=6.0,<7.0". A rule that
+    is not `optional` must match somewhere. `wrap` and `insert` are (argument index from 0, text) of call rules;
+    `by_hand` tells each such call as one that no rule can change rightly; `arguments` is a whole new argument list in which `{0}` stands for the first of `count`. `flavours` are those of the
+    target that it is for, all where empty. `bare` takes away what only CUDA's name may have with it: a call's explicit
+    template arguments, the `struct` or `enum` before an identifier. `members` are names of a namespace `a::b` that tell it
+    where `a::` is left away.
+    """
+
+    id: str
+    kind: str
+    match: tuple[str, ...]
+    why: str
+    place: str
+    to: tuple[str, ...] | None = None
+    link: str = ""
+    files: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    rocm: str = ""
+    optional: bool = False
+    wrap: tuple[tuple[int, str], ...] = ()
+    insert: tuple[tuple[int, str], ...] = ()
+    drop: tuple[int, ...] = ()
+    count: int | None = None
+    when: tuple[str, ...] = ()
+    arguments: str = ""
+    by_hand: bool = False
+    flavours: tuple[str, ...] = ()
+    bare: bool = False
+    members: tuple[str, ...] = ()
+
+    @property
+    def moves(self) -> bool:
+        """Whether a call rule asks for other arguments, and not only for another form of some."""
+        return bool(self.count is not None or self.insert or self.drop or self.arguments)
+
+    def is_for_rocm(self, rocm: str) -> bool:
+        """Whether the rule is for this ROCm version; an unknown version counts as the newest."""
+        return not self.rocm or in_range(rocm, self.rocm)
+
+    def is_for_target(self, rocm: str, flavour: str) -> bool:
+        """Whether the rule is for this ROCm version and flavour."""
+        return self.is_for_rocm(rocm) and (not self.flavours or flavour in self.flavours)
+
+    def is_for(self, name: str) -> bool:
+        """Whether the rule is for this file."""
+        if self.files and not any(glob(g).fullmatch(name) for g in self.files):
+            return False
+        return not (self.excluded and any(glob(g).fullmatch(name) for g in self.excluded))
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Rules of one or more sets in order of precedence. `shims` are the texts of support headers by name."""
+
+    sets: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    shims: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        return of_value([self.sets, [{**vars(r), "place": ""} for r in self.rules], self.shims])
+
+
+def joined(sets: list[Rules]) -> Rules:
+    """Several sets as one, the first given first. Raises RecipeError where two rules have one id."""
+    rules = tuple(rule for one in sets for rule in one.rules)
+    seen: dict[str, Rule] = {}
+    twice = []
+    for rule in rules:
+        if rule.id in seen:
+            twice.append(Mistake(rule.place, f"rule id {rule.id!r} is also at {seen[rule.id].place}", "rename one"))
+        seen.setdefault(rule.id, rule)
+    if twice:
+        raise RecipeError(tuple(twice))
+    shims = {name: text for one in reversed(sets) for name, text in one.shims.items()}
+    return Rules(tuple(name for one in sets for name in one.sets), rules, shims)
+
+
+def version(text: str) -> tuple[int, ...]:
+    """A version as numbers, without zeros at the end: "6.4.0" and "6.4" are the same."""
+    numbers = [int(n) for n in re.findall(r"\d+", text)]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def in_range(rocm: str, bounds: str) -> bool:
+    """Whether a ROCm version, "" for the newest, lies in bounds such as ">=6.0,<7.0"."""
+    have = version(rocm) if rocm else (9999,)
+    for bound in bounds.split(","):
+        found = _BOUND.match(bound.strip())
+        assert found is not None  # checked when the rule was read
+        want = version(found.group(2))
+        if not {">=": have >= want, "<=": have <= want, "==": have == want, "<": have < want, ">": have > want}[
+            found.group(1)
+        ]:
+            return False
+    return True
+
+
+def _has_versions(bounds: str) -> bool:
+    """Whether bounds that can be read have a version between them: each end, and what lies next to it, is tried."""
+    numbers = [found.group(2) for b in bounds.split(",") if (found := _BOUND.match(b.strip()))]
+    near = [*numbers, *(f"{n}.0.1" for n in numbers), *(f"{n}.1" for n in numbers), "0.0.1", ""]
+    return any(in_range(one, bounds) for one in near)
+
+
+def renamed(path: str, rules: Iterable[Rule]) -> tuple[str, str]:
+    """A path under path rules, and the id of the last rule that changed it ("" for none)."""
+    by = ""
+    for rule in rules:
+        for pattern in rule.match:
+            changed = re.sub(pattern, rule.to[0] if rule.to else "", path)
+            path, by = changed, rule.id if changed != path else by
+    return path, by
+
+
+_GLOBS: dict[str, re.Pattern[str]] = {}
+
+
+def glob(pattern: str) -> re.Pattern[str]:
+    """A path glob as a regular expression: `**/` any folders, `*` and `?` within one name, `{a,b}` alternatives."""
+    if pattern not in _GLOBS:
+        out = re.escape(pattern).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*")
+        out = out.replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+        out = re.sub(r"\\\{(.*?)\\\}", lambda m: "(?:" + m.group(1).replace(",", "|") + ")", out)
+        _GLOBS[pattern] = re.compile(out)
+    return _GLOBS[pattern]
+
+
+def read(text: str, name: str) -> Rules:
+    """The rule set of a YAML text; `name` is the file in messages. Raises RecipeError with every mistake."""
+    data, places = compose(text, name)
+    reader = _Reader(places)
+    rules = reader.rules(data)
+    if reader.mistakes:
+        raise RecipeError(tuple(reader.mistakes))
+    assert isinstance(data, dict)
+    return Rules((str(data["name"]),), rules)
+
+
+class _Reader:
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.mistakes: list[Mistake] = []
+
+    def blame(self, path: YamlPath, what: str, next: str) -> None:
+        self.mistakes.append(Mistake(self.places.of_value(path), what, next))
+
+    def blame_key(self, path: YamlPath, known: list[str]) -> None:
+        what = f"unknown key {path[-1]!r}"
+        self.mistakes.append(Mistake(self.places.of_key(path), what, f"known are {', '.join(known)}"))
+
+    def rules(self, data: Json) -> tuple[Rule, ...]:
+        if not isinstance(data, dict):
+            self.blame((), "a rule set is a mapping", "begin with `schema: 1`, `name:` and `rules:`")
+            return ()
+        for key in data.keys() - {"schema", "name", "about", "rules"}:
+            self.blame_key((key,), ["schema", "name", "about", "rules"])
+        if data.get("schema") != 1:
+            self.blame(("schema",), f"schema is {data.get('schema')!r}", "this stackbuild reads `schema: 1`")
+        if not isinstance(data.get("name"), str):
+            self.blame(("name",), "the set has no name", "add `name: NAME`")
+        listed = data.get("rules")
+        if not isinstance(listed, list) or not listed:
+            self.blame(("rules",), "the set has no rules", "add a list `rules:`")
+            return ()
+        made = [self.rule(item, ("rules", i)) for i, item in enumerate(listed)]
+        return tuple(rule for rule in made if rule is not None)
+
+    def rule(self, item: Json, path: YamlPath) -> Rule | None:
+        if not isinstance(item, dict):
+            self.blame(path, "a rule is a mapping", "write `- id: ID` and its fields below")
+            return None
+        before = len(self.mistakes)
+        kinds = [k for k in KINDS if k in item]
+        if len(kinds) != 1:
+            self.blame(path, f"a rule has one kind, this has {len(kinds)}", f"give one of: {', '.join(KINDS)}")
+            return None
+        kind = kinds[0]
+        for key in sorted(item.keys() - TAKES[kind] - {kind}):
+            if key in FIELDS:
+                self.mistakes.append(
+                    Mistake(
+                        self.places.of_key((*path, key)),
+                        f"a {kind} rule has no `{key}`",
+                        f"it takes {', '.join(sorted(TAKES[kind]))}",
+                    )
+                )
+            else:
+                self.blame_key((*path, key), sorted(TAKES[kind]))
+        rule = Rule(
+            id=self.text(item, path, "id", required=True),
+            kind=kind,
+            match=self.texts(item, path, kind),
+            why=self.text(item, path, "why", required=True),
+            place=self.places.of_value(path),
+            to=self.texts(item, path, "to") if "to" in item else None,
+            link=self.text(item, path, "link"),
+            files=self.texts(item, path, "files"),
+            excluded=self.texts(item, path, "except"),
+            rocm=self.text(item, path, "rocm"),
+            optional=self.flag(item, path, "optional"),
+            wrap=self.indexed(item, path, "wrap"),
+            insert=self.indexed(item, path, "insert"),
+            drop=self.numbers(item, path, "drop"),
+            count=next(iter(self.numbers(item, path, "count")), None),
+            when=self.texts(item, path, "when"),
+            arguments=self.text(item, path, "arguments"),
+            by_hand=self.flag(item, path, "by_hand"),
+            flavours=self.texts(item, path, "flavour"),
+            bare=self.flag(item, path, "bare"),
+            members=self.texts(item, path, "members"),
+        )
+        self.check(rule, path)
+        return rule if len(self.mistakes) == before else None
+
+    def check(self, rule: Rule, path: YamlPath) -> None:
+        """What a rule of each kind must have, and that its patterns and ranges can be read."""
+        if not rule.match or "" in rule.match:
+            self.blame((*path, rule.kind), "it names nothing", f"say what the {rule.kind} is")
+        if rule.to is not None and len(rule.to) != 1 and rule.kind != "header":
+            self.blame(
+                (*path, "to"), f"`to` is {len(rule.to)} texts", "give one: only a header rule chooses among several"
+            )
+        self.check_support(rule, path)
+        if rule.kind in ("identifier", "pattern", "literal", "header", "path", "namespace") and rule.to is None:
+            self.blame(path, f"a {rule.kind} rule says what it becomes", "add `to:`")
+        if rule.kind == "call":
+            self.check_call(rule, path)
+        if unknown := [f for f in rule.flavours if f not in FLAVOURS]:
+            self.blame((*path, "flavour"), f"unknown flavour {unknown[0]!r}", f"known are {', '.join(FLAVOURS)}")
+        if rule.kind == "fix" and (unknown := [m for m in rule.match if m not in FIXES]):
+            self.blame((*path, "fix"), f"unknown fix {unknown[0]!r}", f"known are {', '.join(FIXES)}")
+        if rule.kind == "shim" and not rule.when:
+            self.blame(path, "a shim rule says for which names it is needed", "add `when: [NAME, …]`")
+        if rule.rocm and not all(_BOUND.match(b.strip()) for b in rule.rocm.split(",")):
+            self.blame((*path, "rocm"), f"{rule.rocm!r} is not a version range", 'write one such as ">=6.0,<7.0"')
+        elif rule.rocm and not _has_versions(rule.rocm):
+            self.blame((*path, "rocm"), f"no version is in {rule.rocm!r}", 'write one such as ">=6.0,<7.0"')
+        if rule.kind in ("identifier", "call", "namespace"):
+            for name in rule.match:
+                qualified = rule.kind == "namespace" and re.fullmatch(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+", name)
+                if not qualified and not re.fullmatch(r"[A-Za-z_]\w*", name):
+                    self.blame((*path, rule.kind), f"{name!r} is not an identifier", "use `literal:` or `pattern:`")
+        if rule.kind in ("pattern", "path"):
+            self.check_patterns(rule, path)
+        for _, text in rule.wrap:
+            if text.count("{}") != 1:
+                self.blame((*path, "wrap"), f"{text!r} has not one {{}}", "put {} where the argument goes")
+
+    def check_support(self, rule: Rule, path: YamlPath) -> None:
+        """A support header is a file in the folder of that name, and in the root of the output."""
+        named = (
+            rule.match
+            if rule.kind == "shim"
+            else (t.removeprefix(SUPPORT) for t in rule.to or () if t.startswith(SUPPORT))
+        )
+        for name in named if rule.kind in ("shim", "header") else ():
+            if not _SUPPORT_NAME.fullmatch(name):
+                self.blame(
+                    path, f"{name!r} is not the name of a support header", "name a file of `support/` beside the set"
+                )
+
+    def check_call(self, rule: Rule, path: YamlPath) -> None:
+        if not (rule.to or rule.wrap or rule.insert or rule.drop or rule.arguments or rule.by_hand or rule.bare):
+            fix = "add `to:`, `wrap:`, `insert:`, `drop:` or `arguments:`, or `by_hand: true`"
+            self.blame(path, "a call rule changes something", fix)
+        if rule.arguments and (rule.wrap or rule.insert or rule.drop or rule.count is None):
+            what = "`arguments:` is a whole list of arguments in place of `count:` others"
+            self.blame((*path, "arguments"), what, "give `count:`, and neither `wrap:`, `insert:` nor `drop:`")
+        numbers = [int(n) for n in PLACE.findall(rule.arguments)]
+        if rule.count is not None and (beyond := [n for n in numbers if n >= rule.count]):
+            self.blame(
+                (*path, "arguments"), f"{{{beyond[0]}}} is none of {rule.count} arguments", "count them from {0}"
+            )
+
+    def check_patterns(self, rule: Rule, path: YamlPath) -> None:
+        for pattern in rule.match:
+            if _NESTED.search(pattern):
+                what = f"{pattern!r} repeats a group that repeats inside, which may take for ever"
+                self.blame(
+                    (*path, rule.kind), what, "write it with one repeat, or make the inner one possessive: `a++`"
+                )
+                continue
+            try:
+                compiled = re.compile(pattern)
+                if rule.to:
+                    re.sub(pattern, rule.to[0], "")
+                    _check_template(compiled, rule.to[0])
+            except (re.error, IndexError) as error:
+                self.blame((*path, rule.kind), f"{pattern!r}: {error}", "mend the regular expression or its `to:`")
+
+    def text(self, item: dict[str, Json], path: YamlPath, key: str, required: bool = False) -> str:
+        value = item.get(key, "")
+        if not isinstance(value, str) or (required and not value.strip()):
+            self.blame((*path, key), f"{key} is not a text", f"add `{key}: …`" if value == "" else f"quote `{key}:`")
+            return ""
+        return value
+
+    def texts(self, item: dict[str, Json], path: YamlPath, key: str) -> tuple[str, ...]:
+        value = item.get(key, [])
+        listed = value if isinstance(value, list) else [value]
+        for i, one in enumerate(listed):
+            if not isinstance(one, str):
+                where = (*path, key, i) if isinstance(value, list) else (*path, key)
+                self.blame(where, f"{one!r} is not a text", "quote it")
+        return tuple(one for one in listed if isinstance(one, str))
+
+    def flag(self, item: dict[str, Json], path: YamlPath, key: str) -> bool:
+        value = item.get(key, False)
+        if not isinstance(value, bool):
+            self.blame((*path, key), f"{key} is {value!r}", "write true or false")
+        return value is True
+
+    def numbers(self, item: dict[str, Json], path: YamlPath, key: str) -> tuple[int, ...]:
+        value = item.get(key, [])
+        listed = value if isinstance(value, list) else [value]
+        if any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in listed):
+            self.blame((*path, key), f"{key} is {value!r}", "write numbers counted from 0")
+            return ()
+        return tuple(n for n in listed if isinstance(n, int))
+
+    def indexed(self, item: dict[str, Json], path: YamlPath, key: str) -> tuple[tuple[int, str], ...]:
+        value = item.get(key, {})
+        if not isinstance(value, dict) or not all(k.isdigit() and isinstance(v, str) for k, v in value.items()):
+            self.blame((*path, key), f"{key} is not a mapping of argument numbers to text", f"write `{key}: {{0: …}}`")
+            return ()
+        return tuple((int(k), str(v)) for k, v in value.items())
+
+
+def _check_template(compiled: re.Pattern[str], template: str) -> None:
+    for number in re.findall(r"\\g?<?(\d+)", template):
+        if int(number) > compiled.groups:
+            raise IndexError(f"`to` names group {number} of {compiled.groups}")

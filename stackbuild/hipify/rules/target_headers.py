@@ -1,0 +1,33 @@
+"""Looks which of the headers that a conversion may name exist in the target's include folders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from stackbuild.core.errors import UsageError
+from stackbuild.hipify.model import Target
+from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.tables.tables import Tables
+
+
+def resolved(target: Target, folders: Sequence[Path], tables: Tables, rules: Rules) -> Target:
+    """The target with the names that exist, looking only for those that tables and rules name. Raises UsageError.
+
+    Without folders nothing is looked up, and the first name of each is taken.
+    """
+    if not folders:
+        return target
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError("no such include folder", where=str(folder), next="check --target-include")
+    return known(target, lambda header: any((f / header).is_file() for f in folders), tables, rules)
+
+
+def known(target: Target, exists: Callable[[str], bool], tables: Tables, rules: Rules) -> Target:
+    """The target with those of the names that tables and rules may give which exist."""
+    wanted = {s.hip for s in (*tables.simple, *tables.roc, *tables.miopen, *tables.trial) if s.header and s.hip}
+    wanted |= {to for rule in rules.rules if rule.kind == "header" for to in rule.to or () if to and "*" not in to}
+    wanted |= {f"{Path(w).stem.lower()}/{w}" for w in wanted if "/" not in w}
+    return replace(target, headers=frozenset(filter(exists, wanted)))

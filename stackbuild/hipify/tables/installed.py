@@ -1,0 +1,163 @@
+"""Finds the HIPIFY of this machine, runs it, and keeps the tables made from it: the one module that starts HIPIFY.
+
+The tools are looked for as: the option, then HIPIFY_PERL or HIPIFY_CLANG, then PATH, then /opt/rocm/bin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import stackbuild.hipify.tables.csv_table as csvtable
+import stackbuild.hipify.tables.perl_table as perltable
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.hipify.tables.tables import FORMAT, Tables, from_json, to_json
+
+PERL_PACKAGE = "hipify-perl"
+CLANG_PACKAGE = "hipify-clang"
+SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The HIPIFY programs of this machine, each None where it is not installed; at least one is."""
+
+    perl: Path | None
+    clang: Path | None
+
+
+def find(perl: str | None = None, clang: str | None = None) -> Tools:
+    """The tools by option, environment and PATH. Raises MachineLacks where there is neither."""
+    tools = Tools(_one(perl, "HIPIFY_PERL", "hipify-perl"), _one(clang, "HIPIFY_CLANG", "hipify-clang"))
+    if tools.perl is None and tools.clang is None:
+        raise MachineLacks(
+            "no HIPIFY is installed: neither hipify-perl nor hipify-clang",
+            where="PATH, HIPIFY_PERL, HIPIFY_CLANG",
+            next=f"apt install {PERL_PACKAGE} (Debian 13, Ubuntu 24.10 and later), or give --hipify-perl FILE",
+        )
+    return tools
+
+
+def need_perl(tools: Tools) -> Path:
+    """hipify-perl itself. Raises MachineLacks."""
+    if tools.perl is None:
+        raise MachineLacks(
+            "hipify-perl is not installed", where="PATH, HIPIFY_PERL", next=f"apt install {PERL_PACKAGE}"
+        )
+    return tools.perl
+
+
+def need_clang(tools: Tools) -> Path:
+    """hipify-clang itself. Raises MachineLacks."""
+    if tools.clang is None:
+        next = f"apt install {CLANG_PACKAGE} (Debian contrib)"
+        raise MachineLacks("hipify-clang is not installed", where="PATH, HIPIFY_CLANG", next=next)
+    return tools.clang
+
+
+def _one(option: str | None, variable: str, name: str) -> Path | None:
+    for asked, source in ((option, f"--{name}"), (os.environ.get(variable), variable)):
+        if asked:
+            path = shutil.which(asked)
+            if path is None:
+                raise UsageError(f"{asked} cannot be run", where=source, next=f"point {source} at the {name} program")
+            return Path(path)
+    found = shutil.which(name) or shutil.which(name, path="/opt/rocm/bin")
+    return Path(found) if found else None
+
+
+def tables(tools: Tools) -> Tables:
+    """The tables of these tools, from the cache where the tools are the same bytes as then."""
+    digest = _digest(tools)
+    cached = cache_folder() / f"{digest}.json"
+    try:
+        return from_json(json.loads(cached.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError):
+        made = _make(tools, digest)
+    _keep(cached, json.dumps(to_json(made)))
+    return made
+
+
+def read_tables(script: Path, csv: Path) -> Tables:
+    """The tables of a hipify-perl and of a folder that `hipify-clang --csv` filled, where there is one."""
+    texts = [_read(path) for path in sorted(csv.glob("*.csv"))]
+    text = _read(script)
+    digest = hashlib.sha256("\0".join((text, *texts)).encode("utf-8", "replace")).hexdigest()
+    made = perltable.parse(text, digest)
+    return replace(made, tool=f"{made.tool} + hipify-clang", versions=csvtable.versions(texts)) if texts else made
+
+
+def cache_folder() -> Path:
+    """Where parsed tables are kept: $XDG_CACHE_HOME/stackbuild/hipify."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "stackbuild" / "hipify"
+
+
+def _digest(tools: Tools) -> str:
+    hashed = hashlib.sha256(f"tables {FORMAT}\n".encode())
+    for tool in (tools.perl, tools.clang):
+        if tool is not None:
+            with tool.open("rb") as file:
+                hashed.update(hashlib.file_digest(file, "sha256").digest())
+    return hashed.hexdigest()
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write the cache in one rename; a cache that cannot be written is no reason to stop."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".new-", delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(path)
+    except OSError:
+        return
+
+
+def _make(tools: Tools, digest: str) -> Tables:
+    if tools.clang is None:
+        return perltable.parse(_read(need_perl(tools)), digest)
+    with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
+        script = _read(tools.perl) if tools.perl else _generate_perl(tools.clang, Path(folder))
+        texts = _generate_csv(tools.clang, Path(folder))
+    made = perltable.parse(script, digest)
+    also = " + hipify-clang" if tools.perl else " (generated by hipify-clang)"
+    return replace(made, tool=made.tool + also, versions=csvtable.versions(texts))
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _generate_csv(clang: Path, folder: Path) -> list[str]:
+    out = folder / "csv"
+    out.mkdir()
+    run([str(clang), "--csv", "--doc-format=full", "--doc-roc=joint", f"--o-dir={out}"], folder)
+    return [_read(path) for path in sorted(out.glob("*.csv"))]
+
+
+def _generate_perl(clang: Path, folder: Path) -> str:
+    run([str(clang), "--perl", f"--o-hipify-perl-dir={folder}"], folder)
+    return _read(folder / "hipify-perl")
+
+
+def run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run one HIPIFY program in `folder`; its output is bytes. Raises UsageError where it fails or hangs."""
+    try:
+        done = subprocess.run(
+            argv, cwd=folder, capture_output=True, timeout=SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired as late:
+        raise UsageError(f"{argv[0]} took longer than {SECONDS:.0f} s", next="try the fast engine") from late
+    except OSError as error:  # such as a script whose interpreter is not there
+        raise MachineLacks(f"cannot be run: {error.strerror}", where=argv[0], next="apt install perl") from error
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        said = [line for line in lines if "error" in line][:2] or lines[-3:]
+        raise UsageError(f"{argv[0]} failed with code {done.returncode}: {' / '.join(said)}", where=" ".join(argv))
+    return done

@@ -1,0 +1,254 @@
+"""Which files of a source tree a run converts, and where each goes in the output."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.core.errors import UsageError
+from stackbuild.hipify.rules.rules import glob
+from stackbuild.hipify.tree.state import STATE, made_in
+from stackbuild.model.findings import Finding, Severity
+
+SUFFIXES = frozenset(
+    ".cu .cuh .c .cc .cpp .cxx .c++ .h .hh .hpp .hxx .h++ .inl .inc .ipp .tpp .txx .cppm .hip".split()  # noqa: SIM905
+)
+MAX_BYTES = 64 << 20
+_SKIPPED = frozenset((".git", ".hg", ".svn", "__pycache__"))
+_LOOKED_AT = 32 << 10
+"""Bytes of a file without a suffix that are looked at: more than any licence at its top."""
+_COMMENTS = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.S)
+_HEADER = re.compile(
+    rb"#[ \t]*(?:pragma[ \t]+once\b|include[ \t]*[<\"][^>\"\n]+[>\"]"
+    rb"|if(?:ndef[ \t]+|[ \t]*![ \t]*defined[ \t]*\(?[ \t]*)(\w+)[^\n]*\n(?:\s|//[^\n]*\n|/\*.*?\*/)*#[ \t]*define[ \t]+\1\b)",
+    re.S,
+)
+_KINDS = {
+    stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a character device", stat.S_IFBLK: "a block device",
+    stat.S_IFDIR: "a folder",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file: where it is, what it is called in the report and in rules, and where it goes.
+
+    `root` is which of the sources it came from, `below` its path in that, "" where that is the file itself.
+    """
+
+    source: Path
+    name: str
+    output: Path
+    root: Path
+    below: str = ""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The files of a run, and a finding for each entry of its sources that is none, though its name says so."""
+
+    jobs: list[Job]
+    skipped: tuple[Finding, ...]
+
+
+def walk(
+    sources: Sequence[Path],
+    out: Path,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    is_folder: bool = False,
+) -> Walk:
+    """The files of `sources` in order of their names. Outputs of this and of other runs are never read.
+
+    One file goes to `out` itself unless that is a folder (`is_folder`: is spelt as one) or has no suffix; one folder's files keep their places below
+    `out`; of several sources each goes below its own name, and one that is given twice counts once. Raises UsageError.
+    """
+    sources = list({_check(source, out): source for source in sources}.values())
+    if len(sources) == 1 and sources[0].is_file():
+        return Walk([_single(sources[0], out, is_folder)], ())
+    skipped: dict[str, Finding] = {}
+    found = [job for source in sources for job in _below(source, out, len(sources) > 1, skipped)]
+    picked = [job for job in found if wanted(job.name, include, exclude)]
+    told = tuple(f for name, f in sorted(skipped.items()) if wanted(name, include, exclude))
+    if not picked and not told:
+        what = (
+            f"none of its {len(found)} C, C++ and CUDA files is picked"
+            if found
+            else "there is no C, C++ or CUDA file in it"
+        )
+        raise UsageError(what, where=", ".join(map(str, sources)), next="mend the globs of what to include and exclude")
+    refuse_collisions(picked)
+    _refuse_overwriting(picked, out)
+    return Walk(sorted(picked, key=lambda job: job.name), told)
+
+
+def _check(source: Path, out: Path) -> Path:
+    """The source's real path. Raises UsageError for one that cannot be a source, or lies in the output."""
+    try:
+        mode = source.stat().st_mode
+        inner, outer = source.resolve(), out.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a loop of links
+        if isinstance(error, FileNotFoundError):
+            what = "the link leads nowhere" if source.is_symlink() else "there is no such file or folder"
+            raise UsageError(what, where=str(source), next="check the path") from error
+        raise UsageError(f"cannot be read: {error}", where=str(source), next="check the path") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
+        raise UsageError(f"it is {kind}", where=str(source), next="name CUDA or C++ sources, or their folder")
+    if inner == outer or (stat.S_ISDIR(mode) and outer in inner.parents):
+        raise UsageError(
+            f"the output {out} would overwrite the source", where=str(source), next="give a folder beside or below it"
+        )
+    return inner
+
+
+def _single(source: Path, out: Path, is_folder: bool) -> Job:
+    is_folder = is_folder or out.is_dir() or not out.suffix
+    job = Job(source, source.name, out / source.name if is_folder else out, source)
+    _refuse_overwriting([job], out)
+    return job
+
+
+def _refuse_overwriting(picked: list[Job], out: Path) -> None:
+    """Raises UsageError where an output would be one of the sources that were given."""
+    named = {job.source.resolve() for job in picked if not job.below}
+    for job in picked if named else ():
+        if job.output.resolve() in named:
+            what = f"the output {job.output} would overwrite the source"
+            raise UsageError(what, where=str(job.source), next="give another folder")
+
+
+def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) -> Iterator[Job]:
+    if source.is_file():
+        yield Job(source, source.name, out / source.name, source)
+        return
+    prefix = f"{source.resolve().name}/" if several else ""
+    hidden = out.resolve()
+    folders = [""]
+    made: set[str] = set()
+    while folders:
+        below = folders.pop()
+        here = source / below
+        try:
+            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+        except OSError as error:
+            name = prefix + below
+            skipped[name] = _unreadable(name.rstrip("/") or str(source), error)
+            continue
+        if any(entry.name == STATE for entry in entries):
+            made.update(below + path for path in made_in(here, only_beside=not below))
+        found, inner = _sorted(entries, below, prefix, skipped)
+        folders += [f"{below}{name}/" for name in reversed(inner) if _is_walked(source / below / name, hidden)]
+        for name in found:
+            if below + name not in made:
+                relative = prefix + below + name
+                yield Job(here / name, relative, out / relative, source, below + name)
+
+
+def _is_walked(folder: Path, hidden: Path) -> bool:
+    """Whether a folder is one of sources: not the output."""
+    return folder.name not in _SKIPPED and (folder.name != hidden.name or folder.resolve() != hidden)
+
+
+def _sorted(
+    entries: list[os.DirEntry[str]], below: str, prefix: str, skipped: dict[str, Finding]
+) -> tuple[list[str], list[str]]:
+    """The names of a folder's sources and of the folders in it. What is neither, but called like a source, is told."""
+    files: list[str] = []
+    folders: list[str] = []
+    for entry in entries:
+        name = prefix + below + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(entry.name)
+            continue
+        suffix = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 (a thousand files: Path costs)
+        if suffix not in SUFFIXES:
+            if entry.is_symlink() and _is_linked_folder(entry):
+                skipped[name] = _link(name)
+            elif not suffix and _is_header(entry):
+                files.append(entry.name)
+            continue
+        if entry.is_file(follow_symlinks=False):
+            files.append(entry.name)
+            continue
+        try:
+            mode = entry.stat().st_mode
+        except OSError as error:
+            skipped[name] = _unreadable(name, error, dangling=entry.is_symlink())
+            continue
+        if stat.S_ISREG(mode):
+            files.append(entry.name)
+        else:
+            skipped[name] = _no_file(name, mode)
+    return files, folders
+
+
+def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_header(entry: os.DirEntry[str]) -> bool:
+    """Whether a file without a suffix begins as a header does, after comments: such as Eigen's `Core`."""
+    try:
+        if not entry.is_file():
+            return False
+        with open(entry.path, "rb") as file:  # noqa: PTH123
+            head = file.read(_LOOKED_AT)
+    except OSError:
+        return False
+    comments = _COMMENTS.match(head)
+    return b"\0" not in head and _HEADER.match(head, comments.end() if comments else 0) is not None
+
+
+def _unreadable(name: str, error: OSError, dangling: bool = False) -> Finding:
+    what = (
+        "the link leads nowhere"
+        if dangling and isinstance(error, FileNotFoundError)
+        else f"cannot be read: {error.strerror}"
+    )
+    severity = Severity.WARNING if dangling else Severity.ERROR
+    return not_converted(name, what, "it was left out of the output", severity)
+
+
+def _no_file(name: str, mode: int) -> Finding:
+    return not_converted(name, f"it is {_KINDS.get(stat.S_IFMT(mode), 'no file')}", "only files are converted")
+
+
+def _link(name: str) -> Finding:
+    what = "a link to a folder is not followed"
+    return not_converted(name, what, "what it leads to is converted where it lies, if that is below SRC", Severity.NOTE)
+
+
+def not_converted(name: str, found: str, why: str, severity: Severity = Severity.WARNING) -> Finding:
+    """A finding for an entry of a source that no output is made of."""
+    return Finding("HIPIFY-NOT-CONVERTED", severity, name, found, why, "mend it, or leave it out with --exclude")
+
+
+def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether globs pick a name."""
+    if include and not any(glob(g).fullmatch(name) for g in include):
+        return False
+    return not any(glob(g).fullmatch(name) for g in exclude)
+
+
+def origins(found: Sequence[Job], folder: Path) -> Mapping[Path, str]:
+    """Each root's real path relative to that of the output folder: what tells one source's outputs from another's."""
+    real = folder.resolve()
+    return {root: os.path.relpath(root.resolve(), real) for root in dict.fromkeys(job.root for job in found)}
+
+
+def refuse_collisions(found: list[Job]) -> None:
+    """Raises UsageError where two sources would become one output."""
+    taken: dict[Path, Job] = {}
+    for job in found:
+        other = taken.setdefault(job.output, job)
+        if other is not job:
+            what = f"{other.source} and {job.source} would both become {job.output}"
+            raise UsageError(what, next="convert them into two folders")

@@ -1,0 +1,116 @@
+"""What runs leave in their output folder for the next: the digests that decide, whose each output is, and its report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stackbuild.hipify.cpp.edits import LineMap
+from stackbuild.hipify.model import FileReport
+from stackbuild.model.findings import Finding, Place, Severity
+
+STATE = ".stackbuild-hipify.json"
+FORMAT = 4
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One output of an earlier run.
+
+    `key` is the digest of tables, rules, target and engine; `origin` the source's real path relative to the output folder's; `name`
+    what the file is called in reports; `read` and `written` are sha256 of input and output. `source` is the input's size, times and inode when it
+    was read, all 0 where it had just been written: bytes whose stamp is the same are the same. `stamp` is the output's
+    size and time as written.
+    """
+
+    key: str
+    origin: str
+    name: str
+    read: str
+    written: str
+    source: tuple[int, ...]
+    stamp: tuple[int, int]
+    report: FileReport
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that runs made in a folder: outputs and support headers by their path in it.
+
+    `pending` are the digests of what a run was about to write: where it was killed, they tell its outputs from a
+    person's files.
+    """
+
+    files: Mapping[str, Kept] = field(default_factory=dict)
+    support: Mapping[str, str] = field(default_factory=dict)
+    pending: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def digests(self, path: str) -> tuple[str, ...]:
+        """The sha256 that a file of this tool's own making may have there, none where it made none."""
+        kept = self.files.get(path)
+        own = (kept.written,) if kept else (self.support[path],) if path in self.support else ()
+        return (*own, *self.pending.get(path, ()))
+
+
+def load(folder: Path) -> State:
+    """The state of the runs into `folder`; an empty one where there is none that can be read."""
+    try:
+        data = json.loads((folder / STATE).read_bytes())
+        if data["format"] != FORMAT:
+            return State()
+        files = {path: _kept(data["keys"], row) for path, row in data["files"].items()}
+        pending = {path: tuple(digests) for path, digests in data["pending"].items()}
+        return State(files, dict(data["support"]), pending)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        return State()
+
+
+def seen(folder: Path) -> tuple[int, ...]:
+    """What changes when a run leaves another state: size, time and inode of its file."""
+    try:
+        found = (folder / STATE).stat()
+    except OSError:
+        return ()
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def made_in(folder: Path, only_beside: bool) -> frozenset[str]:
+    """The paths of what runs made in a folder; `only_beside`: of sources that lie in that folder too."""
+    known = load(folder)
+    files = (path for path, kept in known.files.items() if not (only_beside and kept.origin.startswith("..")))
+    return frozenset((*files, *(() if only_beside else known.support)))
+
+
+def dump(state: State) -> bytes:
+    """The state as the bytes of its file: rows, since they load fastest."""
+    keys = sorted({kept.key for kept in state.files.values()})
+    number = {key: i for i, key in enumerate(keys)}
+    files = {path: _row(number, kept) for path, kept in state.files.items()}
+    data = {"format": FORMAT, "keys": keys, "support": state.support, "pending": state.pending, "files": files}
+    return json.dumps(data, separators=(",", ":")).encode("utf-8", "surrogateescape")
+
+
+def _row(number: dict[str, int], kept: Kept) -> list[Any]:
+    report = kept.report
+    findings = [
+        [f.rule, f.severity.value, f.found, f.why, f.fix, f.link, f.place.line if f.place else 0, f.place.column if f.place else 0]
+        for f in report.findings
+    ]  # fmt: skip
+    state = "converted" if report.state == "unchanged" else report.state
+    counts = [dict(report.substitutions), dict(report.rules)]
+    mine = [number[kept.key], kept.origin, kept.name, kept.read, kept.written, kept.source, kept.stamp]
+    return [*mine, report.source, report.output, state, findings, *counts, report.lines.breaks]
+
+
+def _kept(keys: list[str], row: list[Any]) -> Kept:
+    key, origin, name, read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
+    found = tuple(
+        Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], Place(name, f[6], f[7]) if f[6] else None)
+        for f in findings
+    )
+    breaks = LineMap(tuple((a, b) for a, b in lines))
+    report = FileReport(source, output, state, found, substitutions, rules, breaks)
+    return Kept(keys[key], origin, name, read, written, tuple(seen), (stamp[0], stamp[1]), report)

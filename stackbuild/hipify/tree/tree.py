@@ -1,0 +1,331 @@
+"""Converts files and whole trees: only what changed, in parallel, each output written once and in one piece."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import signal
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from os.path import normpath
+from pathlib import Path
+
+import stackbuild.hipify.tree.inputs as inputs
+import stackbuild.hipify.tree.state as state
+import stackbuild.hipify.tree.unmatched_rules as rulecheck
+import stackbuild.hipify.tree.write as putting
+from stackbuild.core.digest import of_value
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.model import Converted, FileReport, Report
+from stackbuild.hipify.rules.rules import renamed
+from stackbuild.hipify.tree.files import Job, Walk, not_converted, origins, refuse_collisions, walk
+from stackbuild.hipify.tree.inputs import Read
+from stackbuild.hipify.tree.outputs import NEW, locked
+from stackbuild.hipify.tree.state import Kept, State
+from stackbuild.hipify.tree.write import Output, Put
+from stackbuild.model.findings import Finding, Severity
+
+_WORTH_WORKERS = 6 << 20  # bytes to convert before starting other processes pays
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a run writes, and what it knows of the last: its key, the real paths of its sources from there.
+
+    `cut` is how many characters of an output's path the folder is.
+    """
+
+    folder: Path
+    cut: int
+    is_whole: bool
+    key: str
+    origins: Mapping[Path, str]
+    last: State
+    seen: tuple[int, ...]
+
+    def path(self, job: Job) -> str:
+        """The path of an output in the folder."""
+        return str(job.output)[self.cut :]
+
+    def origin(self, job: Job) -> str:
+        root = self.origins[job.root]
+        return f"{root}/{job.below}" if job.below else root
+
+    def known(self, job: Job) -> Kept | None:
+        """What the last run made of the same file under the same name, tables, rules and target."""
+        kept = self.last.files.get(self.path(job))
+        same = kept and kept.key == self.key and kept.origin == self.origin(job) and kept.name == job.name
+        return kept if same else None
+
+    def is_mine(self, lost: Collection[str], kept: Kept) -> bool:
+        """Whether an output of an earlier run came from this run's sources, and not from what cannot be read now."""
+        real = self.folder.resolve()
+        at = normpath(real / kept.origin)
+        roots = [normpath(real / root) for root in self.origins.values()]
+        mine = any(at == root or at.startswith(f"{root}/") for root in roots)
+        return mine and not any(kept.name == one or kept.name.startswith(f"{one}/") for one in lost)
+
+
+def hipify_tree(
+    sources: Sequence[Path],
+    out: Path,
+    engine: Engine,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    workers: int = 1,
+    is_folder: bool = False,
+    force: bool = False,
+) -> Report:
+    """Convert `sources` into `out` and report on every file, changed or not.
+
+    What decides whether a file is converted again: its bytes, the tables, the rules, the target and the engine, and
+    that its output is still what was written. Outputs of these sources whose file is gone are removed. What this tool
+    did not make, or made of another source, is only overwritten with `force`. Raises UsageError for sources
+    or outputs that cannot be read or written, and for a binary file that was named by itself.
+    """
+    began = time.monotonic()
+    found = walk(sources, out, include, exclude, is_folder)
+    report = hipify_files(found, out, engine, workers=workers, force=force)
+    return replace(report, seconds=time.monotonic() - began)
+
+
+def hipify_files(found: Walk, out: Path, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
+    """Convert the files that a walk found for `out`. See `hipify_tree`."""
+    began = time.monotonic()
+    moved, moving = _renamed(found.jobs, out, engine)
+    place = _place(out, moved, engine)
+    read, lost = _read_all(moved, place)
+    entries = (*found.skipped, *lost)
+    _refuse_named(read, moved, entries)
+    made = dict(_convert_all(engine, [one for one in read if not one.is_fresh], workers))
+    kept, outputs = _outcome(read, made, place)
+    shims = {
+        name for one in made.values() for name in one.needs
+    } | place.last.support.keys() & engine.rules.shims.keys()
+    headers = putting.support({name: engine.rules.shims[name] for name in shims})
+    with locked(place.folder) as writer:
+        now = place.last if state.seen(place.folder) == place.seen else state.load(place.folder)
+        put = putting.put(writer, now, [*outputs, *headers], force)
+        lost_names = [finding.subject for finding in entries]
+        gone = putting.gone(now, kept, partial(place.is_mine, lost_names)) if place.is_whole else []
+        removed = putting.remove(writer, now, gone)
+        putting.remember(writer, _after(now, kept, put, headers, gone))
+    reports = tuple(_told(kept[place.path(one.job)].report, one.job, one.job.name in made) for one in read)
+    return Report(
+        engine.name,
+        engine.tables.tool,
+        replace(engine.target, headers=None),
+        reports,
+        put.written,
+        removed,
+        rulecheck.faults(engine, reports, moving),
+        time.monotonic() - began,
+        (*entries, *put.findings),
+    )
+
+
+def _place(out: Path, moved: Sequence[Job], engine: Engine) -> _Place:
+    is_file = len(moved) == 1 and moved[0].output == out
+    folder = out.parent if is_file else out
+    seen = state.seen(folder)
+    cut = 0 if folder == Path() else len(str(folder).rstrip("/")) + 1
+    return _Place(folder, cut, not is_file, run_key(engine), origins(moved, folder), state.load(folder), seen)
+
+
+def _renamed(found: list[Job], out: Path, engine: Engine) -> tuple[list[Job], frozenset[str]]:
+    """The jobs with their outputs where path rules put them, and the rules that did.
+
+    Raises UsageError where two meet, or one would leave the output folder.
+    """
+    rules = [
+        r for r in engine.rules.rules if r.kind == "path" and r.is_for_target(engine.target.rocm, engine.target.flavour)
+    ]
+    if not rules or (len(found) == 1 and found[0].output == out):
+        return found, frozenset()
+    moved, moving = [], set()
+    for job in found:
+        path = job.output.relative_to(out).as_posix()
+        for rule in rules:
+            path, by = renamed(path, [rule])
+            moving.add(by)
+        if not path or path.startswith("/") or ".." in path.split("/"):
+            what = f"a path rule makes {path!r} of {job.name}, which is outside of the output"
+            raise UsageError(what, where=str(job.source), next="mend the rule: it gives a path below OUT")
+        if path.rpartition("/")[2] in (state.STATE, NEW):
+            raise UsageError(
+                f"a path rule makes {path!r} of {job.name}",
+                where=str(job.source),
+                next="mend the rule: that name is taken",
+            )
+        moved.append(replace(job, output=out / path))
+    refuse_collisions(moved)
+    return moved, frozenset(moving)
+
+
+def run_key(engine: Engine) -> str:
+    """The digest of everything but the file that an output depends on."""
+    target = replace(engine.target, headers=None)
+    headers = sorted(engine.target.headers) if engine.target.headers is not None else None
+    return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers])
+
+
+@cache
+def code_digest() -> str:
+    """sha256 over this package's own source: an output of older code is not fresh."""
+    hashed = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()
+
+
+def _read_all(found: Sequence[Job], place: _Place) -> tuple[list[Read], list[Finding]]:
+    """The files, and a finding for each that cannot be read, or is gone since it was found."""
+    read = []
+    lost = []
+    for job in found:
+        try:
+            read.append(inputs.read(job, place.known(job)))
+        except (OSError, UsageError) as error:
+            what = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else error.what
+            lost.append(not_converted(job.name, what, "it was left out of the output", Severity.ERROR))
+    return read, lost
+
+
+def _refuse_named(read: Sequence[Read], found: Sequence[Job], entries: Sequence[Finding]) -> None:
+    """A file that was named by itself and cannot be converted is a mistake of the command line."""
+    named = {job.name: job.source for job in found if not job.below}
+    refused = [(one.job.source, one.refusal) for one in read if one.refusal and not one.job.below]
+    refused += [(named[finding.subject], finding.found) for finding in entries if finding.subject in named]
+    for source, why in refused:
+        raise UsageError(why, where=str(source), next="name CUDA or C++ sources, or their folder")
+
+
+def _convert_all(engine: Engine, stale: list[Read], workers: int) -> Iterator[tuple[str, Converted]]:
+    """The texts of the files to convert, by name. Other processes help where there is enough to do."""
+    todo = [(one.job.name, one.data) for one in stale if one.data is not None and not one.refusal]
+    if workers > 1 and len(todo) > 1 and (engine.name != "fast" or sum(len(d) for _, d in todo) > _WORTH_WORKERS):
+        size = max(1, min(64, len(todo) // (workers * 4)))
+        with _pool(min(workers, len(todo))) as pool:
+            with _deaf_children():
+                made = pool.map(partial(_one, engine), todo, chunksize=size)
+            yield from zip((n for n, _ in todo), made, strict=True)
+    else:
+        yield from ((item[0], _one(engine, item)) for item in todo)
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes, which end at once where the run is stopped. Raises MachineLacks where one was killed."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield pool
+    except BrokenProcessPool as broken:
+        raise MachineLacks(
+            "a worker process was killed", where="--jobs", next="give fewer jobs, or more memory"
+        ) from broken
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes started meanwhile do not hear Ctrl-C, of which each would print a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _one(engine: Engine, item: tuple[str, bytes]) -> Converted:
+    name, data = item
+    made = engine.run(data.decode("utf-8", "surrogateescape"), name)
+    return replace(made, edits=())
+
+
+def _outcome(
+    read: Sequence[Read], made: Mapping[str, Converted], place: _Place
+) -> tuple[dict[str, Kept], list[Output]]:
+    """What to remember of each output by its path, and the outputs that may have to be written or touched."""
+    kept: dict[str, Kept] = {}
+    outputs: list[Output] = []
+    for one in read:
+        path, origin = place.path(one.job), place.origin(one.job)
+        converted = made.get(one.job.name)
+        if converted is None and not one.refusal:
+            assert one.kept is not None  # what is not fresh was converted
+            kept[path] = one.kept if one.kept.source == one.source else replace(one.kept, source=one.source)
+            if one.kept.stamp[1] < one.mtime_ns:
+                outputs.append(Output(path, one.job.output, one.kept.written, one.mtime_ns, origin))
+            continue
+        data: bytes | Path = one.job.source
+        digest, report = one.digest, _refused(one)
+        if converted is not None:
+            data = converted.text.encode("utf-8", "surrogateescape")
+            digest, report = hashlib.sha256(data).hexdigest(), _report(one, converted, data)
+        kept[path] = Kept(place.key, origin, one.job.name, one.digest, digest, one.source, (0, 0), report)
+        outputs.append(Output(path, data, digest, one.mtime_ns, origin))
+    return kept, outputs
+
+
+def _after(now: State, kept: Mapping[str, Kept], put: Put, shims: Sequence[Output], gone: Collection[str]) -> State:
+    """The state that a run leaves: what it made, and what others made."""
+    mine = {p: replace(one, stamp=put.stamps[p]) if p in put.stamps else one for p, one in kept.items()}
+    files = {path: one for path, one in now.files.items() if path not in gone} | mine
+    support = {**now.support, **{shim.path: shim.digest for shim in shims}}
+    pending = {path: digests for path, digests in now.pending.items() if path not in mine and path not in support}
+    return State(files, support, pending)
+
+
+def _report(one: Read, made: Converted, data: bytes) -> FileReport:
+    findings = made.findings
+    before = one.data or b""
+    if not _is_utf8(before):
+        findings = (_not_utf8(one.job.name), *findings)
+    how = "copied" if data == before else "converted"
+    source, output = str(one.job.source), str(one.job.output)
+    return FileReport(source, output, how, findings, made.substitutions, made.rules, made.lines)  # type: ignore[arg-type]
+
+
+def _refused(one: Read) -> FileReport:
+    why = "only text is converted; the file was copied as it is"
+    finding = Finding(
+        "HIPIFY-NOT-CONVERTED", Severity.WARNING, one.job.name, one.refusal, why, "leave it out with --exclude"
+    )
+    return FileReport(str(one.job.source), str(one.job.output), "refused", (finding,))
+
+
+def _not_utf8(name: str) -> Finding:
+    why = "its other bytes were kept as they are"
+    return Finding(
+        "HIPIFY-NOT-UTF8", Severity.NOTE, name, "the file is not UTF-8", why, "convert it to UTF-8 when convenient"
+    )
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _told(report: FileReport, job: Job, is_new: bool) -> FileReport:
+    """A file's report under the paths that this run was given."""
+    how = "unchanged" if report.state == "converted" and not is_new else report.state
+    source, output = str(job.source), str(job.output)
+    if (report.source, report.output, report.state) == (source, output, how):
+        return report
+    return replace(report, source=source, output=output, state=how)

@@ -1,0 +1,173 @@
+"""Wheels as zip archives: the members, where their bytes are, and what is unclean about the archive itself.
+
+zipfile reads the directory. Its members are then read by `source`, so that big ones stream. Everything an installer and an
+index could see differently is a packaging problem: duplicates and names that come to the same path, two directories, bytes
+that no member owns, local headers that disagree.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from stackbuild.inspection.facts import Problem, Trouble
+from stackbuild.inspection.limits import ARCHIVE, ARCHIVE_FREE, ARCHIVE_RATIO, PROBLEMS
+from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.install_paths import landings
+from stackbuild.inspection.readers.source import Deflated, Entry, FileRange, Source
+from stackbuild.inspection.readers.zip_directory import Directory, Row, directory, other_name
+
+_ZIPFILE_RAISES = (
+    zipfile.BadZipFile, NotImplementedError, EOFError, struct.error, ValueError, OverflowError, UnicodeDecodeError,
+    MemoryError, OSError, zlib.error, IndexError,
+)  # fmt: skip
+
+
+def entries(fd: int, name: str, budget: Budget) -> tuple[list[Entry], list[Problem]]:
+    """The members of the archive open at `fd`, and its packaging problems. Raises Broken where there is no archive.
+
+    What shares its bytes with another member has no source: it is not read.
+    """
+    whole = FileRange(fd, name, 0, os.fstat(fd).st_size)
+    ends = directory(whole)
+    infos = _directory(fd)
+    if len(infos) != len(ends.rows):
+        raise Broken(f"its directory is read as {len(infos)} members and as {len(ends.rows)}")
+    opened = [_open(info, row, whole, budget) for info, row in zip(infos, ends.rows, strict=True)]
+    shared, apart = _extents([(info, end) for info, (_, end, _) in zip(infos, opened, strict=True)], ends)
+    made = [
+        Entry(info.filename, info.file_size, info.compress_size, info.CRC, None if index in shared else source)
+        for index, (info, (source, _, _)) in enumerate(zip(infos, opened, strict=True))
+    ]
+    told = ((info.filename, text) for info, (_, _, wrong) in zip(infos, opened, strict=True) for text in wrong)
+    every = [((name, text) for text in ends.wrong), _names(infos), landings([i.filename for i in infos]), apart, told]
+    found = (Problem(path[:200], Trouble.MALFORMED, text) for each in every for path, text in each)
+    return made, list(islice(found, PROBLEMS))
+
+
+def _directory(fd: int) -> list[zipfile.ZipInfo]:
+    try:
+        with os.fdopen(os.dup(fd), "rb") as file, zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+    except _ZIPFILE_RAISES as error:
+        raise Broken(f"not a readable zip archive: {type(error).__name__} {str(error)[:120]}") from None
+    total = sum(info.file_size for info in infos)
+    ceiling = min(ARCHIVE, max(ARCHIVE_FREE, ARCHIVE_RATIO * os.fstat(fd).st_size))
+    if total > ceiling:
+        raise TooMuch(f"{total} bytes uncompressed; at most {ceiling} are believed of this archive")
+    return infos
+
+
+Told = tuple[str, str]
+
+
+def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Told]:
+    for path, times in Counter(info.filename for info in infos).items():
+        for text in _unclean(path, times):
+            yield path, text
+    for info in infos:
+        if info.orig_filename != info.filename:
+            yield info.filename, "the name holds a NUL or a backslash"
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+            yield info.filename, "a link or device, which wheels do not carry"
+
+
+def _unclean(path: str, times: int) -> Iterator[str]:
+    if times > 1:
+        yield f"{times} members have this name"
+    if path.startswith("/") or (len(path) > 1 and path[1] == ":"):
+        yield "the name is an absolute path"
+    parts = path.replace("\\", "/").removesuffix("/").split("/")
+    if ".." in parts:
+        yield "the name leads out of the archive (..)"
+    if "." in parts or "" in parts[1:]:
+        yield "the name has an empty part or a dot for one, which installers leave out"
+    if any(ord(c) < 32 for c in path):
+        yield "the name holds control characters"
+
+
+def _extents(members: list[tuple[zipfile.ZipInfo, int]], ends: Directory) -> tuple[set[int], list[Told]]:
+    """Which members share bytes (a small archive then unpacks to any size), and the bytes that no member owns.
+
+    `members` are directory entries and where each ends in the file, its descriptor included.
+    """
+    shared: set[int] = set()
+    told: list[Told] = []
+    reached, last = 0, ""
+    for index in sorted(range(len(members)), key=lambda index: (members[index][0].header_offset, index)):
+        info, end = members[index]
+        if info.header_offset < reached:
+            shared.add(index)
+            told.append((info.filename, f"shares its bytes with {last[:80]}; it is not read"))
+        elif info.header_offset > reached:
+            told.append((info.filename, f"{info.header_offset - reached} bytes before it belong to no member"))
+        if end > reached:
+            reached, last = end, info.filename
+    if reached > ends.start:
+        told.append((last, "ends beyond the members"))
+    elif reached < ends.start:
+        told.append((last, f"{ends.start - reached} bytes after it belong to no member"))
+    return shared, told
+
+
+def _open(info: zipfile.ZipInfo, row: Row, whole: FileRange, budget: Budget) -> tuple[Source | None, int, list[str]]:
+    """The member's bytes, where it ends in the file, and how its local header disagrees with the directory."""
+    local = whole.read(info.header_offset, 30)
+    if len(local) < 30 or local[:4] != b"PK\x03\x04":
+        return None, info.header_offset, ["the directory points to no member"]
+    flags, method, _, _, crc, packed, size, name_size, extra_size = struct.unpack_from("<HHHHIIIHH", local, 6)
+    after = whole.read(info.header_offset + 30, name_size + extra_size)
+    start = info.header_offset + 30 + name_size + extra_size
+    trouble = list(_against(info, row, (flags, method), after[:name_size]))
+    if other_name(after[name_size:], after[:name_size]):
+        trouble.append("an extra field gives it another name")
+    end = start + info.compress_size
+    if flags & 8:
+        end += _descriptor(info, whole.read(end, 24), trouble)
+    elif 0xFFFFFFFF not in (packed, size) and (crc, packed, size) != (info.CRC, info.compress_size, info.file_size):
+        trouble.append("the local header has another size or CRC than the directory")
+    source, closed = _source(
+        info,
+        flags,
+        FileRange(whole._fd, info.filename, start, max(0, min(info.compress_size, whole.size - start))),
+        budget,
+    )
+    return source, end, trouble + closed
+
+
+def _against(info: zipfile.ZipInfo, row: Row, local: tuple[int, int], name: bytes) -> Iterator[str]:
+    if name != row.name:
+        yield "the local header has another name than the directory"
+    elif (local[0] ^ row.flags) & 0x800 and not name.isascii():
+        yield "the local header spells its name in another character set than the directory"
+    if local[1] != info.compress_type:
+        yield "the local header has another compression method than the directory"
+
+
+def _descriptor(info: zipfile.ZipInfo, after: bytes, trouble: list[str]) -> int:
+    """Bytes of the data descriptor behind a member: CRC and two sizes of 4 or 8 bytes, with a signature or without."""
+    for form in ("<IIII", "<IIQQ", "<III", "<IQQ"):
+        size = struct.calcsize(form)
+        *signature, crc, packed, full = struct.unpack_from(form, after.ljust(24, b"\0"))
+        if signature in ([], [0x08074B50]) and (crc, packed, full) == (info.CRC, info.compress_size, info.file_size):
+            return size
+    trouble.append("its data descriptor has another size or CRC than the directory")
+    return 0
+
+
+def _source(info: zipfile.ZipInfo, flags: int, span: FileRange, budget: Budget) -> tuple[Source | None, list[str]]:
+    if (flags | info.flag_bits) & 1:
+        return None, ["the member is encrypted"]
+    if info.compress_type == zipfile.ZIP_STORED:
+        return (span, []) if info.compress_size == info.file_size else (None, ["stored with two sizes"])
+    if info.compress_type == zipfile.ZIP_DEFLATED:
+        return Deflated(span, info.file_size, budget), []
+    return None, [f"compression method {info.compress_type}, which installers do not all read"]

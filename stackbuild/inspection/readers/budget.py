@@ -1,0 +1,44 @@
+"""What one inspection may spend in all: a bound on each part says nothing about a hundred thousand parts.
+
+Everything a file can make its readers do is paid for from here, in proportion to the size of the file itself.
+"""
+
+from __future__ import annotations
+
+from stackbuild.inspection.limits import BUDGETS, Cost
+from stackbuild.inspection.readers.byte_parser import TooMuch
+
+#: Bytes that a piece of text takes beyond its own: an object and a reference to it.
+_OBJECT = 64
+
+
+class Exhausted(TooMuch):
+    """A budget of the whole inspection is spent; nothing more is read that costs of it."""
+
+    def __init__(self, cost: Cost, text: str) -> None:
+        super().__init__(text)
+        self.cost = cost
+
+
+class Budget:
+    """The budgets of an inspection of `size` bytes on disk, and the kernel names that its parts share."""
+
+    def __init__(self, size: int = 0) -> None:
+        self.names: dict[bytes, str] = {}
+        self._size = size
+        self._left = {cost: self._all(cost) for cost in Cost}
+
+    def spend(self, cost: Cost, amount: int) -> None:
+        """Take `amount` from a budget. Raises Exhausted when it is not there, and from then on."""
+        left = self._left[cost] = self._left[cost] - amount
+        if left < 0:
+            self._left[cost] = -1
+            raise Exhausted(cost, f"more than {self._all(cost):,} {cost.value} in all; what follows is not read")
+
+    def text(self, size: int) -> None:
+        """Pay for keeping a text of `size` bytes."""
+        self.spend(Cost.TEXT, size + _OBJECT)
+
+    def _all(self, cost: Cost) -> int:
+        free, share = BUDGETS[cost]
+        return free + int(share * self._size)

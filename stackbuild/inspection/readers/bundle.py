@@ -1,0 +1,187 @@
+"""Code-object bundles, plain and compressed, and the sections and files that hold several of them.
+
+Layout from LLVM's ClangOffloadBundler: `__CLANG_OFFLOAD_BUNDLE__`, u64 count, and for each entry u64 offset (from the
+bundle's start), u64 size, u64 length of its ID, the ID. Bundles of one section start on 4 KiB boundaries with zeros between.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Generator
+from dataclasses import replace
+
+from stackbuild.inspection.facts import Bundle, CodeObject
+from stackbuild.inspection.limits import BUNDLE_ENTRIES, BUNDLES, ENTRY_ID, PIECE, Cost
+from stackbuild.inspection.readers import ccob
+from stackbuild.inspection.readers.budget import Budget, Exhausted
+from stackbuild.inspection.readers.byte_parser import Behind, Broken, Feed, Pull, TooMuch
+from stackbuild.inspection.readers.codeobject import code_object
+
+MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
+ALIGN = 4096
+_FIRST = 4096
+#: Bytes that a bundle takes as a fact beyond its entries.
+_BUNDLE = 512
+Row = tuple[int, int, str]
+
+
+def is_start(head: bytes) -> bool:
+    """Whether a bundle of either kind starts with these bytes (24 at least)."""
+    return head.startswith((MAGIC, ccob.MAGIC))
+
+
+def may_start(head: bytes) -> bool:
+    """The same for bytes that may be cut short: whether nothing speaks against it yet."""
+    if len(head) >= len(MAGIC):
+        return is_start(head)
+    return bool(head) and (MAGIC.startswith(head) or ccob.MAGIC.startswith(head[:4]))
+
+
+def bundle(at: int, room: int, budget: Budget) -> Pull[Bundle]:
+    """Read the bundle at offset `at`, which has `room` bytes at most. Raises Broken."""
+    head = yield at, min(room, ccob.LONGEST)
+    if head.startswith(MAGIC):
+        return (yield from plain(at, room, budget))
+    if head.startswith(ccob.MAGIC):
+        return (yield from compressed(at, room, head, budget))
+    raise Broken(f"no code-object bundle at offset {at}")
+
+
+def plain(at: int, room: int, budget: Budget) -> Pull[Bundle]:
+    """Read a plain bundle: its table, then each code object's header and metadata."""
+    table, end = yield from _table(at, room, budget)
+    objects: list[CodeObject] = []
+    problems: list[str] = []
+    shared = 0
+    for offset, size, name in sorted(row for row in table if row[1]):
+        if offset + size > room:
+            raise Broken(f"entry {name} ends at {offset + size} of a bundle with {room} bytes")
+        if offset < end:
+            shared += 1
+            problems += (
+                [f"entry {name} shares its bytes with another or the table; it is not read"] if shared == 1 else []
+            )
+            continue
+        end = offset + size
+        if not name.startswith("host-"):
+            try:
+                objects.append((yield from code_object(at + offset, size, target_of(name), budget)))
+            except Exhausted:
+                raise
+            except Broken as broken:
+                budget.text(len(str(broken)))
+                problems.append(str(broken))
+    if shared > 1:
+        problems.append(f"{shared} entries share bytes with others")
+    entries = tuple(name for _, _, name in table)
+    return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems))
+
+
+def _table(at: int, room: int, budget: Budget) -> Generator[tuple[int, int], bytes, tuple[list[Row], int]]:
+    """The entries of a bundle (offset, size, ID), and where its table of them ends."""
+    head = yield at, min(room, _FIRST)
+    if len(head) < 32 or head[:24] != MAGIC:
+        raise Broken("bundle ends inside its header")
+    (count,) = struct.unpack_from("<Q", head, 24)
+    if count > BUNDLE_ENTRIES:
+        raise TooMuch(f"bundle claims {count} entries; at most {BUNDLE_ENTRIES} are read")
+    longest = 32 + count * (24 + ENTRY_ID)
+    if count * 256 > _FIRST:  # a table that may not fit the first page
+        head = yield at, min(room, longest)
+    rows: list[Row] = []
+    budget.text(_BUNDLE)
+    where = 32
+    for _ in range(count):
+        if where + 24 > len(head):
+            raise Broken("bundle ends inside its table of entries")
+        offset, size, length = struct.unpack_from("<QQQ", head, where)
+        if length > ENTRY_ID or where + 24 + length > len(head):
+            raise Broken(f"bundle entry claims an ID of {length} bytes")
+        budget.text(length)
+        rows.append((offset, size, head[where + 24 : where + 24 + length].decode("ascii", "replace")))
+        where += 24 + length
+    return rows, where
+
+
+def target_of(entry: str) -> str:
+    """The target ID of an entry ID `kind-arch-vendor-os-env[-target]`: five parts precede it, one may be empty."""
+    parts = entry.split("-", 5)
+    return parts[5].lstrip("-") if len(parts) == 6 else ""
+
+
+def compressed(at: int, room: int, head: bytes, budget: Budget) -> Pull[Bundle]:
+    """Read a compressed bundle as it inflates, bounded by its header's total (version 1: by the end of its stream)."""
+    said = ccob.header(head)
+    total = said.total if said.total is not None else room
+    if total > room:
+        raise Broken(f"compressed bundle claims {total} bytes, {room} are left")
+    ccob.check_size(said, total - said.header)
+    budget.spend(Cost.INFLATED, said.inflated)
+    inflater = ccob.Inflater(said)
+    feed = Feed(plain(0, said.inflated, budget))
+    out, where = 0, said.header
+    while where < total and not inflater.ended:
+        piece = yield at + where, min(PIECE, total - where)
+        if not piece:
+            break
+        where += len(piece)
+        for chunk in inflater.push(piece):
+            _pass_on(feed, out, chunk)
+            out += len(chunk)
+    agrees = inflater.finish()
+    feed.finish(out)
+    size = total if said.total is not None else where - inflater.spare
+    return replace(feed.result, offset=at, size=size, inflated=said.inflated, compression=said.method,
+                   format=said.version, hash_ok=agrees)  # fmt: skip
+
+
+def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
+    try:
+        if not feed.done:
+            feed.push(at, chunk)
+    except Behind:
+        raise Broken("the entries of a compressed bundle overlap") from None
+
+
+Walk = tuple[list[Bundle], list[Broken]]
+
+
+def bundles(at: int, size: int, budget: Budget, foreseen: Callable[[int], Bundle | None]) -> Pull[Walk]:
+    """All bundles between `at` and `at + size`, and what stopped the walk, if anything did.
+
+    Each bundle ends where it says; the next starts at the next 4 KiB boundary that is not zero (or at once: a linker may
+    pack them closer). `foreseen(offset)` gives a bundle that was already read while streaming.
+    """
+    made: list[Bundle] = []
+    end = at + size
+    while at < end:
+        found = foreseen(at)
+        if found is None and not is_start((yield at, min(end - at, len(MAGIC)))):
+            step = yield from _padding(at, end)
+            if step is None:
+                return made, [Broken(f"{end - at} bytes at offset {at} are neither a code-object bundle nor padding")]
+            at = step
+            continue
+        if len(made) >= BUNDLES:
+            return made, [TooMuch(f"more than {BUNDLES} bundles; the rest is not read")]
+        try:
+            if found is None or found.size > end - at:
+                found = yield from bundle(at, end - at, budget)
+        except Broken as broken:
+            return made, [_stopped(at, broken)]
+        made.append(found)
+        at += max(found.size, 1)
+    return made, []
+
+
+def _stopped(at: int, broken: Broken) -> Broken:
+    if isinstance(broken, Exhausted):
+        return broken
+    return type(broken)(f"bundle at offset {at}: {broken}; the rest of the section is not read")
+
+
+def _padding(at: int, end: int) -> Generator[tuple[int, int], bytes, int | None]:
+    """The end of the zeros at `at`, looked for up to the next boundary; None where there are none."""
+    chunk = yield at, min(end, (at // ALIGN + 1) * ALIGN) - at
+    zeros = len(chunk) - len(chunk.lstrip(b"\0"))
+    return at + zeros if zeros else None

@@ -1,0 +1,172 @@
+"""Host ELF files: what the dynamic loader and a packager look at. The only module that imports pyelftools.
+
+What the loader reads comes from `loader`, which never looks at a section. pyelftools reads the sections; this module bounds
+them first (a lying count must not cost memory or time) and turns every way it fails into Broken.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, cast
+
+from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section
+
+from stackbuild.inspection.facts import Library
+from stackbuild.inspection.limits import DESCRIBED, NAME, READS, SECTIONS, TABLE, Cost
+from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.loader import NEEDED, RPATH, RUNPATH, SONAME, Loaded
+from stackbuild.inspection.readers.source import Source
+
+#: What pyelftools raises on bytes that lie; its own errors are a fraction of them.
+_ELFTOOLS_RAISES = (
+    ELFError, ConstructError, struct.error, ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError,
+    OverflowError, UnicodeDecodeError, MemoryError, RecursionError, NotImplementedError, OSError, ZeroDivisionError,
+)  # fmt: skip
+
+_LOADED, _EXECUTABLE = 2, 4  # SHF_ALLOC, SHF_EXECINSTR
+_SHARED = re.compile(r"\.so(\.\d+)*$")
+Span = tuple[int, int]
+#: Name → (offset, size) of each section of that name; a file may have several.
+Sections = dict[str, list[Span]]
+
+
+class _File(io.RawIOBase):
+    """A source as the seekable file that pyelftools wants."""
+
+    def __init__(self, source: Source, budget: Budget) -> None:
+        self._source, self._budget = source, budget
+        self._at = 0
+        self._bytes, self._reads = DESCRIBED, READS
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = offset + (0, self._at, self._source.size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        if size > TABLE:
+            raise TooMuch(f"a table of {size} bytes; at most {TABLE} are read")
+        data = self._source.read(self._at, min(TABLE, self._source.size) if size < 0 else size)
+        self._bytes, self._reads = self._bytes - len(data), self._reads - 1
+        if self._bytes < 0 or self._reads < 0:  # a name without an end, thousands of times
+            raise TooMuch("its tables refer to more bytes than a library's description takes")
+        self._budget.spend(Cost.READS, 1)
+        self._at += len(data)
+        return data
+
+
+def machine_of(head: bytes) -> int:
+    """e_machine of an ELF that starts with `head`; 0 where it is no ELF."""
+    return struct.unpack_from("<H", head, 18)[0] if len(head) >= 20 and head[:4] == b"\x7fELF" else 0
+
+
+def library(source: Source, budget: Budget) -> tuple[Library, Sections, list[Span]]:
+    """Read a host ELF; where its sections are; and which stretches hold text, none of them twice. Raises Broken."""
+    try:
+        elf = ELFFile(cast(IO[bytes], _File(source, budget)))
+        return _library(elf, source, budget)
+    except Broken:
+        raise
+    except _ELFTOOLS_RAISES as error:
+        for cause in _causes(error):
+            if isinstance(cause, Broken):  # pyelftools' parser wraps what reading raised
+                raise cause from None
+        raise Broken(f"not a well-formed ELF: {type(error).__name__} {str(error)[:120]}") from None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause = error.__context__
+    while cause is not None:
+        yield cause
+        cause = cause.__context__
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Stretches in order, those that overlap made one."""
+    made: list[Span] = []
+    for at, size in sorted(spans):
+        if made and at < made[-1][0] + made[-1][1]:
+            start, before = made.pop()
+            made.append((start, max(before, at + size - start)))
+        else:
+            made.append((at, size))
+    return made
+
+
+def _library(elf: Any, source: Source, budget: Budget) -> tuple[Library, Sections, list[Span]]:
+    loaded = Loaded(source, budget)
+    _check_kind(elf, loaded, source.path)
+    sections = _sections(elf, source, budget)
+    spans: Sections = {}
+    for name, section in sections:
+        if section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL"):
+            spans.setdefault(name, []).append((int(section["sh_offset"]), int(section["sh_size"])))
+    exports, undefined = loaded.symbols(_said(sections, loaded))
+    made = Library(
+        path=source.path, size=source.size, machine=int(machine_of(source.read(0, 64))), soname=loaded.name(SONAME) or "",
+        needed=loaded.names(NEEDED), rpath=_elements(loaded.name(RPATH)), runpath=_elements(loaded.name(RUNPATH)),
+        exec_stack=loaded.exec_stack(), versions=loaded.versions(), exports=exports, undefined=undefined, isa=loaded.isa(),
+        symtab_bytes=_bytes_of(spans, ".symtab", ".strtab"),
+        debug_bytes=_bytes_of(spans, *(n for n in spans if n.startswith((".debug_", ".zdebug_")))),
+        sections=tuple((name, _bytes_of(spans, name)) for name in spans),
+    )  # fmt: skip
+    text = [(int(s["sh_offset"]), int(s["sh_size"])) for name, s in sections if _holds_text(name, s)]
+    return made, spans, merged(text if sections else loaded.stretches())
+
+
+def _check_kind(elf: Any, loaded: Loaded, path: str) -> None:
+    """Refuse what is named a library and what no loader would take for one."""
+    if not _SHARED.search(path):
+        return
+    if elf.elfclass != 64 or not elf.little_endian:
+        raise Broken("not a 64-bit little-endian ELF")
+    if elf["e_type"] == "ET_DYN" and not loaded.is_dynamic:
+        raise Broken("it has no dynamic section (PT_DYNAMIC), so no loader takes it for a library")
+
+
+def _said(sections: list[tuple[str, Section]], loaded: Loaded) -> int:
+    """How many dynamic symbols the section has that lies where the loader finds them."""
+    at = loaded.symbol_table()
+    return max(
+        (int(s["sh_size"]) // 24 for _, s in sections if s["sh_type"] == "SHT_DYNSYM" and s["sh_offset"] == at),
+        default=0,
+    )
+
+
+def _sections(elf: Any, source: Source, budget: Budget) -> list[tuple[str, Section]]:
+    count = elf.num_sections()
+    if count > SECTIONS:
+        raise TooMuch(f"{count} sections; at most {SECTIONS} are read")
+    sections = [(str(section.name)[:NAME], section) for section in elf.iter_sections()]
+    for name, section in sections:
+        budget.text(len(name))
+        if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > source.size:
+            raise Broken(f"section {name[:40]} ends beyond the file's {source.size} bytes")
+    return sections
+
+
+def _holds_text(name: str, section: Any) -> bool:
+    """Constant data, dynamic names and comments; not machine code, unwinding tables, GPU code or the symbol table."""
+    if section["sh_type"] == "SHT_NOBITS" or section["sh_flags"] & _EXECUTABLE:
+        return False
+    if name.startswith((".eh_frame", ".gcc_except", ".rela", ".hip_fatbin", ".nv_fatbin", "__nv_", ".dynsym", ".gnu.")):
+        return False
+    return bool(section["sh_flags"] & _LOADED) or name in (".comment", ".debug_str", ".debug_line_str")
+
+
+def _elements(path: str | None) -> tuple[str, ...]:
+    """The elements of a search path as written, empty ones included (an empty one is the current directory)."""
+    return tuple(path.split(":")) if path is not None else ()
+
+
+def _bytes_of(spans: Sections, *names: str) -> int:
+    return sum(size for name in names for _, size in spans.get(name, ()))

@@ -1,0 +1,93 @@
+"""Which modules `import PACKAGE` needs, read from the sources without running them.
+
+Only what runs unconditionally counts: imports at the top level of modules that the package's `__init__` reaches through
+such imports. One inside `try`, `if` or a function may be handled, so it is not held against the wheel.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+
+from stackbuild.inspection.facts import Import
+from stackbuild.inspection.limits import DOTS, TOKENS, Cost
+from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+
+_TOKEN = re.compile(rb"[\w\x80-\xff]+|[^\w\s]")
+_CHAIN = re.compile(rb"\.(?:[\s\\]*[\w\x80-\xff]+[\s\\]*\.){%d}" % DOTS)
+_SMALL = 64 << 10
+
+
+Trouble = Callable[[str, Broken], None]
+
+
+def missing(
+    sources: Mapping[str, bytes], roots: tuple[str, ...], carried: frozenset[str], budget: Budget, trouble: Trouble
+) -> tuple[Import, ...]:
+    """Third-party modules asked for by importing the packages named `roots`.
+
+    `sources` maps paths to Python sources; `carried` are the top-level names that the wheel installs itself. A source that
+    is too much to parse is told to `trouble`.
+    """
+    found: dict[str, Import] = {}
+    seen: set[str] = set()
+    todo = [f"{root}/__init__.py" for root in roots]
+    while todo:
+        path = todo.pop()
+        if path in seen or path not in sources:
+            continue
+        seen.add(path)
+        try:
+            _afford(sources[path], budget)
+        except Broken as broken:
+            trouble(path, broken)
+            continue
+        for name in _imports(path, sources[path]):
+            top = name.split(".", 1)[0]
+            if top in carried:
+                todo += _files(name)
+            elif top not in sys.stdlib_module_names and top not in found:
+                found[top] = Import(path, top)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _afford(source: bytes, budget: Budget) -> None:
+    """Refuse a source whose syntax tree would take a thousand times its size: a token takes 0.7 kB, and of a dotted name
+    Python's parser keeps every beginning. Raises TooMuch."""
+    if _CHAIN.search(source):
+        raise TooMuch(f"a name of more than {DOTS} dots")
+    tokens = len(source) // 2 if len(source) < _SMALL else sum(1 for _ in _TOKEN.finditer(source))
+    if tokens > TOKENS:
+        raise TooMuch(f"{tokens} tokens of Python; imports are read of sources with at most {TOKENS}")
+    budget.spend(Cost.TOKENS, tokens)
+
+
+def _files(name: str) -> list[str]:
+    """The sources that importing a dotted name runs: each package on the way, and the module."""
+    parts = name.split(".")
+    packages = ["/".join(parts[:n]) + "/__init__.py" for n in range(1, len(parts) + 1)]
+    return [*packages, "/".join(parts) + ".py"]
+
+
+def _imports(path: str, source: bytes) -> list[str]:
+    """Absolute dotted names imported at the top level, `from a import b` as both a and a.b."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # Python itself will say so when the wheel is imported
+    package = path.split("/")[:-1]
+    names: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return [name for name in names if name]

@@ -1,0 +1,94 @@
+"""The manylinux policy that libraries really satisfy. The only module that imports auditwheel.
+
+auditwheel's policies decide; it is given the symbol versions already read, so the wheel is not unpacked again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from auditwheel.architecture import Architecture
+from auditwheel.libc import Libc
+from auditwheel.policy import WheelPolicies
+
+from stackbuild.inspection.facts import Library, Policy
+
+_LINKER = "ld-linux"
+_PERENNIAL = re.compile(r"manylinux_2_([0-9]{1,4})_x86_64")
+
+
+@cache
+def _policies() -> WheelPolicies:
+    return WheelPolicies(libc=Libc.GLIBC, arch=Architecture.x86_64)
+
+
+def satisfied(libraries: Iterable[Library], claimed: Iterable[str]) -> Policy | None:
+    """The policy of x86-64 libraries together and how the `claimed` tags fail, or None where there are no libraries."""
+    hosts = [lib for lib in libraries if lib.machine == 62]
+    if not hosts:
+        return None
+    policies = _policies()
+    asked = {lib.path: {version for _, versions in lib.versions for version in versions} for lib in hosts}
+    policy = policies.versioned_symbols_policy(asked)
+    own = {lib.soname for lib in hosts} | {lib.path.rsplit("/", 1)[-1] for lib in hosts}
+    needed = {name for lib in hosts for name in lib.needed}
+    listed = policies.highest.whitelist | policies.lowest.whitelist
+    external = sorted(n for n in needed - own - listed if _LINKER not in n)
+    too_new = tuple((tag, *pair) for tag in sorted(set(claimed)) for pair in _beyond(asked, tag))
+    unjudged = tuple(tag for tag in sorted(set(claimed)) if tag.startswith("manylinux") and _promised(tag) is None)
+    return Policy(policy.name, _deciding(asked, policy.name), too_new, tuple(external), unjudged)
+
+
+def _beyond(asked: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
+    """(library, symbol version) pairs that the policy of that platform tag does not promise."""
+    lacking = _lacking(asked, _promised(tag) or {})
+    perennial = _PERENNIAL.fullmatch(tag)
+    if perennial is None:
+        return lacking
+    newer = [
+        (path, version)
+        for path, versions in sorted(asked.items())
+        for version in sorted(versions)
+        if (glibc := re.fullmatch(r"GLIBC_2\.([0-9]{1,4})(\.[0-9]+)?", version)) and int(glibc[1]) > int(perennial[1])
+    ]
+    return sorted({*lacking, *newer})
+
+
+def _promised(tag: str) -> Mapping[str, frozenset[str]] | None:
+    """The symbol versions that a platform tag promises, by kind; None where no policy known here can tell.
+
+    PEP 600 allows a tag for each glibc, auditwheel has policies for some: one between two of them promises at most what the
+    newer does.
+    """
+    policies = _policies()
+    try:
+        promised: Mapping[str, frozenset[str]] = policies.get_policy_by_name(tag).symbol_versions
+        return promised
+    except LookupError:
+        perennial = _PERENNIAL.fullmatch(tag)
+    known = {int(found[1]): policy for policy in policies if (found := _PERENNIAL.fullmatch(policy.name))}
+    newer = [number for number in known if perennial and number > int(perennial[1])]
+    return known[min(newer)].symbol_versions if newer else None
+
+
+def _lacking(asked: dict[str, set[str]], promised: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+    allowed = {f"{kind}_{version}" for kind, versions in promised.items() for version in versions}
+    return [
+        (path, version)
+        for path, versions in sorted(asked.items())
+        for version in sorted(versions)
+        if version.partition("_")[0] in promised and version not in allowed
+    ]
+
+
+def _deciding(asked: dict[str, set[str]], name: str) -> tuple[str, str] | None:
+    """What rules out the policy just older than `name`: the first (library, symbol version) it lacks."""
+    ordered = list(_policies())  # linux first, then newest to oldest
+    names = [policy.name for policy in ordered]
+    older = names.index(name) + 1
+    if older >= len(ordered):
+        return None
+    missing = _lacking(asked, ordered[older].symbol_versions)
+    return missing[0] if missing else None

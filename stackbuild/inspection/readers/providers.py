@@ -1,0 +1,46 @@
+"""Execution providers and custom-op libraries, told from what libraries export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackbuild.inspection.facts import Library, Provider
+
+#: Library stem → the name that sessions are opened with (onnxruntime: include/onnxruntime/core/graph/constants.h).
+BRIDGE_NAMES = {
+    "migraphx": "MIGraphXExecutionProvider",
+    "rocm": "ROCMExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "nv_tensorrt_rtx": "NvTensorRTRTXExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+    "dnnl": "DnnlExecutionProvider",
+    "vitisai": "VitisAIExecutionProvider",
+    "qnn": "QNNExecutionProvider",
+    "cann": "CANNExecutionProvider",
+}
+_PREFIX = "libonnxruntime_providers_"
+
+
+def providers(libraries: Iterable[Library]) -> tuple[Provider, ...]:
+    """The providers among libraries: bridges (`GetProvider`), plugins (`CreateEpFactories`), custom ops (`RegisterCustomOps`)."""
+    return tuple(found for lib in libraries if (found := _provider(lib)))
+
+
+def bridge_stem(path: str) -> str:
+    """`migraphx` of `…/libonnxruntime_providers_migraphx.so`; '' for other files and for the shared bridge itself."""
+    stem = path.rsplit("/", 1)[-1].partition(".so")[0]
+    return stem.removeprefix(_PREFIX) if stem.startswith(_PREFIX) and stem != _PREFIX + "shared" else ""
+
+
+def _provider(lib: Library) -> Provider | None:
+    exports = set(lib.exports)
+    stem = lib.path.rsplit("/", 1)[-1].partition(".so")[0]
+    if "GetProvider" in exports:  # first: a bridge may offer the plugin interface as well
+        short = bridge_stem(lib.path)
+        return Provider(BRIDGE_NAMES.get(short, short or stem), "bridge", lib.path)
+    if {"CreateEpFactories", "ReleaseEpFactory"} <= exports and "OrtGetApiBase" not in exports:
+        return Provider(stem.removeprefix("lib"), "plugin", lib.path)
+    if "RegisterCustomOps" in exports and "OrtGetApiBase" not in exports:
+        return Provider(stem.removeprefix("lib"), "custom-ops", lib.path)
+    return None

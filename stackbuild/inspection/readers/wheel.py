@@ -1,0 +1,200 @@
+"""What a wheel says of itself: its file name, METADATA, WHEEL and RECORD."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from email.message import Message
+from email.parser import BytesParser
+from email.policy import compat32
+from math import prod
+
+from stackbuild.core.packaging import (
+    InvalidRequirement,
+    InvalidVersion,
+    InvalidWheelFilename,
+    Requirement,
+    Version,
+    canonicalize_name,
+    parse_tag,
+    parse_wheel_filename,
+)
+from stackbuild.inspection.facts import Problem, RecordRow, Wheel
+from stackbuild.inspection.facts import Trouble as Kind
+from stackbuild.inspection.limits import REQUIREMENTS, ROWS, TAGS
+from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+
+Texts = Mapping[str, bytes]
+Trouble = Callable[[str, Broken], None]
+
+
+def dist_info(paths: list[str], filename: str = "") -> str:
+    """The `.dist-info` folder at the top of a wheel or environment, of several the one `filename` asks for; '' where none is."""
+    folders = _dist_infos(paths)
+    name, version, _, _ = _filename(filename)
+    return next((folder for folder in folders if name and _is_of(folder, name, version)), folders[0] if folders else "")
+
+
+def _dist_infos(paths: list[str]) -> list[str]:
+    return sorted({top for path in paths if "/" in path and (top := path.split("/", 1)[0]).endswith(".dist-info")})
+
+
+def _is_of(folder: str, name: str, version: str) -> bool:
+    """Whether a folder's name says this normalised name and version."""
+    own, _, number = folder.removesuffix(".dist-info").partition("-")
+    return normal_name(own) == name and same_version(number, version)
+
+
+def wheel(filename: str, paths: list[str], texts: Texts, trouble: Trouble) -> tuple[Wheel, list[Problem]]:
+    """Read the metadata among `texts` (path → bytes, what could be read). `filename` is '' for an unpacked folder.
+
+    Gives what is wrong with the wheel as a package; what is too much or malformed in one file is told to `trouble`.
+    """
+    folder = dist_info(paths, filename)
+    metadata = _message(texts.get(f"{folder}/METADATA", b""))
+    tags = _message(texts.get(f"{folder}/WHEEL", b""))
+    name, version, filename_tags, wrong = _filename(filename)
+    made = Wheel(
+        filename=filename, name=name or _name(metadata), version=version or _get(metadata, "Version"),
+        filename_tags=filename_tags, wheel_tags=_tags([str(each) for each in tags.get_all("Tag") or []]), metadata_name=_get(metadata, "Name"),
+        metadata_version=_get(metadata, "Version"), requires_python=_get(metadata, "Requires-Python"),
+        requires=tuple(map(str, (metadata.get_all("Requires-Dist") or [])[:REQUIREMENTS])),
+        licence_files=_licences(metadata, folder, paths), description_type=_get(metadata, "Description-Content-Type"),
+        has_description=bool(_body(metadata).strip() or metadata.get("Description")),
+        record=_record(f"{folder}/RECORD", texts.get(f"{folder}/RECORD", b""), trouble),
+        has_record=f"{folder}/RECORD" in texts, top_level=_top_level(paths, folder),
+    )  # fmt: skip
+    return made, [*_folders(filename, paths, folder), *wrong]
+
+
+def _folders(filename: str, paths: list[str], folder: str) -> list[Problem]:
+    """What keeps installers from finding the metadata: no .dist-info, another distribution's, or several. Only of wheels."""
+    if not folder:
+        return [Problem(filename or ".", Kind.MALFORMED, "there is no .dist-info folder")]
+    name, version, _, _ = _filename(filename)
+    several = _dist_infos(paths) if filename else []
+    wrong = (
+        [Problem(filename, Kind.MALFORMED, f"several .dist-info folders: {', '.join(several[:3])}")]
+        if len(several) > 1
+        else []
+    )
+    if name and not _is_of(folder, name, version):
+        wrong.append(Problem(folder[:200], Kind.MALFORMED, "the .dist-info folder is not named for this wheel"))
+    return wrong
+
+
+def required_names(requires: tuple[str, ...]) -> tuple[str, ...]:
+    """The normalised names of requirements; one that does not parse is left out."""
+    names = []
+    for text in requires:
+        try:
+            names.append(str(canonicalize_name(Requirement(text).name)))
+        except InvalidRequirement:
+            continue
+    return tuple(names)
+
+
+def normal_name(name: str) -> str:
+    return str(canonicalize_name(name))
+
+
+def local_of(version: str) -> str:
+    """The local version part; '' where there is none or the version does not parse."""
+    try:
+        return Version(version).local or ""
+    except InvalidVersion:
+        return ""
+
+
+def release_of(version: str) -> tuple[int, ...]:
+    """The release numbers of a version, (1, 22, 2) of 1.22.2.post3+rocm; () where it does not parse."""
+    try:
+        return Version(version).release
+    except InvalidVersion:
+        return ()
+
+
+def same_version(one: str, two: str) -> bool:
+    try:
+        return Version(one) == Version(two)
+    except InvalidVersion:
+        return one == two
+
+
+def _filename(filename: str) -> tuple[str, str, tuple[str, ...], list[Problem]]:
+    if not filename:
+        return "", "", (), []
+    try:
+        name, version, _, tags = parse_wheel_filename(filename)
+    except (InvalidWheelFilename, ValueError) as error:
+        return "", "", (), [Problem(filename, Kind.MALFORMED, f"not a wheel's file name: {str(error)[:200]}")]
+    return str(name), str(version), tuple(sorted(map(str, tags))), []
+
+
+def _message(data: bytes) -> Message:
+    """Headers, and the rest as text: METADATA is no mail, and parts within parts would be followed without end."""
+    return BytesParser(policy=compat32).parsebytes(data, headersonly=True)
+
+
+def _get(message: Message, key: str) -> str:
+    return str(message.get(key, "")).strip()
+
+
+def _name(metadata: Message) -> str:
+    return normal_name(_get(metadata, "Name"))
+
+
+def _body(message: Message) -> str:
+    payload = message.get_payload()
+    return payload if isinstance(payload, str) else ""
+
+
+def _tags(written: list[str]) -> tuple[str, ...]:
+    made: set[str] = set()
+    for text in written[:TAGS]:
+        stands_for = prod(part.count(".") + 1 for part in text.split("-"))  # a.b-c.d-e stands for four tags
+        try:
+            made |= (
+                {str(tag) for tag in parse_tag(text.strip())}
+                if text.count("-") == 2 and stands_for <= TAGS
+                else {text.strip()}
+            )
+        except ValueError:
+            made.add(text.strip())
+    return tuple(sorted(made))
+
+
+def _record(path: str, data: bytes, trouble: Trouble) -> tuple[RecordRow, ...]:
+    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace", newline="")
+    rows: list[RecordRow] = []
+    try:
+        for row in csv.reader(lines):
+            if len(rows) == ROWS:
+                raise TooMuch(f"more than {ROWS} rows; the rest is not read")
+            if row:
+                rows.append(RecordRow(*[*row[:3], "", ""][:3]))
+    except csv.Error as error:
+        trouble(path, Broken(f"it is no CSV: {error}"))
+    except TooMuch as broken:
+        trouble(path, broken)
+    return tuple(rows)
+
+
+def _licences(metadata: Message, folder: str, paths: list[str]) -> tuple[str, ...]:
+    """Licence files inside the .dist-info, declared or by the usual names."""
+    inside = [path for path in paths if folder and path.startswith(f"{folder}/")]
+    declared = {str(name) for name in metadata.get_all("License-File") or []}
+    usual = ("licen", "copying", "notice", "copyright")
+    return tuple(
+        path
+        for path in inside
+        if path.split("/", 1)[1].removeprefix("licenses/") in declared
+        or path.rsplit("/", 1)[1].lower().startswith(usual)
+    )
+
+
+def _top_level(paths: list[str], folder: str) -> tuple[str, ...]:
+    """The modules and folders that installing puts beside other distributions."""
+    tops = {path.split("/", 1)[0] for path in paths}
+    return tuple(sorted(t for t in tops if t and t != folder and not t.endswith((".data", ".dist-info"))))

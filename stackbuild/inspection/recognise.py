@@ -1,0 +1,181 @@
+"""One file of what is inspected: passed over once, recognised by its first bytes, and read by the reader for its kind."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from stackbuild.inspection.facts import (
+    Bundle,
+    CodeObject,
+    DeviceCode,
+    Extra,
+    Library,
+    Member,
+    Problem,
+    TextHit,
+    Trouble,
+)
+from stackbuild.inspection.limits import PROBLEMS, SOURCE, TENSILE, TEXT, Cost
+from stackbuild.inspection.readers import bundle, elf
+from stackbuild.inspection.readers.budget import Budget, Exhausted
+from stackbuild.inspection.readers.byte_parser import Broken, TooMuch, read_all
+from stackbuild.inspection.readers.codeobject import EM_AMDGPU, code_object
+from stackbuild.inspection.readers.single_pass import Survey
+from stackbuild.inspection.readers.source import Entry, Source
+from stackbuild.inspection.readers.tensile import tensile_library
+
+_GFX = re.compile(r"gfx[0-9]+[0-9a-f]{2}(?:-generic)?")
+_FATBIN = ".hip_fatbin"
+_WRAPPERS = ".hipFatBinSegment"
+_KINDS = {"kpack": "kpack archive", "kdb": "MIOpen kernel database", "dat": "Tensile library"}
+_STARTS = {"kpack": b"KPAK", "kdb": b"SQLite format 3\0"}  # rocm-kpack's archive.py; the SQLite file format
+_KPACK_MAGIC = b"HIPK"  # in place of HIPF where the device code was split out into a .kpack archive
+
+
+@dataclass
+class Pile:
+    """What has been read so far. `sources` are the Python sources among the files (of `kept` bytes), `budget` what the whole may cost."""
+
+    budget: Budget = field(default_factory=Budget)
+    members: list[Member] = field(default_factory=list)
+    libraries: list[Library] = field(default_factory=list)
+    device: list[DeviceCode] = field(default_factory=list)
+    extras: list[Extra] = field(default_factory=list)
+    texts: list[TextHit] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    sources: dict[str, bytes] = field(default_factory=dict)
+    kept: int = 0
+    spent: set[Cost] = field(default_factory=set)
+
+    def trouble(self, subject: str, broken: Broken) -> None:
+        """Note what is wrong with a file: a budget that is spent once, and no more than a page can show."""
+        if isinstance(broken, Exhausted):
+            if broken.cost in self.spent:
+                return
+            self.spent.add(broken.cost)
+        kind = Trouble.LIMIT if isinstance(broken, TooMuch) else Trouble.MALFORMED
+        if len(self.problems) < PROBLEMS or isinstance(broken, Exhausted):
+            self.problems.append(Problem(subject, kind, str(broken)))
+        elif len(self.problems) == PROBLEMS:
+            self.problems.append(
+                Problem(subject, Trouble.LIMIT, f"more than {PROBLEMS} problems; the rest is not listed")
+            )
+
+    def source(self, path: str, source: Source) -> None:
+        """Keep a Python source for reading its imports."""
+        if self.kept + source.size <= TEXT:
+            self.kept += source.size
+            self.sources[path] = source.read(0, source.size)
+
+
+def read_file(entry: Entry, pile: Pile, *, hashed: bool) -> None:
+    """Read one file into the pile; `hashed` asks for its sha256. What is wrong with it becomes a problem."""
+    if entry.source is None:
+        pile.members.append(Member(entry.path, entry.size, entry.packed, entry.crc32 or 0, ""))
+        return
+    survey = Survey(entry.source, pile.budget, hashed=hashed)
+    try:
+        survey.run()
+        if entry.crc32 is not None and survey.crc32 != entry.crc32:
+            raise Broken("the content does not have the CRC that the archive says")
+        _recognise(entry.source, survey, pile)
+    except Broken as broken:
+        pile.trouble(entry.path, broken)
+    entry.source.release()
+    pile.members.append(Member(entry.path, entry.size, entry.packed, survey.crc32, survey.sha256))
+    pile.texts += survey.texts.hits(entry.path)
+
+
+def _recognise(source: Source, survey: Survey, pile: Pile) -> None:
+    path = source.path
+    machine = elf.machine_of(survey.head)
+    suffix = path.rsplit(".", 1)[-1] if "." in path.rsplit("/", 1)[-1] else ""
+    if machine == EM_AMDGPU:
+        made = read_all(code_object(0, source.size, "", pile.budget), source.read)
+        pile.device.append(DeviceCode(path, "file", source.size, (_lone(made),)))
+    elif survey.head[:4] == b"\x7fELF":
+        _host(source, survey, pile)
+    elif bundle.is_start(survey.head):
+        _device(source, "file", [(0, source.size)], [], survey, pile)
+    elif suffix in _STARTS and not survey.head.startswith(_STARTS[suffix]):
+        raise Broken(f"named like a {_KINDS[suffix]}, but it does not start as one")
+    elif suffix in _STARTS or (suffix == "dat" and "Tensile" in path):
+        target = _GFX.search(path.rsplit("/", 1)[-1])
+        solutions, refers = _tensile(source, pile.budget) if suffix == "dat" else (0, ())
+        pile.extras.append(
+            Extra(path, _KINDS[suffix], target.group() if target else "", source.size, solutions, refers)
+        )
+    elif suffix in ("co", "hsaco") or re.search(r"\.so(\.\d+)*$", path):
+        raise Broken(
+            f"named like {'GPU code' if suffix in ('co', 'hsaco') else 'a library'}, but it is no ELF and no bundle"
+        )
+    elif suffix == "py" and source.size <= SOURCE:
+        pile.source(path, source)
+
+
+def _tensile(source: Source, budget: Budget) -> tuple[int, tuple[str, ...]]:
+    if source.size > TENSILE:
+        raise TooMuch(f"a Tensile library of {source.size:,} bytes")
+    budget.spend(Cost.METADATA, source.size)
+    return tensile_library(source.read(0, source.size))
+
+
+def _lone(made: CodeObject) -> Bundle:
+    """A code object that stands by itself, as the bundle of one that it is to a reader."""
+    return Bundle(0, made.size, made.size, "none", 0, None, (), (made,))
+
+
+def _host(source: Source, survey: Survey, pile: Pile) -> None:
+    made, sections, texts = elf.library(source, pile.budget)
+    pile.libraries.append(made)
+    spans = elf.merged(sections.get(_FATBIN, ()))
+    beside = _beside(survey, spans)
+    survey.texts.search(source, texts if sections else _around(texts, beside))
+    if spans or beside:
+        _device(source, _FATBIN if spans else "elsewhere", spans, beside, survey, pile)
+    for at, size in sections.get(_WRAPPERS, ()):
+        if source.read(at, 4) in (_KPACK_MAGIC, _KPACK_MAGIC[::-1]):
+            pile.extras.append(Extra(source.path, "kpack wrapper", "", size))
+
+
+def _beside(survey: Survey, spans: list[elf.Span]) -> list[Bundle]:
+    """Bundles with code that passed by outside the sections for it: in a library without sections, or under another name."""
+    starts = [at for at, _ in spans]
+    found = []
+    for at, made in sorted(survey.foreseen.items()):
+        before = bisect_right(starts, at) - 1
+        if made.objects and (before < 0 or at >= sum(spans[before])):
+            found.append(made)
+    return found
+
+
+def _around(spans: list[elf.Span], bundles: list[Bundle]) -> list[elf.Span]:
+    """What is left of stretches (sorted, apart from each other) without the bundles in them."""
+    left: list[elf.Span] = []
+    for at, size in spans:
+        for each in bundles:
+            if at <= each.offset < at + size:
+                left.append((at, each.offset - at))
+                at, size = each.offset + each.size, at + size - each.offset - each.size
+        left.append((at, max(0, size)))
+    return left
+
+
+def _device(
+    source: Source, section: str, spans: list[elf.Span], beside: list[Bundle], survey: Survey, pile: Pile
+) -> None:
+    found = list(beside)
+    stopped: list[Broken] = []
+    for at, size in spans:
+        made, wrong = read_all(bundle.bundles(at, size, pile.budget, survey.foreseen.get), source.read)
+        found += made
+        stopped += wrong
+    total = sum(size for _, size in spans) + sum(each.size for each in beside)
+    pile.device.append(DeviceCode(source.path, section, total, tuple(found)))
+    for each in found:
+        for text in each.problems:
+            pile.trouble(source.path, Broken(f"bundle at offset {each.offset}: {text}"))
+    for broken in stopped:
+        pile.trouble(source.path, broken)

@@ -1,0 +1,42 @@
+"""The rules, in the order that docs/rules.md lists them."""
+
+from __future__ import annotations
+
+from stackbuild.inspection.expectations import NOTHING, Expectations
+from stackbuild.inspection.facts import Facts
+from stackbuild.inspection.rules import conflicts as together
+from stackbuild.inspection.rules import device, elf, log, package, rocm, tags
+from stackbuild.inspection.rules import malformed as reading
+from stackbuild.inspection.rules import text as contents
+from stackbuild.inspection.rules.rule import Rule
+from stackbuild.model.findings import Finding, Severity
+
+GROUPS: tuple[tuple[str, tuple[Rule, ...]], ...] = (
+    ("Reading the files", reading.RULES),
+    ("The wheel's metadata", package.RULES),
+    ("The wheel's tags", tags.RULES),
+    ("Host libraries", elf.RULES),
+    ("GPU code", device.RULES),
+    ("ROCm and the recipe", rocm.RULES),
+    ("Text in the files", contents.RULES),
+    ("Build logs", log.RULES),
+)
+RULES = tuple(rule for _, rules in GROUPS for rule in rules)
+JOINT = together.RULES
+_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+def judge(facts: Facts, expectations: Expectations | None = None) -> tuple[Finding, ...]:
+    """Every finding of every rule: errors first, in the order of the rules within a severity."""
+    expected = expectations or NOTHING
+    found = [finding for rule in RULES for finding in rule.judge(facts, expected)]
+    return _sorted(found)
+
+
+def judge_together(all_facts: tuple[Facts, ...]) -> tuple[Finding, ...]:
+    """Findings about files that would be installed into one environment."""
+    return _sorted([finding for rule in JOINT for finding in rule.judge(all_facts)])
+
+
+def _sorted(found: list[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))

@@ -1,0 +1,226 @@
+"""Rules about GPU code: targets, kernels, bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stackbuild.inspection.expectations import Expectations
+from stackbuild.inspection.facts import Facts
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+from stackbuild.tables.target_ids import is_known, normal, processor, targets_named
+
+_FATBIN_LIMIT = 3 << 29  # 1.5 GiB
+_WORTH = 64 << 20
+
+
+@rule(
+    "SB-GPU-TARGET-LIE", ERROR, "A code object is filed under another target than it is built for",
+    why="The runtime picks by the bundle's entry; the GPU then gets machine code of another one.",
+    fix="Build again; no tool should edit bundle entries.",
+    link="https://llvm.org/docs/AMDGPUUsage.html#elf-header",
+)  # fmt: skip
+def target_lie(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """The target in the code object's ELF header is not that of the bundle's entry, of its metadata, or of its file's name."""
+    for device in facts.device:
+        for claimed, target in sorted({(o.claimed, o.target) for o in device.objects if o.claimed}):
+            if _disagree(claimed, target):
+                yield device.path, f"filed under {claimed}, built for {target}"
+        for noted, target in sorted({(o.noted, o.target) for o in device.objects if o.noted}):
+            if _disagree(noted, target):
+                yield device.path, f"its metadata says {noted}, its header {target}"
+        named = targets_named(device.path) if device.section == "file" else frozenset()
+        strangers = sorted({o.target for o in device.objects if named and processor(o.target) not in named})
+        if strangers:
+            yield device.path, f"named for {some(sorted(named))}, holds code for {some(strangers)}"
+
+
+def _disagree(said: str, target: str) -> bool:
+    """Whether two target IDs differ; of two processors that are not known here nobody can tell."""
+    return normal(said) != normal(target) and (is_known(said) or is_known(target))
+
+
+@rule(
+    "SB-GPU-TARGET-UNKNOWN", WARNING, "A code object for a GPU that is not known here",
+    why="Nothing that is said of targets counts for it: it may be newer than this program, or damaged.",
+    fix="If the GPU is real, its number is missing in `stackbuild/inspect/readers/mach.py`: say so in a bug report.",
+    link="https://llvm.org/docs/AMDGPUUsage.html#amdgpu-elf-header-e-flags-table-v3-onwards",
+)  # fmt: skip
+def target_unknown(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """A number in e_flags that no known processor has."""
+    for device in facts.device:
+        unknown = sorted({o.target for o in device.objects if not is_known(o.target)})
+        if unknown:
+            yield device.path, f"code objects for {some(unknown)}"
+
+
+@rule(
+    "SB-GPU-BUNDLE-HASH", ERROR, "A compressed bundle does not have the content its hash says",
+    why="The payload was damaged or replaced after the compiler wrote it; the HIP runtime does not check.",
+    fix="Build again, and look for what rewrote the file (patchelf, strip, objcopy).",
+    link="https://clang.llvm.org/docs/ClangOffloadBundler.html#compression-and-decompression",
+)  # fmt: skip
+def bundle_hash(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """The hash in a CCOB header is not that of the inflated bundle."""
+    for device in facts.device:
+        wrong = [bundle.offset for bundle in device.bundles if bundle.hash_ok is False]
+        if wrong:
+            yield device.path, f"{counted(len(wrong), 'bundle')} with a wrong hash, at offset {some(wrong)}"
+
+
+@rule(
+    "SB-GPU-EMPTY", ERROR, "A target has code objects, but no kernel that does anything",
+    why="The GPU would run nothing and report success. Empty kernels are trampolines compiled for other targets.",
+    fix="Add the target to the source's architecture list (CMAKE_HIP_ARCHITECTURES, GPU_TARGETS), not only to the linker's.",
+)  # fmt: skip
+def empty(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Kernels for a target, none of which uses a vector register; or no kernel at all where another target has some."""
+    most = max((t.working for t in facts.targets), default=0)
+    for target in facts.targets:
+        if target.kernels and not target.working:
+            yield target.target, f"{counted(target.kernels, 'kernel')}, all of them empty"
+        elif not target.kernels and most:
+            yield (
+                target.target,
+                f"{counted(target.objects, 'code object')} without a kernel, another target has {most:,}",
+            )
+
+
+@rule(
+    "SB-GPU-UNEVEN", WARNING, "One target has far fewer kernels than another",
+    why="A GPU whose kernels are missing fails at the first launch of one, or falls back to the CPU.",
+    fix="Build all targets from one source list; a file of another architecture may have overwritten the right one.",
+    link="https://github.com/ROCm/rocm-systems/issues/6362",
+)  # fmt: skip
+def uneven(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Fewer than half the non-empty kernels of the best covered target, but some."""
+    most = max((t.working for t in facts.targets), default=0)
+    for target in facts.targets:
+        if 0 < target.working * 2 < most:
+            yield target.target, f"{counted(target.working, 'non-empty kernel')}, another target has {most:,}"
+
+
+@rule(
+    "SB-GPU-SPILLS", NOTE, "Kernels spill registers to memory",
+    why="Each spilled register is memory traffic in the innermost loop; a wide kernel that spills is usually slower than a narrow one.",
+    fix="Lower the block size or unrolling for that target, or `__launch_bounds__`; compare with the last release (`--diff`).",
+)  # fmt: skip
+def spills(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Per target, how many kernels spill vector registers and which is worst."""
+    for target in facts.targets:
+        if target.spilling and target.worst is not None:
+            worst = target.worst
+            yield (
+                target.target,
+                (
+                    f"{counted(target.spilling, 'kernel')} spill; worst {worst.vgpr_spills} VGPRs and {worst.scratch} B of scratch in"
+                    f" {worst.name[:80]}"
+                ),
+            )
+
+
+@rule(
+    "SB-GPU-FATBIN-SIZE", WARNING, "GPU code pushes host code out of reach",
+    why="Host relocations reach 2 GiB; beyond it linking fails with `relocation truncated to fit`, or worse.",
+    fix="Compress (`--offload-compress`), split per target into device wheels, or use -mcmodel=medium.",
+    link="https://github.com/ROCm/rocm-systems/issues/7009",
+)  # fmt: skip
+def fatbin_size(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """More than 1.5 GiB of .hip_fatbin in one library."""
+    for device in facts.device:
+        if device.section != "file" and device.size > _FATBIN_LIMIT:
+            yield device.path, f"{device.section} has {device.size / 2**30:.2f} GiB"
+
+
+@rule(
+    "SB-GPU-UNCOMPRESSED", NOTE, "GPU code could be an eighth of its size",
+    why="Everyone who installs the wheel stores it unpacked, all targets of it.",
+    fix="Compile with `--offload-compress`, or ship one device wheel per target.",
+    link="https://github.com/ROCm/rocm-systems/pull/3855",
+)  # fmt: skip
+def uncompressed(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """More than 64 MiB of plain bundles in one file."""
+    for device in facts.device:
+        plain = sum(bundle.size for bundle in device.bundles if bundle.compression == "none" and bundle.entries)
+        if plain > _WORTH:
+            yield (
+                device.path,
+                f"{plain / 1e6:.0f} MB of code objects for {counted(_targets(device.objects), 'target')}, not compressed",
+            )
+
+
+def _targets(objects: tuple[object, ...]) -> int:
+    return len({getattr(o, "target", "") for o in objects})
+
+
+@rule(
+    "SB-GPU-MIXED-VERSIONS", WARNING, "Code objects of several versions",
+    why="An older ROCm runtime loads some and refuses others; parts were built by different compilers.",
+    fix="Build every part with one ROCm, or `-mcode-object-version` alike.",
+    link="https://llvm.org/docs/AMDGPUUsage.html#code-object",
+)  # fmt: skip
+def mixed_versions(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Code objects of more than one code-object version in one file."""
+    for device in facts.device:
+        versions = sorted({o.version for o in device.objects})
+        if len(versions) > 1:
+            yield device.path, f"code-object versions {some(f'V{v}' for v in versions)}"
+
+
+@rule(
+    "SB-GPU-WRAPPERS", WARNING, "A library registers more GPU code than it holds",
+    why="Each translation unit registers one bundle when the library is loaded; one that is not there is a launch that fails later.",
+    fix="Look for what rewrote the file after linking (objcopy, patchelf, a size tool).",
+)  # fmt: skip
+def wrappers(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """More wrappers of 24 bytes in .hipFatBinSegment than bundles in .hip_fatbin."""
+    bundles = {device.path: len(device.bundles) for device in facts.device if device.section != "file"}
+    for lib in facts.libraries:
+        registered = dict(lib.sections).get(".hipFatBinSegment", 0) // 24
+        if registered > bundles.get(lib.path, registered):
+            yield lib.path, f"{counted(registered, 'wrapper')}, {counted(bundles[lib.path], 'bundle')}"
+
+
+@rule(
+    "SB-GPU-TENSILE-PAIR", ERROR, "A Tensile library file without its code objects",
+    why="rocBLAS reads the library file, picks a kernel from it and then finds no code object: the GEMM fails at run time.",
+    fix="Copy the whole `library/` folder of the target, or leave the target out altogether.",
+    link="https://github.com/ROCm/pytorch/issues/1340",
+)  # fmt: skip
+def tensile_pair(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """A Tensile library file in a wheel or folder, and no code object for its target in a file beside it: rocBLAS does not
+    look into libraries. Silent where there is a kpack archive, which is not read and may hold it."""
+    have = {
+        (_folder(device.path), processor(o.target))
+        for device in facts.device
+        if device.section == "file"
+        for o in device.objects
+    }
+    unread = any(extra.kind == "kpack archive" for extra in facts.extras)
+    for extra in facts.extras if len(facts.members) > 1 and not unread else ():
+        if extra.kind == "Tensile library" and extra.target and (_folder(extra.path), extra.target) not in have:
+            yield extra.path, f"names {extra.target}; no code object for it is beside it"
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+@rule(
+    "SB-GPU-TENSILE-LOST", ERROR, "A Tensile library refers to a file that is not there",
+    why="The lazy index sends rocBLAS to a file for each kind of GEMM; where it is missing, that GEMM fails at run time.",
+    fix="Copy the whole `library/` folder of the target.",
+    link="https://github.com/ROCm/pytorch/issues/1340",
+)  # fmt: skip
+def tensile_lost(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """A lazy index in a wheel or folder names library files (`.dat`) that are not beside it."""
+    have = {extra.path for extra in facts.extras}
+    for extra in facts.extras if len(facts.members) > 1 else ():
+        lost = [name for name in extra.refers if f"{_folder(extra.path)}/{name}.dat".lstrip("/") not in have]
+        if lost:
+            yield extra.path, f"{len(lost)} of {counted(len(extra.refers), 'file')} missing, such as {lost[0]}.dat"
+
+
+RULES = (
+    target_lie, target_unknown, bundle_hash, empty, uneven, spills, fatbin_size, uncompressed, mixed_versions, wrappers,
+    tensile_pair, tensile_lost,
+)  # fmt: skip

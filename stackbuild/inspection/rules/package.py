@@ -1,0 +1,235 @@
+"""Rules about a wheel's metadata: RECORD, versions, dependencies, licence."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from stackbuild.inspection.expectations import Expectations
+from stackbuild.inspection.facts import Facts, Member, RecordRow
+from stackbuild.inspection.readers.wheel import local_of, normal_name, release_of, required_names, same_version
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+
+_RECORD_SPEC = "https://packaging.python.org/en/latest/specifications/recording-installed-packages/"
+_HEX = {"sha256": 32, "sha384": 48, "sha512": 64}
+
+
+def _unhashed_may(path: str) -> bool:
+    """RECORD itself and signatures over it carry no hash."""
+    return path.endswith((".dist-info/RECORD", ".dist-info/RECORD.jws", ".dist-info/RECORD.p7s"))
+
+
+@rule(
+    "SB-RECORD-HASH", ERROR, "RECORD does not hash every file",
+    why="Without hashes nothing notices a damaged or swapped file. pip and uv install such wheels without a word; `wheel unpack`"
+    " and package indexes refuse them.",
+    fix="Write RECORD again: `wheel unpack` and `wheel pack`, or let `auditwheel repair` rewrite it.",
+    link=_RECORD_SPEC,
+)  # fmt: skip
+def record_hash(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """A row other than RECORD's own without a sha256 or stronger hash."""
+    if facts.wheel is None:
+        return
+    rows = [row for row in facts.wheel.record if not _unhashed_may(row.path)]
+    bare = [row.path for row in rows if row.hash.partition("=")[0] not in _HEX]
+    if bare:
+        yield "RECORD", f"{len(bare)} of {len(rows)} rows have no sha256: {some(bare)}"
+
+
+@rule(
+    "SB-RECORD-MISMATCH", ERROR, "RECORD is not what the wheel holds",
+    why="Installers remove and check by RECORD: files outside it stay behind for ever, rows without a file break uninstalling, and"
+    " a wrong hash means a file was changed after packing.",
+    fix="Pack the wheel in one go, after the last strip or patchelf.",
+    link=_RECORD_SPEC,
+)  # fmt: skip
+def record_mismatch(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """No RECORD; a file without a row; a row without a file, or twice; a hash or size that is not the file's."""
+    said = facts.wheel
+    if said is None:
+        return
+    if not said.has_record:
+        yield "RECORD", "there is none"
+        return
+    by_path = {member.path: member for member in facts.members}
+    rows: dict[str, list[RecordRow]] = defaultdict(list)
+    for row in said.record:
+        rows[row.path].append(row)
+    for path in sorted(by_path.keys() - rows.keys()):
+        if not _unhashed_may(path):
+            yield path, "in the wheel but not in RECORD"
+    for path, listed in rows.items():
+        if len(listed) > 1:
+            yield path, f"listed {len(listed)} times in RECORD"
+        if path not in by_path:
+            yield path, "listed in RECORD but not in the wheel"
+        else:
+            yield from _row_against(listed[0], by_path[path])
+
+
+def _row_against(row: RecordRow, member: Member) -> Iterator[Found]:
+    if row.size and row.size != str(member.size):
+        yield row.path, f"RECORD says {row.size[:20]} bytes, it has {member.size}"
+    kind, _, text = row.hash.partition("=")
+    if kind == "sha256" and member.sha256 and _hex(text) != member.sha256:
+        yield row.path, "its sha256 is not the one in RECORD"
+
+
+def _hex(text: str) -> str:
+    """The hex of an unpadded urlsafe base64 digest; '' where it is none."""
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).hex()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+@rule(
+    "SB-META-NAME", ERROR, "The file name and METADATA disagree",
+    why="An index and an installer file the wheel under different names or versions.",
+    fix="Build the wheel again with one name and version.",
+)  # fmt: skip
+def meta_name(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Name or version of the file name is not that of METADATA, or METADATA has none."""
+    said = facts.wheel
+    if said is None:
+        return
+    if not said.metadata_name or not said.metadata_version:
+        yield said.filename or "METADATA", "METADATA has no Name or no Version"
+    elif said.filename and said.name and (
+        normal_name(said.metadata_name) != said.name or not same_version(said.metadata_version, said.version)
+    ):  # fmt: skip
+        yield said.filename, f"METADATA says {said.metadata_name} {said.metadata_version}"
+
+
+@rule(
+    "SB-META-UNDECLARED", ERROR, "Importing needs a module that is not declared",
+    why="In a clean environment `import` ends in ModuleNotFoundError; it works for the builder, who has it installed.",
+    fix="Add the distribution to the wheel's dependencies.",
+    link="https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use",
+)  # fmt: skip
+def undeclared(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """A module imported unconditionally, by Python or by an extension's numpy binding, and no requirement of its name."""
+    if facts.wheel is None:
+        return
+    declared = {name.replace("-", "_") for name in required_names(facts.wheel.requires)}
+    beside = {p.form for p in facts.providers} & {"plugin", "custom-ops"}
+    for each in facts.imports:
+        if each.module == "onnxruntime" and beside:
+            continue  # such packages must leave the choice of distribution to the user
+        if normal_name(each.module).replace("-", "_") not in declared and not _other_name(each.module, declared):
+            listed = some(facts.wheel.requires) or "nothing"
+            yield each.path, f"imports {each.module}; the wheel requires {listed}"
+
+
+#: Import names whose distribution is called differently.
+_DISTRIBUTIONS = {"google": ("protobuf",), "yaml": ("pyyaml",), "PIL": ("pillow",), "cv2": ("opencv_python",)}
+
+
+def _other_name(module: str, declared: set[str]) -> bool:
+    return any(name in declared or any(d.startswith(name) for d in declared) for name in _DISTRIBUTIONS.get(module, ()))
+
+
+@rule(
+    "SB-META-LICENCE", WARNING, "No licence file in the .dist-info",
+    why="The licences of ONNX Runtime and of what is linked in ask that their text goes with every copy.",
+    fix="Name it in `license-files` (METADATA: License-File).",
+    link="https://peps.python.org/pep-0639/",
+)  # fmt: skip
+def licence(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """No licence file beside METADATA."""
+    if facts.wheel and not facts.wheel.licence_files:
+        yield facts.wheel.filename or "METADATA", "no licence, copying or notice file in the .dist-info"
+
+
+@rule(
+    "SB-META-DESCRIPTION", NOTE, "The project page would be empty or plain",
+    why="`twine check --strict` refuses such a wheel, and an index shows no description.",
+    fix="Set `readme` in pyproject.toml, or long_description and long_description_content_type.",
+    link="https://packaging.python.org/en/latest/specifications/core-metadata/#description-content-type",
+)  # fmt: skip
+def description(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """No description, or one without its content type."""
+    said = facts.wheel
+    if said and not said.has_description:
+        yield said.filename or "METADATA", "no description"
+    elif said and not said.description_type:
+        yield said.filename or "METADATA", "a description without Description-Content-Type"
+
+
+@rule(
+    "SB-VERSION-LOCAL", WARNING, "The local version will sort wrongly",
+    why="`+rocm10.0` sorts below `+rocm7.0`: the segment is compared as text. The dotted form compares numbers.",
+    fix="Write `+rocm.10.0`, from the first release on: the two forms do not sort together either.",
+    link="https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers",
+)  # fmt: skip
+def version_local(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """A local version such as `rocm7.2.4`, with the number glued to the word."""
+    local = local_of(facts.wheel.version) if facts.wheel else ""
+    if facts.wheel and re.match(r"[a-z]+\d", local):
+        dotted = re.sub(r"([a-z])([0-9])", r"\1.\2", local, count=1)
+        yield facts.wheel.version, f"the local part is {local}; {dotted} sorts rightly"
+
+
+@rule(
+    "SB-WHEEL-BUILD-INFO", ERROR, "The code is not of the version that the wheel claims",
+    why="Users and bug reports go by the version; a wheel built from another branch has other code under that name.",
+    fix="Check out the tag of the version, and build in a clean tree: sources without `.git`, as stackbuild's, name no commit.",
+)  # fmt: skip
+def build_info(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """ONNX Runtime's build information names a release branch of another version; or, with `--recipe`, another commit than
+    the recipe's lock has for its source."""
+    if facts.wheel is None:
+        return
+    release = release_of(facts.wheel.version)
+    for hit in facts.texts:
+        for sample in hit.samples if hit.kind == "build-info" else ():
+            branch = re.search(r"git-branch=(rel-(\d+)\.(\d+)[\w.]*)", sample)
+            if branch and release and (int(branch[2]), int(branch[3])) != release[:2]:
+                yield hit.path, f"built from {branch[1]}; the wheel says {facts.wheel.version}"
+            commit = re.search(r"git-commit-id=([0-9a-f]+)", sample)
+            if expected.commit and commit and not _same_commit(expected.commit, commit[1]):
+                yield hit.path, f"built from commit {commit[1]}; the lock says {expected.commit[:12]}"
+
+
+def _same_commit(one: str, two: str) -> bool:
+    """Whether one is the other, or an abbreviation of it."""
+    return one.startswith(two) or two.startswith(one)
+
+
+@rule(
+    "SB-DIST-SHARED-MODULE", NOTE, "The distribution installs another one's module",
+    why="onnxruntime, onnxruntime-gpu, -rocm, -migraphx and others all install `onnxruntime/` and overwrite each other: the last"
+    " one installed wins, file by file, and uninstalling one breaks the rest.",
+    fix="Tell users to uninstall the others first, or ship a plugin EP beside the plain onnxruntime.",
+    link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/packaging.html",
+)  # fmt: skip
+def shared_module(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """A distribution with another name that installs `onnxruntime/`."""
+    said = facts.wheel
+    if said and "onnxruntime" in said.top_level and said.name not in ("", "onnxruntime"):
+        yield said.name, "installs onnxruntime/, as other onnxruntime distributions do"
+
+
+@rule(
+    "SB-WHEEL-DUPLICATE", NOTE, "The same file several times",
+    why="Wheels hold no links, so each copy is downloaded and installed.",
+    fix="Ship one and load it by that name.",
+)  # fmt: skip
+def duplicate(facts: Facts, expected: Expectations) -> Iterator[Found]:
+    """Files of 64 KiB and more with equal size and CRC."""
+    same: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for member in facts.members:
+        if member.size >= 1 << 16 and member.crc32:
+            same[member.size, member.crc32].append(member.path)
+    for (size, _), paths in same.items():
+        if len(paths) > 1:
+            yield paths[0], f"{counted(len(paths), 'copy')} of {size:,} bytes: {some(paths)}"
+
+
+RULES = (
+    record_hash, record_mismatch, meta_name, undeclared, licence, description, version_local,
+    build_info, shared_module, duplicate,
+)  # fmt: skip

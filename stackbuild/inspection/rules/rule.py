@@ -1,0 +1,90 @@
+"""What a rule is: a stable id, why it matters, how to mend it, and a pure function from facts to what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+
+from stackbuild.inspection.expectations import Expectations
+from stackbuild.inspection.facts import Facts
+from stackbuild.inspection.limits import FINDINGS
+from stackbuild.model.findings import Finding, Severity
+
+#: What a check yields: (subject, what was found there).
+Found = tuple[str, str]
+Check = Callable[[Facts, Expectations], Iterable[Found]]
+
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+@dataclass(frozen=True)
+class About:
+    """What docs/rules.md says of a rule. `when` says when it speaks, `needs` the expectation without which it never does."""
+
+    id: str
+    severity: Severity
+    title: str
+    when: str
+    why: str
+    fix: str
+    link: str
+    needs: str
+
+    @property
+    def about(self) -> About:
+        """The rule's text without its check, as data."""
+        return About(**{field.name: getattr(self, field.name) for field in fields(About)})
+
+    def finding(self, subject: str, found: str) -> Finding:
+        return Finding(self.id, self.severity, subject, found, self.why, self.fix, self.link)
+
+
+@dataclass(frozen=True)
+class Rule(About):
+    """A rule over the facts of one file."""
+
+    check: Check
+
+    def judge(self, facts: Facts, expected: Expectations) -> list[Finding]:
+        every = list(self.check(facts, expected))
+        made = [self.finding(subject[:300], found[:2_000]) for subject, found in every[:FINDINGS]]
+        return made + (
+            [self.finding(facts.subject, f"and {len(every) - FINDINGS:,} more") for _ in every[FINDINGS : FINDINGS + 1]]
+        )
+
+
+@dataclass(frozen=True)
+class JointRule(About):
+    """A rule over several files that would be installed together."""
+
+    check: Callable[[tuple[Facts, ...]], Iterable[Found]]
+
+    def judge(self, all_facts: tuple[Facts, ...]) -> list[Finding]:
+        return [self.finding(subject, found) for subject, found in self.check(all_facts)]
+
+
+def rule(
+    id: str, severity: Severity, title: str, *, why: str, fix: str, link: str = "", needs: str = ""
+) -> Callable[[Check], Rule]:
+    """Make a Rule of the function below it, whose docstring says when the rule speaks."""
+    return lambda check: Rule(id, severity, title, _sentence(check), why, fix, link, needs, check)
+
+
+def _sentence(check: object) -> str:
+    return " ".join((check.__doc__ or "").split())
+
+
+def some(items: Iterable[object], most: int = 4) -> str:
+    """Items in words, the first few and how many more."""
+    listed = list(map(str, items))
+    shown = ", ".join(listed[:most])
+    return shown + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 kernel`, `81,688 kernels`, `2 libraries`, `3 matches`."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith(("py", "ry")):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}{'es' if noun.endswith('ch') else 's'}"

@@ -1,0 +1,180 @@
+"""Gates on the ratio of two sides: against a baseline with an effect floor, and against a wanted speed-up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from stackbuild.judgement.intervals import (
+    Interval,
+    apart_interval,
+    holm,
+    ratio_interval,
+    relative_spread,
+    slower_by_chance,
+)
+from stackbuild.model.gates import BaselineGate, PairedGate, SelfCheck, SpeedupGate, fewest
+from stackbuild.model.results import CONTROL, Benchmarks, Case, Evidence, GateVerdict, Outcome, side_label
+
+#: Slower by less than this is no failure, by kind of suite (facts: Helion and TorchBench see 5-9 % on one build).
+DELTA = {"kernels": 0.03, "models": 0.05}
+
+
+@dataclass(frozen=True)
+class _Few:
+    """Why two sides cannot be compared, and the pairs there are: more of them may decide where there is one."""
+
+    why: str
+    pairs: int = 0
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The two sides' samples of one case, candidate over baseline, and the interval of their ratio."""
+
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+    ratio: Interval
+
+    @property
+    def count(self) -> int:
+        """Pairs, or samples of the side that has fewer where they were taken apart."""
+        return min(len(self.ours), len(self.theirs))
+
+    @property
+    def logs(self) -> list[float]:
+        return [math.log(a / b) for a, b in zip(self.ours, self.theirs, strict=False)]
+
+
+def baseline_verdicts(
+    gate: BaselineGate, measured: Benchmarks, cases: Sequence[Case], evidence: Evidence
+) -> list[GateVerdict]:
+    """PASS below 1 + delta with the whole interval; FAIL with the interval over 1 and the median over 1 + delta.
+
+    All the cases of one gate share one error: FAIL needs its sign test to stand in Holm's order as well.
+    """
+    delta = gate.delta or DELTA.get(measured.kind, DELTA["models"])
+    found = [(case, _pairs(gate, measured, case, evidence)) for case in cases]
+    chances = [slower_by_chance(p.logs) if isinstance(p, _Pairs) and evidence is Evidence.INTERLEAVED else 0.0
+               for _, p in found]  # fmt: skip
+    stands = holm(chances, (1 - gate.confidence) / 2)
+    return [
+        _undecidable(gate, case, pairs, evidence)
+        if isinstance(pairs, _Few)
+        else _against_baseline(gate, measured, case, pairs, delta, surely, evidence)
+        for (case, pairs), surely in zip(found, stands, strict=True)
+    ]
+
+
+def speedup_verdict(gate: SpeedupGate, measured: Benchmarks, case: Case, evidence: Evidence) -> GateVerdict:
+    """PASS when the whole interval reaches the wanted speed-up, FAIL when none of it does."""
+    pairs = _pairs(gate, measured, case, evidence)
+    if isinstance(pairs, _Few):
+        return _undecidable(gate, case, pairs, evidence)
+    fast = Interval(1 / pairs.ratio.median, 1 / pairs.ratio.high, 1 / pairs.ratio.low)
+    outcome = Outcome.INCONCLUSIVE
+    if fast.low >= gate.at_least:
+        outcome = Outcome.PASS
+    elif fast.high < gate.at_least:
+        outcome = Outcome.FAIL
+    says = (
+        f"{_name(gate)}: {case.name} is {fast.median:.3g}× as fast as {gate.versus} "
+        f"({_percent(gate.confidence)} interval {fast.low:.3g} to {fast.high:.3g}, wanted {gate.at_least:g}×)"
+    )
+    return GateVerdict(
+        _name(gate), case.name, outcome, says, fast.median, fast.low, fast.high, gate.at_least, "×",
+        pairs.count, evidence,
+    )  # fmt: skip
+
+
+def self_check(case: Case, baseline: str, limits: SelfCheck, least: int) -> str:
+    """Why the machine is too restless to compare on, from the baseline's pairs with itself; empty when it is quiet.
+
+    It takes `least` pairs, as many as a comparison: one pair says nothing of a spread.
+    """
+    control, theirs = case.of(CONTROL), case.of(baseline)
+    pairs = min(len(control.seconds), len(theirs.seconds)) if control and theirs else 0
+    if control is None or theirs is None or not pairs:
+        return "there is no self-check: the baseline was not measured against itself"
+    if pairs < least:
+        return f"the baseline was measured against itself {pairs} times, {least} are wanted"
+    ratios = [a / b for a, b in zip(control.seconds[:pairs], theirs.seconds[:pairs], strict=True)]
+    off, spread = abs(median(ratios) - 1), relative_spread(ratios)
+    if off > limits.median:
+        return f"the baseline differs from itself by {off:.1%} (allowed {limits.median:.1%})"
+    if spread > limits.spread:
+        return f"the baseline's ratios to itself spread over {spread:.1%} (allowed {limits.spread:.1%})"
+    return ""
+
+
+def _against_baseline(
+    gate: BaselineGate, measured: Benchmarks, case: Case, pairs: _Pairs, delta: float, surely: bool, evidence: Evidence
+) -> GateVerdict:
+    ratio, outcome = pairs.ratio, Outcome.INCONCLUSIVE
+    counted = f"{pairs.count} pairs" if _strong(evidence) else f"{len(pairs.ours)} and {len(pairs.theirs)} samples"
+    interval = f"{_percent(gate.confidence)} interval {ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
+    says = (
+        f"{_name(gate)}: {case.name} is {_slower(ratio.median)} than {gate.versus} "
+        f"({interval}, allowed {delta:+.1%}, {counted})"
+    )
+    baseline = side_label(measured, gate.versus)
+    restless = self_check(case, baseline, gate.self_check, gate.pairs[0]) if _strong(evidence) else ""
+    if restless:
+        outcome, says = Outcome.UNSTABLE, f"{says}: no verdict, {restless}"
+    elif ratio.high < 1 + delta:
+        outcome = Outcome.PASS
+    elif ratio.low > 1 and ratio.median > 1 + delta and surely:
+        outcome = Outcome.FAIL
+    return GateVerdict(
+        _name(gate), case.name, outcome, says, ratio.median, ratio.low, ratio.high, 1 + delta, "× time",
+        pairs.count, evidence,
+    )  # fmt: skip
+
+
+def _pairs(gate: PairedGate, measured: Benchmarks, case: Case, evidence: Evidence) -> _Pairs | _Few:
+    """The samples to compare, or what is missing."""
+    judged, against = side_label(measured, gate.side), side_label(measured, gate.versus)
+    if judged == against:
+        return _Few(f"{gate.versus!r} is the side {judged!r} itself: nothing is compared")
+    ours, theirs = case.of(judged), case.of(against)
+    for name, series in ((gate.side, ours), (gate.versus, theirs)):
+        if series is None:
+            return _Few(f"nobody measured the side {name!r} (there are {', '.join(s.label for s in measured.sides)})")
+        if series.problem or not series.seconds:
+            return _Few(f"the side {name!r} did not run: {series.problem or 'no samples'}")
+    assert ours is not None and theirs is not None
+    pairs = min(len(ours.seconds), len(theirs.seconds))
+    if not _strong(evidence):
+        least = fewest(1 - (1 - gate.confidence) / 2)  # each side's own interval is taken at half the error
+        if pairs < least:
+            return _Few(
+                f"{pairs} stored samples of a side cannot bear a {_percent(gate.confidence)} interval, {least} can"
+            )
+        return _Pairs(ours.seconds, theirs.seconds, apart_interval(ours.seconds, theirs.seconds, gate.confidence))
+    if pairs < gate.pairs[0]:
+        return _Few(f"only {pairs} pairs were measured; the gate wants {gate.pairs[0]}", pairs)
+    above, below = ours.seconds[:pairs], theirs.seconds[:pairs]
+    return _Pairs(above, below, ratio_interval(above, below, gate.confidence))
+
+
+def _undecidable(gate: PairedGate, case: Case, few: _Few, evidence: Evidence) -> GateVerdict:
+    says = f"{_name(gate)}: {case.name} cannot be judged: {few.why}"
+    return GateVerdict(_name(gate), case.name, Outcome.INCONCLUSIVE, says, pairs=few.pairs, evidence=evidence)
+
+
+def _strong(evidence: Evidence) -> bool:
+    return evidence is Evidence.INTERLEAVED
+
+
+def _name(gate: PairedGate) -> str:
+    return gate.name or gate.kind
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _slower(ratio: float) -> str:
+    return f"{ratio - 1:.1%} slower" if ratio >= 1 else f"{1 - ratio:.1%} faster"

@@ -1,0 +1,57 @@
+"""What the sources' own builds would download, asked of the sources at their locked commits: `stackbuild lock`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import LockError, MachineLacks
+from stackbuild.model.components import MIGraphXEp
+from stackbuild.model.lock import FILES, Dep, Downloading, deps_of, is_elsewhere
+from stackbuild.model.recipe import Recipe
+from stackbuild.sources import git, mirror
+from stackbuild.sources.archive import unpack
+from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.upstream import READERS, abseil_of_protobuf
+
+
+def ask(recipe: Recipe, name: str, commit: str) -> tuple[Dep, ...]:
+    """What the build of one source would download, each with its digest where its server could be reached.
+
+    Raises LockError, StepFailed, MachineLacks where the source itself cannot be read.
+    """
+    kind, component = deps_of(recipe)[name]
+    source = recipe.sources[name]
+    text = git.read(source.git or "", source.ref or "", commit, FILES[kind], mirror.given())
+    rows = [dep for listed in READERS[kind](text) for dep in _whole(listed, name, component)]
+    return tuple({dep.name: dep for dep in rows}.values())
+
+
+def _whole(dep: Dep, source: str, component: Downloading) -> tuple[Dep, ...]:
+    """The dependency with a digest, by fetching it where its list has none, and what it would download itself; those of the
+    base, and what cannot be reached, are left as they are."""
+    nested = isinstance(component, MIGraphXEp) and dep.name == "protobuf"
+    if (dep.digest and not nested) or is_elsewhere(dep, component):
+        return (dep,)
+    if dep.url.startswith("https://cget.invalid/"):
+        raise LockError(
+            f"sources.{source}: its requirements.txt wants {dep.name} of cget's own recipes, which have no archive",
+            next=f"install it in the base and list {dep.name} in `from_base`",
+        )
+    try:
+        with tempfile.TemporaryDirectory(prefix="stackbuild-lock-") as folder:
+            archive = Path(folder) / "archive"
+            sha256 = fetch(Wanted(dep.url, dep.digest), archive, mirror.given(), Stopper())
+            inner = _abseil_of(archive, Path(folder) / "tree") if nested else None
+    except MachineLacks:
+        return (dep,)
+    whole = dep if dep.digest else dep.model_copy(update={"digest": f"sha256:{sha256}"})
+    return (whole, *(_whole(inner, source, component) if inner else ()))
+
+
+def _abseil_of(archive: Path, tree: Path) -> Dep | None:
+    tree.mkdir()
+    unpack(archive, tree)
+    listed = tree / "cmake" / "dependencies.cmake"
+    return abseil_of_protobuf(listed.read_text("utf-8", "replace")) if listed.is_file() else None

@@ -1,0 +1,174 @@
+"""The verb `env`: the environment worth setting for a GPU and a workload, and what to keep one's hands off. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from stackbuild.core import yaml as yamlread
+from stackbuild.core.errors import UsageError
+from stackbuild.core.model import Field, Model
+from stackbuild.tables import compatibility
+from stackbuild.tables.targets import TARGETS, Target, is_known
+
+Workload = Literal["onnxruntime", "migraphx", "lc0", "pytorch"]
+WORKLOADS: tuple[Workload, ...] = ("onnxruntime", "migraphx", "lc0", "pytorch")
+FORMS = ("shell", "dotenv", "dockerfile")
+
+
+class Setting(Model):
+    """A variable worth setting."""
+
+    name: str
+    value: str
+    when: tuple[Workload, ...]
+    gfx: tuple[str, ...] = Field(default=(), description="Patterns of targets; all where empty.")
+    since: str = Field(default="", description="The first ROCm it holds for; every one where empty.")
+    folder: bool = Field(default=False, description="The value is a folder, which must be there.")
+    why: str
+    source: str
+
+
+class Warned(Model):
+    """A variable not to set, or not for that reason; or a target, and what is wrong with it."""
+
+    name: str
+    since: str = Field(default="", description="The first ROCm it holds for; every one where empty.")
+    why: str
+    source: str
+
+
+class _Table(Model):
+    schema_: Literal[1] = Field(alias="schema")
+    set: tuple[Setting, ...]
+    beware: tuple[Warned, ...]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What `env` found: the GPU, what to set, and what of the given environment to take away."""
+
+    gpu: str
+    gfx: str
+    workload: Workload
+    settings: tuple[Setting, ...]
+    warnings: tuple[Warned, ...]
+
+
+@cache
+def _table() -> _Table:
+    path = Path(__file__).with_name("environment.yaml")
+    data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+    return _Table.model_validate(data)
+
+
+def target_of(gpu: str) -> Target:
+    """The target of a product's name or a gfx: `RX 7900 XTX`, `MI 300X`, `gfx1100`, `gfx942:xnack-`. Raises UsageError."""
+    asked = _plain(gpu.partition(":")[0] if is_known(gpu) else gpu)
+    names = {_plain(name): name for target in TARGETS.values() for name in (target.gfx, *target.products)}
+    for target in TARGETS.values():
+        if asked and asked in (target.gfx, *map(_plain, target.products)):
+            return target
+    longer = [plain for plain in names if len(asked) > 2 and plain.startswith(asked)][:3]
+    close = [names[near] for near in longer or difflib.get_close_matches(asked, names, n=3, cutoff=0.7)]
+    raise UsageError(
+        f"no GPU {gpu!r} is known",
+        where="--gpu",
+        next=f"did you mean {', '.join(close)}?"
+        if close
+        else "give an AMD GPU's name, such as RX 7900 XTX, or its gfx target, as rocminfo prints it",
+    )
+
+
+_VENDOR = re.compile(r"\(.*?\)|\b(amd|radeon|instinct|pro|graphics|gpu)\b|[^a-z0-9+:]")
+
+
+def _plain(name: str) -> str:
+    """A name without what people leave out or put in: the vendor, `RX`, spaces, signs, what stands in parentheses."""
+    return _VENDOR.sub("", name.lower()).removeprefix("rx")
+
+
+def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "") -> Environment:
+    """The rows for that GPU and workload, and warnings for what `given` already has, and for a GPU without binaries.
+
+    `rocm`, a version such as `7.2.4`, decides which rows hold (all, where it is not known), and goes into the names of folders
+    that must not outlive it. Raises UsageError.
+    """
+    if workload not in WORKLOADS:
+        raise UsageError(f"no workload {workload!r}", where="--workload", next=f"one of: {', '.join(WORKLOADS)}")
+    if rocm and not re.fullmatch(r"[0-9]+(\.[0-9]+)+(-[0-9]+)?", rocm):
+        raise UsageError(f"{rocm!r} is no version of ROCm", where="--rocm", next="write for example 7.2.4")
+    target = target_of(gpu)
+    table = _table()
+    place = {"rocm": f"rocm-{rocm}" if rocm else "rocm", "gfx": target.gfx}
+    fits = tuple(
+        s.model_copy(update={"value": s.value.format(**place)})
+        for s in table.set
+        if workload in s.when
+        and _holds(s, rocm)
+        and (not s.gfx or any(fnmatch.fnmatchcase(target.gfx, p) for p in s.gfx))
+    )
+    warned = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in given))
+    return Environment(gpu, target.gfx, next(w for w in WORKLOADS if w == workload), fits, warned)
+
+
+def _holds(row: Setting | Warned, rocm: str) -> bool:
+    return not rocm or compatibility.numbers(_release(rocm)) >= compatibility.numbers(row.since)
+
+
+def _release(rocm: str) -> str:
+    """`6.4.4` of `6.4.4-129`."""
+    return rocm.partition("-")[0]
+
+
+def _no_binaries(target: Target, rocm: str) -> tuple[Warned, ...]:
+    """A warning for a target that this ROCm of the compatibility table has no binaries for, or none of them; and for a ROCm
+    that the table does not know."""
+    table, source = compatibility.table(), "recipes/compatibility.yaml, gfx"
+    known = table.targets(_release(rocm))
+    fails = "the first kernel launch fails, or crashes the process"
+    if not any(target.gfx in row.targets for row in table.gfx):
+        why = f"no ROCm that we know of ships code objects for it: {fails}"
+    elif known and target.gfx not in known:
+        why = f"ROCm {rocm} ships no code objects for it that we know of: {fails}. It has {', '.join(known)}"
+    elif rocm and not known:
+        why = f"whether ROCm {rocm} has code objects for {target.gfx} is not known: the table has no such ROCm"
+        return (Warned(name=f"ROCm {rocm}", why=why, source=source),)
+    else:
+        return ()
+    return (Warned(name=target.gfx, why=why, source=source),)
+
+
+def all_warnings(rocm: str = "") -> tuple[Warned, ...]:
+    """Every variable there is a warning of, with that ROCm or at all."""
+    return tuple(w for w in _table().beware if _holds(w, rocm))
+
+
+def spelled(found: Environment, form: str) -> str:
+    """The settings as lines of a shell, a dotenv file or a Dockerfile, each with its reason above it."""
+    if form not in FORMS:
+        raise UsageError(f"no form {form!r}", where="--format", next=f"one of: {', '.join(FORMS)}")
+    lines = [f"# {found.workload} on {' '.join(found.gpu.split())} ({found.gfx})"]
+    for setting in found.settings:
+        lines += [f"# {setting.why} [{setting.source}]", *_lines(setting, form)]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(setting: Setting, form: str) -> list[str]:
+    """A setting in that form. A folder is made as well, where the form can; in a shell it lies in the user's own cache."""
+    name, value = setting.name, setting.value
+    if form == "shell" and setting.folder:
+        own = value.replace("/var/cache/", "$HOME/.cache/")
+        return [f'export {name}="{own}"; mkdir -p "${name}"']
+    if form == "shell":
+        return [f"export {name}={shlex.quote(value)}"]
+    if form == "dotenv":
+        return [*([f"# make it first: mkdir -p {value}"] if setting.folder else []), f"{name}={value}"]
+    return [f"ENV {name}={value}", *([f"RUN mkdir -p {value}"] if setting.folder else [])]

@@ -1,0 +1,287 @@
+"""The kinds of components a recipe may list. A new kind is a class here, a module in `stackbuild/steps/` and a line in its
+registry; the descriptions of the fields are the recipe reference.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Annotated, Literal
+
+from stackbuild.core.model import Field, Model, field_validator, model_validator
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,47}$")]
+"""A name of a component or source: lower case letters, digits, `-` and `_`; it becomes a path, `/build/NAME`."""
+
+Scalar = bool | int | float | str
+EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Argv = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+OptionName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.+-]*(:[A-Z]+)?$")]
+"""A CMake cache entry's or meson option's name: `-DNAME=VALUE` is told from what follows by it."""
+REQUIREMENT = re.compile(
+    r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?"
+    r"( *(===?|!=|~=|>=|<=|<|>) *[A-Za-z0-9.*+!]+( *, *(===?|!=|~=|>=|<=|<|>) *[A-Za-z0-9.*+!]+)*)?"
+)
+"""A name, extras and versions: what comes from the package index. pip would run the build of a URL's or folder's project."""
+
+
+class Component(Model):
+    """What every kind of component has."""
+
+    needs: tuple[Name, ...] = Field((), description="Components whose output this one uses, at `/deps/NAME`.")
+    env: dict[EnvName, str] = Field({}, description="Environment of its commands, beside the fixed one.")
+    memory: str = Field("1G", pattern=r"^[1-9][0-9]*[MG]$", description="Memory it may use, such as `500M` or `8G`.")
+
+
+class Hipify(Model):
+    """CUDA sources made HIP before the component's commands see them, by the code of `stackbuild hipify` (docs/hipify.md)."""
+
+    rules: tuple[str, ...] = Field(
+        ("generic",),
+        description="Rule sets, by bundled name or as the path of a `.yaml` beside the recipe; the first wins.",
+    )
+    engine: Literal["fast", "perl", "clang"] = Field(
+        "fast",
+        description="fast: stackbuild's own · perl: hipify-perl makes the text · clang: the base's hipify-clang makes that of `.cu` files,"
+        " for which the base needs CUDA's headers.",
+    )
+    clang_flags: tuple[str, ...] = Field(
+        (),
+        description="With `engine: clang`, what hipify-clang parses with, such as `-Iinclude`; paths are below the source.",
+    )
+    cuda: str | None = Field(
+        None,
+        pattern=r"^/[A-Za-z0-9._/+-]+$",
+        description="With `engine: clang`, where the base has CUDA; hipify-clang looks for it where left out.",
+    )
+    include: tuple[str, ...] = Field(
+        (), description="Globs of the files to convert; every C, C++ and CUDA file where empty."
+    )
+    exclude: tuple[str, ...] = Field((), description="Globs of files to leave as they are.")
+    twins: Literal["refuse", "keep"] = Field(
+        "refuse",
+        description="Where a path rule would put a file over one that the source has: stop, or keep the hand-written one.",
+    )
+    rocm: str | None = Field(
+        None,
+        pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$",
+        description="The ROCm version to convert for; the recipe's where left out.",
+    )
+    headers: tuple[Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/+-]+$")], ...] = Field(
+        ("/usr/include", "/opt/rocm/include"), description="The base's include folders, to resolve headers against."
+    )
+    launch: Literal["keep", "ggl"] = Field(
+        "keep", description="keep: leave `<<<>>>` · ggl: make `hipLaunchKernelGGL` of it."
+    )
+    flavour: Literal["hip", "roc", "miopen"] = Field("hip", description="As `stackbuild hipify --flavour`.")
+    experimental: bool = Field(False, description="Also convert APIs that HIPIFY calls experimental.")
+    lint: bool = Field(True, description="Report what no mapping can fix.")
+    strict: bool = Field(False, description="Fail where a finding is an error.")
+    tool: Name | None = Field(
+        None, description="A source with hipify-perl, such as `debian: hipify-perl`, where the base has no HIPIFY."
+    )
+    patches: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
+        description="A folder of patches for the converted source, below `patches/` beside the recipe or of stackbuild.",
+    )
+
+
+class Convertible(Component):
+    """A component whose source may be CUDA."""
+
+    hipify: Hipify | None = Field(None, description="Convert the source to HIP first.")
+
+
+class Script(Convertible):
+    """Commands of your own, run in order in `/build/NAME`; what they leave in `/out` is the output."""
+
+    kind: Literal["script"]
+    source: Name | None = Field(None, description="The source, seen read-only at `/src/NAME`.")
+    run: tuple[Argv, ...] = Field(min_length=1, description="Commands, each a list of arguments: no shell is involved.")
+
+    @model_validator(mode="after")
+    def _has_source(self) -> Script:
+        if self.hipify is not None and self.source is None:
+            raise ValueError("`hipify` converts the component's source: name it with `source`")
+        return self
+
+
+class CMake(Convertible):
+    """A CMake project: configured, built and installed into `/out`."""
+
+    kind: Literal["cmake"]
+    source: Name = Field(description="The source, seen read-only at `/src/NAME`.")
+    subfolder: str = Field(".", description="Folder of the CMakeLists.txt inside the source.")
+    options: dict[OptionName, Scalar] = Field({}, description="CMake cache entries, given as `-DNAME=VALUE`.")
+    generator: Literal["Ninja", "Unix Makefiles"] = Field("Ninja", description="CMake's generator.")
+    uses_gfx: str | None = Field(
+        None, description="The option that takes the recipe's gfx targets, such as `GPU_TARGETS`."
+    )
+    components: tuple[str, ...] = Field((), description="Install components to install; all where empty.")
+
+    @field_validator("subfolder")
+    @classmethod
+    def _inside(cls, path: str) -> str:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ValueError("a subfolder lies inside its source")
+        return path
+
+
+class Kernels(Component):
+    """The bundled HIP kernels: device code for every gfx target and a CPU implementation beside it."""
+
+    kind: Literal["kernels"]
+    source: Name = Field(description="The kernels' source: usually `bundled: kernels`.")
+    headers: Name | None = Field(None, description="A source with ONNX Runtime's C API, where the base has none.")
+    options: dict[OptionName, Scalar] = Field({}, description="More CMake cache entries.")
+
+
+class Rocm(Convertible):
+    """What the components of the ROCm stack share: a source, where ROCm lies, and CMake cache entries."""
+
+    source: Name = Field(description="The source, seen read-only at `/src/NAME`.")
+    rocm_home: str = Field("/opt/rocm", pattern=r"^/[A-Za-z0-9._/+-]*$", description="Where the base has ROCm.")
+    compiler: str = Field(
+        "/opt/rocm/llvm/bin", pattern=r"^/[A-Za-z0-9._/+-]*$", description="Folder of ROCm's `clang` and `clang++`."
+    )
+    options: dict[OptionName, Scalar] = Field(
+        {}, description="More CMake cache entries; they win over stackbuild's own."
+    )
+    generator: Literal["Ninja", "Unix Makefiles"] = Field("Ninja", description="CMake's generator.")
+    unused_ok: tuple[str, ...] = Field(
+        (), description="Cache entries the project may leave unused; any other unused one fails the configure phase."
+    )
+
+
+class RocMLIR(Rocm):
+    """rocMLIR as the static library that MIGraphX links: `BUILD_FAT_LIBROCKCOMPILER`."""
+
+    kind: Literal["rocmlir"]
+
+
+class MIGraphX(Rocm):
+    """MIGraphX with its C API, its driver and, where wanted, its Python module."""
+
+    kind: Literal["migraphx"]
+    version: str = Field(pattern=r"^2\.[0-9]+(\.[0-9]+)?$", description="MIGraphX's version, such as `2.12.0`.")
+    python_module: bool = Field(False, description="Build `migraphx.so` for each of the recipe's Pythons.")
+    from_base: tuple[str, ...] = Field(
+        (),
+        description="Lines of MIGraphX's `requirements.txt`, by project name, that the base has already; every other "
+        "one is fetched under the lock and built, and rocMLIR comes from `needs`.",
+    )
+
+
+class OnnxRuntime(Rocm):
+    """ONNX Runtime: shared library, headers and Python package, with the execution providers named."""
+
+    kind: Literal["onnxruntime"]
+    version: str = Field(pattern=r"^1\.[0-9]+\.[0-9]+$", description="ONNX Runtime's version, such as `1.22.1`.")
+    providers: tuple[Literal["migraphx", "rocm"], ...] = Field(
+        ("migraphx",), description="Execution providers beside the CPU; `rocm` exists up to 1.22 and not in ROCm 7.1."
+    )
+    migraphx_home: str | None = Field(
+        None, description="Where MIGraphX lies when the base has it; left out: the needed `migraphx` component."
+    )
+    python_package: bool = Field(True, description="Build the Python package, one for each of the recipe's Pythons.")
+    deps: tuple[str, ...] = Field((), description="More rows of `cmake/deps.txt` to fetch than a Linux build needs.")
+    empty_packages: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")], ...] = Field(
+        (),
+        description="CMake packages that MIGraphX's own package asks for and its C API does not use, where the base has MIGraphX "
+        "without them: each is found, and empty.",
+    )
+
+
+class HipdnnEp(Rocm):
+    """The hipDNN plugin EP. Its CMake presets are not used: they hold their author's paths."""
+
+    kind: Literal["hipdnn-ep"]
+    onnxruntime: Name = Field(description="The source whose `include/` has ONNX Runtime's C API.")
+
+
+class MIGraphXEp(Rocm):
+    """AMD's MIGraphX plugin EP (onnxruntime-ep-amdgpu), for ROCm 10."""
+
+    kind: Literal["migraphx-ep"]
+    version: str = Field("1.0.0", description="The plugin's version, for the record.")
+    migraphx_home: str | None = Field(None, description="Where MIGraphX lies when no needed component makes it.")
+    onnxruntime_home: str | None = Field(None, description="Where ONNX Runtime lies when no needed component makes it.")
+
+
+class Lc0(Rocm):
+    """Leela Chess Zero, a downstream user: its `backendbench` can gate a release. Built with meson."""
+
+    kind: Literal["lc0"]
+    backend: Literal["hip", "onnx", "blas"] = Field(
+        "hip", description="hip: native kernels (since lc0#2420) · onnx: through the needed ONNX Runtime · blas: CPU."
+    )
+
+
+class KernelsEp(Kernels):
+    """The bundled kernels as a plugin EP."""
+
+    kind: Literal["kernels-ep"]  # type: ignore[assignment]
+
+
+class Wheel(Component):
+    """A wheel packed from the Python packages that another component installed into its output."""
+
+    kind: Literal["wheel"]
+    distribution: str = Field(
+        pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", description="The distribution's name."
+    )
+    version: str = Field(
+        pattern=r"^[0-9][A-Za-z0-9.+!-]*$", description="Its version; a local part in the dotted form, `+rocm.6.4.4`."
+    )
+    summary: str = Field(description="One line for the wheel's metadata.")
+    packages: tuple[str, ...] = Field(
+        min_length=1, description="Import packages to take from the needed component's `/out`."
+    )
+    requires: tuple[str, ...] = Field((), description="Requires-Dist entries.")
+    requires_python: str = Field(">=3.9", description="Requires-Python.")
+    external: tuple[str, ...] = Field(
+        (),
+        description="Sonames or patterns of what the user's ROCm provides, such as `libamdhip64.so.*`: not grafted, not "
+        "held against the tag. One that matches nothing is an error.",
+    )
+    license: str = Field("MIT", description="SPDX licence expression.")
+    license_files: tuple[str, ...] = Field(
+        (),
+        description="Licence and notice files in the needed component's `/out`; they travel in the wheel's metadata.",
+    )
+    abi: Literal["none", "cpython"] = Field(
+        "none",
+        description="cpython: it has an extension module, so there is one wheel for each of the recipe's Pythons.",
+    )
+
+    @field_validator("version")
+    @classmethod
+    def _sorts(cls, version: str) -> str:
+        local = version.partition("+")[2]
+        if re.match(r"rocm[0-9]", local):
+            raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `+rocm.{local[4:]}`")
+        return version
+
+    @field_validator("requires")
+    @classmethod
+    def _installable(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in entries:
+            if not REQUIREMENT.fullmatch(entry.partition(";")[0].rstrip()):
+                raise ValueError(f"{entry!r} is not a requirement; write a name and versions, such as `numpy>=2`")
+        return entries
+
+    @field_validator("needs")
+    @classmethod
+    def _needs_one(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
+        if len(needs) != 1:
+            raise ValueError("a wheel needs exactly the one component it packs")
+        return needs
+
+
+AnyComponent = Annotated[
+    Script | CMake | Kernels | KernelsEp | RocMLIR | MIGraphX | OnnxRuntime | HipdnnEp | MIGraphXEp | Lc0 | Wheel,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,235 @@
+"""The gates a recipe asks for under `gates:`; `stackbuild.judgement` decides them, `stackbuild.bench` measures for them.
+
+    gates:
+      - kind: baseline            # against the wheel of the last release, measured side by side
+        delta: 5%
+      - kind: speedup             # against another provider or side
+        versus: CPUExecutionProvider
+        at_least: 8
+        cases: [resnet50/b1/*]
+      - kind: limit               # an absolute floor or ceiling
+        metric: latency
+        at_most: 12 ms
+      - kind: memory
+        grows_at_most: 10%
+      - kind: accuracy
+        snr_db: 60
+      - kind: share               # the provider really ran it
+        provider: MIGraphXExecutionProvider
+        nodes: 90%
+
+Percentages, times and sizes may be written with their unit; they are held as shares of 1, seconds and bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from stackbuild.core.model import Field, Model, field_validator, model_validator
+
+_UNITS = {
+    "": 1.0, "x": 1.0, "×": 1.0, "db": 1.0, "/s": 1.0, "%": 0.01, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
+    "b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30,
+}  # fmt: skip
+_QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s]*)\s*")
+Metric = Literal["latency", "throughput", "create", "first", "host_memory", "device_memory"]
+
+
+def quantity(text: object) -> object:
+    """A number from `5%`, `12 ms`, `1.5 GiB` or a plain number; anything else is handed on for pydantic to refuse."""
+    if not isinstance(text, str):
+        return text
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2].lower() not in _UNITS:
+        raise ValueError(f"{text!r} is not a quantity; write a number with %, us, ms, s, MB, MiB, GB, GiB, dB or x")
+    return float(match[1]) * _UNITS[match[2].lower()]
+
+
+def fewest(confidence: float) -> int:
+    """How many samples it takes until their whole range holds the median with that confidence: 1 - 2 / 2^n."""
+    return math.ceil(1 - math.log2(1 - confidence))
+
+
+def _refuse_one_side(side: str, versus: str) -> None:
+    if side == versus:
+        raise ValueError(f"{side!r} is compared with itself; name another side under versus")
+
+
+class Waiver(Model):
+    """Why a closed gate may stand open, who says so, and until when (that day included)."""
+
+    case: str = Field(description="The case it is for; * and ? match as in file names.")
+    reason: str = Field(min_length=8, description="Why, in a sentence.")
+    by: str = Field(min_length=1, description="Who decided.")
+    until: date = Field(description="The last day it holds.")
+
+    @field_validator("case", "reason", "by", mode="before")
+    @classmethod
+    def _said(cls, text: object) -> object:
+        """Blanks say nothing."""
+        return text.strip() if isinstance(text, str) else text
+
+
+class SelfCheck(Model):
+    """How quiet the machine must be before a ratio counts: the pairs of the baseline against itself."""
+
+    median: float = Field(default=0.01, gt=0, le=1, description="The largest |median ratio - 1|.")
+    spread: float = Field(
+        default=0.05, gt=0, le=1, description="The largest interquartile range of the ratios over their median."
+    )
+
+    _quantities = field_validator("median", "spread", mode="before")(quantity)
+
+
+class _Gate(Model):
+    name: str = Field(default="", description="What messages call it; its kind when left out.")
+    cases: tuple[str, ...] = Field(
+        default=("*",), min_length=1, description="Names of cases; * and ? match as in file names."
+    )
+    side: str = Field(default="candidate", description="The side that is judged: its label or its provider.")
+    waivers: tuple[Waiver, ...] = Field(default=(), description="Cases that may stay closed for a while.")
+
+
+class _Paired(_Gate):
+    confidence: float = Field(default=0.99, ge=0.5, lt=1, description="Of the bootstrap interval of the median ratio.")
+    pairs: tuple[int, ...] = Field(
+        default=(20, 40, 60), min_length=1, description="Pairs to measure; the next while undecided."
+    )
+
+    _quantities = field_validator("confidence", mode="before")(quantity)
+
+    @field_validator("pairs")
+    @classmethod
+    def _rising(cls, pairs: tuple[int, ...]) -> tuple[int, ...]:
+        if list(pairs) != sorted(set(pairs)):
+            raise ValueError("pairs must rise; write for example [20, 40, 60]")
+        return pairs
+
+    @model_validator(mode="after")
+    def _two_sides(self) -> Self:
+        _refuse_one_side(self.side, str(getattr(self, "versus", "")))
+        return self
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        """From so few pairs even the whole range of the ratios holds the median less surely than is asked for."""
+        least = fewest(self.confidence)
+        if self.pairs[0] < least:
+            raise ValueError(
+                f"{self.pairs[0]} pairs cannot bear a {self.confidence:.1%} interval; start at {least} or more"
+            )
+        return self
+
+
+class BaselineGate(_Paired):
+    """Not slower than the baseline artifact by more than `delta`."""
+
+    kind: Literal["baseline"]
+    versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
+    wheel: str = Field(default="", description="The baseline artifact: a wheel's path from where stackbuild runs.")
+    lock: str = Field(default="", description="The lock it was built under; default: `WHEEL.lock.yaml` beside it.")
+    delta: float | None = Field(
+        default=None, gt=0, lt=1, description="Slower by less is no failure. Default 3% kernels, 5% models."
+    )
+    self_check: SelfCheck = Field(default_factory=SelfCheck, description="What the machine must show of itself first.")
+
+    _delta = field_validator("delta", mode="before")(quantity)
+
+
+class SpeedupGate(_Paired):
+    """At least `at_least` times as fast as another side (below 1 allows it to be slower by so much)."""
+
+    kind: Literal["speedup"]
+    versus: str = Field(description="The side it is compared with: its label or its provider.")
+    at_least: float = Field(gt=0, description="The smallest speed-up.")
+
+    _at_least = field_validator("at_least", mode="before")(quantity)
+
+
+class LimitGate(_Gate):
+    """An absolute floor or ceiling of one figure."""
+
+    kind: Literal["limit"]
+    metric: Metric = Field(description="The measure that is held to the limit.")
+    at_most: float | None = Field(default=None, gt=0, description="The largest value, in the metric's unit.")
+    at_least: float | None = Field(default=None, gt=0, description="The smallest value, in the metric's unit.")
+    confidence: float = Field(default=0.99, ge=0.5, lt=1, description="Of the interval of the median.")
+
+    _quantities = field_validator("at_most", "at_least", "confidence", mode="before")(quantity)
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        if (self.at_most is None) == (self.at_least is None):
+            raise ValueError("a limit gate has either at_most or at_least")
+        return self
+
+
+class MemoryGate(_Gate):
+    """Peak memory: an absolute ceiling, or growth over another side, or both."""
+
+    kind: Literal["memory"]
+    where: Literal["host", "device"] = Field(default="host", description="Whose memory.")
+    at_most: float | None = Field(default=None, gt=0, description="The largest peak.")
+    grows_at_most: float | None = Field(
+        default=None, ge=0, description="The largest growth beside `versus`, such as `10%`."
+    )
+    versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
+
+    _quantities = field_validator("at_most", "grows_at_most", mode="before")(quantity)
+
+    @model_validator(mode="after")
+    def _some_limit(self) -> Self:
+        if self.at_most is None and self.grows_at_most is None:
+            raise ValueError("a memory gate has at_most, grows_at_most or both")
+        if self.grows_at_most is not None:
+            _refuse_one_side(self.side, self.versus)
+        return self
+
+
+class AccuracyGate(_Gate):
+    """How far the output may be from the reference, by the measures of `stackbuild.bench.error_metrics`. Decided before speed.
+
+    Without a bound of its own it asks for the SNR that the case's element type allows (docs/benchmarks.md).
+    """
+
+    kind: Literal["accuracy"]
+    snr_db: float | None = Field(
+        default=None, description="The smallest signal-to-noise ratio; by element type where no bound is given at all."
+    )
+    cosine: float | None = Field(default=None, ge=-1, le=1, description="The smallest cosine similarity.")
+    max_abs: float | None = Field(default=None, ge=0, description="The largest absolute error.")
+    max_rel: float | None = Field(default=None, ge=0, description="The largest relative error.")
+    rms: float | None = Field(default=None, ge=0, description="The largest root mean square error.")
+
+    _quantities = field_validator("snr_db", mode="before")(quantity)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it names a bound."""
+        return any(v is not None for v in (self.snr_db, self.cosine, self.max_abs, self.max_rel, self.rms))
+
+
+class ShareGate(_Gate):
+    """What the provider must really have run; a result below is not a result of that provider."""
+
+    kind: Literal["share"]
+    provider: str = Field(description="The execution provider that is to do the work.")
+    nodes: float = Field(default=0.9, gt=0, le=1, description="The smallest share of the nodes it runs.")
+    seconds: float = Field(default=0.0, ge=0, le=1, description="The smallest share of the time spent in it.")
+
+    _quantities = field_validator("nodes", "seconds", mode="before")(quantity)
+
+
+Gate = Annotated[
+    BaselineGate | SpeedupGate | LimitGate | MemoryGate | AccuracyGate | ShareGate, Field(discriminator="kind")
+]
+PairedGate = BaselineGate | SpeedupGate
+
+
+class Gates(Model):
+    """A file of gates: what `stackbuild gate --gates FILE` reads. A recipe embeds `tuple[Gate, ...]` itself."""
+
+    gates: tuple[Gate, ...] = ()

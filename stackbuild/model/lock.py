@@ -1,0 +1,193 @@
+"""The Lock: what the world answered to a recipe's questions. Committed beside the recipe as `NAME.lock.yaml`.
+
+And Inputs: everything a plan stands on: the lock as the world really is now (Debian's archive moves) and the content of
+local sources.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stackbuild.core import digest
+from stackbuild.core.model import Field, Model, field_validator
+from stackbuild.model.components import MIGraphX, MIGraphXEp, OnnxRuntime
+from stackbuild.model.recipe import Recipe
+
+
+class Pin(Model):
+    """One locked wheel of the wheelhouse."""
+
+    version: str
+    sha256: tuple[str, ...] = Field(min_length=1, description="Digests of the files that may be used.")
+
+
+class File(Model):
+    """A source that is one file, by name: a Debian package or a source distribution of the package index."""
+
+    version: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Dep(Model):
+    """One dependency that a source's own build would download: a row of `cmake/deps.txt`, `requirements.txt` or
+    `FetchContent_Declare`."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    url: str = Field(pattern=r"^https://[A-Za-z0-9][A-Za-z0-9.-]*(/[A-Za-z0-9._%+@-]+)+$")
+    digest: str = Field(
+        default="",
+        pattern=r"^(sha1:[0-9a-f]{40}|sha256:[0-9a-f]{64})?$",
+        description="Empty: not asked yet, cannot be fetched.",
+    )
+    options: tuple[str, ...] = Field(default=(), description="CMake options of a `requirements.txt` line.")
+    subfolder: str = Field(default="", description="Folder of its CMakeLists.txt.")
+
+    @field_validator("url")
+    @classmethod
+    def _stays_inside(cls, url: str) -> str:
+        """A build lays it out as HOST/PATH and would refuse it then."""
+        if {".", ".."} & set(url.split("/")):
+            raise ValueError("the path of the URL leads elsewhere")
+        return url
+
+
+class Lock(Model):
+    """What the world answered, and to which questions (`asked` is the digest of those)."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    asked: str = Field(pattern=r"^[0-9a-f]{64}$")
+    questions: dict[str, str] = Field(
+        default={}, description="Each question by name, with its digest: an answer outlives a change of the others."
+    )
+    packages: dict[str, str] = Field({}, description="Debian packages of the base, name to version.")
+    image: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$", description="The digest of the base's image.")
+    commits: dict[str, str] = Field({}, description="Git sources, name to commit.")
+    files: dict[str, File] = Field(default={}, description="Sources by package name, name to version and digest.")
+    deps: dict[str, tuple[Dep, ...]] = Field(
+        default={}, description="What a source's own build would download, by source."
+    )
+    wheelhouse: dict[str, dict[str, Pin]] = Field({}, description="Python version to distribution to pin.")
+
+
+def asked(recipe: Recipe) -> str:
+    """Digest of the questions a lock answers: the recipe's base, git refs, and the wheelhouse it verifies in."""
+    questions: dict[str, object] = {
+        "base": {k: v for k, v in digest.plain(recipe.base).items() if k != "extend" or v},
+        "git": {n: (s.git, s.ref, s.submodules) for n, s in recipe.sources.items() if s.git},
+        "python": recipe.python,
+        "runtime": recipe.verify.runtime if recipe.verify else (),
+    }
+    if asking := {n: (k, c.version) for n, (k, c) in deps_of(recipe).items()}:
+        questions["deps"] = asking
+    if files := {n: (s.debian, s.suite, s.pypi) for n, s in recipe.sources.items() if s.debian or s.pypi}:
+        questions["files"] = files
+    return digest.of_value(questions)
+
+
+def questions(recipe: Recipe) -> dict[str, str]:
+    """Each question of a recipe by itself: its name, as `unlocked` has it, to its digest."""
+    base = recipe.base
+    found: dict[str, object] = {"base.image": base.image} if base.image else {"base.debian": digest.plain(base.debian)}
+    for name, source in recipe.sources.items():
+        if source.git:
+            found[f"sources.{name}"] = (source.git, source.ref)
+        elif source.debian or source.pypi:
+            found[f"sources.{name}"] = (source.debian, source.suite, source.pypi)
+    for name, (kind, component) in deps_of(recipe).items():
+        source = recipe.sources[name]
+        found[f"deps.{name}"] = (source.git, source.ref, kind, component.version)
+    if recipe.verify and recipe.verify.runtime:
+        found |= {f"wheelhouse.{python}": (python, recipe.verify.runtime) for python in recipe.python}
+    return {name: digest.of_value(value)[:16] for name, value in sorted(found.items())}
+
+
+Downloading = OnnxRuntime | MIGraphX | MIGraphXEp
+FILES = {"onnxruntime": "cmake/deps.txt", "migraphx": "requirements.txt", "migraphx-ep": "src/CMakeLists.txt"}
+"""Kind of component to the file of its source that names what its own build would download."""
+
+
+def deps_of(recipe: Recipe) -> dict[str, tuple[str, Downloading]]:
+    """Sources whose own build would download, by name: the kind and the component that builds them."""
+    found = {c.source: (c.kind, c) for c in recipe.components.values() if isinstance(c, Downloading)}
+    return dict(sorted(found.items()))
+
+
+def unlocked(recipe: Recipe, lock: Lock) -> tuple[str, ...]:
+    """What the lock does not answer yet, a line each: `stackbuild lock` asks where the network (or a mirror) allows."""
+    lines = []
+    if recipe.base.image and "@" not in recipe.base.image and not lock.image:
+        lines.append(f"base.image: the digest of {recipe.base.image} is not known")
+    for name, source in recipe.sources.items():
+        if source.git and len(lock.commits.get(name, "")) < 7:
+            lines.append(f"sources.{name}: the commit of {source.ref} is not known")
+        if (source.debian or source.pypi) and name not in lock.files:
+            lines.append(f"sources.{name}: its version and digest are not known")
+    for name, (kind, component) in deps_of(recipe).items():
+        if name not in lock.deps:
+            lines.append(f"sources.{name}: its {FILES[kind]} has not been read")
+        lines += [
+            f"sources.{name}: the digest of {d.url} is not known"
+            for d in lock.deps.get(name, ())
+            if not d.digest and not is_elsewhere(d, component)
+        ]
+    return tuple(lines)
+
+
+ROCMLIR = ("rocMLIR", "rocmlirTriton")
+"""The line of MIGraphX's requirements that comes from a component of its own, and the fork of it that newer ones name."""
+
+
+DIRECTML = ("eigen", "d3dx12", "boost")
+"""What only the DirectML part of AMD's plugin EPs fetches, on Windows."""
+
+
+def is_elsewhere(dep: Dep, component: Downloading) -> bool:
+    """Whether a dependency is not fetched for its own sake: the base has it, a component makes it, or no Linux build asks."""
+    if isinstance(component, MIGraphX):
+        return dep.name in (*component.from_base, *ROCMLIR)
+    return isinstance(component, MIGraphXEp) and dep.name in DIRECTML
+
+
+def patches_of(source: str) -> str:
+    """The name that a source's patches have among the local trees."""
+    return f"{source}.patches"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a plan stands on: packages really installed, commits, wheel pins, digests of local trees and archives."""
+
+    packages: tuple[tuple[str, str], ...]
+    commits: tuple[tuple[str, str], ...]
+    wheelhouse: tuple[tuple[str, str, str, tuple[str, ...]], ...]
+    """Rows of Python version, distribution, version, sha256 digests."""
+    trees: tuple[tuple[str, str], ...]
+    """Local sources, name to the digest of their files."""
+    image: str = ""
+    """Digest of the base's image, "" where it is not known or there is none."""
+    deps: tuple[tuple[str, tuple[Dep, ...]], ...] = ()
+    files: tuple[tuple[str, str, str], ...] = ()
+    """Sources by package name: source, version, sha256."""
+    dockerfile: str = ""
+    """Digest of `Dockerfile.base`, for a base from an image."""
+
+    @classmethod
+    def of(
+        cls, lock: Lock, trees: dict[str, str], packages: dict[str, str] | None = None, dockerfile: str = ""
+    ) -> Inputs:
+        """The lock with the content of local sources; `packages` are those really installed, where they differ."""
+        return cls(
+            packages=tuple(sorted((lock.packages if packages is None else packages).items())),
+            commits=tuple(sorted(lock.commits.items())),
+            wheelhouse=tuple(
+                (python, name, pin.version, pin.sha256)
+                for python, pins in sorted(lock.wheelhouse.items())
+                for name, pin in sorted(pins.items())
+            ),
+            trees=tuple(sorted(trees.items())),
+            image=lock.image,
+            dockerfile=dockerfile,
+            deps=tuple(sorted(lock.deps.items())),
+            files=tuple((name, f.version, f.sha256) for name, f in sorted(lock.files.items())),
+        )

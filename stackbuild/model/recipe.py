@@ -1,0 +1,259 @@
+"""The Recipe: what a person wrote, and nothing they did not.
+
+Each class is one mapping of the YAML file; its docstring and the descriptions of its fields are the recipe reference
+(docs/recipes.md is made from them). Components have a module of their own, `stackbuild.components`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from stackbuild.core.model import Field, Model, field_validator, model_validator
+from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel
+from stackbuild.model.gates import Gate
+from stackbuild.tables.targets import is_known, known_like
+
+
+def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
+    """The names as they are. Raises ValueError for one that a package manager would take for an option or a version."""
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+(:[a-z0-9]+)?", name):
+            raise ValueError(f"{name!r} is not the name of a Debian package; {otherwise}")
+    return names
+
+
+class Debian(Model):
+    """A base made from Debian's package archive: a root file system with these packages and what they depend on."""
+
+    suite: str = Field(pattern=r"^[a-z]+$", description="The suite: `trixie`, `sid`, …")
+    areas: tuple[str, ...] = Field(("main",), min_length=1, description="Archive areas: `main`, `contrib`, …")
+    packages: tuple[str, ...] = Field(min_length=1, description="Packages to install with their dependencies.")
+    extract: tuple[str, ...] = Field(
+        (),
+        description="Packages only unpacked, without their dependencies: headers of a library that is not wanted itself.",
+    )
+
+    @field_validator("packages", "extract")
+    @classmethod
+    def _named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return _packages(names, "versions belong into the lock")
+
+
+class Extend(Model):
+    """What `Dockerfile.base` adds to an image."""
+
+    packages: tuple[str, ...] = Field((), description="Packages of the image's own distribution.")
+    cmake: str = Field("3.31.10", pattern=r"^[0-9.]+$", description="CMake, from the package index.")
+    ninja: str = Field(
+        "1.13.0", pattern=r"^[0-9.]+$", description="ninja ≥ 1.13, which speaks the jobserver's protocol."
+    )
+    pip: tuple[str, ...] = Field(
+        (), description="Python packages for every Python of the recipe, each with `==VERSION`."
+    )
+
+    @field_validator("packages")
+    @classmethod
+    def _named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return _packages(names, "name packages only: no options, no versions")
+
+    @field_validator("pip")
+    @classmethod
+    def _pinned(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", name):
+                raise ValueError(f"{name!r} has no version; write NAME==VERSION")
+        return names
+
+
+class Base(Model):
+    """Where steps run: exactly one of `debian` and `image`."""
+
+    debian: Debian | None = Field(None, description="Made by mmdebstrap from Debian's archive.")
+    image: str | None = Field(
+        None,
+        pattern=r"^([a-z0-9][a-z0-9.-]*:[0-9]{1,5}/)?[a-z0-9][a-z0-9./_-]*(:[A-Za-z0-9_.-]+)?(@sha256:[0-9a-f]{64})?$",
+        description="A container image, extended by `Dockerfile.base`; its digest stands here or in the lock.",
+    )
+    extend: Extend | None = Field(None, description="What is added to the image.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Base:
+        if (self.debian is None) == (self.image is None):
+            raise ValueError("a base is exactly one of `debian` and `image`")
+        if self.extend is not None and self.image is None:
+            raise ValueError("`extend` belongs to `image`; a Debian base lists `packages`")
+        return self
+
+
+class Matrix(Model):
+    """What is built more than once. Python is always an axis of what depends on it."""
+
+    per_gfx: bool = Field(False, description="One wheel a gfx target (`NAME-gfx90a`) instead of one with all of them.")
+    variants: dict[Name, dict[Name, dict[OptionName, Scalar]]] = Field(
+        {}, description="Variants by name: component to CMake cache entries that win over the component's `options`."
+    )
+
+
+class Source(Model):
+    """Where a component's source comes from: exactly one of `bundled`, `path`, `git`, `archive`, `debian` and `pypi`."""
+
+    bundled: str | None = Field(
+        None, pattern=r"^[a-z][a-z0-9/_-]*$", description="A folder that ships with stackbuild, such as `kernels`."
+    )
+    path: str | None = Field(None, description="A folder beside the recipe.")
+    git: str | None = Field(None, pattern=r"^(https|ssh)://", description="A git URL; https or ssh only.")
+    ref: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", description="Tag, branch or commit of `git`."
+    )
+    submodules: bool = Field(False, description="Fetch the submodules of `git` too, each after its URL was vetted.")
+    archive: str | None = Field(None, pattern=r"^https://", description="URL of a tar or zip archive.")
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$", description="The archive's digest.")
+    debian: str | None = Field(
+        None, pattern=r"^[a-z0-9][a-z0-9+.-]+$", description="A binary package of Debian's archive, unpacked."
+    )
+    suite: str | None = Field(None, pattern=r"^[a-z]+$", description="The suite of `debian`.")
+    pypi: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$", description="A source distribution of the package index."
+    )
+    patches: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
+        description="A folder of patches, `COMPONENT/VERSION`, below `patches/` beside the recipe or of stackbuild.",
+    )
+    exclude: tuple[str, ...] = Field((), description="Glob patterns of files left out of `bundled` and `path` sources.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Source:
+        kinds = ("bundled", "path", "git", "archive", "debian", "pypi")
+        if len([n for n in kinds if getattr(self, n) is not None]) != 1:
+            raise ValueError("a source is exactly one of `bundled`, `path`, `git`, `archive`, `debian` and `pypi`")
+        if (self.git is not None) != (self.ref is not None):
+            raise ValueError("`git` and `ref` go together")
+        if (self.debian is not None) != (self.suite is not None):
+            raise ValueError("`debian` and `suite` go together")
+        if self.patches is not None and self.git is None and self.archive is None:
+            raise ValueError("`patches` belong to `git` and `archive`; edit a source of your own")
+        if (self.archive is not None) != (self.sha256 is not None):
+            raise ValueError("`archive` and `sha256` go together")
+        return self
+
+
+class Owed(Model):
+    """What one wheel owes, where that does not follow from the component it packs. A key left out: what follows."""
+
+    gfx: tuple[str, ...] | None = Field(
+        None, description="Its GPU targets, of the recipe's; `[]` where it holds no GPU code."
+    )
+    providers: tuple[str, ...] | None = Field(None, description="The execution providers it must bring.")
+    kernels_floor: int | None = Field(None, ge=0, description="Least number of non-empty kernels per gfx target.")
+    size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Its largest size.")
+
+
+class Verify(Model):
+    """What is demanded of the wheels beside the rules that hold for every wheel.
+
+    Which providers and GPU targets a wheel owes follows from the component it packs: `onnxruntime` owes its `providers`, and
+    the targets where `rocm` is one of them; `kernels` and `kernels-ep` owe the targets, and so does a `cmake` component with
+    `uses_gfx` or a converted one; plugin EPs owe their provider. `wheels` says what is otherwise.
+    """
+
+    runtime: tuple[str, ...] = Field(
+        ("onnxruntime", "numpy"),
+        min_length=1,
+        description="Requirements of the clean environment the wheel is proved in.",
+    )
+    providers: tuple[str, ...] = Field(
+        (),
+        description="Execution providers that `script` and `cmake` wheels must bring; what other kinds owe follows from them. "
+        "The first is the one that model suites run on.",
+    )
+    kernels_floor: int = Field(
+        0, ge=0, description="Least number of non-empty kernels per gfx target, in each wheel that owes the targets."
+    )
+    size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Largest wheel, such as `60M`.")
+    x86_64_level: int = Field(
+        1, ge=1, le=4, description="The x86-64 level (psABI, 1 to 4) that is promised to be enough."
+    )
+    runpaths: tuple[str, ...] = Field(
+        (), description="Absolute RUNPATH elements that are meant, such as `/opt/rocm/lib`."
+    )
+    grafts: tuple[str, ...] = Field((), description="Patterns of ROCm sonames that the wheels carry on purpose.")
+    wheels: dict[Name, Owed] = Field({}, description="What single wheels owe, by the name of their component.")
+
+    @field_validator("runtime")
+    @classmethod
+    def _from_the_index(cls, requirements: tuple[str, ...]) -> tuple[str, ...]:
+        for one in requirements:
+            if not REQUIREMENT.fullmatch(one):
+                raise ValueError(
+                    f"{one!r} is not a requirement; write a name and versions, such as `numpy>=2`: no options, no URLs"
+                )
+        return requirements
+
+
+class Bench(Model):
+    """The suite of benchmarks that is run on the wheel."""
+
+    suite: str = Field(description="A bundled suite's name or a path beside the recipe.")
+
+
+class Publish(Model):
+    """Where the wheels go when the gates are open."""
+
+    index: str = Field("dist/simple", description="Folder of the static index, relative to where stackbuild runs.")
+    replace: bool = Field(
+        False, description="Allow other bytes under a published file name: for an index nobody else installs from."
+    )
+
+
+class Recipe(Model):
+    """A recipe: one stack, from its base to its gates."""
+
+    schema_: Literal[1] = Field(alias="schema", description="The schema's version: 1.")
+    name: str = Field(pattern=r"^[a-z][a-z0-9._-]{0,47}$", description="The recipe's name.")
+    summary: str = Field(description="One line: what it builds.")
+    rocm: str | None = Field(None, pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$", description="The ROCm version it targets.")
+    base: Base
+    gfx: tuple[str, ...] = Field(
+        min_length=1, description="GPU targets (LLVM target IDs), such as `gfx90a` or `gfx942:xnack-`."
+    )
+    python: tuple[str, ...] = Field(("3.11",), min_length=1, description='Python versions, as strings: `"3.11"`.')
+    sources: dict[Name, Source] = Field({}, description="Sources by name.")
+    components: dict[Name, AnyComponent] = Field(min_length=1, description="Components by name.")
+    matrix: Matrix = Field(Matrix.model_validate({}), description="What is built more than once, beside Python.")
+    verify: Verify | None = Field(None, description="How wheels are proved; left out: only the static rules.")
+    bench: Bench | None = Field(None, description="What is measured; left out: nothing.")
+    gates: tuple[Gate, ...] = Field((), description="What must hold before anything is published.")
+    publish: Publish = Field(Publish.model_validate({}), description="Where the wheels go.")
+
+    @field_validator("gfx")
+    @classmethod
+    def _known_gfx(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
+        for target in targets:
+            if not is_known(target):
+                raise ValueError(f"unknown gfx target {target!r}{known_like(target)}")
+        if len(set(targets)) != len(targets):
+            raise ValueError("a gfx target is listed twice")
+        return targets
+
+    @field_validator("python")
+    @classmethod
+    def _python_form(cls, versions: tuple[str, ...]) -> tuple[str, ...]:
+        for version in versions:
+            if not version.startswith("3.") or not version[2:].isdigit():
+                raise ValueError(f'{version!r} is not a Python version such as "3.11"')
+        if len(set(versions)) != len(versions):
+            raise ValueError("a Python version is listed twice")
+        return versions
+
+    @property
+    def wheels(self) -> dict[str, Wheel]:
+        """The wheel components by name."""
+        return {n: c for n, c in self.components.items() if isinstance(c, Wheel)}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a recipe, for editors: `stackbuild recipe schema`."""
+    made = Recipe.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}

@@ -1,0 +1,146 @@
+"""The verb `ci render`: a pipeline for a CI provider, from the recipes' own matrix through `templates/ci/`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.core.errors import UsageError
+from stackbuild.core.templates import render
+from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.load import Loaded, bundled
+from stackbuild.recipe.wheels import CPU, Packed, providers_of, wheels_of
+from stackbuild.version import __version__
+
+TEMPLATES = {"github": "ci/github.yml.j2", "gitlab": "ci/gitlab.yml.j2", "jenkins": "ci/jenkins.groovy.j2"}
+PLACES = {"github": ".github/workflows/rocm-wheels.yml", "gitlab": ".gitlab-ci.yml", "jenkins": "Jenkinsfile"}
+BUILD_ON = {"github": "ubuntu-24.04", "gitlab": "rocm-build", "jenkins": "rocm-build"}
+"""The label of the machine that builds, where none is said."""
+ACTIONS = {
+    "checkout": "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2",
+    "cache": "actions/cache@5a3ec84eff668545956fd18022155c47e93e2684 # v4.2.3",
+    "upload": "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2",
+    "download": "actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093 # v4.3.0",
+}
+_PLAIN = re.compile(r"[A-Za-z0-9._+][A-Za-z0-9._+/-]*")
+"""What stands in YAML, Groovy and a shell alike for itself, and is no option."""
+
+
+@dataclass(frozen=True)
+class BuildJob:
+    """One recipe to build: `recipe` is what `--recipe` is given, a name or a path below the repository's root."""
+
+    id: str
+    recipe: str
+    image: bool
+
+
+@dataclass(frozen=True)
+class GpuJob:
+    """One proof on one kind of GPU, and the shell script that gates its wheels."""
+
+    id: str
+    build: BuildJob
+    gfx: str
+    gate: str
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A wheel that `stackbuild gate` can measure: the file name's first part, and the options it is gated with."""
+
+    stem: str
+    options: str
+
+
+def pipeline(provider: str, recipes: tuple[Loaded, ...], gfx: tuple[str, ...], build_on: str = "") -> str:
+    """The pipeline's text. `gfx` names the GPUs that there are runners for, `build_on` the label of the machine that builds.
+
+    A recipe or GPU that is named twice is taken once. Raises UsageError.
+    """
+    if provider not in TEMPLATES:
+        raise UsageError(f"no provider {provider!r}", where="--provider", next=f"one of: {', '.join(TEMPLATES)}")
+    if build_on and not _PLAIN.fullmatch(build_on):
+        raise UsageError(f"{build_on!r} is no label of a runner", where="--build-on", next="letters, digits, . _ + / -")
+    builds = _builds(recipes)
+    offered = {target for loaded, _ in builds for target in loaded.recipe.gfx}
+    for target in gfx:
+        if target not in offered:
+            raise UsageError(
+                f"no recipe builds for {target}", where="--gpu", next=f"they build for {', '.join(sorted(offered))}"
+            )
+    jobs = tuple(
+        GpuJob(f"{build.id}-{_id(target)}", build, target.partition(":")[0], _gate(loaded.recipe, build, target))
+        for loaded, build in builds
+        for target in dict.fromkeys(gfx)
+        if target in loaded.recipe.gfx
+    )
+    return render(
+        TEMPLATES[provider], builds=tuple(b for _, b in builds), gpu_jobs=jobs, actions=ACTIONS, version=__version__,
+        build_on=build_on or BUILD_ON[provider],
+    )  # fmt: skip
+
+
+def _builds(recipes: tuple[Loaded, ...]) -> tuple[tuple[Loaded, BuildJob], ...]:
+    """A job for each recipe, with an id that no other has: two files may hold recipes of one name."""
+    named = {_called(loaded): loaded for loaded in recipes}
+    made: dict[str, tuple[Loaded, BuildJob]] = {}
+    for called, loaded in named.items():
+        plain = base = _id(loaded.recipe.name)
+        count = 1
+        while plain in made:
+            count += 1
+            plain = f"{base}-{count}"
+        made[plain] = (loaded, BuildJob(plain, called, loaded.recipe.base.image is not None))
+    return tuple(made.values())
+
+
+def _called(loaded: Loaded) -> str:
+    """What the runner is to call the recipe. Raises UsageError for a file that its checkout would not have."""
+    if loaded.called in bundled():
+        return loaded.called
+    path = Path(loaded.called)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    if path.is_absolute() or ".." in path.parts or not _PLAIN.fullmatch(path.as_posix()):
+        raise UsageError(
+            f"a runner cannot be told of the recipe {loaded.called!r}",
+            where="--recipe",
+            next="run this at the root of the repository, and give a path below it of letters, digits, . _ + -",
+        )
+    return path.as_posix()
+
+
+def _id(text: str) -> str:
+    """A text as part of a job's name: `gfx942:xnack+` is `gfx942-xnack-on`, `gfx942:xnack-` is `gfx942-xnack-off`."""
+    said = re.sub(r"(xnack|sramecc)([+-])", lambda m: f"{m[1]}-{'on' if m[2] == '+' else 'off'}", text)
+    return re.sub(r"[^a-z0-9]+", "-", said).strip("-")
+
+
+def _gate(recipe: Recipe, build: BuildJob, target: str) -> str:
+    """The script that gates each wheel for that GPU that can be measured; empty where none can."""
+    wheels = [w for w in wheels_of(recipe) if target in w.gfx and _kind(w)]
+    gated = dict.fromkeys(Gated(_stem(w), _options(w, recipe, build)) for w in wheels)
+    runtime = next((_stem(w) for w in wheels if "onnxruntime" in w.wheel.packages), "")
+    alone = bool(recipe.gates) and all(gate.kind != "baseline" for gate in recipe.gates)
+    return render("ci/gate.sh.j2", wheels=tuple(gated), runtime=runtime, alone=alone) if gated else ""
+
+
+def _stem(packed: Packed) -> str:
+    return re.sub(r"[-_.]+", "_", packed.wheel.distribution)
+
+
+def _kind(packed: Packed) -> str:
+    """The kind of suite that a wheel is measured by, `kernels` or `models`; "" for one that `gate` cannot measure."""
+    if "stackbuild_kernels" in packed.wheel.packages:
+        return "kernels"
+    return "models" if any(p == "onnxruntime" or p.startswith("onnxruntime_ep_") for p in packed.wheel.packages) else ""
+
+
+def _options(packed: Packed, recipe: Recipe, build: BuildJob) -> str:
+    """The gates are the recipe's where it has any, the provider is what the wheel brings, else the recipe's first."""
+    said = recipe.verify.providers if recipe.verify else ()
+    provider = next(iter((*providers_of(packed, recipe), *said)), CPU)
+    gates = f"--recipe {build.recipe} " if recipe.gates else ""
+    return f"{gates}--provider {provider}"

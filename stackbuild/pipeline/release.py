@@ -1,0 +1,103 @@
+"""The whole sentence: text → Recipe → Lock → Plan → Built → Verification → Benchmarks → Verdict → Receipt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stackbuild.build.build import Order, Outputs, build, wheels, workshop
+from stackbuild.build.perform import Workshop
+from stackbuild.checks.preflight import this_python
+from stackbuild.model.events import Emit, Note
+from stackbuild.model.recipe import Recipe
+from stackbuild.pipeline.index import Receipt
+from stackbuild.pipeline.stages import Made, measured, proved, published, refuse_unmeasurable
+from stackbuild.recipe.load import Loaded
+from stackbuild.recipe.wheels import narrowed
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a whole build came to. `fresh`: something was built, proved, measured or published that was not before.
+
+    `receipt` is None where `--until` ended it, and where `--gfx` left targets out of a wheel.
+    """
+
+    recipe: str
+    run: str
+    fresh: bool
+    wheels: tuple[str, ...]
+    claim: str
+    receipt: Receipt | None
+    seconds: float
+
+
+STOPPED = "nothing is measured and published: that takes a whole build, without --until and --only"
+
+
+def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released:
+    """Build, prove, measure, judge, publish. Raises every Stop but Defect.
+
+    With `--until` and `--only` wheels are proved as far as that goes without a clean environment, which is no part of what
+    is asked for; nothing is measured and published. With `--gfx` the wheels are held to the chosen targets, and one that
+    lacks others of the recipe's is not published: its name and version promise them all.
+    """
+    started = time.monotonic()
+    if not order.choice.until:
+        refuse_unmeasurable(loaded.recipe)
+    with workshop(loaded, order, listeners) as shop:
+        outputs = build(loaded, order, shop)
+        recipe, partial = narrowed(loaded.recipe, order.choice.gfx)
+        made = _made(recipe, loaded, outputs, order.choice.until, shop)
+        fresh, claim, receipt = outputs.ran > 0, "", None
+        if made.wheels:
+            proof = proved(made, shop)
+            claim = str(proof.body["claim"])
+            fresh |= not proof.remembered
+            if order.choice.until:
+                shop.emit(Note("info", STOPPED))
+            else:
+                fresh |= _measured_anew(made, shop)
+                receipt = _published(partial, made, loaded.recipe, shop)
+                fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
+    names = tuple(path.name for path in made.wheels)
+    return Released(loaded.recipe.name, shop.run, fresh, names, claim, receipt, time.monotonic() - started)
+
+
+def _measured_anew(made: Made, shop: Workshop) -> bool:
+    measurement = measured(made, shop)
+    return measurement is not None and not measurement.remembered
+
+
+def _published(partial: tuple[str, ...], made: Made, whole: Recipe, shop: Workshop) -> Receipt | None:
+    if partial:
+        shop.emit(_withheld(partial, made, whole))
+        return None
+    return published(made, shop)
+
+
+def _withheld(partial: tuple[str, ...], made: Made, whole: Recipe) -> Note:
+    """Why the wheels are not published, and where they are."""
+    files = ", ".join(str(wheel) for wheel in made.wheels)
+    return Note(
+        "warning",
+        f"not published: {', '.join(partial)} was built for {', '.join(made.recipe.gfx)} only and the recipe promises"
+        f" {', '.join(whole.gfx)}; install it from the store ({files}), or name these targets in a recipe of your own",
+    )
+
+
+def _made(recipe: Recipe, loaded: Loaded, outputs: Outputs, until: str, shop: Workshop) -> Made:
+    """The wheels, and the wheelhouse they are proved in where the lock has one for this Python."""
+    made = wheels(outputs, shop.store)
+    house = next((b for b in outputs.built if b.step == f"wheelhouse.{this_python()}"), None)
+    if made and loaded.recipe.verify and house is None and not until:
+        shop.emit(
+            Note(
+                "warning",
+                f"the lock has no wheelhouse for Python {this_python()}: the wheels are proved only as far as that goes; "
+                f"run stackbuild with one of {', '.join(loaded.recipe.python)} for the rest",
+            )
+        )
+    wheelhouse = shop.store.tree(house.tree) if house else None
+    return Made(recipe, outputs.plan, made, wheelhouse, house.tree if house else "", loaded.lock_path)

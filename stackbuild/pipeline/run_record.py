@@ -1,0 +1,220 @@
+"""A whole run as one value: what the report is drawn from. Read from a run's folder, or made of results alone.
+
+A run's folder has `events.jsonl` (stackbuild.events, each line with `at`, seconds since 1970) and, where those stages
+were reached, `hipify.STEP.json` of each conversion to HIP, `verify.json` with a `verification` and `bench.json` with `benchmarks` and `verdict` in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stackbuild.core.errors import UsageError
+from stackbuild.model.findings import Verification
+from stackbuild.model.results import Benchmarks, Verdict
+
+if TYPE_CHECKING:
+    from stackbuild.bench.trend import Trend
+    from stackbuild.hipify.tree.report_file import Conversion
+
+
+@dataclass(frozen=True)
+class Span:
+    """One step or stage: when it began (seconds after the run did), how long it took, and how it ended.
+
+    `how` is run, cached, reused, failed or unfinished; `hits` and `misses` are ccache's.
+    """
+
+    name: str
+    start: float
+    seconds: float
+    how: str
+    hits: int = 0
+    misses: int = 0
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run. `facts` are shown as provenance, in their order."""
+
+    title: str
+    started: str
+    seconds: float
+    steps: tuple[Span, ...] = ()
+    stages: tuple[Span, ...] = ()
+    notes: tuple[str, ...] = ()
+    verifications: tuple[Verification, ...] = ()
+    benchmarks: Benchmarks | None = None
+    verdict: Verdict | None = None
+    conversions: tuple[Conversion, ...] = ()
+    history: tuple[Trend, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> tuple[Span, ...]:
+        return tuple(span for span in (*self.steps, *self.stages) if span.how in ("failed", "unfinished"))
+
+    @property
+    def holes(self) -> tuple[tuple[str, str, str], ...]:
+        """What was to be measured and was not: (case, side, why); without the cases that a waiver opens."""
+        if not self.benchmarks:
+            return ()
+        gates = self.verdict.gates if self.verdict else ()
+        waived = {gate.case for gate in gates if gate.waived} - {gate.case for gate in gates if gate.closed}
+        return tuple(
+            (case.name, one.side, one.problem or "no sample was kept")
+            for case in self.benchmarks.cases
+            for one in case.series
+            if (one.problem or not one.seconds) and case.name not in waived
+        )
+
+
+def find_run(name: str, verdict: Path | None = None) -> RunRecord:
+    """The run that `name` means: a results file (with its verdict), a run's folder, or the id of a run in the store.
+
+    The start of an id is enough where it is one run's; `last` is the latest that came as far as a plan. Raises UsageError
+    for anything else.
+    """
+    from stackbuild.bench.results_file import read_benchmarks, read_verdict_on
+    from stackbuild.build.runs import begun
+    from stackbuild.store.store import default_root
+
+    path = Path(name)
+    if path.is_file():
+        measured = read_benchmarks(path)
+        return of_results(measured, read_verdict_on(measured, verdict) if verdict else None)
+    if path.is_dir():
+        return read_run(path)
+    runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
+    planned = begun(default_root())
+    meant = list(planned[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
+    if name == "last" and not meant:
+        raise UsageError(
+            "no build was begun here yet",
+            where=str(default_root()),
+            next="`stackbuild build` makes a run; or give a results file that stackbuild bench wrote",
+        )
+    if len(meant) != 1:
+        what = f"{len(meant)} runs begin with {name!r}" if meant else f"no file, folder or run is called {name!r}"
+        known = f"the latest runs are {', '.join(planned[-3:])}" if planned else "no run is in the store"
+        raise UsageError(what, next=f"{known}; or give a results file that stackbuild bench wrote")
+    return read_run(default_root() / "runs" / meant[0])
+
+
+def of_results(measured: Benchmarks, verdict: Verdict | None) -> RunRecord:
+    """A run that was only a measurement."""
+    subject = next((side.artifact for side in measured.sides if side.artifact), "")
+    title = f"Benchmarks: {measured.suite}" + (f", {subject}" if subject else "")
+    return RunRecord(title, measured.taken, 0.0, benchmarks=measured, verdict=verdict)
+
+
+def read_run(folder: Path) -> RunRecord:
+    """The run in a folder. Raises UsageError where there is none; a line cut short by a kill is left out."""
+    from stackbuild.bench.results_file import read_run_results
+
+    file = folder / "events.jsonl"
+    if not file.is_file():
+        raise UsageError(
+            "there is no events.jsonl in it", where=str(folder), next="give a run's folder, or a results file"
+        )
+    events = list(_events(file))
+    started = next((e for e in events if e["event"] == "RunStarted"), None)
+    if started is None:
+        raise UsageError("no run was begun in it", where=str(folder), next="give another run's folder")
+    begun, ended = float(events[0]["at"]), float(events[-1]["at"])  # the base is made before the run is announced
+    benched = folder / "bench.json"
+    benchmarks, verdict = read_run_results(benched) if benched.is_file() else (None, None)
+    return RunRecord(
+        title=f"{started['recipe']}, run {started['run']}",
+        started=datetime.fromtimestamp(begun, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        seconds=ended - begun,
+        steps=_once(_steps(events, begun)),
+        stages=tuple(_stages(events, begun)),
+        notes=tuple(str(e["text"]) for e in events if e["event"] == "Note" and e["level"] == "warning"),
+        verifications=_verifications(folder / "verify.json"),
+        benchmarks=benchmarks,
+        verdict=verdict,
+        conversions=_conversions(folder),
+        facts={"recipe": str(started["recipe"]), "run": str(started["run"])},
+    )
+
+
+def _events(file: Path) -> Iterator[dict[str, Any]]:
+    for line in file.read_text("utf-8", "replace").splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # the last line of a killed run
+        if isinstance(event, dict) and "event" in event and "at" in event:
+            yield event
+
+
+def _once(spans: Iterator[Span]) -> tuple[Span, ...]:
+    """Each step once: the base is told as run when it is made, and as cached when the plan with it begins."""
+    found: dict[str, Span] = {}
+    for span in spans:
+        if span.name not in found or span.how != "cached":
+            found[span.name] = span
+    return tuple(found.values())
+
+
+def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
+    """Every step that ended or was under way; a finished step's start is its end less its seconds."""
+    open_steps: dict[str, float] = {}
+    for event in events:
+        at = float(event["at"]) - begun
+        if event["event"] == "StepStarted":
+            open_steps[event["step"]] = at
+        elif event["event"] == "StepFinished":
+            start = open_steps.pop(event["step"], max(0.0, at - float(event["seconds"])))
+            made = event.get("compiles") or {}
+            yield Span(
+                event["step"], start, float(event["seconds"]), event["how"], int(made.get("hits", 0)),
+                int(made.get("misses", 0)),
+            )  # fmt: skip
+        elif event["event"] == "StepBroke":
+            start = open_steps.pop(event["step"], at)
+            yield Span(event["step"], start, at - start, "failed", says="\n".join([event["what"], *event["lines"]]))
+    end = float(events[-1]["at"]) - begun
+    yield from (Span(name, start, end - start, "unfinished") for name, start in open_steps.items())
+
+
+def _stages(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
+    for event in events:
+        if event["event"] == "StageFinished":
+            seconds, at = float(event["seconds"]), float(event["at"]) - begun
+            how = "cached" if event.get("remembered") else "run"
+            yield Span(event["stage"], max(0.0, at - seconds), seconds, how, says=str(event["result"]))
+
+
+def _conversions(folder: Path) -> tuple[Conversion, ...]:
+    """What the run's sources were converted to HIP with: one file a conversion; one that cannot be read is left out."""
+    files = sorted(folder.glob("hipify.*.json"))
+    if not files:
+        return ()
+    from stackbuild.hipify.tree.report_file import load
+
+    found = []
+    for file in files:
+        with contextlib.suppress(OSError, ValueError):  # hints: a power cut may have cut one short
+            found.append(load(file))
+    return tuple(found)
+
+
+def _verifications(file: Path) -> tuple[Verification, ...]:
+    """The verification in the file, or the several."""
+    if not file.is_file():
+        return ()
+    from stackbuild.core.model import TypeAdapter, ValidationError
+
+    try:
+        found = json.loads(file.read_text("utf-8"))["verification"]
+        return TypeAdapter(tuple[Verification, ...]).validate_python(found if isinstance(found, list) else [found])
+    except (ValueError, KeyError, ValidationError) as error:
+        raise UsageError(f"not a verification: {error}", where=str(file), next="run stackbuild verify again") from None

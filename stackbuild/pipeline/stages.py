@@ -1,0 +1,237 @@
+"""The stages after the build, each remembered by what it stands on: prove, measure, judge, publish."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stackbuild.build.perform import Workshop, is_sound
+from stackbuild.build.schedule import Limits, machine_memory, schedule
+from stackbuild.checks.preflight import this_python
+from stackbuild.core import digest
+from stackbuild.core.digest import Json, plain
+from stackbuild.core.errors import GateClosed, MachineLacks, StepFailed, UsageError, VerificationFailed
+from stackbuild.model.events import Note, StageFinished, StageStarted
+from stackbuild.model.findings import Rung, Status
+from stackbuild.model.plan import Plan
+from stackbuild.model.recipe import Recipe
+from stackbuild.pipeline.clean_env import clean_python
+from stackbuild.pipeline.index import Receipt, is_published, publish
+from stackbuild.store.atomic import write_hint, write_whole
+
+if TYPE_CHECKING:
+    from stackbuild.bench.measure import Measured
+
+JUDGES = ("inspection", "verification", "bench", "judgement", "pipeline/clean_env.py", "model/findings.py")
+"""The parts of stackbuild whose code and data decide what a stage finds."""
+
+
+@cache
+def _code() -> str:
+    """Digest of those, so that a newer stackbuild does not believe what an older one found."""
+    package = Path(__file__).parents[1]
+    found = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
+    return digest.of_value(
+        [digest.of_file(path) for path in found if path.is_file() and path.suffix in (".py", ".yaml")]
+    )
+
+
+@dataclass(frozen=True)
+class Made:
+    """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest (None and "" without).
+
+    `plan` can make the wheelhouse again where its stored files turn out damaged. `lock` is what they were built under.
+    """
+
+    recipe: Recipe
+    plan: Plan
+    wheels: tuple[Path, ...]
+    wheelhouse: Path | None
+    wheelhouse_digest: str
+    lock: Path
+
+    def stands_on(self, stage: str, *more: object) -> str:
+        """The key under which a stage's result is remembered: these bytes, this recipe's wishes, this stackbuild."""
+        files = [digest.of_file(wheel) for wheel in self.wheels]
+        return digest.of_value([stage, _code(), files, self.wheelhouse_digest, *map(plain, more)])
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a stage came to: the line people see, whether it stands, its JSON, and whether it was known before."""
+
+    says: str
+    stands: bool
+    body: dict[str, Json]
+    remembered: bool
+
+
+def _stage(name: str, key: str, shop: Workshop, make: Callable[[], dict[str, Json]]) -> Result:
+    """The stage's result: as remembered under the key, or made now. Only what stands is remembered.
+
+    `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
+    """
+    started = time.monotonic()
+    body = shop.store.recall(key)
+    remembered = isinstance(body, dict)
+    if not isinstance(body, dict):
+        shop.emit(StageStarted(name))
+        body = make()
+        if body["stands"]:
+            shop.store.remember(key, body)
+    write_hint(shop.logs.parent / f"{name}.json", digest.canonical(body), shop.store.tmp)
+    shop.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
+    return Result(str(body["says"]), bool(body["stands"]), body, remembered)
+
+
+def _sound_wheelhouse(name: str, tree: str, made: Made, shop: Workshop) -> Path:
+    """The wheelhouse of that step, read whole and, where it was damaged, made again. Raises StepFailed, MachineLacks."""
+    if not is_sound(name, tree, shop):
+        _, broken = schedule(replace(made.plan, wanted=(name,)), shop, Limits(1, machine_memory()))
+        if broken:
+            raise StepFailed(f"step `{broken[0].step}` failed: {broken[0].what}", where=broken[0].log)
+    return shop.store.tree(tree)
+
+
+def _wheelhouses(made: Made, shop: Workshop) -> tuple[tuple[str, Path], ...]:
+    """The wheelhouses that the store has, by their Python: this machine's, and the base's where that is another."""
+    kept = ((s.name, shop.store.find(s.key)) for s in made.plan.steps if s.action == "wheelhouse")
+    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, made, shop)) for name, r in kept if r)
+
+
+def _base(made: Made, shop: Workshop) -> Path | None:
+    """The recipe's base as a root file system, where the store still has it."""
+    record = next((shop.store.find(s.key) for s in made.plan.steps if s.action in ("debian", "image")), None)
+    return shop.store.tree(record.tree) if record else None
+
+
+def proved(made: Made, shop: Workshop) -> Result:
+    """Climb the ladder of verification; `body["claim"]` is what may be said. Raises VerificationFailed."""
+
+    def climb() -> dict[str, Json]:
+        from stackbuild.verification import Ground, verify
+        from stackbuild.verification.expectations import expectations_of
+
+        runtime = made.recipe.verify.runtime if made.recipe.verify else ()
+        ground = Ground(
+            wheelhouses=_wheelhouses(made, shop), runtime=runtime, root=_base(made, shop), check=shop.stopper.check
+        )
+        found = [verify((w,), lambda project: expectations_of(made.recipe, project), ground) for w in made.wheels]
+        return {
+            "says": _climbed(tuple(rung for one in found for rung in one.rungs)),
+            "stands": not any(one.failed for one in found),
+            "claim": "; ".join(one.claim for one in found),
+            "verification": [plain(one) for one in found],
+        }
+
+    houses = [step.key for step in made.plan.steps if step.action == "wheelhouse"]
+    result = _stage("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify, houses), shop, climb)
+    if not result.stands:
+        raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {made.wheels[0]}")
+    return result
+
+
+def _climbed(rungs: tuple[Rung, ...]) -> str:
+    """How far up the ladder, in a line."""
+    count = [sum(rung.status is status for rung in rungs) for status in (Status.PASSED, Status.SKIPPED, Status.FAILED)]
+    return "{} rungs passed, {} not run, {} failed".format(*count)
+
+
+def refuse_unmeasurable(recipe: Recipe) -> None:
+    """Before anything is compiled: a recipe with a suite, and no packages here to measure with. Raises MachineLacks."""
+    missing = [name for name in ("numpy", "onnx") if find_spec(name) is None] if recipe.bench else []
+    if missing:
+        raise MachineLacks(
+            f"{' and '.join(missing)} not installed: the recipe's `bench` cannot be run",
+            next=f"{sys.executable} -m pip install numpy onnx, or `--until WHEEL-STEP`, which measures nothing",
+        )
+
+
+def measured(made: Made, shop: Workshop) -> Result | None:
+    """Run the recipe's suite on the wheel and judge it by the recipe's gates; None where the recipe has no suite.
+
+    Raises GateClosed with the one line that says which gate and by how much.
+    """
+    from stackbuild.bench.machine import fingerprint
+    from stackbuild.bench.measure import baseline_of
+
+    bench = made.recipe.bench
+    if bench is None:
+        return None
+
+    def measure() -> dict[str, Json]:
+        found = _measure(suite, made, shop)
+        closed = [gate.says for gate in found.verdict.closed]
+        says = f"{len(found.benchmarks.cases)} cases, gates {found.verdict.outcome}" + (
+            f": {closed[0]}" if closed else ""
+        )
+        return {
+            "says": says,
+            "stands": not closed,
+            "benchmarks": plain(found.benchmarks),
+            "verdict": plain(found.verdict),
+        }
+
+    suite, baseline = _suite(bench.suite, made), baseline_of(None, made.recipe.gates)
+    files = [digest.of_file(file) for file in (Path(suite), baseline) if file and file.is_file()]
+    key = made.stands_on("bench", bench, made.recipe.gates, files, fingerprint().stable)
+    result = _stage("bench", key, shop, measure)
+    if not result.stands:
+        raise GateClosed(result.says, next=f"stackbuild report {shop.run} shows the measurement")
+    return result
+
+
+def _suite(name: str, made: Made) -> str:
+    """A bundled suite's name, or the path of one beside the recipe."""
+    beside = made.lock.parent / name
+    return str(beside) if beside.is_file() else name
+
+
+def _measure(suite: str, made: Made, shop: Workshop) -> Measured:
+    """The suite, on the wheel it is for: kernels beside ONNX Runtime's own operators, or models on the recipe's provider."""
+    from stackbuild.bench.gate import Asked, measure_wheel, wheel_for
+    from stackbuild.bench.history import append, default_file
+
+    if made.wheelhouse is None:
+        raise MachineLacks(
+            f"the suite {suite} needs the recipe's wheelhouse for Python {this_python()}",
+            next=f"run stackbuild with one of Python {', '.join(made.recipe.python)}",
+        )
+    verify = made.recipe.verify
+    house = _sound_wheelhouse(f"wheelhouse.{this_python()}", made.wheelhouse_digest, made, shop)
+    asked = Asked(
+        wheel_for(suite, made.wheels),
+        suite=suite,
+        candidate_lock=made.lock,
+        provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
+        python=clean_python(house, made.wheelhouse_digest, shop.store),
+        cache=shop.store.root / "bench",
+    )
+    found = measure_wheel(asked, made.recipe.gates, lambda *_: shop.stopper.check())
+    try:
+        append(default_file(), found.benchmarks)
+    except (MachineLacks, UsageError) as lacks:
+        shop.emit(Note("warning", f"the measurement is not in the history: {lacks.what}"))
+    return found
+
+
+def published(made: Made, shop: Workshop) -> Receipt:
+    """Put the wheels on the recipe's index."""
+    index = Path(made.recipe.publish.index)
+    started = time.monotonic()
+    there = is_published(made.wheels, index)
+    if not there:
+        shop.emit(StageStarted("publish"))
+    receipt = publish(made.wheels, index, replace=made.recipe.publish.replace)
+    for wheel in receipt.wheels:  # the artifact that a later release is measured against: the wheel and its lock
+        lock = index / wheel.project / f"{wheel.file}.lock.yaml"
+        if wheel.fresh or not lock.exists():
+            write_whole(lock, made.lock.read_text("utf-8"), lock.parent)
+    shop.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
+    return receipt

@@ -1,0 +1,41 @@
+"""What a step may take where this machine has never built it: guesses from `estimates.yaml`, marked as such."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from stackbuild.core import yaml as yamlread
+from stackbuild.core.model import Field, Model
+from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.matrix import lanes
+
+
+class Estimate(Model):
+    """A guess for one kind of component: hours of one core, memory, and what the guess stands on."""
+
+    kind: str
+    cpu_hours: float = Field(gt=0)
+    memory: str
+    source: str
+
+
+class _Table(Model):
+    schema_: Literal[1] = Field(alias="schema")
+    steps: tuple[Estimate, ...]
+
+
+@cache
+def table() -> dict[str, Estimate]:
+    """The guesses by kind."""
+    path = Path(__file__).with_name("estimates.yaml")
+    data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+    return {row.kind: row for row in _Table.model_validate(data).steps}
+
+
+def guesses(recipe: Recipe) -> dict[str, float]:
+    """Hours of one core that each component's last step may take, by the step's name."""
+    known = table()
+    kinds = {lane.step: recipe.components[lane.component].kind for lane in lanes(recipe, recipe.python, recipe.gfx)}
+    return {step: known[kind].cpu_hours for step, kind in kinds.items() if kind in known}

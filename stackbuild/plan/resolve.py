@@ -1,0 +1,184 @@
+"""Recipe × Inputs → Plan: every decision taken. Pure: runs nothing, reads nothing, touches no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.model.lock import Inputs, patches_of
+from stackbuild.model.plan import Plan, Resources, Step
+from stackbuild.model.recipe import Extend, Recipe, Source
+from stackbuild.plan.steps import REGISTRY, hipify
+from stackbuild.plan.steps.context import Context
+from stackbuild.recipe.matrix import Lane, at, chosen, lanes, needed
+from stackbuild.tables.compatibility import numbers, series
+
+CONFIGURE = "configure"
+"""`--until configure`: no step's name but a phase of all of them."""
+
+
+BASE_MAKER = "1"
+"""Version of how `actions/debian.py` makes a root file system: raised when the same packages give another tree."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the command line narrows: gfx targets, Python versions, the last step; empty means all."""
+
+    gfx: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    """Python versions to prove wheels with; "which Pythons to build for" is `build_python`."""
+    until: str = ""
+    build_python: tuple[str, ...] = ()
+    glibc: str = ""
+    """This machine's, where wheels are to be proved: what a newer base links loads in that base only, with its own Python."""
+
+
+def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
+    """The plan. Raises PlanError where the recipe cannot be planned, UsageError where the choice is not in it."""
+    gfx = chosen("gfx target", recipe.gfx, choice.gfx)
+    steps: dict[str, Step] = {}
+    for step in (base_step(recipe, inputs), *_sources(recipe, inputs), *_wheelhouses(recipe, inputs, choice)):
+        steps[step.name] = step
+    known: tuple[Lane, ...] = ()
+    context = Context(gfx, steps, recipe.rocm or "", deps=dict(inputs.deps), trees=dict(inputs.trees))
+    for lane in lanes(recipe, chosen("Python", recipe.python, choice.build_python), gfx):
+        for step in _lane_steps(lane, known, recipe, context):
+            steps[step.name] = step
+        known += (lane,)
+    if choice.until == CONFIGURE:
+        return _configure_only(recipe, steps)
+    plan = Plan(recipe.name, tuple(steps.values()), _wanted(recipe, steps, choice))
+    return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
+
+
+def _configure_only(recipe: Recipe, steps: dict[str, Step]) -> Plan:
+    """`--until configure`: every component's configure phase as a step of its own, none needing another's."""
+    made = []
+    for step in steps.values():
+        last = max((i for i, c in enumerate(step.commands) if c.phase == "configure"), default=-1)
+        if last >= 0:
+            made.append(replace(step, name=f"{CONFIGURE}.{step.name}", commands=step.commands[: last + 1]))
+    plan = Plan(recipe.name, (*steps.values(), *made), tuple(s.name for s in made))
+    return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
+
+
+def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple[str, ...]]:
+    """Of a configure-only plan, the steps that can be done without compiling anything, and why each other one cannot."""
+    wanted, lines = [], []
+    for name in plan.wanted:
+        needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
+        lacking = [n.name for n in needs if n.action == "run" and not built(n)]
+        if lacking:
+            lines.append(
+                f"{name.removeprefix(CONFIGURE + '.')} cannot be configured before {', '.join(lacking)} is built"
+            )
+        else:
+            wanted.append(name)
+    return Plan(plan.recipe, plan.closure(tuple(wanted)), tuple(wanted)), tuple(lines)
+
+
+def _lane_steps(lane: Lane, known: tuple[Lane, ...], recipe: Recipe, context: Context) -> tuple[Step, ...]:
+    component = at(recipe.components[lane.component], lane, recipe)
+    names = {need: needed(lane, need, known).step for need in component.needs}
+    here = replace(context, gfx=(lane.gfx,) if lane.gfx else context.gfx, python=lane.python, names=names)
+    first = hipify.steps(lane.step, component, here)
+    if first:
+        here = replace(here, steps={**here.steps, **{s.name: s for s in first}}, converted=first[-1].name)
+    return (*first, *REGISTRY[recipe.components[lane.component].kind](lane.step, component, here))
+
+
+def _wanted(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str, ...]:
+    if not choice.until:
+        used = {need for c in recipe.components.values() for need in c.needs}
+        last = [n for n in recipe.components if n not in used]
+        return tuple(s for s in steps if s.startswith("wheelhouse.") or s.partition(".")[0] in last)
+    asked = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
+    if not asked:
+        raise UsageError(f"no step {choice.until!r}", next=f"steps are: {', '.join(steps)}")
+    return asked
+
+
+def base_step(recipe: Recipe, inputs: Inputs) -> Step:
+    """The step that makes the base: Debian packages at their versions, or an image."""
+    debian = recipe.base.debian
+    if debian is None:
+        return _image_step(recipe, inputs)
+    params = {
+        "areas": digest.canonical(debian.areas),
+        "extract": digest.canonical(debian.extract),
+        "maker": BASE_MAKER,
+        "packages": digest.canonical(debian.packages),
+        "suite": debian.suite,
+        **{f"package {name}": version for name, version in inputs.packages},
+    }
+    return Step(name="base", action="debian", params=tuple(sorted(params.items())), resources=Resources(network=True))
+
+
+def _image_step(recipe: Recipe, inputs: Inputs) -> Step:
+    name, _, said = (recipe.base.image or "").partition("@")
+    extend = recipe.base.extend or Extend.model_validate({})
+    params = {
+        "digest": said or inputs.image or "unlocked",
+        "dockerfile": inputs.dockerfile,
+        "image": name,
+        **{key: digest.canonical(value) for key, value in extend.model_dump().items()},
+    }
+    return Step(name="base", action="image", params=tuple(sorted(params.items())), resources=Resources(network=True))
+
+
+def _sources(recipe: Recipe, inputs: Inputs) -> list[Step]:
+    commits, trees = dict(inputs.commits), dict(inputs.trees)
+    files = {name: (version, sha256) for name, version, sha256 in inputs.files}
+    return [
+        _package(name, source, *files.get(name, ("", "unlocked")))
+        if source.debian or source.pypi
+        else _source(name, source, commits, trees)
+        for name, source in sorted(recipe.sources.items())
+    ]
+
+
+def _package(name: str, source: Source, version: str, sha256: str) -> Step:
+    """A source that is a Debian package or a source distribution of the package index."""
+    params = {"sha256": sha256, "version": version}
+    params |= {"debian": source.debian, "suite": source.suite or ""} if source.debian else {"pypi": source.pypi or ""}
+    return Step(
+        name=f"source.{name}", action="package", params=tuple(sorted(params.items())), resources=Resources(network=True)
+    )
+
+
+def _source(name: str, source: Source, commits: dict[str, str], trees: dict[str, str]) -> Step:
+    step, network = f"source.{name}", Resources(network=True)
+    if source.git is not None:
+        commit = commits.get(name, "unlocked")
+        params = {"commit": commit, "ref": source.ref or "", "submodules": str(source.submodules), "url": source.git}
+        params |= {"patches": trees.get(patches_of(name), "unlocked")} if source.patches else {}
+        return Step(name=step, action="git", params=tuple(sorted(params.items())), resources=network)
+    if source.archive is not None:
+        params = {"sha256": source.sha256 or "", "url": source.archive}
+        params |= {"patches": trees.get(patches_of(name), "unlocked")} if source.patches else {}
+        return Step(name=step, action="archive", params=tuple(sorted(params.items())), resources=network)
+    return Step(name=step, action="snapshot", params=(("tree", trees[name]),))
+
+
+def _of_base(recipe: Recipe, inputs: Inputs, choice: Choice) -> tuple[str, ...]:
+    """The base's own Python, where the base's C library is newer than this machine's and the recipe lists that Python."""
+    packages = dict(inputs.packages)
+    libc, python = packages.get("libc6", ""), series(packages.get("python3", ""))
+    needed = choice.glibc and libc and numbers(choice.glibc) < numbers(libc.partition("-")[0])
+    return (python,) if needed and python in recipe.python and python not in choice.python else ()
+
+
+def _wheelhouses(recipe: Recipe, inputs: Inputs, choice: Choice) -> list[Step]:
+    """One step per chosen Python: the wheels of the environment that the result is proved in."""
+    made = []
+    for python in (*choice.python, *_of_base(recipe, inputs, choice)):
+        rows = {name: f"{version} {' '.join(sha256)}" for p, name, version, sha256 in inputs.wheelhouse if p == python}
+        if rows:
+            params = tuple(sorted({"python": python, **{f"wheel {n}": v for n, v in rows.items()}}.items()))
+            made.append(
+                Step(name=f"wheelhouse.{python}", action="wheelhouse", params=params, resources=Resources(network=True))
+            )
+    return made

@@ -1,0 +1,64 @@
+"""What a plan means for the store as it is: which steps are there, which have to run, and why. Runs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stackbuild.build.schedule import missing
+from stackbuild.core import digest
+from stackbuild.model.plan import Plan, Step, rows_of
+from stackbuild.store.records import Record
+from stackbuild.store.store import Store
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """One step of a plan and the store's answer to it; `fields` has a digest for each field of its key."""
+
+    step: str
+    action: str
+    key: str
+    state: Literal["cached", "run"]
+    why: str
+    needs: tuple[str, ...]
+    fields: dict[str, str]
+
+
+def reasons(plan: Plan, store: Store) -> tuple[Reasoned, ...]:
+    """The plan's steps with whether and why each runs, in order."""
+    todo = {step.name for step in missing(plan, store)}
+    last = {record.step: record for record in store.latest(plan.recipe)} if todo else {}
+    return tuple(_reasoned(step, step.name in todo, last.get(step.name), store) for step in plan.steps)
+
+
+def _reasoned(step: Step, to_run: bool, last: Record | None, store: Store) -> Reasoned:
+    there = store.find(step.key) is not None
+    state: Literal["cached", "run"] = "run" if to_run else "cached"
+    why = _why(step, last) if to_run else ("" if there else "not needed: what is made from it is in the store")
+    fields = {name: digest.of_text(value)[:16] for name, value in step.fields}
+    return Reasoned(step.name, step.action, step.key, state, why, tuple(n.step for n in step.needs), fields)
+
+
+def _why(step: Step, last: Record | None) -> str:
+    """The fields of the key that differ from the last build's, or that there was none."""
+    if last is None:
+        return "never built here"
+    if last.key == step.key:
+        return "its stored output is gone or damaged"
+    before, now = rows_of(last.key_text), rows_of(step.key_text)
+    changed = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
+    shown = ", ".join(map(_told, changed[:3])) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+    return f"changed: {shown}"
+
+
+def _told(name: str) -> str:
+    """A field of a key text by the name that a person knows it by; `explain` has the text itself."""
+    kind, _, rest = name.partition(" ")
+    if name == "param tree":  # of a source taken from a folder
+        return "its files"
+    if kind == "need":
+        return rest.partition(" at ")[0]
+    if kind == "command":
+        return f"command {rest.partition(' ')[2] or rest}".strip()
+    return rest if kind == "param" else name

@@ -1,0 +1,42 @@
+"""One short module per kind of component: from what the recipe says to steps. Pure.
+
+A step module has one function, `steps(name, component, context) -> tuple[Step, ...]`; the last step bears the
+component's name and makes its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stackbuild.model.plan import Step
+from stackbuild.plan.steps import (
+    cmake,
+    hipdnn_ep,
+    kernels,
+    kernels_ep,
+    lc0,
+    migraphx,
+    migraphx_ep,
+    onnxruntime,
+    rocmlir,
+    script,
+    wheel,
+)
+from stackbuild.plan.steps.context import Context
+
+Maker = Callable[[str, Any, Context], tuple[Step, ...]]
+
+REGISTRY: dict[str, Maker] = {
+    "cmake": cmake.steps,
+    "hipdnn-ep": hipdnn_ep.steps,
+    "kernels": kernels.steps,
+    "kernels-ep": kernels_ep.steps,
+    "lc0": lc0.steps,
+    "migraphx": migraphx.steps,
+    "migraphx-ep": migraphx_ep.steps,
+    "onnxruntime": onnxruntime.steps,
+    "rocmlir": rocmlir.steps,
+    "script": script.steps,
+    "wheel": wheel.steps,
+}

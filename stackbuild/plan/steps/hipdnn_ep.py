@@ -1,0 +1,41 @@
+"""`hipdnn-ep`: the hipDNN plugin EP.
+
+Its presets hold their author's folders and win over its own environment variables, so none is used: every entry is
+given. Its tests look for an ONNX Runtime build tree and, without one, `ctest` succeeds with no test at all; and without a
+GPU its factory registers a CPU device as HipDNN. So nothing of it is believed here: `stackbuild verify` proves the library,
+and the package around it never hands out a CPU. Without hipBLASLt it would be built without MatMul and say so in one line of
+its log: here that fails the configure phase.
+"""
+
+from __future__ import annotations
+
+from stackbuild.model.components import HipdnnEp
+from stackbuild.model.plan import Command, Step
+from stackbuild.plan.steps.context import Context
+from stackbuild.plan.steps.plugin_package import Plugin, package
+from stackbuild.plan.steps.rocm import cmake_step, compilers
+
+PLUGIN = Plugin(
+    "onnxruntime_ep_hipdnn", "lib/libhipdnn_ep.so", "HipDNN", "The hipDNN plugin execution provider for AMD GPUs."
+)
+UNUSED_OK = ("HIP_PLATFORM",)
+CHECK = "readelf --dyn-syms --wide /out/lib/libhipdnn_ep.so | grep -q CreateEpFactories"
+
+
+def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:
+    """One step; the library must export what ONNX Runtime looks up in a plugin, and find hipDNN where the user has it."""
+    options = {
+        **compilers(component),
+        "CMAKE_HIP_ARCHITECTURES": ";".join(context.gfx),
+        "CMAKE_HIP_COMPILER": f"{component.compiler}/clang++",
+        "CMAKE_REQUIRE_FIND_PACKAGE_hipblaslt": True,
+        "CMAKE_SKIP_RPATH": True,
+        "HIP_PLATFORM": "amd",
+        "HIPDNN_EP_BUILD_TESTS": False,
+        "HIPDNN_EP_ENABLE_TORCH_MLIR": False,
+        "ONNXRUNTIME_ROOT": f"/src/{component.onnxruntime}",
+        "THEROCK_DIST": component.rocm_home,
+    }
+    header = context.need(f"source.{component.onnxruntime}", f"/src/{component.onnxruntime}")
+    after = (package(PLUGIN, component.source), Command(("sh", "-c", CHECK), "test"))
+    return (cmake_step(name, component, context, options, more=(header,), unused_ok=UNUSED_OK, after=after),)

@@ -1,0 +1,46 @@
+"""`migraphx`: MIGraphX, and before it each line of its `requirements.txt` that neither the base nor `needs` has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stackbuild.model.components import MIGraphX
+from stackbuild.model.lock import is_elsewhere
+from stackbuild.model.plan import Need, Step
+from stackbuild.plan.steps.context import Context
+from stackbuild.plan.steps.rocm import built_dep, cmake_step, compilers, deps_step
+
+UNUSED_OK = ("PYBIND11_PYTHON_VERSION",)
+
+
+def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
+    """One step for each locked requirement to build, then MIGraphX itself."""
+    made = _requirements(component, context)
+    context = replace(context, steps={**context.steps, **{s.name: s for s in made}})
+    built = tuple(s for s in made if s.action == "run")
+    more = tuple(Need(s.name, s.key, f"/deps/{s.name.removeprefix(component.source + '.')}") for s in built)
+    if component.source not in context.deps:
+        more = (context.need(made[-1].name, f"/src/{component.source}-deps"),)
+    options = {
+        **compilers(component),
+        "BUILD_TESTING": False,
+        "GPU_TARGETS": ";".join(context.gfx),
+        "MIGRAPHX_ENABLE_MLIR": bool(component.needs),
+        "MIGRAPHX_ENABLE_PYTHON": component.python_module,
+        **({"PYBIND11_PYTHON_VERSION": context.python} if context.python else {}),
+    }
+    return (*made, cmake_step(name, component, context, options, more=more, unused_ok=UNUSED_OK))
+
+
+def _requirements(component: MIGraphX, context: Context) -> tuple[Step, ...]:
+    """Steps for the requirements that are to be built, in the file's order: a later line may use an earlier one."""
+    rows = context.deps.get(component.source)
+    if rows is None:
+        return (deps_step(component.source, context),)
+    made: list[Step] = []
+    for index, dep in enumerate(rows):
+        if is_elsewhere(dep, component):
+            continue
+        known = replace(context, steps={**context.steps, **{s.name: s for s in made}})
+        made += built_dep(component.source, component, known, index)
+    return tuple(made)

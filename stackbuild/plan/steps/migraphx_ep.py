@@ -1,0 +1,71 @@
+"""`migraphx-ep`: AMD's MIGraphX plugin EP, whose CMake downloads its dependencies by FetchContent.
+
+Each is fetched under the lock, unpacked, and handed over as `FETCHCONTENT_SOURCE_DIR_NAME`; its own build.py is not used,
+because it retags the wheel to a manylinux policy that nothing has checked. protobuf takes abseil from wherever CMake finds
+one and clones it otherwise: here it must be the one that protobuf itself names, from the lock.
+"""
+
+from __future__ import annotations
+
+from stackbuild.model.components import MIGraphXEp, Scalar
+from stackbuild.model.lock import is_elsewhere
+from stackbuild.model.plan import Need, Resources, Step
+from stackbuild.plan.steps.context import Context
+from stackbuild.plan.steps.plugin_package import Plugin, package
+from stackbuild.plan.steps.rocm import cmake_step, compilers, deps_step
+
+PLUGIN = Plugin(
+    "onnxruntime_ep_migraphx",
+    "bin/libmigraphx-ep.so",
+    "MIGraphXExecutionProvider",
+    "The MIGraphX plugin execution provider for AMD GPUs.",
+)
+FORCED = "protobuf_FORCE_FETCH_DEPENDENCIES"
+PLATFORM = {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1"}
+"""As AMD's own script builds it: HIP's headers stop without a platform (scripts/build_migraphx_ep_from_packages.sh@72f75dde)."""
+
+
+def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...]:
+    """A step for each dependency's source, and the EP."""
+    made = _sources(component, context)
+    needs = tuple(Need(s.name, s.key, f"/src/{s.name.removeprefix('source.')}") for s in made)
+    folders: dict[str, Scalar] = {
+        f"FETCHCONTENT_SOURCE_DIR_{s.name.rpartition('.')[2].upper()}": f"/src/{s.name.removeprefix('source.')}"
+        for s in made
+        if s.action == "archive"
+    }
+    options: dict[str, Scalar] = {
+        **compilers(component),
+        **folders,
+        "CMAKE_PREFIX_PATH": ";".join(_homes(component)),
+        "CMAKE_SKIP_RPATH": True,
+        "FETCHCONTENT_FULLY_DISCONNECTED": True,
+        "FETCHCONTENT_TRY_FIND_PACKAGE_MODE": "NEVER",
+        "USE_MIGRAPHX": True,
+        FORCED: True,
+    }
+    after = (package(PLUGIN, component.source),)
+    allowed = (*folders, FORCED)
+    built = cmake_step(name, component, context, options, more=needs, unused_ok=allowed, env=PLATFORM, after=after)
+    return (*made, built)
+
+
+def _homes(component: MIGraphXEp) -> tuple[str, ...]:
+    said = (component.onnxruntime_home, component.migraphx_home)
+    return (*(f"/deps/{n}" for n in component.needs), *(h for h in said if h), component.rocm_home)
+
+
+def _sources(component: MIGraphXEp, context: Context) -> tuple[Step, ...]:
+    rows = context.deps.get(component.source)
+    if rows is None:
+        return (deps_step(component.source, context),)
+    return tuple(
+        Step(
+            name=f"source.{component.source}.{dep.name}",
+            action="archive",
+            params=(("sha256", dep.digest.removeprefix("sha256:") or "unlocked"), ("url", dep.url)),
+            resources=Resources(network=True),
+        )
+        for dep in rows
+        if not is_elsewhere(dep, component)
+    )

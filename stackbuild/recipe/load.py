@@ -1,0 +1,206 @@
+"""text → Recipe: every mistake at once, each with its place, its cause and the next step.
+
+Pure but for reading the named file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.core import yaml as yamlread
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import Mistake, RecipeError, UsageError
+from stackbuild.core.model import ValidationError
+from stackbuild.core.resources import folder
+from stackbuild.core.yaml import Places
+from stackbuild.model.components import Component, Convertible
+from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.validation import close_to, mistakes, short
+from stackbuild.recipe.wheels import owed_by_nobody
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A recipe, as what it was `called`, the folder that its relative paths start from, and where its lock lies."""
+
+    recipe: Recipe
+    called: str
+    folder: Path
+    lock_path: Path
+
+
+def bundled() -> dict[str, Path]:
+    """The recipes that ship with stackbuild, by name."""
+    found = sorted(folder("recipes").glob("*.yaml"))
+    return {p.stem: p for p in found if not p.name.endswith(".lock.yaml") and p.stem != "compatibility"}
+
+
+def load(name: str) -> Loaded:
+    """The recipe of that bundled name or path. Raises UsageError where there is none, RecipeError where it is wrong."""
+    path = _find(name)
+    recipe = parse(_read(path), str(path))
+    return Loaded(recipe, name, path.parent, path.with_name(f"{path.stem}.lock.yaml"))
+
+
+def text_of(name: str) -> str:
+    """The text of that recipe, as it was written. Raises as `load`."""
+    return _read(_find(name))
+
+
+def _find(name: str) -> Path:
+    known = bundled()
+    if name in known:
+        return known[name]
+    path = Path(name)
+    try:
+        if path.is_file():
+            return path
+    except OSError as error:  # such as a name that is too long, or a folder that is closed to us
+        raise UsageError(
+            f"cannot read it: {error.strerror}", where=short(name), next="give a recipe's name or path"
+        ) from None
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    raise UsageError(
+        f"no recipe {short(name)}: neither a bundled recipe nor a file",
+        next=f"{hint}`stackbuild recipe list` shows the bundled ones: {', '.join(known) or 'none'}",
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > yamlread.MAX_BYTES:
+            raise RecipeError((Mistake(f"{path}:1:1", "larger than 1 MiB", "a recipe is a page; split it"),))
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise RecipeError((Mistake(f"{path}:1:1", f"not UTF-8: byte {error.start}", "save it as UTF-8"),)) from None
+    except OSError as error:
+        raise UsageError(f"cannot read it: {error.strerror}", where=str(path), next="check its permissions") from None
+
+
+def parse(text: str, name: str) -> Recipe:
+    """A recipe from its text; `name` is said in messages. Raises RecipeError with every mistake found."""
+    data, places = yamlread.compose(text, name)
+    if not isinstance(data, dict):
+        raise RecipeError(
+            (Mistake(f"{name}:1:1", "a recipe is a mapping", "start from `stackbuild recipe show debian-13`"),)
+        )
+    if nul := _with_nul(data, ()):
+        raise RecipeError(
+            tuple(
+                Mistake(
+                    places.of_value(p), "a NUL character in a text", "take the `\\0` out: no command can be given it"
+                )
+                for p in nul
+            )
+        )
+    try:
+        recipe = Recipe.model_validate(data)
+    except ValidationError as error:
+        raise RecipeError(mistakes(error, places)) from None
+    wrong = [*_wrong_references(recipe, places), *_wrong_demands(recipe, places), *_cycle(recipe, places)]
+    if not wrong:
+        wrong = _idle_demands(recipe, places)
+    if wrong:
+        raise RecipeError(tuple(wrong))
+    return recipe
+
+
+def _with_nul(data: Json, path: yamlread.Path) -> list[yamlread.Path]:
+    """The paths of texts with a NUL: nothing that is handed to the system can hold one."""
+    if isinstance(data, str):
+        return [path] if "\0" in data else []
+    rows = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
+    found = [(*path, key) for key, _ in rows if isinstance(key, str) and "\0" in key]
+    return found + [deep for key, value in rows for deep in _with_nul(value, (*path, key))]
+
+
+def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
+    wrong = []
+    for name, component in recipe.components.items():
+        for i, need in enumerate(component.needs):
+            if need not in recipe.components:
+                at = places.of_value(("components", name, "needs", i))
+                wrong.append(
+                    Mistake(
+                        at, f"`{name}` needs `{need}`, which is no component", close_to(need, sorted(recipe.components))
+                    )
+                )
+        for key, named in _sources_of(component).items():
+            if named not in recipe.sources:
+                at = places.of_value(("components", name, *key))
+                wrong.append(Mistake(at, f"`{named}` is no source", close_to(named, sorted(recipe.sources))))
+    for variant, changes in recipe.matrix.variants.items():
+        for name in changes:
+            if not hasattr(recipe.components.get(name), "options"):
+                at = places.of_key(("matrix", "variants", variant, name))
+                known = sorted(n for n, c in recipe.components.items() if hasattr(c, "options"))
+                wrong.append(Mistake(at, f"`{name}` is no component with options", close_to(name, known)))
+    for name, source in recipe.sources.items():
+        if source.bundled is not None and not _ships(source.bundled):
+            at = places.of_value(("sources", name, "bundled"))
+            wrong.append(Mistake(at, f"no folder `{source.bundled}` ships with stackbuild", "usually it is `kernels`"))
+    return wrong
+
+
+def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
+    """Demands on wheels that are none, or for targets that the recipe does not build."""
+    wrong = []
+    for name, owed in (recipe.verify.wheels if recipe.verify else {}).items():
+        if name not in recipe.wheels:
+            at = places.of_key(("verify", "wheels", name))
+            wrong.append(Mistake(at, f"`{name}` is no wheel component", close_to(name, sorted(recipe.wheels))))
+        for i, target in enumerate(owed.gfx or ()):
+            if target not in recipe.gfx:
+                at = places.of_value(("verify", "wheels", name, "gfx", i))
+                wrong.append(
+                    Mistake(
+                        at, f"{short(target)} is none of the recipe's gfx targets", close_to(target, list(recipe.gfx))
+                    )
+                )
+    return wrong
+
+
+def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
+    """Demands that would be held against no wheel, and so never fail."""
+    return [
+        Mistake(
+            places.of_value(("verify", *(int(part) if part.isdigit() else part for part in key.split(".")))),
+            f"`verify.{key.partition('.')[0]}`: no wheel of this recipe owes it, so it would never be checked",
+            "say which wheel does: `verify: {wheels: {NAME: {…}}}`; what follows from a component is in docs/recipes.md, Verify",
+        )
+        for key in owed_by_nobody(recipe)
+    ]
+
+
+def _ships(name: str) -> bool:
+    try:
+        return folder(name).is_dir()
+    except FileNotFoundError:
+        return False
+
+
+def _sources_of(component: Component) -> dict[tuple[str, ...], str]:
+    """The keys of a component that name sources, and the names."""
+    named: dict[tuple[str, ...], str] = {
+        (k,): v for k in ("source", "headers", "onnxruntime") if isinstance(v := getattr(component, k, None), str)
+    }
+    tool = component.hipify.tool if isinstance(component, Convertible) and component.hipify else None
+    return {**named, ("hipify", "tool"): tool} if tool else named
+
+
+def _cycle(recipe: Recipe, places: Places) -> list[Mistake]:
+    """The first cycle of `needs`, if there is one."""
+    from graphlib import CycleError, TopologicalSorter
+
+    try:
+        TopologicalSorter({n: c.needs for n, c in recipe.components.items()}).prepare()
+    except CycleError as error:
+        round_ = error.args[1]
+        at = places.of_value(("components", round_[1], "needs"))
+        return [
+            Mistake(at, f"components need each other: {' → '.join(reversed(round_))}", "take one of these `needs` away")
+        ]
+    return []

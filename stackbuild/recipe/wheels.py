@@ -1,0 +1,120 @@
+"""What each wheel of a recipe owes: GPU targets and execution providers. Pure, and read with every recipe, so it is light.
+
+It follows from the component that the wheel packs, or the recipe says it of that wheel (`verify.wheels`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stackbuild.model.components import (
+    CMake,
+    Component,
+    HipdnnEp,
+    Kernels,
+    KernelsEp,
+    Lc0,
+    MIGraphXEp,
+    OnnxRuntime,
+    Script,
+    Wheel,
+)
+from stackbuild.model.recipe import Owed, Recipe, Verify
+from stackbuild.plan.steps import hipdnn_ep, migraphx_ep
+from stackbuild.recipe.matrix import at, chosen, lanes
+
+NAMES = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
+"""The providers of an `onnxruntime` component, by the names that sessions are opened with."""
+KERNELS_EP = "RocKernelsExecutionProvider"
+"""The name that the bundled plugin EP registers under."""
+CPU = "CPUExecutionProvider"
+"""The provider that every ONNX Runtime has."""
+NOTHING_SAID = Verify.model_validate({})
+_FOLLOWS = Owed.model_validate({})
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A wheel of a recipe at one point of its matrix: its component's name, itself, what it packs, and its GPU targets."""
+
+    name: str
+    wheel: Wheel
+    component: Component
+    gfx: tuple[str, ...]
+
+
+def wheels_of(recipe: Recipe) -> Iterator[Packed]:
+    """Every wheel that the recipe makes, one for each name that its matrix gives it."""
+    for lane in lanes(recipe, recipe.python, recipe.gfx):
+        wheel = at(recipe.components[lane.component], lane, recipe)
+        if isinstance(wheel, Wheel):
+            yield Packed(
+                lane.component, wheel, recipe.components[wheel.needs[0]], (lane.gfx,) if lane.gfx else recipe.gfx
+            )
+
+
+def gfx_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
+    """The GPU targets that a wheel must have code objects for, exactly these; none where it need not hold GPU code."""
+    said = owed_of(packed.name, recipe).gfx
+    if said is not None:
+        return tuple(target for target in said if target in packed.gfx)
+    return packed.gfx if has_device_code(packed.component) else ()
+
+
+def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, ...]]:
+    """The recipe for those of its GPU targets only, and the distributions that so hold code for fewer than it promises.
+
+    No targets mean all. A wheel that the matrix makes for one target is whole with that one. Raises UsageError.
+    """
+    part = recipe.model_copy(update={"gfx": chosen("gfx target", recipe.gfx, gfx)})
+    promised = {each.wheel.distribution: set(gfx_of(each, recipe)) for each in wheels_of(recipe)}
+    held = {each.wheel.distribution: set(gfx_of(each, part)) for each in wheels_of(part)}
+    return part, tuple(name for name, targets in held.items() if targets != promised[name])
+
+
+def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
+    """The execution providers that a wheel must bring."""
+    said = owed_of(packed.name, recipe).providers
+    if said is not None:
+        return said
+    match packed.component:
+        case OnnxRuntime() as runtime:
+            return tuple(NAMES[name] for name in runtime.providers)
+        case MIGraphXEp():
+            return (migraphx_ep.PLUGIN.provider,)
+        case HipdnnEp():
+            return (hipdnn_ep.PLUGIN.provider,)
+        case KernelsEp():
+            return (KERNELS_EP,)
+        case Script() | CMake():
+            return (recipe.verify or NOTHING_SAID).providers
+        case _:
+            return ()
+
+
+def has_device_code(component: Component) -> bool:
+    """Whether what is packed from it holds code for GPUs. MIGraphX and hipDNN compile at run time, and so their providers
+    have none: a wheel with only those is for every target that the user's ROCm is for. Nothing follows from commands."""
+    if isinstance(component, OnnxRuntime):
+        return "rocm" in component.providers
+    if isinstance(component, CMake):
+        return component.uses_gfx is not None or component.hipify is not None
+    if isinstance(component, Script):
+        return component.hipify is not None
+    return isinstance(component, Kernels) or (isinstance(component, Lc0) and component.backend == "hip")
+
+
+def owed_by_nobody(recipe: Recipe) -> tuple[str, ...]:
+    """The keys of `verify` whose demand no wheel of the recipe would be held to."""
+    said, packed = recipe.verify or NOTHING_SAID, tuple(wheels_of(recipe))
+    brought = {CPU, *(name for each in packed for name in providers_of(each, recipe))}
+    lost = [f"providers.{n}" for n, name in enumerate(said.providers) if name not in brought]
+    if said.kernels_floor and not any(gfx_of(each, recipe) for each in packed):
+        lost.append("kernels_floor")
+    return tuple(lost) if packed else ()
+
+
+def owed_of(name: str, recipe: Recipe) -> Owed:
+    """What the recipe says of the wheel of that component."""
+    return (recipe.verify or NOTHING_SAID).wheels.get(name, _FOLLOWS)

@@ -1,0 +1,100 @@
+"""A bundle's index: `bundle.json` in its folder, the sha256 of every file but those in git repositories.
+
+A repository is held against the commit in the lock. Who may write to a bundle can write its index too; so `fetch --bundle`
+prints the index's own digest, one line to carry by another way, and `fetch --mirror DIR --digest SHA256` believes nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.core.errors import LockError, UsageError
+
+INDEX = "bundle.json"
+VARIABLE = "STACKBUILD_MIRROR_DIGEST"
+MOST = 10
+"""Damaged files that are named; the others are counted."""
+
+
+def seal(folder: Path) -> str:
+    """Write the index of a finished bundle; its sha256, in hex."""
+    files = {name: digest.of_file(folder / name) for name in _files(folder)}
+    (folder / INDEX).write_text(digest.canonical({"schema": "stackbuild.bundle/1", "files": files}) + "\n")
+    return digest.of_file(folder / INDEX)
+
+
+def _files(folder: Path) -> list[str]:
+    """Paths below the folder, without the index and what lies in git repositories."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not (Path(place) / name / "HEAD").is_file())
+        found += [str((Path(place) / name).relative_to(folder)) for name in names]
+    return sorted(name for name in found if name != INDEX)
+
+
+def require(wanted: str) -> None:
+    """Believe only a bundle whose index has this sha256, for the rest of the process. Raises UsageError."""
+    wanted = wanted.removeprefix("sha256:").lower()
+    if len(wanted) != 64 or set(wanted) - set("0123456789abcdef"):
+        raise UsageError("no sha256", where="--digest", next="give the 64 digits that `fetch --bundle` printed")
+    os.environ[VARIABLE] = wanted
+
+
+def index(folder: Path) -> dict[str, str]:
+    """The sha256 of each file of a bundle; empty for a mirror that has no index and need not have one. Raises LockError."""
+    path, wanted = folder / INDEX, os.environ.get(VARIABLE, "")
+    if not path.is_file() and not wanted:
+        return {}
+    found = digest.of_file(path) if path.is_file() else "none: it is not there"
+    if wanted and found != wanted:
+        raise LockError(
+            f"the bundle's index has sha256 {found}, it must have {wanted}",
+            where=str(path),
+            next="this is not the bundle that was sealed: copy it again, or compare the digest with its maker's",
+        )
+    try:
+        return {str(name): str(value) for name, value in json.loads(path.read_text("utf-8"))["files"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise LockError("the bundle's index cannot be read", where=str(path), next="copy the bundle again") from None
+
+
+def verify(folder: Path) -> int:
+    """Read every file of the index and compare; how many there are. Raises LockError with each that is damaged or gone."""
+    files = index(folder)
+    wrong = [found for name, wanted in sorted(files.items()) if (found := _wrong(folder, name, wanted))]
+    if wrong:
+        more = f"; and {len(wrong) - MOST} more" if len(wrong) > MOST else ""
+        raise LockError(
+            f"the bundle is damaged: {'; '.join(wrong[:MOST])}{more}", where=str(folder), next="copy the bundle again"
+        )
+    return len(files)
+
+
+def check(folder: Path, used: Mapping[Path, str]) -> None:
+    """Files about to be used, each with the digest it has: as the index says, where there is one. Raises LockError."""
+    files = index(folder)
+    for path, found in used.items() if files else ():
+        name = str(path.relative_to(folder))
+        wanted = files.get(name, "" if os.environ.get(VARIABLE) else found)
+        if found != wanted:
+            said = f"its index says {wanted}" if wanted else "its index does not know it"
+            raise LockError(
+                f"the bundle is damaged: {name} has sha256 {found}, {said}",
+                where=str(path),
+                next="copy the bundle again",
+            )
+
+
+def _wrong(folder: Path, name: str, wanted: str) -> str:
+    """What is wrong with one file; "" when nothing is."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return f"{name} lies outside"
+    if not path.is_file():
+        return f"{name} is not there"
+    found = digest.of_file(path)
+    return "" if found == wanted else f"{name} has sha256 {found}, its index says {wanted}"

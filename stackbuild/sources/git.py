@@ -1,0 +1,350 @@
+"""Git sources: the one user of GitPython.
+
+What a recipe names is hostile until proved otherwise: only https, ssh and a mirror's own folder are spoken to, git reads no
+configuration of the machine or the user, runs no hook and asks no question, and a submodule's name and URL are vetted
+before git hears of them. What is checked out is the locked commit or nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.sources.mirror import lacks
+
+SETTINGS = (
+    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "credential.helper="),
+    *("protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always"),
+    *("fetch.fsckObjects=true", "transfer.fsckObjects=true", "fetch.fsck.zeroPaddedFilemode=ignore"),
+    *("advice.detachedHead=false", "init.defaultBranch=main", "submodule.recurse=false", "gc.auto=0"),
+)
+ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "/bin/false",
+    "SSH_ASKPASS": "/bin/false",
+    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "LC_ALL": "C",
+}
+KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
+"""All that git sees of the caller's environment: no GIT_* of his can lead it elsewhere."""
+
+OF_A_MIRROR = Path(__file__).with_name("mirror.gitconfig")
+SECONDS = 3600
+_OFFLINE = re.compile(r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out")
+_URL = re.compile(
+    r"(https://|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?)[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?/[A-Za-z0-9._~/+-]+"
+)
+_FULL = re.compile(r"[0-9a-f]{40}")
+_SHORT = re.compile(r"[0-9a-f]{7,39}")
+
+
+def vetted(url: str) -> str:
+    """The URL, if it is one that git may be given. Raises StepFailed."""
+    if _URL.fullmatch(url) and ".." not in PurePosixPath(urlsplit(url).path).parts:
+        return url
+    shown = re.sub(r"//[^/]*@", "//…@", url)  # what stands there may be a secret
+    raise StepFailed(f"the git URL {shown!r} is refused: https or ssh, a host and a plain path, and nothing else")
+
+
+def in_mirror(url: str, mirror: Path | None) -> Path | None:
+    """The repository of that URL in a mirror: `HOST/PATH`, else `PATH`, else its last name; with or without `.git`, bare or
+    not. That it is the right one is told by the commit."""
+    if mirror is None:
+        return None
+    parts = urlsplit(url)
+    inside = PurePosixPath(parts.path.strip("/").removesuffix(".git"))
+    for stem in (mirror / (parts.hostname or "") / inside, mirror / inside, mirror / inside.name):
+        for place in (stem.with_name(stem.name + ".git"), stem):
+            if (place / "HEAD").is_file() or (place / ".git").exists():
+                return place
+    return None
+
+
+def _origin(url: str, mirror: Path | None) -> str:
+    """What git is to ask: the server or, where a mirror is named, its repository. Raises StepFailed, MachineLacks."""
+    vetted(url)
+    if mirror is None:
+        return url
+    place = in_mirror(url, mirror)
+    if place is None:
+        raise lacks(url, mirror)
+    return str(place)
+
+
+def ask(url: str, ref: str, mirror: Path | None = None) -> str:
+    """The commit that a branch or tag of a server means now; a full commit means itself. Raises StepFailed, MachineLacks."""
+    if _FULL.fullmatch(ref):
+        return ref
+    if _SHORT.fullmatch(ref):
+        with _repository(url, mirror) as tree:
+            _fetch(tree, url, ref, ref, mirror)
+            return _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+    if found := _meant(url, ref, mirror):
+        return found[1]
+    raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
+
+
+def _meant(url: str, ref: str, mirror: Path | None) -> tuple[str, str] | None:
+    """What a name is, "tag" or "branch", and the commit it means now; None where there is none of that name."""
+    names = {f"refs/tags/{ref}^{{}}": "tag", f"refs/tags/{ref}": "tag", f"refs/heads/{ref}": "branch"}
+    told = _git(Path("/"), "ls-remote", "--", _origin(url, mirror), *names, mirror=mirror)
+    found = {name: commit for commit, _, name in (line.partition("\t") for line in told.splitlines())}
+    return next(((kind, found[name]) for name, kind in names.items() if name in found), None)
+
+
+def moved(url: str, ref: str, commit: str, mirror: Path | None = None) -> str:
+    """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else "".
+    A branch may move."""
+    if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref):
+        return ""
+    try:
+        meant = _meant(url, ref, mirror)
+    except (StepFailed, MachineLacks) as failure:  # the commit is there: no reason to end a build
+        return f"{url}: whether {ref} was moved cannot be asked: {failure.what}"
+    match meant:
+        case None if mirror is None:  # one that was fetched by its commit has no names
+            return f"{url} has no tag or branch {ref!r} any more; commit {commit} of the lock is built"
+        case "tag", now if not now.startswith(commit):
+            return f"{url}: the tag {ref} was moved to {now}; commit {commit} of the lock is built"
+    return ""
+
+
+def checkout(url: str, ref: str, commit: str, target: Path, *, submodules: bool, mirror: Path | None = None) -> str:
+    """Put the files of the locked commit into the empty folder `target`, without `.git`; the full commit.
+
+    `commit` may be abbreviated (at least 7 digits) where no more is known: what is fetched must begin with it. Raises
+    LockError where the ref has moved or the commit is gone, StepFailed, MachineLacks.
+    """
+    _begin(target, url, mirror, partial=bool(_SHORT.fullmatch(ref)))  # all files are wanted, but not of all history
+    _fetch(target, url, ref, commit, mirror)
+    head = _git(target, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+    if not head.startswith(commit):
+        raise LockError(
+            f"{url}: {ref} is commit {head} now, the lock has {commit}",
+            where=str(target),
+            next="someone moved the tag: look at what changed, then run `stackbuild lock`",
+        )
+    _git(target, "-c", "core.protectNTFS=true", "checkout", "--quiet", "--force", "--detach", head)
+    if submodules:
+        for path, sub_url, sub_commit in modules(target, url):
+            folder = target / path
+            folder.mkdir(parents=True, exist_ok=True)
+            checkout(sub_url, sub_commit, sub_commit, folder, submodules=True, mirror=mirror)
+    shutil.rmtree(target / ".git")
+    return head
+
+
+def _begin(target: Path, url: str, mirror: Path | None, *, partial: bool = True) -> None:
+    """An empty repository whose `origin` is the server, which may leave out file contents until they are asked for, or
+    the mirror's repository."""
+    origin = _origin(url, mirror)
+    _git(target, "init", "--quiet", ".")
+    _git(target, "remote", "add", "origin", origin)
+    if mirror is None and partial:
+        _git(target, "config", "remote.origin.promisor", "true")
+        _git(target, "config", "remote.origin.partialclonefilter", "blob:none")
+
+
+@contextlib.contextmanager
+def _repository(url: str, mirror: Path | None) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as folder:
+        _begin(Path(folder), url, mirror)
+        yield Path(folder)
+
+
+def _fetch(target: Path, url: str, ref: str, commit: str, mirror: Path | None) -> None:
+    """Fetch the commit alone as FETCH_HEAD; where a server does not give out a commit by its name, its ref; where only
+    the first digits of it are known, the whole history without file contents; a mirror has it whole by those digits."""
+    if _SHORT.fullmatch(ref):
+        if mirror is None:
+            _fetch_short(target, url, ref)
+            return
+        ref = commit if _FULL.fullmatch(commit) else _expanded(target, url, ref, mirror)
+    wanted = (commit, ref) if _FULL.fullmatch(commit) else (ref,)
+    problem = ""
+    for name in wanted:
+        spec = name if _FULL.fullmatch(name) else _spec(target, url, name, mirror)
+        try:
+            _git(target, "fetch", "--quiet", "--depth=1", "--no-tags", "origin", spec, mirror=mirror)
+        except StepFailed as failure:
+            problem = failure.what
+            if "fsck error" in problem:
+                raise StepFailed(f"{url}: what the server sent is refused: {problem}") from None
+        else:
+            return
+    raise LockError(
+        f"{url}: commit {commit} of {ref} cannot be fetched: {problem}",
+        next="it was deleted upstream, or the mirror lacks it: find it elsewhere, or lock another one",
+    )
+
+
+def _fetch_short(target: Path, url: str, short: str) -> None:
+    heads = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+    _git(target, "fetch", "--quiet", "--no-tags", "origin", *heads)
+    (target / ".git" / "FETCH_HEAD").write_text(f"{_named(target, url, short)}\t\t{short}\n")
+
+
+def _named(target: Path, url: str, short: str) -> str:
+    try:
+        return _git(target, "rev-parse", "--verify", f"{short}^{{commit}}")
+    except StepFailed:
+        raise LockError(
+            f"{url} has no commit {short}, or several", next="it was deleted upstream: lock another one"
+        ) from None
+
+
+def _expanded(target: Path, url: str, short: str, mirror: Path) -> str:
+    """The full commit of a mirror's repository, whether or not a branch or tag leads to it: one fetched by its commit has
+    none. Its objects are looked at from `target`, since git run in the repository itself would heed what is set there."""
+    place = Path(_origin(url, mirror)).absolute()
+    borrowed = target / ".git" / "objects" / "info" / "alternates"
+    borrowed.parent.mkdir(parents=True, exist_ok=True)
+    borrowed.write_text(f"{_objects(place)}\n")
+    try:
+        return _named(target, url, short)
+    finally:
+        borrowed.unlink()
+
+
+def _objects(place: Path) -> Path:
+    """Where a repository has its objects: bare or not, or a work tree of another one, whose `.git` is a file."""
+    folder = place if (place / "HEAD").is_file() else place / ".git"
+    if folder.is_file():
+        folder = place / folder.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+    common = folder / "commondir"
+    if common.is_file():
+        folder = folder / common.read_text("utf-8", "replace").strip()
+    return folder.resolve() / "objects"
+
+
+def _spec(target: Path, url: str, ref: str, mirror: Path | None) -> str:
+    told = _git(target, "ls-remote", "origin", f"refs/tags/{ref}", f"refs/heads/{ref}", mirror=mirror)
+    names = [line.partition("\t")[2] for line in told.splitlines()]
+    return names[0] if names else ref
+
+
+def read(url: str, ref: str, commit: str, path: str, mirror: Path | None = None) -> str:
+    """One text file of a commit, with as little of the rest as the server lets be left out. Raises as `checkout`."""
+    with _repository(url, mirror) as tree:
+        _fetch(tree, url, ref, commit, mirror)
+        return _git(tree, "cat-file", "blob", f"FETCH_HEAD:{path}", mirror=mirror)
+
+
+def copy(url: str, ref: str, commit: str, folder: Path, *, submodules: bool, mirror: Path | None = None) -> None:
+    """Put a bare repository with the commit, and those of its submodules where they are asked for, into the mirror
+    `folder`. Raises as `checkout`."""
+    parts = urlsplit(vetted(url))
+    bare = folder / (parts.hostname or "") / (parts.path.strip("/").removesuffix(".git") + ".git")
+    with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as scratch:
+        tree = Path(scratch)
+        _begin(tree, url, mirror, partial=False)
+        _fetch(tree, url, ref, commit, mirror)
+        head = _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+        name = (
+            f"refs/heads/stackbuild-{head[:12]}"
+            if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref)
+            else f"refs/tags/{ref}"
+        )
+        _git(tree, "update-ref", name, head)
+        _git(tree, "checkout", "--quiet", "--force", "--detach", head)
+        below = modules(tree, url) if submodules else ()
+        bare.mkdir(parents=True, exist_ok=True)
+        _git(bare, "init", "--quiet", "--bare", ".")
+        _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+        _git(bare, "fetch", "--quiet", "--depth=1", "--no-tags", str(tree), f"{name}:{name}", mirror=folder)
+    for _, sub_url, sub_commit in below:
+        copy(sub_url, sub_commit, sub_commit, folder, submodules=True, mirror=mirror)
+
+
+def _beside(url: str, of: str) -> str:
+    """A submodule's URL; a relative one leads from that of the repository, as git has it."""
+    if not url.startswith(("./", "../")):
+        return url
+    parts = urlsplit(of)
+    path = parts.path.strip("/").split("/")
+    for part in url.split("/"):
+        if part == ".." and path and path[-1] != "..":
+            path.pop()
+        elif part != ".":
+            path.append(part)  # a `..` too many stays, and is refused
+    return f"{parts.scheme}://{parts.netloc}/{'/'.join(path)}"
+
+
+def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
+    """Path, URL and commit of each submodule of a checked-out tree of the repository `url`, vetted. Raises StepFailed on a
+    hostile one."""
+    found = []
+    for name, entry in _listed(tree).items():
+        path, sub = entry.get("path", ""), entry.get("url", "")
+        if not re.fullmatch(r"[A-Za-z0-9._/+-]+", path) or path[0] in "/-" or ".." in PurePosixPath(path).parts:
+            raise StepFailed(f"submodule {name}: the path {path!r} is refused")
+        if ".." in name or ".git" in PurePosixPath(path).parts:
+            raise StepFailed(f"submodule {name}: its name or path is refused")
+        origin = vetted(_beside(sub, url))
+        there = _git(tree, "ls-tree", "HEAD", "--", path).split()
+        if len(there) < 3 or there[1] != "commit":
+            raise StepFailed(f"submodule {name}: {path} is no submodule in the commit")
+        found.append((path, origin, there[2]))
+    return tuple(found)
+
+
+def _listed(tree: Path) -> dict[str, dict[str, str]]:
+    """What `.gitmodules` says of each submodule, read by git itself, which follows no include of it. Raises StepFailed."""
+    listing = tree / ".gitmodules"
+    if not os.path.lexists(listing):
+        return {}
+    if listing.is_symlink() or not listing.is_file() or b"\0" in listing.read_bytes():
+        raise StepFailed("its .gitmodules is refused: no file, or no text")
+    try:
+        told = _git(tree, "config", "--no-includes", "--null", "--file", ".gitmodules", "--list")
+    except StepFailed as failure:
+        raise StepFailed(f"its .gitmodules cannot be read: {failure.what}") from None
+    found: dict[str, dict[str, str]] = {}
+    for row in told.split("\0"):
+        key, _, value = row.partition("\n")
+        section, _, last = key.rpartition(".")
+        if section.startswith("submodule."):
+            said = found.setdefault(section.removeprefix("submodule."), {})
+            if said.setdefault(last, value) != value:  # git takes the first in one place and the last in another
+                raise StepFailed(f"submodule {section.removeprefix('submodule.')}: {last} is said twice; it is refused")
+    return found
+
+
+def _git(folder: Path, *words: str, mirror: Path | None = None) -> str:
+    """One git call in `folder`, hardened; its output. A call that reads from a mirror may read from this machine, and from
+    nowhere else."""
+    import git
+
+    settings = (*SETTINGS, *(("protocol.file.allow=always",) if mirror else ()))
+    schemes = "file" if mirror else "https:ssh"
+    runner: Any = git.Git(str(folder))
+    if not shutil.which("git"):
+        raise MachineLacks("`git` is not installed", next="apt-get install git")
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    environment = {**kept, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
+    if mirror:
+        environment["GIT_CONFIG_GLOBAL"] = str(OF_A_MIRROR)
+    alone = ("env", "-i", *(f"{name}={value}" for name, value in sorted(environment.items())))
+    command = [*alone, "git", *(w for s in settings for w in ("-c", s)), *words]
+    try:
+        said = runner.execute(command, kill_after_timeout=SECONDS)
+    except git.GitCommandError as error:
+        text = str(error.stderr).strip().removeprefix("stderr: ").strip("'")
+        if _OFFLINE.search(text):
+            raise MachineLacks(
+                f"a git server cannot be reached: {text[-200:]}",
+                next="check the network, or give a mirror: --mirror DIR",
+            ) from None
+        raise StepFailed(f"git {words[0]}: {text[-400:]}") from None
+    return str(said)

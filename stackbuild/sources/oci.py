@@ -1,0 +1,146 @@
+"""OCI image layouts: checked down to every blob's digest, and unpacked into a root file system.
+
+Layers are unpacked by tar in a sandbox of their own that can write to the new root and to nothing else: a layer that plants
+a link to the machine's files and writes through it hits a read-only file system.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from stackbuild.core import digest
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+
+WHITEOUT = ".wh."
+OPAQUE = ".wh..wh..opq"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+MANIFESTS = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
+
+
+def reference(image: str) -> tuple[str, str]:
+    """Name (with its registry, which may have a port) and tag of an image such as `registry.lan:5000/rocm/dev:6.4@sha256:…`."""
+    plain = image.partition("@")[0]
+    head, slash, last = plain.rpartition("/")
+    name, _, tag = last.partition(":")
+    return f"{head}{slash}{name}", tag or "latest"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An OCI image layout: a folder with `index.json` and `blobs/sha256/`."""
+
+    folder: Path
+
+    @property
+    def digest(self) -> str:
+        """The digest of its one image. Raises StepFailed where it holds none or several."""
+        try:
+            index = json.loads((self.folder / "index.json").read_text())
+            found = [str(m["digest"]) for m in index["manifests"]]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StepFailed(f"no OCI image layout: {error}", where=str(self.folder)) from None
+        if len(found) != 1:
+            raise StepFailed(f"the layout holds {len(found)} images, one is wanted", where=str(self.folder))
+        return found[0]
+
+    def blob(self, name: str) -> Path:
+        """A blob, its bytes checked. Raises LockError where they are others, StepFailed where it is not there."""
+        path = self.folder / "blobs" / "sha256" / name.removeprefix("sha256:")
+        if not _DIGEST.fullmatch(name) or not path.is_file():
+            raise StepFailed(f"the layout lacks {name}", where=str(self.folder))
+        if (found := digest.of_file(path)) != name.removeprefix("sha256:"):
+            raise LockError(f"the layout is damaged: a blob of digest {name} has {found}", where=str(path))
+        return path
+
+    def document(self, name: str) -> dict[str, Any]:
+        """A blob that is JSON."""
+        return dict(json.loads(self.blob(name).read_text()))
+
+    def layers(self, architecture: str = "amd64") -> tuple[Path, ...]:
+        """The layers of its image, lowest first; of an index, those of the named architecture."""
+        manifest = self.document(self.digest)
+        if manifest.get("mediaType") not in MANIFESTS and "manifests" in manifest:
+            fits = [m for m in manifest["manifests"] if m.get("platform", {}).get("architecture") == architecture]
+            if not fits:
+                raise StepFailed(f"the image has nothing for {architecture}", where=str(self.folder))
+            manifest = self.document(fits[0]["digest"])
+        return tuple(self.blob(layer["digest"]) for layer in manifest["layers"])
+
+
+def arranged(copied: Path, folder: Path) -> Layout:
+    """A layout of the files that `skopeo copy … dir:` wrote: manifests and blobs, each moved to the name of its digest."""
+    blobs = folder / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+    head = digest.of_file(copied / "manifest.json")
+    for path in copied.iterdir():
+        is_manifest = path.name.endswith("manifest.json")
+        path.rename(blobs / (digest.of_file(path) if is_manifest else path.name))
+    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [{"digest": f"sha256:{head}"}]}))
+    return Layout(folder)
+
+
+def unpack(layout: Layout, root: Path) -> None:
+    """Put the image's files into the empty folder `root`."""
+    for layer in layout.layers():
+        _apply_whiteouts(layer, root)
+        _extract(layer, root)
+
+
+def _apply_whiteouts(layer: Path, root: Path) -> None:
+    """Remove what the layer says is no longer there; nothing is followed out of the root."""
+    try:
+        with tarfile.open(layer) as tar:
+            names = [PurePosixPath(m.name) for m in tar if PurePosixPath(m.name).name.startswith(WHITEOUT)]
+    except tarfile.TarError as error:
+        raise StepFailed(f"a layer cannot be read: {error}", where=str(layer)) from None
+    for name in names:
+        parent = root / name.parent
+        if ".." in name.parts or name.is_absolute() or not parent.resolve().is_relative_to(root.resolve()):
+            raise StepFailed(f"the whiteout {str(name)!r} is refused", where=str(layer))
+        if name.name == OPAQUE:
+            gone = list(parent.iterdir()) if parent.is_dir() else []
+        else:
+            gone = [parent / name.name.removeprefix(WHITEOUT)]
+        for path in gone:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _extract(layer: Path, root: Path) -> None:
+    if not shutil.which("bwrap"):
+        raise MachineLacks("`bwrap` is not installed", next="apt-get install bubblewrap")
+    sandbox = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/tmp"]
+    sandbox += ["--dir", "/tmp/root", "--bind", str(root), "/tmp/root", "--ro-bind", str(layer), "/tmp/layer"]
+    words = [
+        "tar",
+        "--extract",
+        "--file=/tmp/layer",
+        "--directory=/tmp/root",
+        "--no-same-owner",
+        "--delay-directory-restore",
+    ]
+    done = subprocess.run(
+        [*sandbox, "--", *words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise StepFailed(f"a layer cannot be unpacked: {done.stderr.strip()[-400:]}", where=str(layer))
+
+
+def runs(dockerfile: str) -> tuple[str, ...]:
+    """The shell lines of a Dockerfile's RUN instructions, in order, with continued lines joined."""
+    joined = re.sub(
+        r"\\\n", " ", "\n".join(line for line in dockerfile.splitlines() if not line.lstrip().startswith("#"))
+    )
+    return tuple(line[4:].strip() for line in joined.splitlines() if line.startswith("RUN "))

@@ -1,0 +1,11 @@
+"""Proof that wheels do what they claim: static rules, then the wheel installed, loaded and run, rung by rung.
+
+verification = verify((Path("dist/x.whl"),), expectations, Ground(wheelhouse=Path("wheelhouse")))
+print(verification.claim)
+"""
+
+from __future__ import annotations
+
+from stackbuild.verification.ladder import Ground, verify
+
+__all__ = ["Ground", "verify"]

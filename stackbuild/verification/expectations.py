@@ -1,0 +1,80 @@
+"""What a recipe demands of its wheels, as the expectations that inspect judges by. Pure.
+
+A demand belongs to the wheel it is about: it follows from the component that the wheel packs, or the recipe says it of that
+wheel (`verify.wheels`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stackbuild.inspection.expectations import NOTHING, UNUSED_OPTIONS, Expectations
+from stackbuild.inspection.readers.wheel import normal_name
+from stackbuild.model.components import Kernels, KernelsEp, OnnxRuntime
+from stackbuild.model.recipe import Recipe
+from stackbuild.plan.steps import hipdnn_ep, migraphx, migraphx_ep
+from stackbuild.plan.steps.context import size
+from stackbuild.plan.steps.rocm import NEVER_ASKED
+from stackbuild.recipe.wheels import NOTHING_SAID, Packed, gfx_of, owed_of, providers_of, wheels_of
+
+_OF_THE_STEPS = (
+    *NEVER_ASKED,
+    *hipdnn_ep.UNUSED_OK,
+    *migraphx.UNUSED_OK,
+    migraphx_ep.FORCED,
+    "FETCHCONTENT_SOURCE_DIR_*",
+)
+"""Cache entries that stackbuild itself gives and lets go unused."""
+
+
+def expectations_of(recipe: Recipe, distribution: str = "", commits: Mapping[str, str] | None = None) -> Expectations:
+    """What the recipe demands of its wheel of that distribution; of one that it does not make, nothing.
+
+    What has no distribution (a library, a log) is judged by what holds for every file of the stack. `commits` are the lock's,
+    by source.
+    """
+    if not distribution:
+        return _of_any(recipe)
+    for packed in wheels_of(recipe):
+        if normal_name(packed.wheel.distribution) == normal_name(distribution):
+            return _of_wheel(packed, recipe, commits or {})
+    return NOTHING
+
+
+def _of_any(recipe: Recipe) -> Expectations:
+    """What holds for every file of the stack."""
+    said = recipe.verify or NOTHING_SAID
+    allowed = [name for each in recipe.components.values() for name in getattr(each, "unused_ok", ())]
+    return Expectations(
+        rocm=recipe.rocm or "",
+        external=tuple(dict.fromkeys(name for wheel in recipe.wheels.values() for name in wheel.external)),
+        runpaths=said.runpaths,
+        grafts=said.grafts,
+        isa=said.x86_64_level,
+        unused_options=tuple(dict.fromkeys((*UNUSED_OPTIONS, *_OF_THE_STEPS, *allowed))),
+    )
+
+
+def _of_wheel(packed: Packed, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
+    said, owed = recipe.verify or NOTHING_SAID, owed_of(packed.name, recipe)
+    gfx = gfx_of(packed, recipe)
+    floor = said.kernels_floor if owed.kernels_floor is None else owed.kernels_floor
+    budget = owed.size_budget or said.size_budget
+    from_source = packed.component.source if isinstance(packed.component, OnnxRuntime) else ""
+    every = _of_any(recipe)
+    return Expectations(
+        gfx=gfx,
+        kernels_floor=floor if gfx else 0,
+        providers=providers_of(packed, recipe),
+        custom_ops=isinstance(packed.component, Kernels) and not isinstance(packed.component, KernelsEp),
+        version=packed.wheel.version,
+        commit=commits.get(from_source, ""),
+        size_budget=size(budget) if budget else 0,
+        rocm=every.rocm,
+        external=packed.wheel.external,
+        excludes=packed.wheel.external,
+        runpaths=every.runpaths,
+        grafts=every.grafts,
+        isa=every.isa,
+        unused_options=every.unused_options,
+    )

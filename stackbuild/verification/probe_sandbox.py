@@ -1,0 +1,240 @@
+"""Where probes run: a bubblewrap cell without network, the caller's environment and home, over a few folders of a root.
+
+A wheel's code runs in it, so nothing that it can write is opened by name outside: jobs come in by a descriptor, answers and
+output go out by descriptors of files without a name, and the environment and the probes themselves are read-only
+to it. What it writes (profiles, outputs) is read by other probes alone. Each probe is a process with limits of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import MachineLacks
+from stackbuild.core.log_excerpt import clean
+from stackbuild.runners import cgroup
+
+PROBES = Path(__file__).with_name("probes")
+ERROR_METRICS = Path(__file__).resolve().parents[1] / "bench" / "error_metrics.py"
+_ANSWER = 64 << 20
+_FILE = 8 << 30
+#: Share of this machine's memory that a probe may take, where control groups can be made.
+_MEMORY = 0.75
+_POLL = 0.2
+#: Variables of the caller that change what ONNX Runtime or ROCm do (facts: they override session options).
+OVERRIDES = (
+    "HSA_", "ORT_", "MIGRAPHX_", "MIOPEN_", "HIP_", "ROCR_", "ROCBLAS_", "GPU_", "AMD_", "LD_", "PYTHONHOME", "PYTHONPATH", "OMP_", "CUDA_",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a probe ended: exit code (negative: by that signal), its answer, and the end of what it printed, to be shown only."""
+
+    code: int
+    timed_out: bool
+    seconds: float
+    answer: dict[str, Json]
+    tail: str
+
+    @property
+    def died(self) -> str:
+        """'' for a process that left by itself, otherwise what ended it."""
+        if self.timed_out:
+            return f"did not end within {self.seconds:.0f} s"
+        if self.code < 0 or self.code > 128:
+            number = -self.code if self.code < 0 else self.code - 128
+            name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+            return f"killed by {name} (exit code {128 + number})"
+        return ""
+
+    @property
+    def how(self) -> str:
+        """'' for an answer, otherwise how it died, in words."""
+        if self.died:
+            return self.died
+        if self.code or not self.answer:
+            return f"exit code {self.code} without an answer: {self.tail or 'it printed nothing'}"
+        return str(self.answer.get("error", ""))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The folder of one ladder and what its probes see of the machine.
+
+    In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
+    machine's: a recipe's base, say. `check` is called meanwhile and may raise.
+    """
+
+    folder: Path
+    python: Path
+    readable: tuple[Path, ...] = ()
+    rocm: bool = False
+    root: Path | None = None
+    check: Callable[[], None] = lambda: None
+
+    @property
+    def site(self) -> Path:
+        """Where the packages of the environment are."""
+        return next((self.folder / "env" / "lib").glob("python*/site-packages"))
+
+    @property
+    def out(self) -> Path:
+        """Where probes may write, and other probes may read it."""
+        return self.folder / "out"
+
+    def probe(self, name: str, job: dict[str, Json], seconds: float, env: tuple[tuple[str, str], ...] = ()) -> Ended:
+        """Run `probes/NAME.py` on a job."""
+        scripts = self.folder / "probes"
+        if not scripts.exists():
+            shutil.copytree(PROBES, scripts, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copy(ERROR_METRICS, scripts)
+        with self._file("job") as asked, self._file("answer") as told:
+            asked.write(json.dumps(job).encode())
+            asked.seek(0)
+            argv = [str(self.python), str(scripts / f"{name}.py"), str(asked.fileno()), str(told.fileno())]
+            ended = self._run(argv, seconds, env, (asked.fileno(), told.fileno()), ())
+            return Ended(ended.code, ended.timed_out, ended.seconds, _read(told), ended.tail)
+
+    def furnish(self, argv: list[str], seconds: float) -> Ended:
+        """Run a command that may write to the environment: the one that makes it, and pip."""
+        (self.folder / "env").mkdir(exist_ok=True)
+        return self._run(argv, seconds, (), (), (self.folder / "env",))
+
+    def _file(self, kind: str) -> BinaryIO:
+        """A new file that only its descriptors lead to."""
+        return TemporaryFile("w+b", dir=self.folder, prefix=kind)
+
+    def _run(
+        self,
+        argv: list[str],
+        seconds: float,
+        env: tuple[tuple[str, str], ...],
+        descriptors: tuple[int, ...],
+        writable: tuple[Path, ...],
+    ) -> Ended:
+        """Run a command in the cell; it and all its children are dead when this returns."""
+        self.out.mkdir(exist_ok=True)
+        started = time.monotonic()
+        with self._file("output") as output, cgroup.limited("verify", _memory()) as group:
+            process = subprocess.Popen(
+                [*self._words(env, writable), *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.door), pass_fds=descriptors,
+            )  # fmt: skip
+            try:
+                code, timed_out = self._wait(process, seconds)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)  # bwrap's end is the end of its pid namespace
+                    process.wait()
+            return Ended(code, timed_out, time.monotonic() - started, {}, _tail(output))
+
+    def _wait(self, process: subprocess.Popen[bytes], seconds: float) -> tuple[int, bool]:
+        """The exit code, and whether it ran out of time."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            try:
+                return process.wait(min(_POLL, left)), False
+            except subprocess.TimeoutExpired:
+                self.check()
+        return -signal.SIGKILL, True
+
+    def _words(self, env: tuple[tuple[str, str], ...], writable: tuple[Path, ...]) -> list[str]:
+        bwrap = shutil.which("bwrap")
+        if bwrap is None:
+            raise MachineLacks(
+                "`bwrap` is not installed: probes are not run outside a sandbox", next="apt-get install bubblewrap"
+            )
+        words = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+        words += [*_shown(self.root or Path("/"), self.rocm), "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+        readable = (*(() if self.root else _interpreter(self.python)), *self.readable)
+        own = tuple(path for name in ("env", "probes") if (path := self.folder / name).is_dir())
+        for path in (*readable, *(path for path in own if path not in writable)):
+            words += ["--ro-bind", str(path), str(path)]
+        for path in (self.out, *writable):
+            words += ["--bind", str(path), str(path)]
+        words += ["--chdir", str(self.out)]
+        if self.rocm:
+            devices = [d for d in ("/dev/kfd", "/dev/dri") if Path(d).exists()]
+            words += [w for device in devices for w in ("--dev-bind", device, device)]
+        return words + [w for name, value in (*_ENVIRONMENT, *env) for w in ("--setenv", name, value)] + ["--"]
+
+
+_ENVIRONMENT = (
+    ("PATH", "/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("PYTHONNOUSERSITE", "1"),
+    ("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONHASHSEED", "0"), ("OMP_NUM_THREADS", "2"), ("PIP_NO_CACHE_DIR", "1"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("PIP_CONFIG_FILE", "/dev/null"),
+)  # fmt: skip
+_SHOWN = ("bin", "lib", "lib32", "lib64", "libx32", "sbin", "usr")
+_SETTINGS = (
+    "OpenCL", "alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd",
+)  # fmt: skip
+
+
+def scrubbed() -> tuple[str, ...]:
+    """The caller's variables that probes do not see although they would matter to them."""
+    return tuple(sorted(name for name in os.environ if name.startswith(OVERRIDES)))
+
+
+def _shown(root: Path, rocm: bool) -> list[str]:
+    """The parts of a root file system that programs need, read-only, on an empty `/` where anything can be mounted.
+
+    Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs.
+    """
+    words: list[str] = []
+    for name in (*_SHOWN, *(f"etc/{name}" for name in _SETTINGS), *(("opt",) if rocm else ())):
+        path = root / name
+        if path.is_symlink() and "/" not in name:
+            words += ["--symlink", os.readlink(path), f"/{name}"]
+        elif path.exists():
+            words += ["--ro-bind", str(path), f"/{name}"]
+    return [*words, "--ro-bind", "/sys", "/sys"]
+
+
+def _interpreter(python: Path) -> list[Path]:
+    """What interpreters need that does not lie in /usr: their installations."""
+    prefixes = {Path(sys.base_prefix), python.parent.parent, python.resolve().parent.parent}
+    return sorted(p for p in prefixes if not p.is_relative_to("/usr") and p != Path("/"))
+
+
+def _memory() -> int:
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY)
+
+
+def _limited(door: str) -> None:
+    """Into the control group, no core dumps, and no file that fills the disk. Runs between fork and exec."""
+    if door:
+        with open(door, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
+            procs.write("0")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
+
+
+def _read(told: BinaryIO) -> dict[str, Json]:
+    """A probe's answer; {} where there is none or it is none."""
+    told.seek(0)
+    data = told.read(_ANSWER + 1)
+    try:
+        found = json.loads(data.decode("utf-8")) if len(data) <= _ANSWER else None
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _tail(output: BinaryIO) -> str:
+    """The last lines a command printed, to be shown to a person."""
+    output.seek(max(0, output.seek(0, os.SEEK_END) - 4096))
+    lines = output.read(4096).decode("utf-8", "replace").splitlines()
+    return " | ".join(clean(line.strip()) for line in lines[-3:] if line.strip())

@@ -1,0 +1,35 @@
+"""One-operator sessions on a provider that may not fall back to the CPU, each run against a float64 reference."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import error_metrics
+import oneop
+import onnxruntime as ort
+from probe import Job, main, said
+from sessions import NO_FALLBACK, RECORD, assigned, options, session
+
+
+def do(job: Job) -> Job:
+    return {"ops": {op: one(op, job) for op in job["ops"] or oneop.TABLE}, "onnxruntime": ort.__version__}
+
+
+def one(op: str, job: Job) -> Job:
+    """`refused` where no session could be made, `error` where it could and failed, otherwise who ran it and how well."""
+    config = RECORD if job["provider"] == "CPUExecutionProvider" else NO_FALLBACK | RECORD
+    try:
+        made = session(oneop.model(op).SerializeToString(), job, options(config))
+    except Exception as error:  # ONNX Runtime raises many types
+        return {"refused": said(error)}
+    first = made.get_providers()[0]
+    if first != job["provider"]:
+        return {"error": f"asked for {job['provider']}, the session runs on {first}"}
+    try:
+        got = made.run(None, oneop.inputs(op))[0]
+    except Exception as error:
+        return {"error": said(error)}
+    return {"assigned": assigned(made), "errors": dataclasses.asdict(error_metrics.errors(got, oneop.expected(op)))}
+
+
+main(do)

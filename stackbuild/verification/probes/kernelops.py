@@ -1,0 +1,68 @@
+"""Run one operator of the bundled custom-op library through every case, against its float64 reference."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import error_metrics
+import numpy as np
+import onnxruntime as ort
+from probe import Job, main, said
+from sessions import options, package_library
+
+
+def do(job: Job) -> Job:
+    sys.path.insert(0, job["cases"])
+    import cases as kernel_cases
+    from common.case import mismatch
+
+    made = options({})
+    made.register_custom_ops_library(package_library(job["module"]))
+    rows: dict[str, Job] = {}
+    for case in kernel_cases.all_cases(job["seed"]):
+        if case.op != job["op"]:
+            continue
+        row = rows.setdefault(str(case.dtype), {"cases": 0, "wrong": [], "failed": [], "worst": None})
+        row["cases"] += 1
+        try:
+            got = run(kernel_cases, case, made)
+        except Exception as error:  # ONNX Runtime raises many types; each is a case that did not run
+            row["failed"].append(f"{case.name}: {said(error)}")
+            continue
+        if why := mismatch(got, case):
+            row["wrong"].append(f"{case.name}: {why}")
+        worst(row, got, case.expected)
+    return {"rows": rows, "onnxruntime": ort.__version__}
+
+
+def run(kernel_cases: object, case: object, made: ort.SessionOptions) -> np.ndarray:
+    """The operator's answer, written into memory that held something else."""
+    from common.case import poison
+
+    model = kernel_cases.model(case).SerializeToString()  # type: ignore[attr-defined]
+    feeds = kernel_cases.feeds(case)  # type: ignore[attr-defined]
+    runner = ort.InferenceSession(model, made, providers=["CPUExecutionProvider"], enable_fallback=0)
+    expected = case.expected  # type: ignore[attr-defined]
+    if expected.size == 0 or any(value.size == 0 for value in feeds.values()):
+        return np.asarray(runner.run(None, feeds)[0])
+    dtype = case.dtype  # type: ignore[attr-defined]
+    before = np.full(expected.size * dtype.itemsize, poison(case), np.uint8)
+    output = ort.OrtValue.ortvalue_from_numpy(before.view(dtype).reshape(expected.shape))
+    binding = runner.io_binding()
+    for name, value in feeds.items():
+        binding.bind_cpu_input(name, value)
+    binding.bind_ortvalue_output(case.output, output)  # type: ignore[attr-defined]
+    runner.run_with_iobinding(binding)
+    return np.array(output.numpy())
+
+
+def worst(row: Job, got: np.ndarray, expected: np.ndarray) -> None:
+    """Keep the measures of the case with the largest relative RMS error."""
+    if got.shape == expected.shape and got.size:
+        errors = dataclasses.asdict(error_metrics.errors(got, expected))
+        if row["worst"] is None or errors["rel_rms"] > row["worst"]["rel_rms"]:
+            row["worst"] = errors
+
+
+main(do)

@@ -1,0 +1,60 @@
+"""What the rungs share while they are climbed: the subject, the environment, and how to end a rung."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.inspection.rules.rule import About
+from stackbuild.model.findings import Finding, Rung, Severity, Status
+from stackbuild.verification.catalogue import CRASH
+from stackbuild.verification.probe_sandbox import Cell, Ended
+from stackbuild.verification.subject import Subject
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Everything a rung may use. `cell` has the wheel and the runtime installed; `kernels` are the bundled cases.
+
+    `external`: sonames that the user's machine is said to provide.
+    """
+
+    subject: Subject
+    external: tuple[str, ...]
+    cell: Cell
+    kernels: Path
+    work: Path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a rung went: `skip` says why it could not be climbed, `says` what a passed one proved."""
+
+    findings: tuple[Finding, ...] = ()
+    skip: str = ""
+    says: str = ""
+
+
+def rung(name: str, climb: Callable[[], Outcome]) -> Rung:
+    """Climb one rung: failed by an error finding, skipped with a reason, otherwise passed."""
+    started = time.monotonic()
+    outcome = climb()
+    seconds = time.monotonic() - started
+    errors = [f for f in outcome.findings if f.severity is Severity.ERROR]
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        return Rung(name, Status.FAILED, f"{errors[0].subject}: {errors[0].found}{more}", seconds, outcome.findings)
+    status = Status.SKIPPED if outcome.skip else Status.PASSED
+    return Rung(name, status, outcome.skip or outcome.says, seconds, outcome.findings)
+
+
+def skipped(name: str, reason: str) -> Rung:
+    return Rung(name, Status.SKIPPED, reason, 0.0)
+
+
+def trouble(about: About, subject: str, ended: Ended) -> Finding:
+    """The finding for a probe that gave no good answer: a crash where it died, `about` where it said what is wrong."""
+    died = ended.timed_out or ended.code < 0 or ended.code > 128
+    return (CRASH if died else about).finding(subject, ended.how)

@@ -1,0 +1,23 @@
+"""The first rung: the static rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
+
+
+def static_rung(findings: Iterable[Finding], seconds: float) -> Rung:
+    """The rung of static rules: failed by any error finding."""
+    found = tuple(findings)
+    errors = [finding for finding in found if finding.severity is Severity.ERROR]
+    reason = (
+        f"{len(errors)} error{'s' * (len(errors) != 1)}: {', '.join(dict.fromkeys(f.rule for f in errors))}"
+        if errors
+        else ""
+    )
+    return Rung("static rules", Status.FAILED if errors else Status.PASSED, reason, seconds, found)
+
+
+def verification(subject: str, sha256: str, rungs: Iterable[Rung]) -> Verification:
+    return Verification(subject, sha256, tuple(rungs))

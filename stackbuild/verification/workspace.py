@@ -1,0 +1,37 @@
+"""The folder that a ladder is climbed in: removed at the end, and what a killed `verify` left of one at the next start."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from stackbuild.store import atomic as files
+from stackbuild.store import locks
+
+_PREFIX = "stackbuild-verify-"
+_ALIVE = ".alive"
+
+
+@contextlib.contextmanager
+def workspace() -> Iterator[Path]:
+    """A new folder in the folder for temporary files."""
+    _reap(Path(tempfile.gettempdir()))
+    work = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+    try:
+        with locks.hold(work / _ALIVE, lambda pid: None, lambda: None):
+            yield work
+    finally:
+        files.remove(work)
+
+
+def _reap(folder: Path) -> None:
+    """Remove our own folders that no live process holds."""
+    for left in folder.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # another's, or gone meanwhile
+            mine = os.lstat(left).st_uid == os.geteuid() and not left.is_symlink()
+            if mine and (left / _ALIVE).is_file():
+                locks.remove_dead(left / _ALIVE, partial(files.remove, left))

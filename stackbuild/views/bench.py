@@ -1,0 +1,258 @@
+"""Draws benchmarks, verdicts, advice, changes and history for a person."""
+
+from __future__ import annotations
+
+import math
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from statistics import median
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+from stackbuild.bench.tables import efficiency, figure, speed_table
+from stackbuild.core.cancel import handled, unless_ignored
+from stackbuild.core.errors import Stopped, safe
+from stackbuild.judgement.intervals import median_interval
+from stackbuild.model.results import CONTROL, Benchmarks, Case, Inputs, Outcome, Series, Verdict
+from stackbuild.views.console import (
+    BarColumn,
+    Progress,
+    Text,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    escape,
+    margin,
+    page,
+    table,
+)
+
+if TYPE_CHECKING:
+    from stackbuild.bench.advice import Advice
+    from stackbuild.bench.compare import Change
+    from stackbuild.bench.experiment import Tick
+    from stackbuild.bench.trend import Trend
+
+STYLE = {Outcome.PASS: "green", Outcome.FAIL: "bold red", Outcome.INCONCLUSIVE: "yellow", Outcome.UNSTABLE: "yellow"}
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@contextmanager
+def progress() -> Iterator[Tick]:
+    """A bar with the time left on a terminal; nothing in a pipe. SIGTERM or SIGHUP within ends the worker and raises Stopped."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=margin(), transient=True, disable=not margin().is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def tick(what: str, left: int) -> None:
+            shown = what if len(what) <= 48 else what[:47] + "…"
+            bar.advance(task)
+            done = bar.tasks[0].completed
+            bar.update(task, description=escape(safe(shown, keep="")), total=done + left if left else None)
+
+        with handled(unless_ignored(signal.SIGTERM, signal.SIGHUP), _stop):
+            yield tick
+
+
+def _text(told: str, style: str = "") -> Text:
+    """A line or a cell as a terminal may show it: names come from files, and none may move a cursor or forge a line."""
+    return Text(safe(told, keep=""), style)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    raise Stopped(number, next="run the same command again; models that were made are kept")
+
+
+_HEAD = f"  {'side':13}{'ms':>9}{'99 % interval':>20}{'per s':>11}{'first ms':>10}{'create ms':>11}{'MiB':>7}{'GPU MiB':>9}{'SNR dB':>8}"
+
+
+def draw_benchmarks(measured: Benchmarks) -> None:
+    """Every case and side: latency with its interval, throughput, first inference, creation, memory, error."""
+    page().print(_text(_HEAD, "bold"))
+    providers = {side.label: side.provider for side in measured.sides}
+    for case in measured.cases:
+        page().print(_text(case.name))
+        for one in (s for s in case.series if s.side != CONTROL):
+            page().print(_text(_row(case, one)))
+            _warn_of_share(one, providers[one.side])
+            if (scaled := efficiency(case, one.side)) is not None:
+                page().print(_text(f"    scaling efficiency {scaled:.0%}"))
+    _draw_speeds(measured)
+    machine = ", ".join(f"{k} {v}" for k, v in measured.machine.stable.items())
+    margin().print(_text("; ".join(part for part in (measured.timer, machine) if part), "dim"))
+    if any(len(s.seconds) < 8 for case in measured.cases for s in case.series):
+        margin().print(_text("fewer than 8 samples bear no 99 % interval: theirs are ranges", "dim"))
+    for note in measured.notes:
+        margin().print(_text(note, "yellow"))
+
+
+def _row(case: Case, one: Series) -> str:
+    side = one.side.removesuffix("ExecutionProvider")[:12]
+    if one.problem or not one.seconds:
+        return f"  {side:13}did not run: {' '.join(one.problem.split()) or 'a round counts only where every side runs'}"
+    found = median_interval(one.seconds, 0.99)
+    interval = f"{milliseconds(found.low)} – {milliseconds(found.high)}"
+    snr = one.accuracy.snr_db if one.accuracy else math.nan
+    decibel = "" if math.isnan(snr) else "exact" if snr == math.inf else f"{snr:.0f}"
+    host, device = ("" if size is None else f"{size / 2**20:.0f}" for size in (one.host_bytes, one.device_bytes))
+    return (
+        f"  {side:13}{milliseconds(found.median):>9}{interval:>20}{figure(case.items / found.median):>11}"
+        f"{_middle(one.first):>10}{_middle(one.create):>11}{host:>7}{device:>9}{decibel:>8}"
+    )
+
+
+def _middle(seconds: Sequence[float]) -> str:
+    return milliseconds(median(seconds)) if seconds else ""
+
+
+def _warn_of_share(one: Series, provider: str) -> None:
+    """Say so where the provider did not run everything: the silent fall-back to the CPU is the classic."""
+    share = next((s for s in one.shares if s.provider == provider), None)
+    if one.shares and (share is None or share.nodes < 1):
+        nodes, seconds = (share.nodes, share.seconds) if share else (0.0, 0.0)
+        page().print(_text(f"    {provider} ran only {nodes:.0%} of the nodes, {seconds:.0%} of the time", "yellow"))
+
+
+def _draw_speeds(measured: Benchmarks) -> None:
+    """The table that guides print: latency by provider, and the speed-up over the first column."""
+    found = speed_table(measured)
+    if found is None:
+        return
+    made = table("case", *(f"{side} ms" for side in found.sides), "speed-up")
+    for row in found.rows:
+        times = ["" if s is None else milliseconds(s) for s in row.seconds]
+        speedup = row.speedups[-1]
+        made.add_row(*map(_text, [row.case, *times, f"{speedup:.3g}×" if speedup else ""]))
+    page().print(made)
+
+
+def milliseconds(seconds: float) -> str:
+    """Four figures, in ms."""
+    return figure(seconds * 1e3)
+
+
+def draw_profile(measured: Benchmarks, most: int = 12) -> None:
+    """Where the time goes, by operator and provider."""
+    for case in measured.cases:
+        for one in (s for s in case.series if s.ops):
+            total = sum(op.seconds for op in one.ops) or 1.0
+            made = table("operator", "provider", "nodes", "ms", "share", title=f"{case.name}, {one.side}")
+            for op in sorted(one.ops, key=lambda o: -o.seconds)[:most]:
+                row = (op.op, op.provider, str(op.nodes), milliseconds(op.seconds), f"{op.seconds / total:.1%}")
+                made.add_row(*map(_text, row))
+            page().print(made)
+
+
+def draw_kernels(measured: Benchmarks, most: int = 12) -> None:
+    """GPU kernels by time, with what rocprofv3 counted."""
+    for case in measured.cases:
+        for one in (s for s in case.series if s.kernels):
+            names = sorted({name for kernel in one.kernels for name in kernel.counters})
+            made = table("GPU kernel", "dispatches", "ms", *names, title=f"{case.name}, {one.side}")
+            for kernel in one.kernels[:most]:
+                figures = [f"{kernel.counters[n]:.3g}" if n in kernel.counters else "" for n in names]
+                made.add_row(
+                    *map(_text, [kernel.kernel, str(kernel.dispatches), milliseconds(kernel.seconds), *figures])
+                )
+            page().print(made)
+
+
+def draw_verdict(verdict: Verdict) -> None:
+    """One line a gate, the closed ones first."""
+    order = [*verdict.closed, *(g for g in verdict.gates if not g.closed)]
+    for gate in order:
+        line = Text.assemble((f"{gate.outcome.value:12}", STYLE[gate.outcome]), " ", safe(gate.says, keep=""))
+        if gate.evidence.value == "stored":
+            line.append("  [stored results: weaker evidence]", "dim")
+        if gate.waived:
+            line.append(safe(f"  waived: {gate.waived}", keep=""), "dim")
+        page().print(line)
+    if verdict.geomean:
+        page().print(_text(f"geometric mean of the ratios: {verdict.geomean - 1:+.1%} time (told, not judged)", "dim"))
+    for note in verdict.notes:
+        margin().print(_text(note, "yellow"))
+
+
+def draw_inputs(inputs: Inputs | None, most: int = 40) -> None:
+    """What the two builds were made of otherwise, by their locks."""
+    if inputs is None or not inputs.moved:
+        return
+    made = table("input", "baseline", "candidate")
+    for one in inputs.moved[:most]:
+        made.add_row(*map(_text, (one.what, one.before or "–", one.after or "–")))
+    page().print(made)
+    if len(inputs.moved) > most:
+        page().print(_text(f"and {len(inputs.moved) - most} more: see the report", "dim"))
+
+
+def draw_advice(advice: Advice) -> None:
+    """The latency-throughput curve, the advised batch, and the ladders."""
+    made = table("batch", "latency ms", "per s", "of best", "")
+    for point in advice.curve:
+        share = point.throughput / advice.best.throughput
+        mark = "← use this" if point is advice.advised else ""
+        row = (str(point.batch), milliseconds(point.seconds), figure(point.throughput), f"{share:.1%}", mark)
+        made.add_row(*map(_text, row))
+    page().print(made)
+    said = f"batch {advice.advised.batch} is the smallest within {advice.within:.0%} of the best (batch {advice.best.batch})"
+    page().print(_text(said))
+    for ladder in advice.ladders:
+        sizes = ", ".join(map(str, ladder.sizes))
+        said = f"compiled for {sizes}: {milliseconds(ladder.seconds_per_item)} ms a real item, {ladder.padding:.0%} padding"
+        page().print(_text(said))
+
+
+def draw_changes(changes: Sequence[Change], before: str, after: str) -> None:
+    """The release-to-release table."""
+    made = table("case", "metric", before, after, "change")
+    for change in changes:
+        style = "green" if change.better > 0.02 else "red" if change.better < -0.02 else ""
+        cells = [
+            change.case,
+            change.metric,
+            *(f"{figure(value)} {change.unit}" for value in (change.before, change.after)),
+        ]
+        made.add_row(*map(_text, cells), _text(_told(change.better), style))
+    page().print(made)
+
+
+def _told(better: float) -> str:
+    """How much better or worse, to the tenth of a per cent."""
+    said = f"{abs(better):.1%}"
+    return "same" if said == "0.0%" else f"{said} {'better' if better > 0 else 'worse'}"
+
+
+def draw_history(found: Trend) -> None:
+    """A line of blocks with the change points under it, then the change points in words."""
+    rows, values = found.figures, [row.value for row in found.figures]
+    low, high = min(values), max(values)
+    shown = values[-120:]
+    blocks = "".join(_BLOCKS[round(7 * (v - low) / (high - low))] if high > low else _BLOCKS[3] for v in shown)
+    marks = [" "] * len(values)
+    for turn in found.turns:
+        marks[turn.at] = "▲"
+    of = f"{rows[0].metric} by {rows[0].side} on {rows[0].provider}"
+    page().print(_text(f"{rows[0].case}, {of}: {len(rows)} results"))
+    page().print(_text(f"{blocks}  {low * found.scale:.4g} to {high * found.scale:.4g} {found.unit}"))
+    page().print(_text("".join(marks[-120:]).rstrip()))
+    for turn in found.turns:
+        page().print(_text(f"▲ {found.says(turn)}"))
+    if not found.turns:
+        page().print(
+            _text("no change points" if len(rows) >= 10 else "no change points: at least ten results are needed")
+        )
+
+
+def draw_cases(cases: Sequence[tuple[str, str, int]]) -> None:
+    """What the history holds."""
+    made = table("case", "side", "results")
+    for case, side, count in cases:
+        made.add_row(_text(case), _text(side), _text(str(count)))
+    page().print(made)

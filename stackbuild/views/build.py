@@ -1,0 +1,208 @@
+"""Draws a run: live on a terminal, plain lines elsewhere, JSON lines under --json."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stackbuild.core.log_excerpt import clean
+from stackbuild.model.events import (
+    Event,
+    Note,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+    StageStarted,
+    StepBroke,
+    StepFinished,
+    StepStarted,
+    document,
+)
+from stackbuild.views.console import Console, Group, Live, Table, Text, margin, print_text
+
+TAIL_LINES = 4
+TAIL_BYTES = 4096
+REFRESH_PER_SECOND = 8
+
+
+def clock(seconds: float) -> str:
+    """A duration as people read it: 0.42 s, 12 s, 3 min 05 s, 2 h 10 min."""
+    if seconds < 10:
+        return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def stream(event: Event) -> None:
+    """`build --json`: one JSON object a line on stdout."""
+    print_text(json.dumps({"at": round(time.time(), 3), **document(event)}, ensure_ascii=False) + "\n")
+
+
+def lines_of(event: Event) -> list[Text]:
+    """What stays on the screen of an event; most events leave one line or none."""
+    match event:
+        case StepFinished(step=step, how="run", seconds=seconds, compiles=compiles):
+            total = compiles.hits + compiles.misses
+            hits = f", ccache {compiles.hits}/{total} hits" if total else ""
+            return [_line("✓", "green", step, f"{clock(seconds)}{hits}")]
+        case StepFinished(step=step, how="reused"):
+            return [_line("✓", "green", step, "inputs identical to an earlier build's: output reused")]
+        case StageFinished(stage=stage, result=result, seconds=seconds, stands=False):
+            return [_line("✗", "bold red", stage, f"{result} ({clock(seconds)})")]
+        case StageFinished(stage=stage, result=result, seconds=seconds, remembered=remembered):
+            when = "as before" if remembered else clock(seconds)
+            return [_line("✓", "green", stage, f"{result} ({when})")]
+        case StepBroke():
+            return _broken(event)
+        case Note(level=level, text=text):
+            return [
+                Text(f"{'!' if level == 'warning' else '·'} {text}", style="yellow" if level == "warning" else "dim")
+            ]
+        case _:
+            return []
+
+
+def _line(sign: str, style: str, name: str, text: str) -> Text:
+    return Text.assemble((sign, style), f" {name:<18} ", (text, "dim"))
+
+
+def _broken(event: StepBroke) -> list[Text]:
+    rows = [
+        Text.assemble(("✗", "bold red"), (f" {event.step}", "bold"), f"  {event.what}"),
+        Text(f"  $ {event.command}", "dim"),
+    ]
+    rows += [Text(f"  │ {line}") for line in event.lines]
+    rows.append(Text(f"  log:  {event.log}"))
+    if event.look:
+        rows.append(Text(f"  look: {event.look}"))
+    return rows
+
+
+@dataclass
+class PlainView:
+    """One line an event, for CI logs and pipes."""
+
+    console: Console = field(default_factory=margin)
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, StepStarted):
+            hint = f"  (took {clock(event.expected)} last time)" if event.expected else ""
+            self.console.print(f"  {event.step} …{hint}", highlight=False, markup=False)
+        elif isinstance(event, StageStarted):
+            self.console.print(f"  {event.stage} …", markup=False)
+        for line in lines_of(event):
+            self.console.print(line)
+
+    def __enter__(self) -> PlainView:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+
+@dataclass
+class LiveView:
+    """Finished steps scroll up; below them the running ones with elapsed and expected time and the end of their logs.
+
+    One lock is held while anything is drawn. rich's own refreshing thread and a line printed beside it each move the cursor
+    up by the height that the other has just changed: lines that had been printed were erased, and stale ones stayed.
+    """
+
+    console: Console = field(default_factory=margin)
+    running: dict[str, tuple[float, StepStarted | StageStarted]] = field(default_factory=dict)
+    total: int = 0
+    done: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self._live = Live(get_renderable=self.draw, console=self.console, auto_refresh=False, transient=True)
+        self._drawing = threading.Lock()
+        self._closed = threading.Event()
+        self._refresher = threading.Thread(target=self._refresh, daemon=True)
+
+    def __enter__(self) -> LiveView:
+        self._live.__enter__()
+        self._refresher.start()
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self._closed.set()
+        self._refresher.join()
+        self.running.clear()
+        self.total = 0
+        self._live.__exit__(None, None, None)
+
+    def _refresh(self) -> None:
+        while not self._closed.wait(1 / REFRESH_PER_SECOND):
+            with self._drawing:
+                try:
+                    self._live.refresh()
+                except (
+                    OSError
+                ):  # the terminal has gone: the next line that is printed says so where it can stop the run
+                    return
+
+    def __call__(self, event: Event) -> None:
+        with self._drawing:
+            self._count(event)
+            for line in lines_of(event):
+                self._live.console.print(line)
+            self._live.refresh()
+
+    def _count(self, event: Event) -> None:
+        match event:
+            case RunStarted(todo=todo):
+                self.total, self.done = self.done + len(todo), self.done
+            case StepStarted(step=name) | StageStarted(stage=name):
+                self.running[name] = (time.monotonic(), event)
+            case StepFinished(step=name) | StageFinished(stage=name) | StepBroke(step=name):
+                if self.running.pop(name, None) and not isinstance(event, StageFinished):
+                    self.done += 1
+            case RunFinished():
+                self.total = 0
+
+    def draw(self) -> Group:
+        """The part of the screen that moves."""
+        parts: list[Text | Table] = []
+        for name, (since, event) in list(self.running.items()):
+            parts.append(_running_line(name, time.monotonic() - since, event))
+            if isinstance(event, StepStarted):
+                parts += [
+                    Text(f"    {line}", style="dim", no_wrap=True, overflow="ellipsis")
+                    for line in tail(Path(event.log))
+                ]
+        if self.total:
+            parts.append(
+                Text(f"  {self.done} of {self.total} steps · {clock(time.monotonic() - self.started)}", style="dim")
+            )
+        return Group(*parts)
+
+
+def _running_line(name: str, elapsed: float, event: StepStarted | StageStarted) -> Text:
+    expected = event.expected if isinstance(event, StepStarted) else 0.0
+    about = (
+        f" of about {clock(expected)}" if expected >= elapsed else f" ({clock(expected)} last time)" if expected else ""
+    )
+    return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{clock(elapsed)}{about}")
+
+
+def tail(log: Path) -> list[str]:
+    """The last lines of a log that is being written, safe to draw."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - TAIL_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return list(deque((clean(line) for line in text.splitlines() if line.strip()), TAIL_LINES))
+
+
+def view() -> PlainView | LiveView:
+    """The view that fits: live on a terminal that can, plain elsewhere."""
+    return LiveView() if margin().is_terminal and not margin().is_dumb_terminal else PlainView()

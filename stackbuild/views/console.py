@@ -1,0 +1,98 @@
+"""The paper that everything for people is drawn on: the one module that imports rich.
+
+`page()` is stdout: the report a person asked for. `margin()` is stderr: progress, warnings, hints. Both are plain text
+in a pipe and under NO_COLOR. `print_json` is the only thing that writes to stdout under `--json`.
+Text that came from logs, wheels or recipes goes through `Text` or `escape`, never through markup.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from stackbuild.core.digest import document_text, plain
+from stackbuild.core.errors import Unwritten, safe
+
+__all__ = [
+    "BarColumn", "Console", "Group", "Live", "Progress", "Table", "TaskID", "Text", "TextColumn", "TimeElapsedColumn",
+    "TimeRemainingColumn", "escape", "margin", "page", "print_json", "print_text", "table",
+]  # fmt: skip
+
+
+WIDE = 240
+"""Columns of a table in a pipe."""
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Raises Unwritten, or BrokenPipeError where the reader has gone."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unwritten(error.errno, error.strerror) from None
+
+
+class _Page(Console):
+    """A console whose failed writes reach the caller: rich itself leaves with exit code 1 where the reader has gone."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with _writing():
+            super().print(*objects, **options)
+            self.file.flush()
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, "the reader has gone")
+
+
+@cache
+def page() -> Console:
+    """The console on stdout. In a pipe lines are as long as they need to be: `grep` and `less -S` want them whole."""
+    return _Page(highlight=False, soft_wrap=not sys.stdout.isatty(), width=_width(sys.stdout))
+
+
+@cache
+def margin() -> Console:
+    """The console on stderr."""
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty(), width=_width(sys.stderr))
+
+
+def _width(stream: TextIO) -> int | None:
+    """None, which is the terminal's own width, or $COLUMNS; wide where neither is there."""
+    return None if stream.isatty() or "COLUMNS" in os.environ else WIDE
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """A plain table: no box, one space of padding, left aligned. Names from files may stand in its heads and title."""
+    above = None if title is None else Text(safe(title, keep=""), "table.title")
+    made = Table(box=None, padding=(0, 2, 0, 0), title=above, title_justify="left", header_style="bold")
+    for column in columns:
+        made.add_column(Text(safe(column, keep="")), overflow="fold")
+    return made
+
+
+def print_json(noun: Any, schema: str) -> None:
+    """Write one JSON document on stdout; `schema` such as `stackbuild.plan/1` names and versions its shape."""
+    body = plain(noun)
+    document = {"schema": schema, **body} if isinstance(body, dict) else {"schema": schema, "items": body}
+    print_text(document_text(document, indent=2))
+
+
+def print_text(text: str) -> None:
+    """Write text on stdout as it is."""
+    with _writing():
+        sys.stdout.write(text)
+        sys.stdout.flush()

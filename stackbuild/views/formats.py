@@ -1,0 +1,50 @@
+"""A run in the form asked for: HTML for people, Markdown for a CI summary, JUnit and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from stackbuild.core.digest import Json, plain
+from stackbuild.core.errors import UsageError
+from stackbuild.pipeline.run_record import RunRecord
+from stackbuild.views.html import html
+from stackbuild.views.markdown import markdown
+from stackbuild.views.run_junit import junit_of
+
+FORMATS = ("html", "markdown", "junit", "json")
+
+
+def written(run: RunRecord, format: str, limit: int) -> str:
+    """The run's text. `limit` is Markdown's, in bytes. Raises UsageError for a format there is not."""
+    writers: dict[str, Callable[[], str]] = {
+        "html": lambda: html(run), "markdown": lambda: markdown(run, limit), "junit": lambda: junit_of(run),
+        "json": lambda: as_json(run),
+    }  # fmt: skip
+    if format not in writers:
+        raise UsageError(f"no format {format!r}", next=f"one of {', '.join(FORMATS)}")
+    return writers[format]()
+
+
+def as_json(run: RunRecord) -> str:
+    """One strict JSON document, `stackbuild.run/1`."""
+    from stackbuild.bench.results_file import document
+
+    body: dict[str, Json] = {"schema": "stackbuild.run/1"} | {
+        name: plain(getattr(run, name))
+        for name in (
+            "title",
+            "started",
+            "seconds",
+            "steps",
+            "stages",
+            "notes",
+            "conversions",
+            "verifications",
+            "history",
+            "facts",
+        )
+    }
+    body["benchmarks"] = document(run.benchmarks) if run.benchmarks else None
+    body["verdict"] = document(run.verdict) if run.verdict else None
+    return json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

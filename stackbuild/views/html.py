@@ -1,0 +1,212 @@
+"""A run as one self-contained HTML page: no script, no network, light and dark, phone and print.
+
+What is computed here is only what a template cannot: the plots' geometry and the rows of tables. All text goes through
+the template's escaping.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+
+from stackbuild.bench.tables import SpeedTable, efficiency, figure, speed_table
+from stackbuild.core.templates import render
+from stackbuild.judgement.intervals import median_interval
+from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.results import CONTROL, Benchmarks, Case, GateVerdict, Outcome, Series
+from stackbuild.pipeline.run_record import RunRecord
+from stackbuild.version import __version__
+from stackbuild.views.build import clock
+from stackbuild.views.plots import PairPlot, curve_plots, pair_plot, timeline
+from stackbuild.views.trend_plot import TrendPlot, trend_plot
+
+
+@dataclass(frozen=True)
+class CaseCard:
+    """One case: its verdicts, its plots of pairs, and a row for each figure with a cell for each side."""
+
+    case: Case
+    verdicts: tuple[GateVerdict, ...]
+    plots: tuple[PairPlot, ...]
+    trends: tuple[TrendPlot, ...]
+    sides: tuple[str, ...]
+    figures: tuple[tuple[str, tuple[str, ...]], ...]
+    problems: tuple[tuple[str, str], ...]
+    ops: tuple[tuple[str, str, str, str], ...]
+
+
+def html(run: RunRecord) -> str:
+    """The whole page."""
+    measured = run.benchmarks
+    return render(
+        "report/page.html.j2",
+        run=run,
+        headline=headline(run),
+        version=__version__,
+        figure=figure,
+        clock=clock,
+        cards=_cards(measured, run) if measured else (),
+        curves=curve_plots(measured) if measured else (),
+        speeds=_speeds(measured),
+        steps=timeline([*run.steps, *run.stages], run.seconds),
+        counts=_counts(run),
+        findings=_findings(run),
+        facts=_facts(run),
+    )
+
+
+def headline(run: RunRecord) -> tuple[str, str]:
+    """The one line a reader came for, and its kind: good, bad or unsure."""
+    if run.failed:
+        return f"{run.failed[0].name} {run.failed[0].how}", "bad"
+    wrong = [v for v in run.verifications if v.failed]
+    if wrong:
+        return wrong[0].claim, "bad"
+    if run.verdict and run.verdict.outcome is Outcome.FAIL:
+        return f"Gate closed: {run.verdict.closed[0].says}", "bad"
+    if run.holes:
+        case, side, why = run.holes[0]
+        more = f" (and {len(run.holes) - 1} more)" if len(run.holes) > 1 else ""
+        return f"Not measured: {case} did not run on the side {side}: {why}{more}", "bad"
+    if run.benchmarks and not run.benchmarks.cases:
+        return "Nothing was measured", "bad"
+    if run.verdict and run.verdict.closed:
+        return f"Gate closed: {run.verdict.closed[0].says}", "unsure"
+    if run.verdict and run.verdict.gates:
+        waived = sum(bool(g.waived) for g in run.verdict.gates)
+        number = len(run.verdict.gates)
+        said = "The gate is open" if number == 1 else f"All {number} gates are open"
+        return said + (f", {waived} by a waiver" if waived else ""), "good"
+    if run.verifications:
+        return run.verifications[0].claim, "good"
+    return "Measured; no gate was asked for" if run.benchmarks else "Built", "good"
+
+
+def _cards(measured: Benchmarks, run: RunRecord) -> tuple[CaseCard, ...]:
+    gates = run.verdict.gates if run.verdict else ()
+    drawn = [(found.case, trend_plot(found)) for found in run.history]
+    return tuple(
+        _card(
+            case,
+            tuple(gate for gate in gates if gate.case == case.name),
+            tuple(plot for name, plot in drawn if name == case.name),
+        )
+        for case in measured.cases
+    )
+
+
+def _card(case: Case, verdicts: tuple[GateVerdict, ...], trends: tuple[TrendPlot, ...]) -> CaseCard:
+    sides = [s.side for s in case.series if s.side != CONTROL]
+    first = "candidate" if "candidate" in sides else (sides or [""])[0]
+    plots = tuple(
+        plot
+        for versus in sides
+        if versus != first and (plot := pair_plot(case, first, versus, _gate_on(verdicts, versus)))
+    )
+    shown = [s for s in case.series if s.side != CONTROL]
+    names = tuple(s.side.removesuffix("ExecutionProvider") for s in shown)
+    problems = tuple((s.side, s.problem) for s in shown if s.problem)
+    return CaseCard(case, verdicts, plots, trends, names, _figures(case, shown), problems, _ops(case))
+
+
+def _gate_on(verdicts: tuple[GateVerdict, ...], versus: str) -> GateVerdict | None:
+    """The verdict whose limit belongs on the plot against that side: it names it in what it says."""
+    return next((v for v in verdicts if v.unit.startswith("×") and f"{versus} (" in v.says), None)
+
+
+def _figures(case: Case, shown: list[Series]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The rows of a case's table, without those that are empty for every side."""
+    columns = [_column(case, one) for one in shown]
+    names = list(columns[0]) if columns else []
+    rows = [(name, tuple(column[name] for column in columns)) for name in names]
+    return tuple(row for row in rows if any(row[1]))
+
+
+def _column(case: Case, one: Series) -> dict[str, str]:
+    """One side's figures, as text; empty where it has none."""
+    found = median_interval(one.seconds, 0.99) if one.seconds else None
+    share = one.shares[0] if one.shares else None
+    return {
+        "latency, ms": figure(found.median * 1e3) if found else "",
+        "99 % interval, ms": _interval(one.seconds),
+        f"{case.unit}s per second": figure(case.items / found.median) if found else "",
+        "first inference, ms": figure(median(one.first) * 1e3) if one.first else "",
+        "scaling efficiency": f"{scaled:.0%}" if (scaled := efficiency(case, one.side)) is not None else "",
+        "session creation, ms": figure(median(one.create) * 1e3) if one.create else "",
+        "host memory, MiB": _mib(one.host_bytes),
+        "device memory, MiB": _mib(one.device_bytes),
+        "signal to noise": _snr(one),
+        "largest error": f"{one.accuracy.max_abs:.1e}" if one.accuracy else "",
+        "ran on": f"{share.provider.removesuffix('ExecutionProvider')} {share.nodes:.0%}" if share else "",
+    }
+
+
+def _interval(seconds: tuple[float, ...]) -> str:
+    """The interval of the median; of fewer than eight samples no 99 % interval can be had, so their range."""
+    if not seconds:
+        return ""
+    found = median_interval(seconds, 0.99)
+    said = f"{figure(found.low * 1e3)} – {figure(found.high * 1e3)}"
+    return said if len(seconds) >= 8 else f"{said} (range of {len(seconds)})"
+
+
+def _mib(size: int | None) -> str:
+    return "" if size is None else f"{size / 2**20:.1f}"
+
+
+def _snr(one: Series) -> str:
+    if one.accuracy is None:
+        return ""
+    snr = one.accuracy.snr_db
+    return "exact" if math.isinf(snr) and snr > 0 else f"{snr:.0f} dB"
+
+
+def _ops(case: Case, most: int = 8) -> tuple[tuple[str, str, str, str], ...]:
+    rows = []
+    for one in case.series:
+        total = sum(op.seconds for op in one.ops) or 1.0
+        for op in sorted(one.ops, key=lambda o: -o.seconds)[:most]:
+            provider = op.provider.removesuffix("ExecutionProvider")
+            rows.append((one.side, f"{op.op} ×{op.nodes}", provider, f"{op.seconds / total:.1%}"))
+    return tuple(rows)
+
+
+def _speeds(measured: Benchmarks | None) -> SpeedTable | None:
+    return speed_table(measured) if measured else None
+
+
+def _counts(run: RunRecord) -> dict[str, str]:
+    """What the build did, in a line."""
+    if not run.steps:
+        return {}
+    how = {kind: sum(s.how == kind for s in run.steps) for kind in ("run", "cached", "reused", "failed", "unfinished")}
+    hits, compiled = sum(s.hits for s in run.steps), sum(s.hits + s.misses for s in run.steps)
+    counts = {kind: str(number) for kind, number in how.items() if number}
+    if compiled:
+        counts["ccache hits"] = f"{math.floor(1000 * hits / compiled) / 10:g} % of {compiled}"
+    return counts
+
+
+def _findings(run: RunRecord) -> tuple[tuple[str, Finding], ...]:
+    """Every finding with what it was found in, errors first."""
+    order = [Severity.ERROR, Severity.WARNING, Severity.NOTE]
+    found = [(v.subject, f) for v in run.verifications for f in v.findings]
+    return tuple(sorted(found, key=lambda pair: order.index(pair[1].severity)))
+
+
+def _facts(run: RunRecord) -> tuple[tuple[str, str], ...]:
+    """Provenance: the run's own facts, the machine, what each side was, and the models' digests."""
+    facts = list(run.facts.items())
+    if run.benchmarks:
+        machine = run.benchmarks.machine
+        facts += [("measured", run.benchmarks.taken), ("timer", run.benchmarks.timer)]
+        facts += [*machine.stable.items(), *((f"{k} (at the time)", v) for k, v in machine.passing.items())]
+        for side in run.benchmarks.sides:
+            if side.label != CONTROL:
+                what = [side.artifact, f"sha256 {side.sha256}" if side.sha256 else "", f"on {side.provider}"]
+                what += [f"{k}={v}" for k, v in side.options.items()]
+                what += [f"{k} {side.libraries[k]}" for k in ("onnxruntime", "numpy", "python") if k in side.libraries]
+                facts.append((f"side {side.label}", ", ".join(w for w in what if w)))
+        facts += [(f"model of {c.name}", f"opset {c.opset}, sha256 {c.sha256}") for c in run.benchmarks.cases]
+    return tuple(facts)

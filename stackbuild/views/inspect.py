@@ -1,0 +1,215 @@
+"""Draws what `inspect` found: facts first, then findings by severity, each rule once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from stackbuild.core.log_excerpt import clean
+from stackbuild.inspection.diff import Difference
+from stackbuild.inspection.facts import Facts, Library, TargetSummary
+from stackbuild.inspection.rules.rule import counted
+from stackbuild.model.findings import Finding, Severity
+from stackbuild.views.console import Table, Text, page, table
+
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+_SUBJECTS = 6
+
+
+def size(number: int) -> str:
+    """Bytes as people read them: 512 B, 13.2 kB, 56.9 MB."""
+    amount = float(number)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.2f} GB"
+
+
+def draw_facts(facts: Facts) -> None:
+    """One page of facts."""
+    out = page()
+    out.print(Text(_tidy(facts.subject), style="bold"))
+    _pairs(_lines(facts))
+    if facts.targets:
+        out.print()
+        _wide(_targets(facts.targets))
+    if facts.libraries:
+        out.print()
+        _wide(_libraries(facts.libraries))
+    out.print()
+
+
+def _pairs(rows: Iterable[tuple[str, str]]) -> None:
+    """Names and values; on a terminal the value's lines stay under each other, in a pipe each is one line."""
+    if not page().is_terminal:
+        for name, value in rows:
+            page().print(Text.assemble((f"  {name:<10} ", "dim"), _tidy(value)))
+        return
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=12, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(Text(f"  {name}", "dim"), Text(_tidy(value)))
+    page().print(grid)
+
+
+def _lines(facts: Facts) -> Iterable[tuple[str, str]]:
+    said = facts.wheel
+    unpacked = sum(member.size for member in facts.members)
+    inside = f"  ({size(unpacked)} unpacked, {counted(len(facts.members), 'file')})" if facts.members and said else ""
+    if said:
+        yield "wheel", f"{said.name or said.metadata_name} {said.version}"
+    yield "size", size(facts.size) + inside
+    if facts.sha256:
+        yield "sha256", facts.sha256
+    if said and said.filename_tags:
+        yield "tags", ", ".join(said.filename_tags)
+    if facts.policy:
+        by = (
+            f", decided by {facts.policy.deciding[1]} in {_name(facts.policy.deciding[0])}"
+            if facts.policy.deciding
+            else ""
+        )
+        yield "policy", facts.policy.name + by
+        if facts.policy.external:
+            yield "external", ", ".join(facts.policy.external)
+    if said:
+        yield "requires", ", ".join(said.requires) or "nothing"
+    if facts.providers:
+        yield "providers", ", ".join(f"{p.name} ({p.form})" for p in facts.providers)
+    yield from _device_lines(facts)
+
+
+def _device_lines(facts: Facts) -> Iterable[tuple[str, str]]:
+    for device in facts.device:
+        kinds = sorted({f"{b.compression} v{b.format}" if b.format else "plain" for b in device.bundles})
+        versions = ", ".join(f"V{v}" for v in sorted({o.version for o in device.objects}))
+        objects = counted(len(device.objects), "code object") + (f" ({versions})" if versions else "")
+        if [(bundle.format, bundle.entries, len(bundle.objects)) for bundle in device.bundles] == [(0, (), 1)]:
+            yield "GPU code", f"{_name(device.path)}: {objects}"  # not in a bundle
+        else:
+            bundles = f"{counted(len(device.bundles), 'bundle')} ({', '.join(kinds) or 'none'})"
+            yield "GPU code", f"{_name(device.path)} {device.section}: {size(device.size)}, {bundles}, {objects}"
+    for extra in facts.extras:
+        if extra.kind == "Tensile library":
+            says = (
+                f"refers to {counted(len(extra.refers), 'file')}"
+                if extra.refers
+                else counted(extra.solutions, "solution")
+            )
+            yield "GEMMs", f"{extra.path}: {extra.kind} {extra.target}, {says}, {size(extra.size)}"
+        else:
+            yield "unread", f"{extra.path}: {extra.kind} {extra.target}, {size(extra.size)}"
+    if facts.log:
+        yield (
+            "log",
+            f"{counted(len(facts.log.unused_options), 'option')} unused, {counted(len(facts.log.native), 'file')} compiled for this"
+            " machine only",
+        )
+
+
+def _targets(targets: Sequence[TargetSummary]) -> Table:
+    made = table()
+    made.add_column("target", no_wrap=True)
+    for name in ("kernels", "empty", "size", "VGPR", "AGPR", "LDS", "scratch", "spill V/S", "wave"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for target in targets:
+        made.add_row(
+            Text(_tidy(target.target)), f"{target.kernels:,}", f"{target.empty:,}", size(target.size), str(target.max_vgprs),
+            str(target.max_agprs), size(target.max_lds), size(target.max_scratch), f"{target.spilling}/{target.sgpr_spilling}",
+            "/".join(map(str, target.waves)),
+        )  # fmt: skip
+    return made
+
+
+def _libraries(libraries: Sequence[Library]) -> Table:
+    made = table()
+    made.add_column("library", no_wrap=True, overflow="ellipsis")
+    for name in ("size", "exports"):
+        made.add_column(name, justify="right", no_wrap=True)
+    made.add_column("stack", no_wrap=True)
+    made.add_column("RUNPATH", overflow="fold")
+    for lib in libraries:
+        stack = {True: Text("exec", "red"), False: Text("ok"), None: Text("exec?", "red")}[lib.exec_stack]
+        runpath = ":".join((*lib.rpath, *lib.runpath)) or "–"
+        made.add_row(Text(_tidy(_name(lib.path))), size(lib.size), str(len(lib.exports)), stack, Text(_tidy(runpath)))
+    return made
+
+
+def _wide(made: Table) -> None:
+    """A table as wide as it needs to be where there is no terminal to fold it for."""
+    out = page()
+    if not out.is_terminal:
+        out.width = 1_000
+    out.print(made)
+
+
+def _tidy(text: str) -> str:
+    """Text from a file that a stranger made, safe to show: one line, no control sequences."""
+    return clean(text.replace("\n", "⏎"))
+
+
+def draw_findings(findings: Sequence[Finding]) -> None:
+    """Findings by severity; each rule once, with its subjects, why it matters and how to mend it."""
+    out = page()
+    out.print(_count(findings))
+    for rule in dict.fromkeys(finding.rule for finding in findings):
+        _draw_rule([finding for finding in findings if finding.rule == rule])
+    if len({finding.rule for finding in findings}) > 3:  # the first line has left the screen by now
+        out.print()
+        out.print(_count(findings))
+
+
+def _count(findings: Sequence[Finding]) -> Text:
+    if not findings:
+        return Text("✓ no findings", style="green")
+    line = Text()
+    for severity, style in _STYLES.items():
+        number = sum(finding.severity is severity for finding in findings)
+        if number:
+            line.append(", " if line else "").append(f"{number} {severity}{'s' * (number != 1)}", style=style)
+    return line
+
+
+def _draw_rule(same: Sequence[Finding]) -> None:
+    out, first = page(), same[0]
+    out.print()
+    out.print(Text.assemble((f"{first.severity:<8}", _STYLES[first.severity]), (first.rule, "bold")))
+    _found(same)
+    rows = [("fix", first.fix)] if first.severity is Severity.NOTE else [("why", first.why), ("fix", first.fix)]
+    _pairs([*rows, ("more", first.link)] if first.link and first.severity is not Severity.NOTE else rows)
+
+
+def _found(same: Sequence[Finding]) -> None:
+    """The subjects of one rule, the first few."""
+    grid = Table.grid(padding=(0, 0))
+    grid.add_column(width=2)
+    grid.add_column(overflow="fold")
+    for finding in same[:_SUBJECTS]:
+        grid.add_row("", Text.assemble((_tidy(_name(finding.subject)), "bold"), f": {_tidy(finding.found)}"))
+    if len(same) > _SUBJECTS:
+        grid.add_row("", Text(f"and {len(same) - _SUBJECTS} more", style="dim"))
+    _wide(grid)
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
+
+
+def draw_difference(made: Difference) -> None:
+    """Changes topic by topic: what was, what is."""
+    out = page()
+    out.print(Text.assemble((_tidy(made.old), "bold"), " → ", (_tidy(made.new), "bold")))
+    if not made.changes:
+        out.print(Text("no difference in what is looked at", style="green"))
+    for topic in dict.fromkeys(change.topic for change in made.changes):
+        rows = table(topic, "before", "after")
+        for change in (c for c in made.changes if c.topic == topic):
+            rows.add_row(
+                Text(_tidy(change.subject)), Text(_tidy(change.before or "–")), Text(_tidy(change.after or "–"))
+            )
+        out.print()
+        _wide(rows)
+    if made.findings:
+        out.print()
+        draw_findings(made.findings)

@@ -1,0 +1,130 @@
+"""A run as Markdown for a CI summary: what fits, most important first, and nothing in it can act.
+
+GitHub drops a step summary of more than 1 MiB whole, and a comment of more than 65,536 characters; the limit is kept by
+leaving out whole blocks from the end, and saying so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from statistics import median
+
+from stackbuild.bench.tables import figure, speed_table
+from stackbuild.model.results import CONTROL, Benchmarks, GateVerdict
+from stackbuild.pipeline.run_record import RunRecord
+from stackbuild.views.html import headline
+
+_MARKS = {"good": "✅", "bad": "❌", "unsure": "⚠️"}
+_ACTIVE = re.compile(r"([\\`*_\[\]<>#|~@:$&])")
+
+
+def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
+    """The summary, at most `limit` bytes of UTF-8."""
+    line, kind = headline(run)
+    blocks = [f"# {inert(run.title)}", f"{_MARKS[kind]} **{inert(line)}**"]
+    if run.verdict:
+        blocks += ["## Verdicts", *_gates([*run.verdict.closed, *(g for g in run.verdict.gates if not g.closed)])]
+    if run.failed:
+        blocks += ["## Failed", *(f"**{inert(s.name)}** {s.how}\n\n{_quoted(s.says)}" for s in run.failed)]
+    for one in run.conversions:
+        rows = [[t.first.severity.value, t.first.rule, str(t.count), t.first.found, t.first.fix] for t in one.told]
+        says = (
+            f"{one.converted} of {one.files} files converted from CUDA, {sum(one.substitutions.values())} substitutions"
+        )
+        blocks += [f"## {inert(one.step)}", says, *_table(["severity", "rule", "count", "first", "fix"], rows)]
+    findings = [(v.subject, f) for v in run.verifications for f in v.findings]
+    if findings:
+        rows = [[f.severity.value, f.rule, f.subject, f.found, f.fix] for _, f in findings]
+        blocks += ["## Findings", *_table(["severity", "rule", "subject", "found", "fix"], rows)]
+    if run.benchmarks and run.benchmarks.inputs and run.benchmarks.inputs.moved:
+        rows = [[m.what, m.before or "–", m.after or "–"] for m in run.benchmarks.inputs.moved]
+        blocks += ["## What changed since the baseline", *_table(["input", "baseline", "candidate"], rows)]
+    if run.benchmarks:
+        blocks += _benchmarks(run.benchmarks)
+    if run.history:
+        rows = [[h.case, h.side, str(len(h.figures)), "; ".join(map(h.says, h.turns)) or "none"] for h in run.history]
+        blocks += ["## History", *_table(["case", "side", "results", "change points"], rows)]
+    if run.steps:
+        slow = sorted(run.steps, key=lambda s: -s.seconds)[:20]
+        rows = [[s.name, s.how, f"{s.seconds:.1f}", f"{s.hits}/{s.hits + s.misses}"] for s in slow]
+        blocks += ["## Build", *_table(["step", "how", "s", "ccache hits"], rows)]
+    return _fitted(blocks, limit)
+
+
+def inert(text: str) -> str:
+    """Text that Markdown, HTML and mentions cannot act in: one line, every active character a character reference."""
+    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return _ACTIVE.sub(lambda m: f"&#{ord(m[1])};", flat)
+
+
+def _gates(gates: Iterable[GateVerdict]) -> list[str]:
+    rows = [
+        [
+            ("WAIVED" if g.waived else g.outcome.value),
+            g.gate,
+            g.case,
+            g.says + (f" (waived: {g.waived})" if g.waived else ""),
+        ]
+        for g in gates
+    ]
+    return _table(["verdict", "gate", "case", "why"], rows)
+
+
+def _benchmarks(measured: Benchmarks) -> list[str]:
+    blocks, speeds = ["## Benchmarks"], speed_table(measured)
+    if speeds:
+        head = ["case", *(f"{s} ms" for s in speeds.sides), "speed-up"]
+        rows = [
+            [
+                r.case,
+                *(figure(s * 1e3) if s else "–" for s in r.seconds),
+                f"{r.speedups[-1]:.3g}×" if r.speedups[-1] else "–",
+            ]
+            for r in speeds.rows
+        ]
+        blocks += _table(head, rows)
+    rows = [
+        [
+            c.name,
+            s.side,
+            figure(median(s.seconds) * 1e3),
+            figure(c.items / median(s.seconds)),
+            _mib(s.host_bytes),
+            s.problem,
+        ]
+        if s.seconds
+        else [c.name, s.side, "–", "–", "–", s.problem]
+        for c in measured.cases
+        for s in c.series
+        if s.side != CONTROL
+    ]
+    return blocks + _table(["case", "side", "ms", "per s", "host MiB", "problem"], rows)
+
+
+def _mib(size: int | None) -> str:
+    return f"{size / 2**20:.0f}" if size is not None else "–"
+
+
+def _table(head: list[str], rows: list[list[str]], at_once: int = 200) -> list[str]:
+    """A table, as blocks of at most so many rows so that a limit can fall between them."""
+    top = f"| {' | '.join(map(inert, head))} |\n|{'---|' * len(head)}"
+    parts = [rows[n : n + at_once] for n in range(0, len(rows), at_once)]
+    return ["\n".join([top, *(f"| {' | '.join(map(inert, row))} |" for row in part)]) for part in parts]
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {inert(line)}<br>" for line in text.splitlines()[-30:]) or "> "
+
+
+def _fitted(blocks: list[str], limit: int) -> str:
+    note = "_The rest does not fit here: see the HTML report._"
+    kept: list[str] = []
+    left = limit - len(note.encode()) - 2
+    for block in blocks:
+        size = len(block.encode()) + 2
+        if size > left:
+            return "\n\n".join([*kept, note]) + "\n"
+        kept.append(block)
+        left -= size
+    return "\n\n".join(kept) + "\n"

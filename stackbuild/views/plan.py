@@ -1,0 +1,64 @@
+"""Draws a plan, a key's explanation and what is in the store."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from stackbuild.core.errors import safe
+from stackbuild.plan.explain import Explanation
+from stackbuild.plan.status import Reasoned
+from stackbuild.views.console import Text, page
+
+STYLES = {"+": "green", "-": "red", "~": "yellow"}
+FILES = 40
+"""How many changed files are shown."""
+SIGNS = {"cached": ("✓", "green"), "run": ("▸", "cyan")}
+
+
+def draw_plan(rows: tuple[Reasoned, ...]) -> None:
+    """One line a step: cached or to run, its key, and why it runs."""
+    name = max((len(row.step) for row in rows), default=0)
+    does = max((len(row.action) for row in rows), default=0)
+    drawn = Text(f"   {'step':{name}}  {'does':{does}}  {'key':12}  why\n", "bold")
+    for row in rows:  # a table of a thousand rows takes rich a second
+        sign, style = SIGNS[row.state]
+        drawn.append(sign, style)
+        drawn.append(f"  {row.step:{name}}  {row.action:{does}}  {row.key[:12]}  ", "not bold")
+        drawn.append(f"{safe(row.why)}\n", "dim not bold")
+    page().print(drawn, end="")
+    todo = sum(r.state == "run" for r in rows)
+    page().print(
+        f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store"
+    )
+
+
+def draw_explanation(explanation: Explanation) -> None:
+    """The key text with what its digests are of, then what differs from the last build."""
+    page().print(Text(f"key {explanation.key}", "bold"))
+    page().print(Text(safe(explanation.text.rstrip())))
+    for line in explanation.folders:
+        page().print(Text(safe(line), "dim"))
+    if not explanation.before:
+        page().print(Text("\nnever built here before", "dim"))
+    elif explanation.before == explanation.text:
+        page().print(Text("\nthe same as the last build's: nothing to do", "dim"))
+    else:
+        page().print(Text("\nwhat changed since the last build", "bold"))
+        for cause in explanation.causes:
+            if cause.step != explanation.step:
+                page().print(Text(f"{safe(cause.step)}, which it needs:", "bold"))
+            more = len(cause.files) - FILES
+            _draw_changes((*cause.text, *cause.files[:FILES], *([f"… and {more} more files"] if more > 0 else [])))
+        if not explanation.causes:
+            _draw_changes(_difference(explanation.before, explanation.text))
+
+
+def _difference(before: str, text: str) -> Iterable[str]:
+    made = difflib.unified_diff(before.split("\n"), text.split("\n"), n=0, lineterm="")
+    return (line for line in made if not line.startswith(("---", "+++", "@@")))
+
+
+def _draw_changes(lines: Iterable[str]) -> None:
+    for line in lines:
+        page().print(Text(safe(line), STYLES.get(line[:1], "dim")))

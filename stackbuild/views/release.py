@@ -1,0 +1,59 @@
+"""Draws how a whole build ended, and a dry run."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stackbuild.views.build import clock
+from stackbuild.views.console import Text, margin, page, print_json
+
+if TYPE_CHECKING:
+    from stackbuild.build.dry_run import DryStep
+    from stackbuild.pipeline.index import Receipt
+    from stackbuild.pipeline.release import Released
+
+
+def draw_release(released: Released) -> None:
+    """What was proved, where the wheels are, and, last, how to install them."""
+    if released.claim:
+        margin().print(Text(released.claim))
+    took = clock(released.seconds)
+    if released.fresh:
+        margin().print(Text(f"{released.recipe} done in {took}", "bold"))
+        margin().print(Text(f"report: stackbuild report {released.run}", "dim"))
+    else:
+        done = "built, proved and published" if released.receipt else "built and proved" if released.claim else "built"
+        margin().print(Text(f"nothing to do: {released.recipe} is {done} ({took})", "bold"))
+    if released.receipt is not None:
+        _how_to_install(released.receipt)
+
+
+def draw_published(receipt: Receipt) -> None:
+    """What is new on the index and what was there already, then how to install it."""
+    for wheel in receipt.wheels:
+        margin().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}"))
+    _how_to_install(receipt)
+
+
+def _how_to_install(receipt: Receipt) -> None:
+    index = Path(receipt.index).resolve().as_uri()
+    for wheel in receipt.wheels:
+        page().print(Text(f"pip install --index-url {index} {wheel.project}=={wheel.version}"))
+
+
+def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:
+    """Each step that would run, with its commands ready to paste."""
+    if as_json:
+        print_json(steps, "stackbuild.dry-run/1")
+        return
+    for step in steps:
+        page().print(Text.assemble(("▸ ", "cyan"), (step.step, "bold"), (f"  {step.why}", "dim")))
+        for argv in step.commands:
+            page().print(Text(f"    {shlex.join(argv)}"))
+        if not step.commands:
+            shown = [f"{name}={value}" for name, value in step.params if not name.startswith("package ")]
+            page().print(Text(f"    ({step.action}: {', '.join(shown)[:300]})", "dim"))
+    if not steps:
+        page().print("nothing to do: every step is in the store")
