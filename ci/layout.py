@@ -1,0 +1,162 @@
+"""The layers of stackbuild: which package may import which, and the check of it.
+
+`LEVELS` is the architecture. A module imports its own package and packages of a lower level, never one of the same or
+of a higher level. Imports inside functions count; imports for type checking alone do not. There is no list of
+exceptions. The same rule holds between the parts of `stackbuild.hipify`, of `stackbuild.inspection` and of
+`kernels/tools`. `python ci/layout.py` prints every violation and exits 1 if there is one;
+`tests/unit/test_architecture.py` calls the same functions; `ci/docs` writes the tables of docs/design.md and
+CONTRIBUTING.md from `LEVELS`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+STANDARD = frozenset(sys.stdlib_module_names)
+PROCESS_MODULES = frozenset(("subprocess", "socket", "urllib.request", "http.client", "shutil", "tempfile"))
+"""What a pure package does not import: processes, connections, copies and temporary files."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A package or module of a tree: its level, what it is for, and whether it may touch the world outside."""
+
+    level: int
+    summary: str
+    pure: bool = False
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A folder of Python modules and the layers of its direct children.
+
+    `name` is the dotted name that imports of its modules start with ("" for a folder on `sys.path`), `loose` are the
+    modules at its top that have no layer, `separate` are folders of scripts that run in an environment of their own.
+    """
+
+    folder: Path
+    name: str
+    layers: dict[str, Layer]
+    loose: frozenset[str] = frozenset()
+    separate: frozenset[str] = frozenset()
+
+    @cached_property
+    def modules(self) -> dict[str, Path]:
+        """Dotted name to file, of every module."""
+        return {self._dotted(path): path for path in sorted(self.folder.rglob("*.py")) if not self._is_separate(path)}
+
+    @cached_property
+    def imports(self) -> dict[str, frozenset[str]]:
+        """Module to the modules and names that it imports, as full dotted names."""
+        parsed = {name: ast.parse(path.read_text("utf-8")) for name, path in self.modules.items()}
+        return {name: frozenset(_imported(tree)) for name, tree in parsed.items()}
+
+    def own(self, module: str) -> frozenset[str]:
+        """The modules of this tree that one imports; a package only where none of its modules is named."""
+        found = {name for name in self.imports[module] if name in self.modules and name != module}
+        return frozenset(n for n in found if not any(other.startswith(f"{n}.") for other in found)) - {
+            module.rpartition(".")[0]
+        }
+
+    def part(self, module: str) -> str:
+        """The direct child of the tree that a module is in; "" for the tree's own `__init__`."""
+        return module.removeprefix(self.name).removeprefix(".").split(".")[0]
+
+    def _dotted(self, path: Path) -> str:
+        parts = path.relative_to(self.folder).with_suffix("").parts
+        return ".".join(filter(None, (self.name, *(parts[:-1] if parts[-1] == "__init__" else parts))))
+
+    def _is_separate(self, path: Path) -> bool:
+        return bool(self.separate & {path.relative_to(self.folder).parent.as_posix()})
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    names: set[str] = set()
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            names |= {name for part in node.orelse for name in _imported(part)}
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        names |= _imported(node)
+    return names
+
+
+def violations(tree: Tree) -> Iterator[str]:
+    """Everything in which a tree differs from its layers, a line each."""
+    parts = {tree.part(module) for module in tree.modules}
+    for part in sorted(parts - tree.layers.keys() - tree.loose - {""}):
+        yield f"{tree.name}.{part} has no level"
+    for part in sorted(tree.layers.keys() - parts):
+        yield f"{tree.name}.{part} has a level and does not exist"
+    for module in tree.modules:
+        yield from _upward(tree, module)
+        layer = tree.layers.get(tree.part(module))
+        if layer and layer.pure and (touched := tree.imports[module] & PROCESS_MODULES):
+            yield f"{module} is in a pure package and imports {', '.join(sorted(touched))}"
+    try:
+        TopologicalSorter({module: tree.own(module) for module in tree.modules}).prepare()
+    except CycleError as error:
+        yield "cycle: " + " → ".join(reversed(error.args[1]))
+
+
+def _upward(tree: Tree, module: str) -> Iterator[str]:
+    here = tree.layers.get(tree.part(module))
+    for other in sorted(tree.own(module)):
+        there = tree.layers.get(tree.part(other))
+        if here and there and tree.part(other) != tree.part(module) and there.level >= here.level:
+            yield f"{module} (level {here.level}) imports {other} (level {there.level})"
+
+
+LEVELS: dict[str, Layer] = {
+    "core": Layer(1, "no domain: errors, digests, YAML, the base of values, templates, versions, cancellation"),
+    "tables": Layer(2, "facts about ROCm, GPUs and providers, each row with its source", pure=True),
+    "store": Layer(2, "content-addressed outputs, their records and locks"),
+    "model": Layer(3, "the nouns: frozen values that stages hand on", pure=True),
+    "runners": Layer(3, "the interface that commands run through: sandbox, docker, fake"),
+    "recipe": Layer(4, "text → Recipe: reading, validation, the matrix, wheel requirements", pure=True),
+    "inspection": Layer(4, "file → Facts → Findings"),
+    "judgement": Layer(4, "Benchmarks × gates → Verdict", pure=True),
+    "sources": Layer(4, "what comes from outside: git, HTTP, archives, mirrors, bundles, images, patches, local folders"),
+    "machine": Layer(4, "this machine: host, GPUs, doctor, environment variables"),
+    "bench": Layer(5, "Benchmarks: suites, experiment, worker, history"),
+    "hipify": Layer(5, "CUDA → HIP: conversion, report and lint"),
+    "plan": Layer(6, "Recipe × Inputs → Plan: resolve, steps, status, explain", pure=True),
+    "actions": Layer(6, "steps that the host performs itself, one module an action"),
+    "verification": Layer(7, "wheel → Verification: rungs and probes"),
+    "lock": Layer(7, "Recipe → Lock: ask, write, read"),
+    "checks": Layer(8, "`recipe check`, `recipe new`, and what is refused before a build"),
+    "build": Layer(9, "Plan → Built: schedule, perform, dry run, shell, fetch, run logs"),
+    "pipeline": Layer(10, "build → verify → bench → judge → publish; the index; the record of a run; CI files"),
+    "views": Layer(11, "every value drawn: terminal, HTML, Markdown, JUnit, SARIF"),
+    "cli": Layer(12, "typer: one module a topic"),
+}
+"""Package of `stackbuild` to its layer."""
+
+STACKBUILD = Tree(
+    REPOSITORY / "stackbuild",
+    "stackbuild",
+    LEVELS,
+    loose=frozenset(("__main__", "version")),
+    separate=frozenset(("verification/probes",)),
+)
+TREES = (STACKBUILD,)
+
+
+def main() -> int:
+    found = [line for tree in TREES for line in violations(tree)]
+    print("\n".join(found) or f"{sum(len(tree.modules) for tree in TREES)} modules, no violation")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
