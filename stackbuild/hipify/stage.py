@@ -13,13 +13,14 @@ from typing import Any
 
 from stackbuild.core.digest import of_value
 from stackbuild.core.errors import StepFailed, UsageError
+from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules import bundled
 from stackbuild.hipify.rules.rules import Rules, renamed
 from stackbuild.hipify.tree.files import walk
 from stackbuild.hipify.tree.state import STATE
-from stackbuild.hipify.tree.tree import code_digest, hipify_files
+from stackbuild.hipify.tree.tree import hipify_files
 from stackbuild.model.findings import Finding, Severity
 
 SHOWN = 5

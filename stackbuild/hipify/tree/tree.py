@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from os.path import normpath
 from pathlib import Path
 
@@ -21,6 +21,7 @@ import stackbuild.hipify.tree.unmatched_rules as rulecheck
 import stackbuild.hipify.tree.write as putting
 from stackbuild.core.digest import of_value
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Converted, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed
@@ -174,15 +175,6 @@ def run_key(engine: Engine) -> str:
     target = replace(engine.target, headers=None)
     headers = sorted(engine.target.headers) if engine.target.headers is not None else None
     return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers])
-
-
-@cache
-def code_digest() -> str:
-    """sha256 over this package's own source: an output of older code is not fresh."""
-    hashed = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        hashed.update(path.read_bytes())
-    return hashed.hexdigest()
 
 
 def _read_all(found: Sequence[Job], place: _Place) -> tuple[list[Read], list[Finding]]:
