@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from stackbuild.checks.consistency import disagreements, finding
 from stackbuild.core.errors import PlanError
 from stackbuild.model.components import Convertible, HipdnnEp, MIGraphX, MIGraphXEp, OnnxRuntime, RocMLIR, Wheel
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, unlocked
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.estimates import table as estimates
@@ -250,5 +250,5 @@ def _unconfirmed(given: Checked) -> Iterator[Finding]:
             yield Finding(
                 "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{given.path}:{number}", f"unconfirmed: {said[1].strip() or line.strip()}",
                 "no source that could be read says so", "confirm it, then take the word `unconfirmed` out of the comment",
-                place=Place(given.path, number),
+                place=SourceLocation(given.path, number),
             )  # fmt: skip
