@@ -12,7 +12,7 @@ from stackbuild.inspection.facts import Facts, Library, ProviderLibrary
 from stackbuild.inspection.readers.providers import bridge_stem
 from stackbuild.inspection.readers.wheel import required_names, same_version
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
-from stackbuild.tables.target_ids import normal
+from stackbuild.tables.targets import normal
 
 #: ROCm major → soname number of each library (facts: ROCm 10 keeps the sonames of 7; Debian 13 ships HIP 5.7).
 SONAMES: dict[int, dict[str, int]] = {

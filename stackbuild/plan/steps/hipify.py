@@ -17,7 +17,7 @@ from stackbuild.model.components import Component, Convertible, Hipify
 from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Command, Need, Step
 from stackbuild.plan.steps.context import Context, session_step
-from stackbuild.tables.targets import TARGETS
+from stackbuild.tables.targets import TARGETS, processor
 
 TABLES = """\
 PATH=/src/{tool}/usr/bin:$PATH:/opt/rocm/bin
@@ -95,7 +95,7 @@ def _params(name: str, asked: Hipify, context: Context) -> dict[str, str]:
     """Everything that decides what becomes of the source, printable."""
     said = asked.model_dump(exclude={"clang_flags", "cuda", "headers", "patches", "rocm", "tool"})
     component = step_of(name).split(".")[1]
-    waves = sorted({TARGETS[gfx.partition(":")[0]].wave for gfx in context.gfx})
+    waves = sorted({TARGETS[processor(gfx)].wave for gfx in context.gfx})
     return {
         **{key: digest.canonical(value) for key, value in said.items()},
         "code": context.trees[f"hipify.{component}"],
