@@ -17,15 +17,15 @@ from stackbuild.sources.patches import series
 def hipify_findings(loaded: Loaded) -> tuple[Finding, ...]:
     """Every mistake in rule sets, in their support headers and in patches after the conversion."""
     found: list[Finding] = []
-    for name, asked in conversions(loaded.recipe).items():
+    for name, settings in conversions(loaded.recipe).items():
         subject = f"components.{name}.hipify"
-        found += [*_rules(loaded, subject, asked), *_patches(loaded, subject, asked)]
+        found += [*_rules(loaded, subject, settings), *_patches(loaded, subject, settings)]
     return tuple(found)
 
 
-def _rules(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
+def _rules(loaded: Loaded, subject: str, settings: Hipify) -> Iterator[Finding]:
     try:
-        rules_of(asked.rules, loaded.folder)
+        rules_of(settings.rules, loaded.folder)
     except RecipeError as error:
         yield from (mistake_finding("HIPIFY-RULES", f"{subject}.rules", mistake) for mistake in error.mistakes)
     except UsageError as error:
@@ -33,10 +33,10 @@ def _rules(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
         yield _finding("HIPIFY-RULES", f"{subject}.rules", where + error.what, error.next)
 
 
-def _patches(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
-    if asked.patches is None:
+def _patches(loaded: Loaded, subject: str, settings: Hipify) -> Iterator[Finding]:
+    if settings.patches is None:
         return
-    folder = patch_folder(loaded, asked.patches)
+    folder = patch_folder(loaded, settings.patches)
     try:
         found = series(folder)
     except RecipeError as error:
@@ -45,7 +45,10 @@ def _patches(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
     if not found.patches:
         what = "there is no such folder" if not folder.is_dir() else "there is no patch in it"
         yield _finding(
-            "PATCH", f"{subject}.patches", f"patches/{asked.patches}: {what}", "make the folder, or remove `patches:`"
+            "PATCH",
+            f"{subject}.patches",
+            f"patches/{settings.patches}: {what}",
+            "make the folder, or remove `patches:`",
         )
 
 

@@ -165,13 +165,13 @@ def _write(
     """Write the reports asked for, each file as a Verification of the one rung that inspect climbs."""
     from stackbuild.verification.rungs.static import static_rung, verification
 
-    made = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in looked]
+    verifications = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in looked]
     if together:
-        made.append(verification("together", "", [static_rung(together, 0.0)]))
-    write_reports(made, sarif, junit)
+        verifications.append(verification("together", "", [static_rung(together, 0.0)]))
+    write_reports(verifications, sarif, junit)
 
 
-def write_reports(made: list[Verification], sarif: Path | None, junit: Path | None) -> None:
+def write_reports(verifications: list[Verification], sarif: Path | None, junit: Path | None) -> None:
     """Write the reports asked for. Raises UsageError where a file cannot be written."""
     from stackbuild.core.errors import UsageError
     from stackbuild.views.junit import junit as junit_text
@@ -180,7 +180,7 @@ def write_reports(made: list[Verification], sarif: Path | None, junit: Path | No
     for path, text in ((sarif, sarif_text), (junit, junit_text)):
         if path is not None:
             try:
-                path.write_text(text(made), encoding="utf-8", errors="replace")
+                path.write_text(text(verifications), encoding="utf-8", errors="replace")
             except OSError as error:
                 raise UsageError(
                     f"cannot write the report: {error.strerror}",

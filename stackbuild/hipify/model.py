@@ -34,7 +34,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedText:
     """One converted text.
 
     `substitutions` counts by API group, `rules` by rule id (how often each matched, also of those that only move

@@ -88,8 +88,8 @@ def compare(text: str, name: str, engine: Engine, theirs: str) -> list[EngineDif
         return list(_model_is_wrong(name, expected, theirs))
     lines = Newlines(text)
     ours = convert(lines.text, engine.tables, engine.rules, target, name)
-    plan = prepare(engine.tables, engine.rules, target)
-    view = View(lines.text, name, plan.theirs, plan.renamed, plan.ruled)
+    lookups = prepare(engine.tables, engine.rules, target)
+    view = View(lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
     return list(_explained(view, lines.inwards(modelled), list(ours.edits)))
 
 

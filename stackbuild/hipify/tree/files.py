@@ -72,9 +72,9 @@ def walk(
         return Walk([_single(sources[0], out, is_folder)], ())
     skipped: dict[str, Finding] = {}
     found = [job for source in sources for job in _below(source, out, len(sources) > 1, skipped)]
-    picked = [job for job in found if wanted(job.name, include, exclude)]
-    told = tuple(f for name, f in sorted(skipped.items()) if wanted(name, include, exclude))
-    if not picked and not told:
+    picked = [job for job in found if is_selected(job.name, include, exclude)]
+    findings = tuple(f for name, f in sorted(skipped.items()) if is_selected(name, include, exclude))
+    if not picked and not findings:
         what = (
             f"none of its {len(found)} C, C++ and CUDA files is picked"
             if found
@@ -83,7 +83,7 @@ def walk(
         raise UsageError(what, where=", ".join(map(str, sources)), next="mend the globs of what to include and exclude")
     refuse_collisions(picked)
     _refuse_overwriting(picked, out)
-    return Walk(sorted(picked, key=lambda job: job.name), told)
+    return Walk(sorted(picked, key=lambda job: job.name), findings)
 
 
 def _check(source: Path, out: Path) -> Path:
@@ -231,23 +231,23 @@ def not_converted(name: str, found: str, why: str, severity: Severity = Severity
     return Finding("HIPIFY-NOT-CONVERTED", severity, name, found, why, "mend it, or leave it out with --exclude")
 
 
-def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
+def is_selected(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
     """Whether globs pick a name."""
     if include and not any(glob(g).fullmatch(name) for g in include):
         return False
     return not any(glob(g).fullmatch(name) for g in exclude)
 
 
-def origins(found: Sequence[ConversionJob], folder: Path) -> Mapping[Path, str]:
+def origins(jobs: Sequence[ConversionJob], folder: Path) -> Mapping[Path, str]:
     """Each root's real path relative to that of the output folder: what tells one source's outputs from another's."""
     real = folder.resolve()
-    return {root: os.path.relpath(root.resolve(), real) for root in dict.fromkeys(job.root for job in found)}
+    return {root: os.path.relpath(root.resolve(), real) for root in dict.fromkeys(job.root for job in jobs)}
 
 
-def refuse_collisions(found: list[ConversionJob]) -> None:
+def refuse_collisions(jobs: list[ConversionJob]) -> None:
     """Raises UsageError where two sources would become one output."""
     taken: dict[Path, ConversionJob] = {}
-    for job in found:
+    for job in jobs:
         other = taken.setdefault(job.output, job)
         if other is not job:
             what = f"{other.source} and {job.source} would both become {job.output}"

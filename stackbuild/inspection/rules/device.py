@@ -34,9 +34,9 @@ def target_lie(facts: Facts, expected: Expectations) -> Iterator[Found]:
             yield device.path, f"named for {some(sorted(named))}, holds code for {some(strangers)}"
 
 
-def _disagree(said: str, target: str) -> bool:
+def _disagree(claimed: str, target: str) -> bool:
     """Whether two target IDs differ; of two processors that are not known here nobody can tell."""
-    return normal(said) != normal(target) and (is_known(said) or is_known(target))
+    return normal(claimed) != normal(target) and (is_known(claimed) or is_known(target))
 
 
 @rule(

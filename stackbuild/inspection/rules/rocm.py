@@ -186,10 +186,10 @@ def recipe_providers(facts: Facts, expected: Expectations) -> Iterator[Found]:
         yield "custom operators", "no library exports RegisterCustomOps"
 
 
-def _named_alike(found: ProviderLibrary, wanted: str) -> bool:
+def _named_alike(provider: ProviderLibrary, name: str) -> bool:
     """Whether a plugin's library is named for a provider, case and punctuation apart."""
-    short = re.sub(r"[^a-z0-9]", "", wanted.lower()).removeprefix("lib").removesuffix("executionprovider")
-    return found.form == "plugin" and len(short) > 2 and short in re.sub(r"[^a-z0-9]", "", found.name.lower())
+    short = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("lib").removesuffix("executionprovider")
+    return provider.form == "plugin" and len(short) > 2 and short in re.sub(r"[^a-z0-9]", "", provider.name.lower())
 
 
 @rule(

@@ -64,43 +64,43 @@ def step_of(name: str) -> str:
 
 def steps(name: str, component: Component, context: Context) -> tuple[Step, ...]:
     """The steps, none where the component is not converted."""
-    asked = component.hipify if isinstance(component, Convertible) else None
+    settings = component.hipify if isinstance(component, Convertible) else None
     source = getattr(component, "source", None)
-    if asked is None or source is None:
+    if settings is None or source is None:
         return ()
-    tables = _tables(f"{step_of(name)}.tables", asked, context)
-    before = (tables, *((_clang(step_of(name), source, asked, context),) if asked.engine == "clang" else ()))
+    tables = _tables(f"{step_of(name)}.tables", settings, context)
+    before = (tables, *((_clang(step_of(name), source, settings, context),) if settings.engine == "clang" else ()))
     needs = (context.need(f"source.{source}"), *(Need(step.name, step.key) for step in before))
-    params = tuple(sorted(_params(name, asked, context).items()))
+    params = tuple(sorted(_params(name, settings, context).items()))
     return (*before, Step(name=step_of(name), action="hipify", needs=needs, params=params))
 
 
-def _tables(name: str, asked: Hipify, context: Context) -> Step:
-    tool = (context.need(f"source.{asked.tool}", f"/src/{asked.tool}"),) if asked.tool else ()
-    script = TABLES.format(tool=asked.tool or "-", headers=" ".join(asked.headers) or "/nonexistent")
+def _tables(name: str, settings: Hipify, context: Context) -> Step:
+    tool = (context.need(f"source.{settings.tool}", f"/src/{settings.tool}"),) if settings.tool else ()
+    script = TABLES.format(tool=settings.tool or "-", headers=" ".join(settings.headers) or "/nonexistent")
     plain = Component.model_validate({})
     return session_step(name, plain, replace(context, names={}), (Command(("sh", "-ec", script)),), None, {}, tool)
 
 
-def _clang(name: str, source: str, asked: Hipify, context: Context) -> Step:
-    cuda = f"--cuda-path={asked.cuda}" if asked.cuda else ""
-    script = CLANG.format(source=source, cuda=cuda, flags=" ".join(map(shlex.quote, asked.clang_flags)))
+def _clang(name: str, source: str, settings: Hipify, context: Context) -> Step:
+    cuda = f"--cuda-path={settings.cuda}" if settings.cuda else ""
+    script = CLANG.format(source=source, cuda=cuda, flags=" ".join(map(shlex.quote, settings.clang_flags)))
     plain, seen = Component.model_validate({}), context.need(f"source.{source}", f"/src/{source}")
     return session_step(
         f"{name}.clang", plain, replace(context, names={}), (Command(("sh", "-ec", script)),), None, {}, (seen,)
     )
 
 
-def _params(name: str, asked: Hipify, context: Context) -> dict[str, str]:
+def _params(name: str, settings: Hipify, context: Context) -> dict[str, str]:
     """Everything that decides what becomes of the source, printable."""
-    said = asked.model_dump(exclude={"clang_flags", "cuda", "headers", "patches", "rocm", "tool"})
+    values = settings.model_dump(exclude={"clang_flags", "cuda", "headers", "patches", "rocm", "tool"})
     component = step_of(name).split(".")[1]
     waves = sorted({TARGETS[processor(gfx)].wave for gfx in context.gfx})
     return {
-        **{key: digest.canonical(value) for key, value in said.items()},
+        **{key: digest.canonical(value) for key, value in values.items()},
         "code": context.trees[f"hipify.{component}"],
-        "resolve": digest.canonical(bool(asked.headers)),
-        "rocm": asked.rocm or context.rocm,
+        "resolve": digest.canonical(bool(settings.headers)),
+        "rocm": settings.rocm or context.rocm,
         "wavefronts": digest.canonical(waves),
-        **({"patches": context.trees[patches_of(f"hipify.{component}")]} if asked.patches else {}),
+        **({"patches": context.trees[patches_of(f"hipify.{component}")]} if settings.patches else {}),
     }

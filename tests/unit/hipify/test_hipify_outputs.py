@@ -252,7 +252,7 @@ def test_after_a_killed_run_its_outputs_are_known_and_its_scraps_go(src: Path, t
     files(src, y_cu=CALL + "int later;\n", sub__x_cu=CALL + "int later;\n")
     run(src, out)
     # As a run leaves it that is killed between the first output and its state, with the second one half written.
-    pending = {path: (kept.written,) for path, kept in state.load(out).files.items()}
+    pending = {path: (record.output_digest,) for path, record in state.load(out).files.items()}
     files(out, sub__x_cu=MADE)
     (out / "sub" / NEW).write_text("half")
     (out / STATE).write_bytes(state.dump(replace(known, pending=pending)))
@@ -278,7 +278,7 @@ def test_a_state_that_somebody_wrote_leads_nowhere(src: Path, tmp_path: Path) ->
     out = tmp_path / "out"
     run(src, out)
     known = state.load(out)
-    kept = replace(known.files["y.cu"], written=hashlib.sha256(CALL.encode()).hexdigest(), origin="../src/gone.cu")
+    kept = replace(known.files["y.cu"], output_digest=hashlib.sha256(CALL.encode()).hexdigest(), origin="../src/gone.cu")
     paths = ("../src/y.cu", "sub/../../src/y.cu", f"{src}/y.cu", "./../src/y.cu", "")
     pending = dict.fromkeys(paths, ("x",))
     (out / STATE).write_bytes(
