@@ -16,6 +16,7 @@ from stackbuild.hipify.model import ConvertedText, FileReport, Report, Target
 from stackbuild.hipify.rules import bundled, target_headers
 from stackbuild.hipify.rules.rules import RuleSet
 from stackbuild.hipify.tables import installed
+from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.hipify.tree.tree import hipify_tree
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Engine",
     "FileReport",
     "Report",
+    "SourceSelection",
     "Target",
     "convert",
     "hipify_tree",

@@ -18,7 +18,7 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules import bundled
 from stackbuild.hipify.rules.rules import RuleSet, renamed
-from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.state import STATE
 from stackbuild.hipify.tree.tree import hipify_files
 from stackbuild.model.findings import Finding, Severity
@@ -77,7 +77,7 @@ def convert_source(source: Path, scratch: Path, engine: Engine, options: Convers
     Links stay links: what they lead to is converted where it is part of the source, and a link out of it could lead to
     anything on this machine.
     """
-    found = walk([source], scratch, options.include, options.exclude)
+    found = walk(SourceSelection((source,), scratch, options.include, options.exclude))
     twins = _twins(source, [job.name for job in found.jobs], engine, options)
     jobs = [job for job in found.jobs if job.name not in twins and not job.source.is_symlink()]
     if found.jobs and not jobs:
@@ -86,7 +86,7 @@ def convert_source(source: Path, scratch: Path, engine: Engine, options: Convers
             where=str(source),
             next="name the folder that the links lead to as the source",
         )
-    return hipify_files(replace(found, jobs=jobs), scratch, engine)
+    return hipify_files(replace(found, jobs=jobs), engine)
 
 
 def overlay(report: Report, scratch: Path, target: Path, engine: Engine) -> None:

@@ -22,7 +22,15 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import ConvertedText, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed
 from stackbuild.hipify.tree import inputs, state, unmatched_rules, write
-from stackbuild.hipify.tree.files import ConversionJob, Walk, not_converted, origins, refuse_collisions, walk
+from stackbuild.hipify.tree.files import (
+    ConversionJob,
+    SourceSelection,
+    Walk,
+    not_converted,
+    origins,
+    refuse_collisions,
+    walk,
+)
 from stackbuild.hipify.tree.inputs import InputFile
 from stackbuild.hipify.tree.outputs import NEW, locked
 from stackbuild.hipify.tree.state import OutputRecord, State
@@ -70,18 +78,8 @@ class _Destination:
         return mine and not any(record.name == one or record.name.startswith(f"{one}/") for one in lost_names)
 
 
-def hipify_tree(
-    sources: Sequence[Path],
-    out: Path,
-    engine: Engine,
-    *,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    workers: int = 1,
-    is_folder: bool = False,
-    force: bool = False,
-) -> Report:
-    """Convert `sources` into `out` and report on every file, changed or not.
+def hipify_tree(selection: SourceSelection, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
+    """Convert the files of a selection and report on every file, changed or not.
 
     What decides whether a file is converted again: its bytes, the tables, the rules, the target and the engine, and
     that its output is still what was written. Outputs of these sources whose file is gone are removed. What this tool
@@ -89,16 +87,15 @@ def hipify_tree(
     or outputs that cannot be read or written, and for a binary file that was named by itself.
     """
     began = time.monotonic()
-    found = walk(sources, out, include, exclude, is_folder)
-    report = hipify_files(found, out, engine, workers=workers, force=force)
+    report = hipify_files(walk(selection), engine, workers=workers, force=force)
     return replace(report, seconds=time.monotonic() - began)
 
 
-def hipify_files(files: Walk, out: Path, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
-    """Convert the files that a walk found for `out`. See `hipify_tree`."""
+def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
+    """Convert the files that a walk found. See `hipify_tree`."""
     began = time.monotonic()
-    jobs, moving = _renamed(files.jobs, out, engine)
-    destination = _destination(out, jobs, engine)
+    jobs, moving = _renamed(files.jobs, files.out, engine)
+    destination = _destination(files.out, jobs, engine)
     inputs_read, lost = _read_all(jobs, destination)
     entries = (*files.skipped, *lost)
     _refuse_named(inputs_read, jobs, entries)
