@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from stackbuild.hipify.cpp.scan import is_name_char
+from stackbuild.hipify.cpp.scan import is_name_char, line_end, line_start
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp import arithmetic
 from stackbuild.hipify.lint.cpp.interpret import Interpreter, UntraceableLoop, names_set
 from stackbuild.hipify.lint.cpp.scope import Scope, means_lane, means_warp, scope_of
 from stackbuild.hipify.lint.cpp.statements import Loop, NotStatement, Statements
-from stackbuild.hipify.lint.devices import line_end, line_start
 from stackbuild.hipify.lint.ladders.shuffles import Mode, Shuffle, complete, shuffles
 
 # Each begins with its word: the search then skips to that.
