@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
-from stackbuild.actions.snapshot import settle
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch, named
+from stackbuild.sources.local import settle
 from stackbuild.sources.mirror import given
 
 

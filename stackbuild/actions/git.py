@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
-from stackbuild.actions.snapshot import settle
 from stackbuild.sources import git
+from stackbuild.sources.local import settle
 from stackbuild.sources.mirror import given
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin
 
 from stackbuild.actions.job import Job
-from stackbuild.actions.snapshot import settle
 from stackbuild.core import digest
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
@@ -21,6 +20,7 @@ from stackbuild.model.lock import File
 from stackbuild.model.recipe import Source
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.local import settle
 from stackbuild.sources.mirror import refuse, unpacked
 
 _OFFLINE = re.compile(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from stackbuild.actions.job import Job, Local
-from stackbuild.actions.snapshot import content, survey
+from stackbuild.actions.job import Job
 from stackbuild.core.errors import StepFailed
 from stackbuild.model.lock import patches_of
+from stackbuild.sources.local import LocalSource, content, survey
 from stackbuild.sources.patches import Series, apply, series
 
 
@@ -40,5 +40,5 @@ def patch_series(job: Job) -> Series | None:
     return series(local.folder)
 
 
-def _folder(job: Job) -> Local:
+def _folder(job: Job) -> LocalSource:
     return job.locals[patches_of(job.step.name.removeprefix("source."))]

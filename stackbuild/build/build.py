@@ -12,20 +12,25 @@ from pathlib import Path
 from stackbuild import actions
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.perform import Built, Workshop, is_sound, recover, tell_removed
-from stackbuild.build.runs import Diary, expected, new_id
-from stackbuild.build.schedule import Limits, machine_memory, missing, schedule
+from stackbuild.build.runs import Diary, expected
+from stackbuild.build.schedule import Limits, schedule
 from stackbuild.checks.preflight import doubts, refuse_impossible, refuse_unlocked
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, PlanError, StepFailed, Stop
-from stackbuild.lock import update as locking
+from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Emit, Note, RunFinished, RunStarted, RunStopped, StepBroke
-from stackbuild.model.lock import Inputs, Lock
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.estimates import guesses
+from stackbuild.plan.inputs import drift, observe
 from stackbuild.plan.resolve import CONFIGURE, Choice, base_step, resolve, within_reach
-from stackbuild.recipe.load import Loaded
+from stackbuild.plan.status import missing
+from stackbuild.recipe.lock_file import read_lock
 from stackbuild.runners import choose
-from stackbuild.store.store import Store, default_root
+from stackbuild.sources.local import places
+from stackbuild.store.store import Store, default_root, new_run_id
 
 JOB_MEMORY = 3 << 29
 """Bytes that one compile of this stack may need: 1.5 GiB; ONNX Runtime's largest files do (onnxruntime#25596)."""
@@ -68,7 +73,7 @@ class Outputs:
 def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterator[Workshop]:
     """The store, runner, jobserver and diary of one run; signals stop it. Raises MachineLacks."""
     stopper = Stopper()
-    run = new_id()
+    run = new_run_id()
     with contextlib.ExitStack() as stack:
         stack.enter_context(stopper.on_signals())
         store = Store(default_root(), run)
@@ -80,7 +85,7 @@ def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterato
         runner = choose(order.runner, label=run, base_is_image=loaded.recipe.base.image is not None)
         shop = Workshop(
             recipe=loaded.recipe.name,
-            called=loaded.called,
+            called=loaded.given_name,
             run=run,
             store=store,
             runner=runner,
@@ -88,7 +93,7 @@ def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterato
             stopper=stopper,
             emit=diary.emit,
             logs=diary.logs,
-            locals=locking.places(loaded),
+            locals=places(loaded),
             actions=actions.REGISTRY,
             expected=expected(store, loaded.recipe.name),
         )
@@ -105,7 +110,7 @@ def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
     refuse_impossible(loaded)
     for line in doubts(loaded):
         shop.emit(Note("warning", line))
-    lock = locking.read(loaded)
+    lock = read_lock(loaded)
     recover(shop)
     inputs = _with_base(loaded, lock, order, shop)
     plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, shop)
@@ -174,7 +179,7 @@ def _doubt(plan: Plan, shop: Workshop) -> None:
 
 def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inputs:
     """What the plan stands on, once the base is there: what the archive really gave decides every later key."""
-    inputs = locking.observe(loaded, lock, shop.store)
+    inputs = observe(loaded, lock, shop.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
     if shop.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
         # A choice that is not in the recipe is refused before any work.
@@ -188,13 +193,13 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inpu
         _, broken = schedule(plan, shop, order.limits)
         if broken:
             raise _failure(broken)
-        inputs = locking.observe(loaded, lock, shop.store)
-    moved = locking.drift(lock, inputs)
+        inputs = observe(loaded, lock, shop.store)
+    moved = drift(lock, inputs)
     if moved and order.locked:
         raise LockError(
             f"Debian's archive no longer has what is locked: {'; '.join(moved)}",
             where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.called}`, or build without --locked",
+            next=f"run `stackbuild lock --recipe {loaded.given_name}`, or build without --locked",
         )
     if moved:
         shown = "; ".join(moved[:5]) + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")

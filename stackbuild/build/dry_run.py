@@ -13,17 +13,16 @@ from stackbuild.actions import REGISTRY, Job
 from stackbuild.build.build import Order
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.perform import Workshop
-from stackbuild.build.runs import new_id
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.checks.preflight import plan_as_is
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.status import reasons
-from stackbuild.recipe.load import Loaded
 from stackbuild.runners.fake import Fake
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, new_run_id
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
             started.append(event.step)
 
     with tempfile.TemporaryDirectory(prefix="stackbuild-dry-") as folder:
-        store = Store(Path(folder) / "store", new_id())
+        store = Store(Path(folder) / "store", new_run_id())
         for step in plan.steps:
             if step.name not in todo:
                 _count_as_built(step, store, plan.recipe)

@@ -18,11 +18,12 @@ from stackbuild.build.perform import Built, Workshop
 from stackbuild.build.schedule import schedule
 from stackbuild.checks.preflight import refuse_unlocked
 from stackbuild.core.errors import StepFailed, UsageError
-from stackbuild.lock import update as locking
 from stackbuild.model.events import Emit, Note
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.inputs import observe
 from stackbuild.plan.resolve import resolve
-from stackbuild.recipe.load import Loaded
+from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources import bundle as sealed
 from stackbuild.sources import git, mirror
 from stackbuild.sources.http import Wanted, fetch, named, place_in
@@ -51,11 +52,11 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
     started = time.monotonic()
     folder = mirror.given()
     checked = sealed.verify(folder) if folder else 0
-    lock = locking.read(loaded)
+    lock = read_lock(loaded)
     if bundle is not None and bundle.exists() and any(bundle.iterdir()):
         raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
     with workshop(loaded, order, listeners) as shop:
-        inputs = locking.observe(loaded, lock, shop.store)
+        inputs = observe(loaded, lock, shop.store)
         plan = resolve(loaded.recipe, inputs, order.choice)
         steps = tuple(s for s in plan.steps if s.resources.network)
         refuse_unlocked(steps, loaded)

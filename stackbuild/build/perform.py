@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.actions import Job
-from stackbuild.actions.job import Local
 from stackbuild.build.build_tree import WENT_DOWN, begin_tree
 from stackbuild.build.cmake_log import unused
 from stackbuild.build.jobserver import Jobserver
@@ -20,6 +19,7 @@ from stackbuild.core.log_excerpt import DISK_FULL, OUT_OF_MEMORY, excerpt
 from stackbuild.model.events import Compiles, Emit, How, Note, StepBroke, StepFinished, StepStarted
 from stackbuild.model.plan import CONVERSION, Command, Step
 from stackbuild.runners.protocol import Exec, Mount, Outcome, Room, Runner, Session
+from stackbuild.sources.local import LocalSource
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.records import Record
 from stackbuild.store.store import Staging, Store, full
@@ -51,7 +51,7 @@ class Workshop:
     stopper: Stopper
     emit: Emit
     logs: Path
-    locals: Mapping[str, Local]
+    locals: Mapping[str, LocalSource]
     actions: Mapping[str, Callable[[Job], dict[str, str]]]
     expected: Mapping[str, float]
 

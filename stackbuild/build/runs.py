@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import threading
 import time
 from collections.abc import Iterable
@@ -17,11 +15,6 @@ from stackbuild.store.store import Store
 
 KEPT = 50
 """So many runs keep their folder."""
-
-
-def new_id() -> str:
-    """An id that sorts by time and is no other run's, also where two process namespaces share one store."""
-    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
 class Diary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from stackbuild.build.perform import BadInput, Broken, Built, Workshop, finished
 from stackbuild.core.errors import MachineLacks, Stop, Stopped
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
-from stackbuild.store.store import Store, unusable
+from stackbuild.store.store import unusable
 
 
 @dataclass(frozen=True)
@@ -21,11 +20,6 @@ class Limits:
     jobs: int
     memory: int
     keep_going: bool = False
-
-
-def machine_memory() -> int:
-    """Nine tenths of the machine's memory, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 9 // 10
 
 
 @dataclass
@@ -40,16 +34,6 @@ class _Board:
     lacking: dict[str, MachineLacks] = field(default_factory=dict)
     """What the machine lacks, by step: with `keep_going` the others are done nevertheless."""
     stopped: Stop | None = None
-
-
-def missing(plan: Plan, store: Store) -> tuple[Step, ...]:
-    """The steps that have to run: those wanted that are not in the store, and, of what they need, likewise."""
-    demanded, todo = set(plan.wanted), []
-    for step in reversed(plan.steps):
-        if step.name in demanded and store.find(step.key) is None:
-            todo.append(step)
-            demanded.update(need.step for need in step.needs)
-    return tuple(reversed(todo))
 
 
 def schedule(plan: Plan, shop: Workshop, limits: Limits) -> tuple[dict[str, Built], tuple[StepBroke, ...]]:

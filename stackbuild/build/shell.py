@@ -9,11 +9,12 @@ from dataclasses import replace
 from stackbuild.build.build import Order, workshop
 from stackbuild.build.perform import Workshop, room_of
 from stackbuild.core.errors import UsageError
-from stackbuild.lock import update as locking
 from stackbuild.model.events import Emit, Note
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import Step
+from stackbuild.plan.inputs import observe
 from stackbuild.plan.resolve import resolve
-from stackbuild.recipe.load import Loaded
+from stackbuild.recipe.lock_file import read_lock
 from stackbuild.runners.protocol import Mount
 from stackbuild.store.unfinished import Mark
 
@@ -24,7 +25,7 @@ def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], listen
     Raises UsageError for a step without a session, or one whose inputs are not built.
     """
     with workshop(loaded, order, listeners) as shop:
-        plan = resolve(loaded.recipe, locking.observe(loaded, locking.read(loaded), shop.store), order.choice)
+        plan = resolve(loaded.recipe, observe(loaded, read_lock(loaded), shop.store), order.choice)
         step = plan.by_name.get(name)
         if step is None or step.action != "run":
             there = ", ".join(s.name for s in plan.steps if s.action == "run")
@@ -34,7 +35,7 @@ def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], listen
             record = shop.store.find(need.key)
             if record is None:
                 raise UsageError(
-                    f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.called} --until {need.step}"
+                    f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.given_name} --until {need.step}"
                 )
             trees[need.step] = record.tree
         return _enter(step, trees, shop, argv or ("/bin/bash", "--norc"))

@@ -9,13 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from stackbuild.core.versions import numbers, series
 from stackbuild.model.components import Component, MIGraphX, OnnxRuntime, Rocm, RocMLIR, Wheel
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
-from stackbuild.tables.compatibility import MIGraphXRow, Table, numbers, series
+from stackbuild.tables.compatibility import UBUNTU_PYTHON, MIGraphXRow, Table
 
-UBUNTU_PYTHON = {"22.04": "3.10", "24.04": "3.12"}
-"""The only Python with a pip in AMD's images, by their Ubuntu: the distribution's own."""
 _ORT_TAG = re.compile(r"(?:v|rel-)([0-9]+\.[0-9]+\.[0-9]+)(?![0-9])")
 _IMAGE_ROCM = re.compile(r"rocm/[a-z0-9._/-]+:([0-9]+\.[0-9]+(?:\.[0-9]+)?)(?![0-9])")
 _UBUNTU = re.compile(r"ubuntu[-:]?([0-9]{2}\.[0-9]{2})")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from stackbuild.checks.patches import mistake_finding
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.hipify.stage import rules_of
-from stackbuild.lock.update import conversions, patch_folder
 from stackbuild.model.components import Hipify
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.recipe.load import Loaded
+from stackbuild.model.loaded import Loaded
+from stackbuild.sources.local import conversions, patch_folder
 from stackbuild.sources.patches import series
 
 

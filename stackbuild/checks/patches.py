@@ -11,14 +11,14 @@ from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, Mistake, RecipeError
-from stackbuild.lock.update import patch_folder
 from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Source
-from stackbuild.recipe.load import Loaded
 from stackbuild.sources import git, mirror
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.local import patch_folder
 from stackbuild.sources.patches import Patch, Series, apply, is_taken, series, try_one
 
 

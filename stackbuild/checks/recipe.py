@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from stackbuild.checks.consistency import disagreements, finding
 from stackbuild.core.errors import PlanError
+from stackbuild.core.versions import numbers, series
 from stackbuild.model.components import Convertible, HipdnnEp, MIGraphX, MIGraphXEp, OnnxRuntime, RocMLIR, Wheel
 from stackbuild.model.findings import Finding, Place, Severity
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, unlocked
@@ -21,7 +22,7 @@ from stackbuild.plan.estimates import table as estimates
 from stackbuild.plan.steps.context import size
 from stackbuild.plan.steps.onnxruntime import check_rocm_ep
 from stackbuild.plan.steps.rocmlir import OPTIONS
-from stackbuild.tables.compatibility import GfxRow, Table, numbers, series
+from stackbuild.tables.compatibility import GfxRow, Table
 
 _UNCONFIRMED = re.compile(r"#.*\bunconfirmed\b:?\s*(.*)", re.IGNORECASE)
 _RUNTIME = re.compile(r"libamdhip64\.so\.([0-9]+)")

@@ -9,8 +9,8 @@ from stackbuild.cli.app import Json, RecipeName, app, argument, leave, option
 from stackbuild.cli.completion import words
 
 if TYPE_CHECKING:
+    from stackbuild.model.loaded import Loaded
     from stackbuild.plan.resolve import Choice
-    from stackbuild.recipe.load import Loaded
 
 Gfx = Annotated[list[str] | None, option("--gfx", help="Only these GPU targets of the recipe; may be repeated.")]
 Until = Annotated[
@@ -139,9 +139,9 @@ def explain(
     Example: stackbuild explain --recipe debian-13 kernels
     """
     from stackbuild.checks.preflight import plan_as_is
-    from stackbuild.lock.update import local_sources
     from stackbuild.plan.explain import explain as explained
     from stackbuild.recipe.load import load
+    from stackbuild.sources.local import local_sources
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_explanation
 
@@ -164,28 +164,29 @@ def lock(
 
     Example: stackbuild lock --recipe debian-13
     """
-    from stackbuild.lock import update as locking
+    from stackbuild.lock.update import update
     from stackbuild.model.lock import unlocked
     from stackbuild.recipe.load import load
+    from stackbuild.recipe.lock_file import read_lock, write_lock
     from stackbuild.sources import mirror as mirrors
     from stackbuild.views.console import margin
 
     mirrors.use(mirror)
     loaded = load(recipe)
     if check:
-        locking.read(loaded)
+        read_lock(loaded)
         margin().print(f"{loaded.lock_path}: fresh", markup=False)
         return
     with margin().status("asking the archives …"):
-        made = locking.make(loaded)
-    locking.write(made.lock, loaded)
-    margin().print(f"wrote {loaded.lock_path}: {len(made.lock.packages)} packages", markup=False)
-    open_ = unlocked(loaded.recipe, made.lock)
+        answer = update(loaded)
+    write_lock(answer.lock, loaded)
+    margin().print(f"wrote {loaded.lock_path}: {len(answer.lock.packages)} packages", markup=False)
+    open_ = unlocked(loaded.recipe, answer.lock)
     was = "moved since the lock before; look at what changed before you commit it:"
-    for title, lines in ((was, made.moved), ("could not be asked:", made.unasked), ("still open:", open_)):
+    for title, lines in ((was, answer.moved), ("could not be asked:", answer.unreachable), ("still open:", open_)):
         if lines:
             margin().print("\n".join((title, *lines)), markup=False)
-    if made.unasked or open_:
+    if answer.unreachable or open_:
         leave(3)
 
 
@@ -199,7 +200,7 @@ def _tell_doubts(loaded: Loaded) -> None:
 
 
 def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
-    from stackbuild.checks.preflight import this_glibc, this_python
+    from stackbuild.core.interpreter import this_glibc, this_python
     from stackbuild.plan.resolve import Choice
 
     return Choice(tuple(gfx or ()), (this_python(),), until, tuple(python or ()), this_glibc())

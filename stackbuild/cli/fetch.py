@@ -32,8 +32,8 @@ def fetch(
     """
     from stackbuild.build.build import Order
     from stackbuild.build.fetch import fetch_all
-    from stackbuild.checks.preflight import this_glibc, this_python
     from stackbuild.core.errors import UsageError
+    from stackbuild.core.interpreter import this_glibc, this_python
     from stackbuild.plan.resolve import Choice
     from stackbuild.recipe.load import load
     from stackbuild.sources import mirror as mirrors

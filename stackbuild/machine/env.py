@@ -15,6 +15,7 @@ from typing import Literal
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
+from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
 from stackbuild.tables.targets import TARGETS, Target, is_known
 
@@ -120,7 +121,7 @@ def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "
 
 
 def _holds(row: Setting | Warned, rocm: str) -> bool:
-    return not rocm or compatibility.numbers(_release(rocm)) >= compatibility.numbers(row.since)
+    return not rocm or numbers(_release(rocm)) >= numbers(row.since)
 
 
 def _release(rocm: str) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from stackbuild.build.build import Order, Outputs, build, wheels, workshop
 from stackbuild.build.perform import Workshop
-from stackbuild.checks.preflight import this_python
+from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.index import Receipt
 from stackbuild.pipeline.stages import Made, measured, proved, published, refuse_unmeasurable
-from stackbuild.recipe.load import Loaded
 from stackbuild.recipe.wheels import narrowed
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stackbuild.build.perform import Workshop, is_sound
-from stackbuild.build.schedule import Limits, machine_memory, schedule
-from stackbuild.checks.preflight import this_python
+from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import GateClosed, MachineLacks, StepFailed, UsageError, VerificationFailed
+from stackbuild.core.interpreter import this_python
+from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
-from stackbuild.model.lock import Inputs, patches_of
+from stackbuild.core.versions import numbers, series
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Plan, Resources, Step
 from stackbuild.model.recipe import Extend, Recipe, Source
 from stackbuild.plan.steps import REGISTRY, hipify
 from stackbuild.plan.steps.context import Context
 from stackbuild.recipe.matrix import Lane, at, chosen, lanes, needed
-from stackbuild.tables.compatibility import numbers, series
 
 CONFIGURE = "configure"
 """`--until configure`: no step's name but a phase of all of them."""

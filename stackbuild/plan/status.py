@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from stackbuild.build.schedule import missing
 from stackbuild.core import digest
 from stackbuild.model.plan import Plan, Step, rows_of
 from stackbuild.store.records import Record
@@ -62,3 +61,13 @@ def _told(name: str) -> str:
     if kind == "command":
         return f"command {rest.partition(' ')[2] or rest}".strip()
     return rest if kind == "param" else name
+
+
+def missing(plan: Plan, store: Store) -> tuple[Step, ...]:
+    """The steps that have to run: those wanted that are not in the store, and, of what they need, likewise."""
+    demanded, todo = set(plan.wanted), []
+    for step in reversed(plan.steps):
+        if step.name in demanded and store.find(step.key) is None:
+            todo.append(step)
+            demanded.update(need.step for need in step.needs)
+    return tuple(reversed(todo))

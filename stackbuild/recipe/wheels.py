@@ -21,8 +21,8 @@ from stackbuild.model.components import (
     Wheel,
 )
 from stackbuild.model.recipe import Owed, Recipe, Verify
-from stackbuild.plan.steps import hipdnn_ep, migraphx_ep
 from stackbuild.recipe.matrix import at, chosen, lanes
+from stackbuild.tables import providers
 
 NAMES = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
 """The providers of an `onnxruntime` component, by the names that sessions are opened with."""
@@ -82,9 +82,9 @@ def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
         case OnnxRuntime() as runtime:
             return tuple(NAMES[name] for name in runtime.providers)
         case MIGraphXEp():
-            return (migraphx_ep.PLUGIN.provider,)
+            return (providers.MIGRAPHX.provider,)
         case HipdnnEp():
-            return (hipdnn_ep.PLUGIN.provider,)
+            return (providers.HIPDNN.provider,)
         case KernelsEp():
             return (KERNELS_EP,)
         case Script() | CMake():

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -384,3 +385,18 @@ def full(path: Path) -> MachineLacks:
         where=str(path),
         next="make room (`stackbuild store gc` helps) and run the same command again: finished steps are kept",
     )
+
+
+def new_run_id() -> str:
+    """An id that sorts by time and is no other run's, also where two process namespaces share one store."""
+    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{secrets.token_hex(3)}"
+
+
+@contextlib.contextmanager
+def open_store() -> Iterator[Store]:
+    """The store, for the verbs that look after it. Raises MachineLacks."""
+    store = Store(default_root(), new_run_id())
+    try:
+        yield store
+    finally:
+        store.close()

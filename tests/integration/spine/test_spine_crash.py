@@ -17,9 +17,8 @@ import pytest
 import spine_killed
 from spine_bench import Bench
 
-from stackbuild.build.runs import new_id
 from stackbuild.store.maintenance import records
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, new_run_id
 
 pytestmark = pytest.mark.sandbox
 STORE_CALLS = (
@@ -196,7 +195,7 @@ def store_points(folder: Path, past_start: bool = False) -> list[tuple[str, int]
 
 def assert_goes_on(root: Path, expected: dict[str, str], where: str) -> None:
     """What is there is whole, and the next build makes the same with no step by hand, leaving nothing behind."""
-    store = Store(root, new_id())
+    store = Store(root, new_run_id())
     for record in records(store):
         assert store.check(record.tree) == "", f"a half entry after {where}"
     store.close()

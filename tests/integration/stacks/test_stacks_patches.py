@@ -10,9 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
 from miniatures import repository
 
-from stackbuild.actions.job import Job, Local
+from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
-from stackbuild.actions.snapshot import content, survey
 from stackbuild.checks.patches import patch_findings
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import PlanError, UsageError
@@ -20,6 +19,7 @@ from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Step
 from stackbuild.recipe.load import load
 from stackbuild.sources.create_patch import Reason, changes, new_patch
+from stackbuild.sources.local import LocalSource, content, survey
 from stackbuild.sources.patches import apply, series
 
 REASON = Reason("it does not build", "none", "2.0")
@@ -71,7 +71,7 @@ def test_a_patched_source_notes_which_patches_it_has(trees: tuple[Path, Path, Pa
     """By which `explain` tells later which of them changed."""
     original, edited, folder = trees
     new_patch(original, edited, folder, "a", REASON)
-    local = Local(folder)
+    local = LocalSource(folder)
     step = Step("source.tool", "git", params=(("patches", content(local)),))
     job = Job(step, original, tmp_path, tmp_path / "log", Stopper(), {}, {"tool.patches": local})
     assert json.loads(patched(job)["patches"]) == [list(row) for row in survey(local)]

@@ -16,7 +16,8 @@ from stackbuild.hipify.model import Target
 from stackbuild.hipify.stage import Asked, convert_source
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tree import files
-from stackbuild.model.lock import Inputs, Lock
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.load import load, parse

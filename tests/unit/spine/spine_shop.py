@@ -13,13 +13,12 @@ from pathlib import Path
 from stackbuild.actions import Job
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.perform import Workshop
-from stackbuild.build.runs import new_id
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepFinished, StepStarted
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
 from stackbuild.runners.fake import Fake
 from stackbuild.runners.protocol import Exec, Outcome, Room
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, new_run_id
 
 BASE = Step("base", "debian", params=(("suite", "test"),))
 MEMORY = 1 << 20
@@ -104,7 +103,7 @@ def fast_folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def workshop(world: World, root: Path, jobs: int = 2) -> Iterator[Workshop]:
-    store = Store(root, new_id())
+    store = Store(root, new_run_id())
     jobserver = Jobserver(store.tmp / "jobserver", jobs)
     logs = store.root / "runs" / store.run
     logs.mkdir()

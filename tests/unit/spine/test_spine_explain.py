@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.actions.job import Local
-from stackbuild.actions.snapshot import content, survey
-from stackbuild.build.runs import new_id
 from stackbuild.model.plan import Command, Need, Plan, Step
 from stackbuild.plan.explain import Cause, explain
+from stackbuild.sources.local import LocalSource, content, survey
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, new_run_id
 from stackbuild.views import plan as show_plan
 
 
@@ -28,8 +26,8 @@ class Yard:
     folder: Path
 
     @property
-    def places(self) -> dict[str, Local]:
-        return {"kernels": Local(self.folder / "kernels", ("*.md",)), "ort.patches": Local(self.folder / "patches")}
+    def places(self) -> dict[str, LocalSource]:
+        return {"kernels": LocalSource(self.folder / "kernels", ("*.md",)), "ort.patches": LocalSource(self.folder / "patches")}
 
     def plan(self, commit: str = "c1", flag: str = "-O2") -> Plan:
         """`lib` needs `tool`, which needs a folder of this machine; and a git source with patches."""
@@ -68,7 +66,7 @@ def yard(tmp_path: Path) -> Iterator[Yard]:
     (tmp_path / "kernels" / "README.md").write_text("left out")
     (tmp_path / "patches").mkdir()
     (tmp_path / "patches" / "0001-a.patch").write_text("a")
-    store = Store(tmp_path / "store", new_id())
+    store = Store(tmp_path / "store", new_run_id())
     yield Yard(store, tmp_path)
     store.close()
 

@@ -18,7 +18,8 @@ import pytest
 from stackbuild.build.build import Order
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
-from stackbuild.model.lock import Inputs, asked
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.lock import asked
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.resolve import Choice, resolve

@@ -17,9 +17,8 @@ from rich.console import Console
 
 from stackbuild import __main__
 from stackbuild.actions import snapshot
-from stackbuild.actions.job import Local
 from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.runs import Diary, expected, log_of, logs_of, new_id
+from stackbuild.build.runs import Diary, expected, log_of, logs_of
 from stackbuild.core import errors
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import Mistake, RecipeError, Stop, Stopped, UsageError, safe
@@ -36,7 +35,8 @@ from stackbuild.model.events import (
     document,
 )
 from stackbuild.plan.explain import Explanation
-from stackbuild.store.store import Store
+from stackbuild.sources.local import LocalSource
+from stackbuild.store.store import Store, new_run_id
 from stackbuild.views import build as show_build
 from stackbuild.views import plan as show_plan
 
@@ -301,7 +301,7 @@ def test_a_plan_of_a_fresh_store_runs_nothing_and_dry_run_says_the_same(monkeypa
 
 
 def test_a_diary_keeps_events_and_how_long_steps_took(tmp_path: Path) -> None:
-    store = Store(tmp_path / "store", new_id())
+    store = Store(tmp_path / "store", new_run_id())
     heard: list[object] = []
     diary = Diary(store, [heard.append])
     (diary.logs / "a.log").write_text("hello")
@@ -317,7 +317,7 @@ def test_a_diary_keeps_events_and_how_long_steps_took(tmp_path: Path) -> None:
 
 
 def test_run_ids_are_never_the_same() -> None:
-    assert len({new_id() for _ in range(200)}) == 200
+    assert len({new_run_id() for _ in range(200)}) == 200
 
 
 def test_a_snapshot_sees_every_change_of_a_source(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_a_snapshot_sees_every_change_of_a_source(tmp_path: Path) -> None:
     (folder / "to-file").symlink_to("run")
     (folder / "to-folder").symlink_to("sub")
     (folder / "dangling").symlink_to("nowhere")
-    seen = {snapshot.content(Local(folder))}
+    seen = {snapshot.content(LocalSource(folder))}
     for change in (
         lambda: (folder / "sub" / "a.c").write_text("b"),
         lambda: (folder / "run").chmod(0o755),
@@ -339,21 +339,21 @@ def test_a_snapshot_sees_every_change_of_a_source(tmp_path: Path) -> None:
         lambda: (folder / "dangling").unlink(),
     ):
         change()
-        seen.add(snapshot.content(Local(folder)))
+        seen.add(snapshot.content(LocalSource(folder)))
     assert len(seen) == 8
-    before = snapshot.content(Local(folder))
+    before = snapshot.content(LocalSource(folder))
     os.utime(folder / "run", (1, 1))
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__" / "x.pyc").touch()
-    assert snapshot.content(Local(folder)) == before
+    assert snapshot.content(LocalSource(folder)) == before
 
 
 def test_what_is_no_file_in_a_source_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(UsageError, match="fifo"):
-        snapshot.content(Local(tmp_path))
+        snapshot.content(LocalSource(tmp_path))
 
 
 def test_a_source_that_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not there"):
-        snapshot.content(Local(tmp_path / "gone"))
+        snapshot.content(LocalSource(tmp_path / "gone"))

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spine_shop import BASE, MEMORY, World, fast_folder, plan_of, step, workshop
 
-from stackbuild.build.schedule import Limits, missing, schedule
+from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.errors import MachineLacks, Stopped
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.status import reasons
+from stackbuild.plan.status import missing, reasons
 from stackbuild.runners.protocol import Outcome
 from stackbuild.store import atomic as files
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core.errors import RecipeError, UsageError
-from stackbuild.model.lock import Inputs
+from stackbuild.model.inputs import Inputs
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.load import load, parse

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.lock import update as locking
-from stackbuild.model.lock import Inputs
+from stackbuild.model.inputs import Inputs
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.load import bundled, load
+from stackbuild.recipe.lock_file import read_lock
 
 HERE = Path(__file__).parent / "commands"
 
@@ -19,7 +19,7 @@ HERE = Path(__file__).parent / "commands"
 def rendered(name: str) -> str:
     """Each step with its commands (or its params) and its environment; source digests of this checkout left away."""
     loaded = load(name)
-    lock = locking.read(loaded)
+    lock = read_lock(loaded)
     inputs = Inputs.of(lock, dict.fromkeys(loaded.recipe.sources, "0" * 64), dockerfile="0" * 64)
     lines = []
     for step in resolve(loaded.recipe, inputs).steps:

@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import main
+from stackbuild.actions import image
 from stackbuild.core.resources import folder
-from stackbuild.lock import update as locking
+from stackbuild.lock import dependencies
+from stackbuild.lock.update import LockUpdate, update
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Dep, Lock, questions
-from stackbuild.recipe.load import Loaded, load
-from stackbuild.sources import mirror
+from stackbuild.recipe.load import load
+from stackbuild.recipe.lock_file import parse_lock, read_lock, write_lock
+from stackbuild.sources import git, mirror
 
 
 @pytest.fixture
@@ -24,10 +28,10 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "mine.yaml"
 
 
-def locked(path: Path) -> tuple[Lock, locking.Made]:
+def locked(path: Path) -> tuple[Lock, LockUpdate]:
     """The lock before and the one made now."""
     loaded = load(str(path))
-    return locking._parsed(loaded), locking.make(loaded)
+    return parse_lock(loaded), update(loaded)
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -43,7 +47,7 @@ def test_every_question_that_could_not_be_asked_is_named_and_keeps_its_answer(mi
         before.commits,
         before.wheelhouse,
     )
-    said = "\n".join(made.unasked)
+    said = "\n".join(made.unreachable)
     for name in ("base.image", "sources.migraphx", "wheelhouse.3.12"):
         assert f"{name} stays as it was: the mirror lacks" in said
 
@@ -53,7 +57,7 @@ def test_a_stale_lock_loses_the_answers_to_changed_questions_alone(mine: Path) -
     before, made = locked(mine)
     assert before.commits.keys() - made.lock.commits.keys() == {"migraphx"}
     assert (made.lock.image, made.lock.wheelhouse) == (before.image, before.wheelhouse)
-    assert any(line.startswith("sources.migraphx is open") for line in made.unasked)
+    assert any(line.startswith("sources.migraphx is open") for line in made.unreachable)
 
 
 def test_a_changed_image_does_not_keep_the_digest_of_the_one_before(mine: Path) -> None:
@@ -77,21 +81,21 @@ def test_downloads_are_kept_for_the_same_commit_and_digests_for_the_same_url(
 ) -> None:
     loaded = load(str(mine))
     known = Dep(name="a", url="https://x/a.zip", digest=f"sha256:{'a' * 64}")
-    before = locking._parsed(loaded).model_copy(update={"deps": {"onnxruntime": (known,)}})
-    locking.write(before, loaded)
-    assert locking.make(loaded).lock.deps == {"onnxruntime": (known,)}
+    before = parse_lock(loaded).model_copy(update={"deps": {"onnxruntime": (known,)}})
+    write_lock(before, loaded)
+    assert update(loaded).lock.deps == {"onnxruntime": (known,)}
     bare = known.model_copy(update={"digest": ""})
-    monkeypatch.setattr(locking.downloads, "ask", lambda recipe, name, commit: (bare,))
-    made = locking.make(loaded)
+    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit: (bare,))
+    made = update(loaded)
     assert made.lock.deps["onnxruntime"] == (known,)
-    assert any("https://x/a.zip stays as it was" in line for line in made.unasked)
+    assert any("https://x/a.zip stays as it was" in line for line in made.unreachable)
 
 
 def test_what_means_something_else_than_in_the_lock_before_is_named_with_both(
     mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = load(str(mine))
-    before = locking._parsed(loaded)
+    before = parse_lock(loaded)
     url, one, two = "https://x/a.zip", f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
     then = before.model_copy(
         update={
@@ -100,27 +104,27 @@ def test_what_means_something_else_than_in_the_lock_before_is_named_with_both(
             "deps": {"onnxruntime": (Dep(name="a", url=url, digest=one),)},
         }
     )
-    locking.write(then, loaded)
-    monkeypatch.setattr(locking.image, "ask", lambda name: two)
-    monkeypatch.setattr(locking.git, "ask", lambda url, ref, mirror: ("2" if "rocMLIR" in url else "3") * 40)
+    write_lock(then, loaded)
+    monkeypatch.setattr(image, "ask", lambda name: two)
+    monkeypatch.setattr(git, "ask", lambda url, ref, mirror: ("2" if "rocMLIR" in url else "3") * 40)
     rows = {"onnxruntime": (Dep(name="a", url=url, digest=two),)}
-    monkeypatch.setattr(locking.downloads, "ask", lambda recipe, name, commit: rows.get(name, ()))
-    made = locking.make(loaded)
+    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit: rows.get(name, ()))
+    made = update(loaded)
     assert set(made.moved) == {
         f"sources.migraphx: {'1' * 40} → {'3' * 40}",
         f"base.image: {one} → {two}",
         f"deps.onnxruntime: {url}: {one} → {two}",
     }
     edit(mine, f"ref: {loaded.recipe.sources['migraphx'].ref}", "ref: rocm-0.0.0")
-    assert not any("migraphx" in line for line in locking.make(load(str(mine))).moved)
-    locking.write(made.lock, loaded)
+    assert not any("migraphx" in line for line in update(load(str(mine))).moved)
+    write_lock(made.lock, loaded)
     edit(mine, "ref: rocm-0.0.0", f"ref: {loaded.recipe.sources['migraphx'].ref}")
-    assert locking.make(loaded).moved == ()
+    assert update(loaded).moved == ()
 
 
 def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:
     loaded = load(str(mine))
-    locking.write(locking.read(loaded), loaded)
+    write_lock(read_lock(loaded), loaded)
     first = loaded.lock_path.read_text().splitlines()[0]
     assert "answered to mine.yaml" in first
     assert f"--recipe {mine}" in first
@@ -131,4 +135,4 @@ def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:
 )
 def test_bundled_locks_say_which_questions_they_answer(name: str) -> None:
     loaded: Loaded = load(name)
-    assert locking.read(loaded).questions == questions(loaded.recipe)
+    assert read_lock(loaded).questions == questions(loaded.recipe)

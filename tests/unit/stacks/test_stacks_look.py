@@ -14,9 +14,10 @@ from stackbuild.checks.preflight import doubts, plan_as_is
 from stackbuild.core.errors import LockError, PlanError
 from stackbuild.core.resources import folder
 from stackbuild.model.events import Emit, Event, StepStarted
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import asked
 from stackbuild.plan.resolve import Choice
-from stackbuild.recipe.load import Loaded, load
+from stackbuild.recipe.load import load
 
 
 @pytest.fixture

@@ -8,13 +8,14 @@ from stackbuild.build.cmake_log import unused
 from stackbuild.checks.new_recipe import new_recipe
 from stackbuild.checks.recipe import Checked, check, impossible
 from stackbuild.core.errors import PlanError, RecipeError, StepFailed, UsageError
-from stackbuild.lock import update as locking
 from stackbuild.model.findings import Severity
-from stackbuild.model.lock import Dep, Inputs, Lock, unlocked
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.lock import Dep, Lock, unlocked
 from stackbuild.model.plan import Plan, Step
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.resolve import CONFIGURE, Choice, resolve, within_reach
 from stackbuild.recipe.load import bundled, load, parse, text_of
+from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources.git import in_mirror, vetted
 from stackbuild.tables.compatibility import Table, table
 from stackbuild.verification.expectations import expectations_of
@@ -231,7 +232,7 @@ def test_a_release_that_the_table_has_only_the_line_of_is_said() -> None:
 @pytest.mark.parametrize("name", sorted(bundled()))
 def test_no_bundled_recipe_has_an_error_and_each_lock_is_fresh(name: str) -> None:
     loaded = load(name)
-    given = Checked(loaded.recipe, locking.read(loaded), text_of(name), name, table())
+    given = Checked(loaded.recipe, read_lock(loaded), text_of(name), name, table())
     assert not [f for f in check(given) if f.severity is Severity.ERROR]
 
 
@@ -310,7 +311,7 @@ def test_what_operators_are_proved_with_is_in_the_wheelhouse(name: str) -> None:
     runtime = {name_of(line) for line in recipe.verify.runtime}
     brings_its_own = all("onnxruntime" in wheel.packages for wheel in recipe.wheels.values())
     assert "onnx" in runtime and (brings_its_own or "onnxruntime" in runtime)
-    lock = locking.read(load(name))
+    lock = read_lock(load(name))
     assert all(runtime - {"onnxruntime"} <= set(house) for house in lock.wheelhouse.values())
 
 
@@ -321,7 +322,7 @@ def name_of(requirement: str) -> str:
 @pytest.mark.parametrize(("glibc", "houses"), [("", ["3.11"]), ("2.36", ["3.11", "3.14"]), ("2.43", ["3.11"])])
 def test_a_base_newer_than_the_machine_gets_wheels_for_its_own_python(glibc: str, houses: list[str]) -> None:
     loaded = load("debian-sid")
-    inputs = Inputs.of(locking.read(loaded), dict.fromkeys(loaded.recipe.sources, "0" * 64))
+    inputs = Inputs.of(read_lock(loaded), dict.fromkeys(loaded.recipe.sources, "0" * 64))
     plan = resolve(loaded.recipe, inputs, Choice(python=("3.11",), glibc=glibc))
     assert [s.name.partition(".")[2] for s in plan.steps if s.action == "wheelhouse"] == houses
 

@@ -6,12 +6,13 @@ import pytest
 from packaging.version import Version
 
 from stackbuild.checks.recipe import Checked, check
-from stackbuild.lock import update as locking
 from stackbuild.model.components import MIGraphX, OnnxRuntime
-from stackbuild.model.lock import Dep, Inputs, Lock, is_elsewhere
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.lock import Dep, Lock, is_elsewhere
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.resolve import Choice, resolve
 from stackbuild.recipe.load import bundled, load, parse, text_of
+from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources.upstream import REGENERATED, deps_txt, requirements_txt
 from stackbuild.tables.compatibility import table
 
@@ -34,7 +35,7 @@ def plan_of(text: str, lock: Lock, choice: Choice = Choice()) -> Plan:
 
 
 def locked(name: str) -> Lock:
-    return locking.read(load(name))
+    return read_lock(load(name))
 
 
 def at_version(version: str) -> Plan:

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.build.runs import new_id
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store import atomic as files
 from stackbuild.store import locks, tree
 from stackbuild.store.maintenance import check, collect, listing, unfinished
 from stackbuild.store.records import Record
-from stackbuild.store.store import Reaped, Store, default_root
+from stackbuild.store.store import Reaped, Store, default_root, new_run_id
 from stackbuild.store.unfinished import Mark
 from stackbuild.views.store import draw_listing
 
@@ -43,7 +42,7 @@ def fill(folder: Path) -> None:
 
 def again(store: Store) -> Store:
     """The store as the next run opens it."""
-    return Store(store.root, new_id())
+    return Store(store.root, new_run_id())
 
 
 def put(store: Store, key: str = KEY, step: str = "s") -> Record:
