@@ -14,7 +14,6 @@ from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.perform import Built, Workshop, is_sound, recover, tell_removed
 from stackbuild.build.runs import Diary, expected
 from stackbuild.build.schedule import Limits, schedule
-from stackbuild.checks.preflight import doubts, refuse_impossible, refuse_unlocked
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, PlanError, StepFailed, Stop
 from stackbuild.machine.host import machine_memory
@@ -23,8 +22,9 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.compatibility import doubts, refuse_impossible
 from stackbuild.plan.estimates import guesses
-from stackbuild.plan.inputs import drift, observe
+from stackbuild.plan.inputs import drift, observe, refuse_unlocked
 from stackbuild.plan.resolve import CONFIGURE, Choice, base_step, resolve, within_reach
 from stackbuild.plan.status import missing
 from stackbuild.recipe.lock_file import read_lock

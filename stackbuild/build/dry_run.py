@@ -14,12 +14,12 @@ from stackbuild.build.build import Order
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.perform import Workshop
 from stackbuild.build.schedule import Limits, schedule
-from stackbuild.checks.preflight import plan_as_is
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.status import reasons
+from stackbuild.plan.current import current_plan
+from stackbuild.plan.status import status
 from stackbuild.runners.fake import Fake
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id
@@ -38,8 +38,8 @@ class DryStep:
 
 def dry(loaded: Loaded, order: Order) -> tuple[DryStep, ...]:
     """The steps that a build would run now, in the order they would start, with the commands they would run."""
-    with plan_as_is(loaded, order.choice) as (plan, store):
-        why = {row.step: row.why for row in reasons(plan, store) if row.state == "run"}
+    with current_plan(loaded, order.choice) as (plan, store):
+        why = {row.step: row.why for row in status(plan, store) if row.state == "run"}
     started, fake = _rehearse(plan, frozenset(why), order)
     commands = {name: tuple(e.argv for _, e in fake.ran if e.cwd == f"/build/{name}") for name in started}
     return tuple(DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started)

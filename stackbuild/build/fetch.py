@@ -16,12 +16,11 @@ from pathlib import Path
 from stackbuild.build.build import Order, workshop
 from stackbuild.build.perform import Built, Workshop
 from stackbuild.build.schedule import schedule
-from stackbuild.checks.preflight import refuse_unlocked
 from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.inputs import observe
+from stackbuild.plan.inputs import observe, refuse_unlocked
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources import bundle as sealed

@@ -11,7 +11,7 @@ from stackbuild.build.perform import Workshop, room_of
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import Loaded
-from stackbuild.model.plan import Step
+from stackbuild.model.plan import Step, sorted_items
 from stackbuild.plan.inputs import observe
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.lock_file import read_lock
@@ -62,4 +62,4 @@ def _enter(step: Step, trees: Mapping[str, str], shop: Workshop, argv: tuple[str
 
 def _env(step: Step) -> tuple[tuple[str, str], ...]:
     prompt = {"PS1": f"[{step.name}] \\w $ ", "TERM": os.environ.get("TERM", "dumb"), "CCACHE_DIR": "/ccache"}
-    return tuple(sorted({**dict(step.env), **prompt}.items()))
+    return sorted_items({**dict(step.env), **prompt})

@@ -109,16 +109,16 @@ def plan(
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
-    from stackbuild.checks.preflight import plan_as_is
-    from stackbuild.plan.status import reasons
+    from stackbuild.plan.current import current_plan
+    from stackbuild.plan.status import status
     from stackbuild.recipe.load import load
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
 
     loaded = load(recipe)
     _tell_doubts(loaded)
-    with plan_as_is(loaded, _choice(gfx, until, python)) as (made, store):
-        rows = reasons(made, store)
+    with current_plan(loaded, _choice(gfx, until, python)) as (made, store):
+        rows = status(made, store)
     print_json({"recipe": made.recipe, "steps": rows}, "stackbuild.plan/1") if json else draw_plan(rows)
     if detailed_exitcode and any(row.state == "run" for row in rows):
         leave(10)
@@ -138,7 +138,7 @@ def explain(
 
     Example: stackbuild explain --recipe debian-13 kernels
     """
-    from stackbuild.checks.preflight import plan_as_is
+    from stackbuild.plan.current import current_plan
     from stackbuild.plan.explain import explain as explained
     from stackbuild.recipe.load import load
     from stackbuild.sources.local import local_sources
@@ -146,7 +146,7 @@ def explain(
     from stackbuild.views.plan import draw_explanation
 
     loaded = load(recipe)
-    with plan_as_is(loaded, _choice(gfx, "")) as (made, store):
+    with current_plan(loaded, _choice(gfx, "")) as (made, store):
         explanation = explained(made, step, store, local_sources(loaded))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
 
@@ -192,7 +192,7 @@ def lock(
 
 def _tell_doubts(loaded: Loaded) -> None:
     """Warn of what the compatibility table does not know, as a real build does."""
-    from stackbuild.checks.preflight import doubts
+    from stackbuild.plan.compatibility import doubts
     from stackbuild.views.console import margin
 
     for line in doubts(loaded):

@@ -61,7 +61,7 @@ def check(
     """
     from stackbuild.checks.hipify import hipify_findings
     from stackbuild.checks.patches import patch_findings
-    from stackbuild.checks.recipe import Checked
+    from stackbuild.checks.recipe import CheckInput
     from stackbuild.checks.recipe import check as checked
     from stackbuild.core.errors import LockError
     from stackbuild.model.findings import Severity
@@ -77,7 +77,7 @@ def check(
     except LockError:
         lock = None
     path = loaded.lock_path.name.replace(".lock", "")
-    findings = checked(Checked(loaded.recipe, lock, text_of(name), path, table(), loaded.given_name))
+    findings = checked(CheckInput(loaded.recipe, lock, text_of(name), path, table(), loaded.given_name))
     findings = (*patch_findings(loaded, lock, sources), *hipify_findings(loaded), *findings)
     if json:
         print_json({"recipe": loaded.recipe.name, "findings": findings}, "stackbuild.check/1")

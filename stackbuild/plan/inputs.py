@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 
 from stackbuild.core import digest
+from stackbuild.core.errors import LockError
 from stackbuild.core.resources import folder
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Lock
+from stackbuild.model.plan import Step
 from stackbuild.plan.resolve import base_step
 from stackbuild.sources.local import content, conversions, local_sources
 from stackbuild.store.store import Store
@@ -48,3 +50,14 @@ def drift(lock: Lock, inputs: Inputs) -> tuple[str, ...]:
         if before != after:
             lines.append(f"{name} {before or '(not in the lock)'} → {after or '(not installed)'}")
     return tuple(lines)
+
+
+def refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:
+    """Before any of them begins: what the lock does not answer would fail in the middle. Raises LockError."""
+    open_ = [step.name for step in steps if any("unlocked" in row for row in step.params)]
+    if open_:
+        raise LockError(
+            f"the lock does not answer for {', '.join(open_)}",
+            where=str(loaded.lock_path),
+            next=f"run `stackbuild lock --recipe {loaded.given_name}` where the network or a mirror is",
+        )

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -188,6 +188,10 @@ class Store:
             self._quarantine(path)
             return None
         return record if self.tree(record.tree).is_dir() and self._path("manifests", record.tree).is_file() else None
+
+    def find_all(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The records of those keys that the store has, by key."""
+        return {key: record for key in keys if (record := self.find(key)) is not None}
 
     def tree(self, tree_digest: str) -> Path:
         """Where the tree of that digest lies."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from stackbuild.core import digest
 from stackbuild.model.components import Component, Convertible, Hipify
 from stackbuild.model.lock import patches_of
-from stackbuild.model.plan import Command, Need, Step
+from stackbuild.model.plan import Command, Need, Step, sorted_items
 from stackbuild.plan.steps.context import Context, session_step
 from stackbuild.tables.targets import TARGETS
 
@@ -71,7 +71,7 @@ def steps(name: str, component: Component, context: Context) -> tuple[Step, ...]
     tables = _tables(f"{step_of(name)}.tables", asked, context)
     before = (tables, *((_clang(step_of(name), source, asked, context),) if asked.engine == "clang" else ()))
     needs = (context.need(f"source.{source}"), *(Need(step.name, step.key) for step in before))
-    params = tuple(sorted(_params(name, asked, context).items()))
+    params = sorted_items(_params(name, asked, context))
     return (*before, Step(name=step_of(name), action="hipify", needs=needs, params=params))
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests_hipify import bundled_rules, small_tables
 
 from stackbuild.checks.hipify import hipify_findings
-from stackbuild.checks.recipe import Checked, check
+from stackbuild.checks.recipe import CheckInput, check
 from stackbuild.core.errors import UsageError
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
@@ -104,7 +104,7 @@ def test_one_conversion_for_all_pythons_and_one_for_each_wavefront(more: str) ->
 def test_a_base_without_hipify_is_found_before_it_is_made() -> None:
     def found(more: str, packages: dict[str, str]) -> list[str]:
         recipe = parse(RECIPE.replace("MORE", more), "t.yaml")
-        given = Checked(recipe, Lock(schema=1, asked="0" * 64, packages=packages), "", "t.yaml", table())
+        given = CheckInput(recipe, Lock(schema=1, asked="0" * 64, packages=packages), "", "t.yaml", table())
         return [f.subject for f in check(given) if f.rule == "SB-STACK-HIPIFY"]
 
     assert found("", {"hipcc": "1"}) == ["components.one.hipify"]
@@ -150,7 +150,7 @@ def test_hipify_clang_parses_in_the_base_before_the_conversion() -> None:
     ]
     assert "hipify.one.clang" not in plan().by_name
     recipe = parse(RECIPE.replace("MORE", "engine: clang"), "t.yaml")
-    given = Checked(recipe, Lock(schema=1, asked="0" * 64, packages={"hipify-perl": "1"}), "", "t.yaml", table())
+    given = CheckInput(recipe, Lock(schema=1, asked="0" * 64, packages={"hipify-perl": "1"}), "", "t.yaml", table())
     assert [f.found for f in check(given) if f.rule == "SB-STACK-HIPIFY"] == [
         "the base has no hipify-clang among its packages"
     ]

@@ -15,7 +15,7 @@ from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.errors import MachineLacks, Stopped
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.status import missing, reasons
+from stackbuild.plan.status import missing, status
 from stackbuild.runners.protocol import Outcome
 from stackbuild.store import atomic as files
 
@@ -52,7 +52,7 @@ def test_what_the_plan_says_is_what_runs(plan: Plan, data: st.DataObject) -> Non
             schedule(Plan("t", plan.steps, (built_before,)), shop, Limits(2, MEMORY * 100))
         world = World(failing=failing, memory=memory)
         with workshop(world, root, jobs) as shop:
-            announced = {row.step for row in reasons(plan, shop.store) if row.state == "run"}
+            announced = {row.step for row in status(plan, shop.store) if row.state == "run"}
             assert announced == {s.name for s in missing(plan, shop.store)}
             built, broken = schedule(plan, shop, Limits(jobs, MEMORY * 5, keep_going))
         assert len(world.started) == len(set(world.started)), "a step ran twice"
@@ -138,10 +138,10 @@ def test_a_plan_says_what_changed_by_the_names_that_people_know(tmp_path: Path) 
     with workshop(World(), tmp_path) as shop:
         schedule(plan_of(a := step("a"), step("b", (a,))), shop, Limits(1, MEMORY))
         other = step("a", word="x")
-        told = {row.step: row.why for row in reasons(plan_of(other, step("b", (other,))), shop.store)}
+        told = {row.step: row.why for row in status(plan_of(other, step("b", (other,))), shop.store)}
         assert (told["a"], told["b"]) == ("changed: command build", "changed: a")
         sources = replace(a, params=(("tree", "0" * 64), ("wheel numpy", "2.4")))
-        assert {row.step: row.why for row in reasons(plan_of(sources), shop.store)}["a"] == "changed: its files, wheel numpy"
+        assert {row.step: row.why for row in status(plan_of(sources), shop.store)}["a"] == "changed: its files, wheel numpy"
 
 
 def test_a_stored_output_that_is_gone_is_made_again(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_stored_output_that_is_gone_is_made_again(tmp_path: Path) -> None:
         files.remove(shop.store.tree(built["a"].tree))
     world = World()
     with workshop(world, tmp_path) as shop:
-        assert [(r.step, r.state, r.why) for r in reasons(plan, shop.store)][1] == ("a", "run", "never built here")
+        assert [(r.step, r.state, r.why) for r in status(plan, shop.store)][1] == ("a", "run", "never built here")
         schedule(plan, shop, Limits(1, MEMORY))
     assert world.began == ["a"]
 

@@ -10,12 +10,13 @@ from stackbuild.__main__ import main
 from stackbuild.build.build import Order, build, workshop
 from stackbuild.build.dry_run import dry
 from stackbuild.build.fetch import fetch_all
-from stackbuild.checks.preflight import doubts, plan_as_is
 from stackbuild.core.errors import LockError, PlanError
 from stackbuild.core.resources import folder
 from stackbuild.model.events import Emit, Event, StepStarted
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import asked
+from stackbuild.plan.compatibility import doubts
+from stackbuild.plan.current import current_plan
 from stackbuild.plan.resolve import Choice
 from stackbuild.recipe.load import load
 
@@ -34,7 +35,7 @@ def impossible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
 def test_plan_refuses_what_cannot_work(impossible: Loaded) -> None:
     with (
         pytest.raises(PlanError, match=r"ROCm 6\.4\.4 has no gfx950"),
-        plan_as_is(impossible, Choice(python=("3.12",))),
+        current_plan(impossible, Choice(python=("3.12",))),
     ):
         pass
 
@@ -103,4 +104,4 @@ def test_what_the_lock_does_not_answer_is_refused_before_anything_begins(
 def test_a_dry_run_refuses_what_cannot_work(impossible: Loaded) -> None:
     with pytest.raises(PlanError, match=r"ROCm 6\.4\.4 has no gfx950") as stopped:
         dry(impossible, Order(Choice(python=("3.12",))))
-    assert f"recipe check --recipe {impossible.called}" in stopped.value.next
+    assert f"recipe check --recipe {impossible.given_name}" in stopped.value.next

@@ -6,13 +6,14 @@ import pytest
 
 from stackbuild.build.cmake_log import unused
 from stackbuild.checks.new_recipe import new_recipe
-from stackbuild.checks.recipe import Checked, check, impossible
+from stackbuild.checks.recipe import CheckInput, check
 from stackbuild.core.errors import PlanError, RecipeError, StepFailed, UsageError
 from stackbuild.model.findings import Severity
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Dep, Lock, unlocked
 from stackbuild.model.plan import Plan, Step
 from stackbuild.model.recipe import Recipe
+from stackbuild.plan.compatibility import impossible
 from stackbuild.plan.resolve import CONFIGURE, Choice, resolve, within_reach
 from stackbuild.recipe.load import bundled, load, parse, text_of
 from stackbuild.recipe.lock_file import read_lock
@@ -164,7 +165,7 @@ def test_a_mirror_may_be_laid_out_flatter(place: str, tmp_path: Path) -> None:
 
 def findings(name: str, *pairs: tuple[str, str]) -> dict[str, Severity]:
     text = changed(name, *pairs)
-    return {f.rule: f.severity for f in check(Checked(parse(text, "t.yaml"), NOTHING, text, "t.yaml", table()))}
+    return {f.rule: f.severity for f in check(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", table()))}
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,7 @@ def test_a_release_that_the_table_has_only_the_line_of_is_said() -> None:
 @pytest.mark.parametrize("name", sorted(bundled()))
 def test_no_bundled_recipe_has_an_error_and_each_lock_is_fresh(name: str) -> None:
     loaded = load(name)
-    given = Checked(loaded.recipe, read_lock(loaded), text_of(name), name, table())
+    given = CheckInput(loaded.recipe, read_lock(loaded), text_of(name), name, table())
     assert not [f for f in check(given) if f.severity is Severity.ERROR]
 
 
@@ -242,7 +243,7 @@ def test_no_bundled_recipe_has_an_error_and_each_lock_is_fresh(name: str) -> Non
 def test_a_new_recipe_is_right_for_every_rocm_of_the_table(rocm: str) -> None:
     text = new_recipe(rocm)
     recipe: Recipe = parse(text, "new.yaml")
-    found = check(Checked(recipe, NOTHING, text, "new.yaml", table()))
+    found = check(CheckInput(recipe, NOTHING, text, "new.yaml", table()))
     assert not [f for f in found if f.severity is Severity.ERROR or f.rule in ("SB-STACK-ROCMLIR", "SB-STACK-MIGRAPHX")]
 
 
@@ -333,7 +334,7 @@ def without_lists() -> Table:
 
 
 def unofficial(text: str, known: Table) -> list[str]:
-    found = check(Checked(parse(text, "t.yaml"), NOTHING, text, "t.yaml", known))
+    found = check(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", known))
     return [f.found for f in found if f.rule == "SB-STACK-GFX-UNOFFICIAL"]
 
 
@@ -346,6 +347,6 @@ def test_a_target_is_said_to_be_off_amds_list_only_where_that_list_is_known() ->
 
 def test_advice_that_several_findings_share_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     text = text_of("rocm-6.4")
-    draw_findings("t", check(Checked(parse(text, "t.yaml"), NOTHING, text, "t.yaml", without_lists())))
+    draw_findings("t", check(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", without_lists())))
     drawn = capsys.readouterr().out
     assert drawn.count("with ROCm 6.4.4: built") == 5 and drawn.count("look it up in AMD's system requirements") == 1

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from packaging.version import Version
 
-from stackbuild.checks.recipe import Checked, check
+from stackbuild.checks.recipe import CheckInput, check
 from stackbuild.model.components import MIGraphX, OnnxRuntime
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Dep, Lock, is_elsewhere
@@ -112,7 +112,7 @@ def findings(lock: Lock, *pairs: tuple[str, str]) -> dict[str, str]:
         assert old in text
         text = text.replace(old, new)
     recipe = parse(text, "t.yaml")
-    return {f.rule.removeprefix("SB-STACK-"): f.found for f in check(Checked(recipe, lock, text, "t.yaml", table()))}
+    return {f.rule.removeprefix("SB-STACK-"): f.found for f in check(CheckInput(recipe, lock, text, "t.yaml", table()))}
 
 
 def with_rocmlir(options: tuple[str, ...], commit: str) -> Lock:
