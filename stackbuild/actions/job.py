@@ -13,6 +13,7 @@ from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.plan import Step
 from stackbuild.sources.local import LocalSource
+from stackbuild.sources.mirror import Mirror
 
 _DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """A tool that is still at work when we are killed ends with us; what it left is in our staging folder, which the next run removes."""
@@ -31,6 +32,8 @@ class Job:
     """Trees of the needed steps by name."""
     locals: Mapping[str, LocalSource]
     """Local sources by name."""
+    mirror: Mirror | None = None
+    """Stands for the network where one is given."""
     warn: Callable[[str], None] = lambda text: None
     """Says a line to who watches the run."""
 

@@ -30,6 +30,7 @@ from stackbuild.plan.status import missing
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.runners import choose
 from stackbuild.sources.local import places
+from stackbuild.sources.mirror import Mirror
 from stackbuild.store.store import Store, default_root, new_run_id
 
 JOB_MEMORY = 3 << 29
@@ -52,6 +53,8 @@ class Order:
     fail_on_rebuild: bool = False
     only: bool = False
     """Run nothing but the step of `choice.until`: what it needs must be in the store."""
+    mirror: Mirror | None = None
+    """Stands for the network where one is given."""
 
     @property
     def limits(self) -> Limits:
@@ -94,6 +97,7 @@ def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterato
             emit=diary.emit,
             logs=diary.logs,
             locals=places(loaded),
+            mirror=order.mirror,
             actions=actions.REGISTRY,
             expected=expected(store, loaded.recipe.name),
         )

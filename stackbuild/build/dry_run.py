@@ -68,6 +68,7 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
             emit=listen,
             logs=Path(folder),
             locals={},
+            mirror=None,
             actions=dict.fromkeys(REGISTRY, _leave_a_mark),
             expected={},
         )

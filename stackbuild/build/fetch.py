@@ -23,9 +23,10 @@ from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.inputs import observe, refuse_unlocked
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.lock_file import read_lock
-from stackbuild.sources import bundle as sealed
-from stackbuild.sources import git, mirror
+from stackbuild.sources import bundle as bundles
+from stackbuild.sources import git
 from stackbuild.sources.http import Wanted, fetch, named, place_in
+from stackbuild.sources.mirror import pack_object
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
     StepFailed with everything that failed, MachineLacks.
     """
     started = time.monotonic()
-    folder = mirror.given()
-    checked = sealed.verify(folder) if folder else 0
+    mirror = order.mirror
+    checked = bundles.verify(mirror.folder, mirror.index_digest) if mirror else 0
     lock = read_lock(loaded)
     if bundle is not None and bundle.exists() and any(bundle.iterdir()):
         raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
@@ -79,7 +80,7 @@ def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], sho
     bundle.mkdir(parents=True, exist_ok=True)
     try:
         _write(bundle, steps, built, shop)
-        return sealed.seal(bundle)
+        return bundles.seal(bundle)
     except BaseException:
         for part in bundle.iterdir():
             shutil.rmtree(part) if part.is_dir() else part.unlink()
@@ -103,14 +104,14 @@ def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop:
             case "git":
                 below = params["submodules"] == "True"
                 git.copy(
-                    params["url"], params["ref"], params["commit"], bundle, submodules=below, mirror=mirror.given()
+                    git.Revision(params["url"], params["ref"], params["commit"], shop.mirror), bundle, submodules=below
                 )
             case "wheelhouse":
                 shutil.copytree(tree, bundle / "wheels", dirs_exist_ok=True)
             case _:
                 record = shop.store.find(step.key)
-                mirror.pack(bundle, step.key, tree, record.notes if record else {})
+                pack_object(bundle, step.key, tree, record.notes if record else {})
 
 
 def _take(bundle: Path, url: str, digest: str, shop: Workshop) -> None:
-    fetch(Wanted(url, digest), place_in(bundle, url), mirror.given(), shop.stopper)
+    fetch(Wanted(url, digest), place_in(bundle, url), shop.mirror, shop.stopper)

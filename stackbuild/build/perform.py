@@ -20,6 +20,7 @@ from stackbuild.model.events import Compiles, Emit, How, Note, StepBroke, StepFi
 from stackbuild.model.plan import CONVERSION, Command, Step
 from stackbuild.runners.protocol import Exec, Mount, Outcome, Room, Runner, Session
 from stackbuild.sources.local import LocalSource
+from stackbuild.sources.mirror import Mirror
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.records import Record
 from stackbuild.store.store import Staging, Store, full
@@ -52,6 +53,7 @@ class Workshop:
     emit: Emit
     logs: Path
     locals: Mapping[str, LocalSource]
+    mirror: Mirror | None
     actions: Mapping[str, Callable[[Job], dict[str, str]]]
     expected: Mapping[str, float]
 
@@ -170,7 +172,7 @@ def _on_host(
     def warn(text: str) -> None:
         shop.emit(Note("warning", text))
 
-    job = Job(step, staging.out, staging.work, log, shop.stopper, inputs, shop.locals, warn)
+    job = Job(step, staging.out, staging.work, log, shop.stopper, inputs, shop.locals, shop.mirror, warn)
     try:
         return shop.actions[step.action](job), Compiles()
     except (Stopped, MachineLacks):

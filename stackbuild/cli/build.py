@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,15 +72,16 @@ def build(
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.release import release
     from stackbuild.recipe.load import load
-    from stackbuild.sources import mirror as mirrors
+    from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.build import stream, view
     from stackbuild.views.release import draw_dry_run, draw_release
 
     if until and only:
         raise UsageError("--until and --only name different wishes", next="give one of them")
-    mirrors.use(mirror)
+    source_mirror = mirror_of(mirror, os.environ)
     loaded = load(recipe)
-    order = Order(_choice(gfx, until or only, python), runner, jobs, keep_going, locked, fail_on_rebuild, bool(only))
+    choice = _choice(gfx, until or only, python)
+    order = Order(choice, runner, jobs, keep_going, locked, fail_on_rebuild, bool(only), source_mirror)
     if dry_run or runner == "fake":
         _tell_doubts(loaded)
         draw_dry_run(dry(loaded, order), json)
@@ -168,17 +170,17 @@ def lock(
     from stackbuild.model.lock import unlocked
     from stackbuild.recipe.load import load
     from stackbuild.recipe.lock_file import read_lock, write_lock
-    from stackbuild.sources import mirror as mirrors
+    from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.console import margin
 
-    mirrors.use(mirror)
+    source_mirror = mirror_of(mirror, os.environ)
     loaded = load(recipe)
     if check:
         read_lock(loaded)
         margin().print(f"{loaded.lock_path}: fresh", markup=False)
         return
     with margin().status("asking the archives …"):
-        answer = update(loaded)
+        answer = update(loaded, source_mirror)
     write_lock(answer.lock, loaded)
     margin().print(f"wrote {loaded.lock_path}: {len(answer.lock.packages)} packages", markup=False)
     open_ = unlocked(loaded.recipe, answer.lock)

@@ -14,7 +14,8 @@ from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Dep, File, Lock, Pin, asked, deps_of, questions
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.lock_file import parse_lock
-from stackbuild.sources import git, mirror
+from stackbuild.sources import git
+from stackbuild.sources.mirror import Mirror
 
 
 @dataclass(frozen=True)
@@ -30,24 +31,26 @@ class LockUpdate:
     moved: tuple[str, ...] = ()
 
 
-def update(loaded: Loaded) -> LockUpdate:
+def update(loaded: Loaded, mirror: Mirror | None = None) -> LockUpdate:
     """Ask Debian's archive, git servers, registries and the package index.
 
     A question that cannot be asked keeps the answer it has in the lock beside the recipe, stale or not, as long as that
     question is the same; else it stays open (`lock.unlocked` names it): the rest is worth having. Raises StepFailed,
     LockError; MachineLacks where a base or a wheelhouse would be without any answer.
     """
-    resolver = _Resolver(loaded)
+    resolver = _Resolver(loaded, mirror)
     recipe, before, base = loaded.recipe, resolver.before, loaded.recipe.base
     commits = _commits(recipe, resolver)
     lock = Lock(
         schema=1,
         asked=asked(recipe),
         questions=resolver.now,
-        packages=resolver.needed("base.debian", before.packages, partial(debian.ask, base.debian))
+        packages=resolver.needed("base.debian", before.packages, partial(debian.ask, base.debian, mirror))
         if base.debian
         else {},
-        image=(resolver("base.image", before.image, partial(image.ask, base.image)) or "") if base.image else "",
+        image=(resolver("base.image", before.image, partial(image.ask, base.image, mirror)) or "")
+        if base.image
+        else "",
         commits=commits,
         files=_files(recipe, resolver),
         deps=_deps(recipe, commits, resolver),
@@ -62,7 +65,8 @@ Answer = TypeVar("Answer")
 class _Resolver:
     """Asks one question after the other; what cannot be asked is answered as before, where the question is the same."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, mirror: Mirror | None) -> None:
+        self.mirror = mirror
         self.now = questions(loaded.recipe)
         self.unreachable: list[str] = []
         try:
@@ -102,7 +106,7 @@ def _commits(recipe: Recipe, resolver: _Resolver) -> dict[str, str]:
     known = resolver.before.commits
     git_sources = {n: (s.git, s.ref or "") for n, s in recipe.sources.items() if s.git}
     found = {
-        n: resolver(f"sources.{n}", known.get(n), partial(git.ask, url, ref, mirror.given()))
+        n: resolver(f"sources.{n}", known.get(n), partial(git.ask, url, ref, resolver.mirror))
         for n, (url, ref) in git_sources.items()
     }
     return {n: commit for n, commit in found.items() if commit}
@@ -111,7 +115,9 @@ def _commits(recipe: Recipe, resolver: _Resolver) -> dict[str, str]:
 def _files(recipe: Recipe, resolver: _Resolver) -> dict[str, File]:
     known = resolver.before.files
     by_name = {n: s for n, s in recipe.sources.items() if s.debian or s.pypi}
-    found = {n: resolver(f"sources.{n}", known.get(n), partial(package.ask, s)) for n, s in by_name.items()}
+    found = {
+        n: resolver(f"sources.{n}", known.get(n), partial(package.ask, s, resolver.mirror)) for n, s in by_name.items()
+    }
     return {n: file for n, file in found.items() if file}
 
 
@@ -119,7 +125,9 @@ def _wheelhouse(recipe: Recipe, resolver: _Resolver) -> dict[str, dict[str, Pin]
     runtime = recipe.verify.runtime if recipe.verify else ()
     known = resolver.before.wheelhouse
     return {
-        python: resolver.needed(f"wheelhouse.{python}", known.get(python), partial(wheelhouse.ask, runtime, python))
+        python: resolver.needed(
+            f"wheelhouse.{python}", known.get(python), partial(wheelhouse.ask, runtime, python, resolver.mirror)
+        )
         for python in recipe.python
         if runtime
     }
@@ -131,7 +139,7 @@ def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> di
     for name in (n for n in deps_of(recipe) if n in commits):
         unmoved = commits[name] == resolver.before.commits.get(name)
         kept = resolver.before.deps.get(name) if unmoved else None
-        rows = resolver(f"deps.{name}", kept, partial(dependencies.ask, recipe, name, commits[name]))
+        rows = resolver(f"deps.{name}", kept, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror))
         if rows is not None:
             found[name] = _with_known_digests(name, rows, resolver)
     return found

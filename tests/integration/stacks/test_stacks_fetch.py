@@ -24,6 +24,7 @@ from stackbuild.core.errors import LockError, MachineLacks, StepFailed, Stopped
 from stackbuild.sources import git, oci
 from stackbuild.sources import http as fetching
 from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.mirror import Mirror
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "miniatures"))
 from miniatures import make_image, repository
@@ -202,7 +203,7 @@ def run_git(tree: Path, *words: str) -> str:
 def take(tmp_path: Path, ref: str, commit: str, **more: bool) -> Path:
     target = tmp_path / "out"
     target.mkdir()
-    git.checkout(URL, ref, commit, target, submodules=more.get("submodules", False), mirror=tmp_path / "mirror")
+    git.checkout(git.Revision(URL, ref, commit, Mirror(tmp_path / "mirror")), target, submodules=more.get("submodules", False))
     return target
 
 
@@ -216,7 +217,7 @@ def test_the_locked_commit_is_checked_out_without_its_repository(digits: int, tm
 
 def test_a_ref_that_is_an_abbreviated_commit_is_found(tmp_path: Path) -> None:
     _, commit = upstream(tmp_path)
-    assert git.ask(URL, commit[:8], tmp_path / "mirror") == commit
+    assert git.ask(URL, commit[:8], Mirror(tmp_path / "mirror")) == commit
     assert (take(tmp_path, commit[:8], commit[:8]) / "folder").is_dir()
 
 
@@ -227,19 +228,19 @@ def test_a_moved_tag_is_refused_and_names_both_commits(tmp_path: Path) -> None:
     assert "0123456789ab" in str(stopped.value)
 
 
-def test_a_moved_tag_is_named_while_the_locked_commit_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_moved_tag_is_named_while_the_locked_commit_is_built(tmp_path: Path) -> None:
     bare, commit = upstream(tmp_path)
     said: list[str] = []
+    given = Mirror(tmp_path / "mirror")
 
     def built(ref: str) -> None:
         (tmp_path / "out").mkdir()
         params = (("url", URL), ("ref", ref), ("commit", commit), ("submodules", "False"))
         step: Any = SimpleNamespace(key="k", name="source.tool", params=params)
-        action.do(Job(step, tmp_path / "out", tmp_path, tmp_path / "log", Stopper(), {}, {}, said.append))
+        action.do(Job(step, tmp_path / "out", tmp_path, tmp_path / "log", Stopper(), {}, {}, given, said.append))
         assert (tmp_path / "out" / "link").read_text() == "text"
         shutil.rmtree(tmp_path / "out")
 
-    monkeypatch.setenv("STACKBUILD_MIRROR", str(tmp_path / "mirror"))
     for ref in ("v1", "main", commit, commit[:8]):
         built(ref)
     assert said == []
@@ -261,7 +262,7 @@ def test_a_deleted_commit_is_said_to_be_gone(tmp_path: Path) -> None:
 def test_a_tag_that_is_not_there_is_named(tmp_path: Path) -> None:
     upstream(tmp_path)
     with pytest.raises(StepFailed, match="no tag or branch 'v9'"):
-        git.ask(URL, "v9", tmp_path / "mirror")
+        git.ask(URL, "v9", Mirror(tmp_path / "mirror"))
 
 
 @pytest.mark.parametrize(
@@ -309,7 +310,7 @@ def with_submodule(tmp_path: Path, sub: str, url: str = "https://github.com/org/
     run_git(tree, "commit", "-q", "-m", "x")
     run_git(tree, "tag", "v1")
     run_git(tree, "clone", "-q", "--bare", ".", str(tmp_path / "mirror/github.com/org/tool.git"))
-    return git.ask(URL, "v1", tmp_path / "mirror")
+    return git.ask(URL, "v1", Mirror(tmp_path / "mirror"))
 
 
 @pytest.mark.parametrize("url", ["https://github.com/org/sub", "../sub.git"])
@@ -346,13 +347,13 @@ def test_an_empty_list_of_submodules_names_none(tmp_path: Path) -> None:
 def test_a_bundle_has_submodules_where_they_are_asked_for_and_else_needs_none(tmp_path: Path) -> None:
     bare, sub = upstream(tmp_path, "sub")
     commit = with_submodule(tmp_path, sub)
-    git.copy(URL, "v1", commit, tmp_path / "both", submodules=True, mirror=tmp_path / "mirror")
-    assert git.ask("https://github.com/org/sub", sub[:8], tmp_path / "both") == sub
+    git.copy(git.Revision(URL, "v1", commit, Mirror(tmp_path / "mirror")), tmp_path / "both", submodules=True)
+    assert git.ask("https://github.com/org/sub", sub[:8], Mirror(tmp_path / "both")) == sub
     shutil.rmtree(bare)
-    git.copy(URL, "v1", commit, tmp_path / "alone", submodules=False, mirror=tmp_path / "mirror")
-    assert git.ask(URL, "v1", tmp_path / "alone") == commit
+    git.copy(git.Revision(URL, "v1", commit, Mirror(tmp_path / "mirror")), tmp_path / "alone", submodules=False)
+    assert git.ask(URL, "v1", Mirror(tmp_path / "alone")) == commit
     with pytest.raises(MachineLacks, match=r"the mirror lacks https://github\.com/org/sub"):
-        git.copy(URL, "v1", commit, tmp_path / "again", submodules=True, mirror=tmp_path / "mirror")
+        git.copy(git.Revision(URL, "v1", commit, Mirror(tmp_path / "mirror")), tmp_path / "again", submodules=True)
 
 
 def without_a_ref(tmp_path: Path, how: str) -> str:
@@ -373,13 +374,13 @@ def without_a_ref(tmp_path: Path, how: str) -> str:
 
 @pytest.mark.parametrize("how", ["fetched", "detached", "worktree"])
 def test_an_abbreviated_commit_is_found_in_a_mirror_without_branches_and_tags(how: str, tmp_path: Path) -> None:
-    commit, mirror = without_a_ref(tmp_path, how), tmp_path / "mirror"
+    commit, mirror = without_a_ref(tmp_path, how), Mirror(tmp_path / "mirror")
     short = commit[:8]
     assert git.ask(URL, short, mirror) == commit
     assert (take(tmp_path, short, commit) / "link").read_text() == "text"
-    assert git.read(URL, short, short, "folder/file", mirror) == "text"
-    git.copy(URL, short, short, tmp_path / "bundle", submodules=False, mirror=mirror)
-    assert git.ask(URL, short, tmp_path / "bundle") == commit
+    assert git.read(git.Revision(URL, short, short, mirror), "folder/file") == "text"
+    git.copy(git.Revision(URL, short, short, mirror), tmp_path / "bundle", submodules=False)
+    assert git.ask(URL, short, Mirror(tmp_path / "bundle")) == commit
     with pytest.raises(LockError, match="has no commit 0123456"):
         git.ask(URL, "0123456", mirror)
 
@@ -387,8 +388,8 @@ def test_an_abbreviated_commit_is_found_in_a_mirror_without_branches_and_tags(ho
 def test_objects_that_a_mirror_only_shows_are_not_taken_unchecked(tmp_path: Path) -> None:
     commit = without_a_ref(tmp_path, "fetched")
     (target := tmp_path / "out").mkdir()
-    git._begin(target, URL, tmp_path / "mirror")
-    git._expanded(target, URL, commit[:8], tmp_path / "mirror")
+    git._begin(target, URL, Mirror(tmp_path / "mirror"))
+    git._expanded(target, URL, commit[:8], Mirror(tmp_path / "mirror"))
     assert not (target / ".git/objects/info/alternates").exists()
 
 
@@ -399,7 +400,7 @@ def test_a_mirror_that_another_user_owns_is_read(ref: str, tmp_path: Path) -> No
     for place in (bare, *bare.rglob("*")):
         os.chown(place, 1234, 1234)
     ref = {"short": commit[:8], "full": commit}.get(ref, ref)
-    assert git.ask(URL, ref, tmp_path / "mirror") == commit
+    assert git.ask(URL, ref, Mirror(tmp_path / "mirror")) == commit
     assert (take(tmp_path, ref, commit) / "link").read_text() == "text"
 
 
@@ -425,10 +426,10 @@ def test_git_reads_neither_hooks_nor_configuration_of_the_caller(
 
 def test_a_bundle_of_git_can_be_taken_from_again(tmp_path: Path) -> None:
     _, commit = upstream(tmp_path)
-    git.copy(URL, "v1", commit, tmp_path / "bundle", submodules=False, mirror=tmp_path / "mirror")
+    git.copy(git.Revision(URL, "v1", commit, Mirror(tmp_path / "mirror")), tmp_path / "bundle", submodules=False)
     target = tmp_path / "again"
     target.mkdir()
-    assert git.checkout(URL, "v1", commit, target, submodules=False, mirror=tmp_path / "bundle") == commit
+    assert git.checkout(git.Revision(URL, "v1", commit, Mirror(tmp_path / "bundle")), target, submodules=False) == commit
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from stackbuild.model.plan import Step
 from stackbuild.recipe.load import load
 from stackbuild.sources.create_patch import Reason, changes, new_patch
 from stackbuild.sources.local import LocalSource, content, survey
+from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.patches import apply, series
 
 REASON = Reason("it does not build", "none", "2.0")
@@ -117,13 +118,12 @@ def test_recipe_check_says_which_patches_upstream_has_taken(
     tree.mkdir()
     (tree / "file.txt").write_text("one\ntwo\n")
     commit = repository(tree, tmp_path / "mirror" / "github.com" / "org" / "tool.git", ("v1",))
-    monkeypatch.setenv("STACKBUILD_MIRROR", str(tmp_path / "mirror"))
     folder = tmp_path / "patches" / "tool" / "1.0"
     folder.mkdir(parents=True)
     (folder / "0001-change.patch").write_text(HEADER + CHANGE.format(*change))
     (tmp_path / "t.yaml").write_text(RECIPE)
     loaded = load(str(tmp_path / "t.yaml"))
     lock = Lock.model_validate({"schema": 1, "asked": "0" * 64, "commits": {"tool": commit}})
-    (unasked,) = patch_findings(loaded, lock, ask=False)
+    (unasked,) = patch_findings(loaded, lock, ask=False, mirror=None)
     assert "not held against" in unasked.found
-    assert [f.rule for f in patch_findings(loaded, lock, ask=True)] == ([rule] if rule else [])
+    assert [f.rule for f in patch_findings(loaded, lock, ask=True, mirror=Mirror(tmp_path / "mirror"))] == ([rule] if rule else [])

@@ -119,6 +119,7 @@ def workshop(world: World, root: Path, jobs: int = 2) -> Iterator[Workshop]:
             emit=world.events.append,
             logs=logs,
             locals={},
+            mirror=None,
             actions={"debian": world.make_base},
             expected={},
         )

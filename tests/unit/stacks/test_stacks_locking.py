@@ -1,5 +1,6 @@
 """`stackbuild lock` where little or nothing can be reached: answers are kept, and nothing is kept in silence."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from stackbuild.model.lock import Dep, Lock, questions
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, read_lock, write_lock
 from stackbuild.sources import git, mirror
+from stackbuild.sources.mirror import mirror_of
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def locked(path: Path) -> tuple[Lock, LockUpdate]:
     """The lock before and the one made now."""
     loaded = load(str(path))
-    return parse_lock(loaded), update(loaded)
+    return parse_lock(loaded), update(loaded, mirror_of(None, os.environ))
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -83,10 +85,10 @@ def test_downloads_are_kept_for_the_same_commit_and_digests_for_the_same_url(
     known = Dep(name="a", url="https://x/a.zip", digest=f"sha256:{'a' * 64}")
     before = parse_lock(loaded).model_copy(update={"deps": {"onnxruntime": (known,)}})
     write_lock(before, loaded)
-    assert update(loaded).lock.deps == {"onnxruntime": (known,)}
+    assert update(loaded, mirror_of(None, os.environ)).lock.deps == {"onnxruntime": (known,)}
     bare = known.model_copy(update={"digest": ""})
-    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit: (bare,))
-    made = update(loaded)
+    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit, mirror: (bare,))
+    made = update(loaded, mirror_of(None, os.environ))
     assert made.lock.deps["onnxruntime"] == (known,)
     assert any("https://x/a.zip stays as it was" in line for line in made.unreachable)
 
@@ -105,21 +107,21 @@ def test_what_means_something_else_than_in_the_lock_before_is_named_with_both(
         }
     )
     write_lock(then, loaded)
-    monkeypatch.setattr(image, "ask", lambda name: two)
+    monkeypatch.setattr(image, "ask", lambda name, mirror: two)
     monkeypatch.setattr(git, "ask", lambda url, ref, mirror: ("2" if "rocMLIR" in url else "3") * 40)
     rows = {"onnxruntime": (Dep(name="a", url=url, digest=two),)}
-    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit: rows.get(name, ()))
-    made = update(loaded)
+    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit, mirror: rows.get(name, ()))
+    made = update(loaded, mirror_of(None, os.environ))
     assert set(made.moved) == {
         f"sources.migraphx: {'1' * 40} → {'3' * 40}",
         f"base.image: {one} → {two}",
         f"deps.onnxruntime: {url}: {one} → {two}",
     }
     edit(mine, f"ref: {loaded.recipe.sources['migraphx'].ref}", "ref: rocm-0.0.0")
-    assert not any("migraphx" in line for line in update(load(str(mine))).moved)
+    assert not any("migraphx" in line for line in update(load(str(mine)), mirror_of(None, os.environ)).moved)
     write_lock(made.lock, loaded)
     edit(mine, "ref: rocm-0.0.0", f"ref: {loaded.recipe.sources['migraphx'].ref}")
-    assert update(loaded).moved == ()
+    assert update(loaded, mirror_of(None, os.environ)).moved == ()
 
 
 def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:

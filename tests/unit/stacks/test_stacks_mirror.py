@@ -18,9 +18,15 @@ from stackbuild.core.errors import LockError, MachineLacks, StepFailed, UsageErr
 from stackbuild.model.recipe import Source
 from stackbuild.recipe.load import load
 from stackbuild.sources import git, mirror
+from stackbuild.sources.mirror import Mirror
 
 URL = "https://github.com/org/tool"
 COMMIT = "1" * 40
+
+
+@pytest.fixture
+def given(empty: Path) -> Mirror:
+    return Mirror(empty)
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +34,6 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty mirror that is named, on a machine where no process can be started."""
     folder = tmp_path / "mirror"
     folder.mkdir()
-    monkeypatch.setenv(mirror.VARIABLE, str(folder))
-    monkeypatch.delenv(mirror.SCOPE, raising=False)
 
     def refused(*words: object, **more: object) -> None:
         raise AssertionError(f"a process was started: {words}")
@@ -39,59 +43,65 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def image_asked() -> None:
-    image.ask("rocm/dev:1")
-
-
-def image_step() -> None:
+def image_step(given: Mirror) -> None:
     params = {"image": "rocm/dev:1", "digest": f"sha256:{'0' * 64}"}
-    image.do(job(params))
+    image.do(job(params, given))
 
 
-def base_asked() -> None:
+def base_asked(given: Mirror) -> None:
     wanted = load("debian-13").recipe.base.debian
     assert wanted is not None
-    debian.ask(wanted)
+    debian.ask(wanted, given)
 
 
-def job(params: dict[str, str]) -> Job:
+def job(params: dict[str, str], given: Mirror) -> Job:
     step = SimpleNamespace(key="k", name="base")
-    return SimpleNamespace(step=step, params=params, out=Path("/nowhere"))  # type: ignore[return-value]
+    return SimpleNamespace(step=step, params=params, out=Path("/nowhere"), mirror=given)  # type: ignore[return-value]
 
 
-ASKING: tuple[Callable[[], object], ...] = (
-    lambda: git.ask(URL, "v1", mirror.given()),
-    lambda: git.ask(URL, "1234567", mirror.given()),
-    lambda: git.read(URL, "v1", COMMIT, "cmake/deps.txt", mirror.given()),
-    image_asked,
+ASKING: tuple[Callable[[Mirror], object], ...] = (
+    lambda given: git.ask(URL, "v1", given),
+    lambda given: git.ask(URL, "1234567", given),
+    lambda given: git.read(git.Revision(URL, "v1", COMMIT, given), "cmake/deps.txt"),
+    lambda given: image.ask("rocm/dev:1", given),
     image_step,
     base_asked,
-    lambda: debian.do(job({})),
-    lambda: package.ask(Source(pypi="six==1.17.0")),
-    lambda: package.do(job({"pypi": "six==1.17.0", "sha256": "0" * 64})),
-    lambda: wheelhouse.ask(("numpy",), "3.12"),
+    lambda given: debian.do(job({}, given)),
+    lambda given: package.ask(Source(pypi="six==1.17.0"), given),
+    lambda given: package.do(job({"pypi": "six==1.17.0", "sha256": "0" * 64}, given)),
+    lambda given: wheelhouse.ask(("numpy",), "3.12", given),
 )
 
 
 @pytest.mark.parametrize("ask", ASKING)
-def test_what_the_mirror_lacks_is_refused_and_no_process_asks_a_network(ask: Callable[[], object]) -> None:
+def test_what_the_mirror_lacks_is_refused_and_no_process_asks_a_network(
+    ask: Callable[[Mirror], object], given: Mirror
+) -> None:
     with pytest.raises(MachineLacks, match="the mirror lacks"):
-        ask()
+        ask(given)
 
 
-def test_a_checkout_from_a_mirror_without_the_repository_is_refused(tmp_path: Path) -> None:
+def test_a_checkout_from_a_mirror_without_the_repository_is_refused(tmp_path: Path, given: Mirror) -> None:
     with pytest.raises(MachineLacks, match=f"the mirror lacks {URL}"):
-        git.checkout(URL, "v1", COMMIT, tmp_path, submodules=True, mirror=mirror.given())
+        git.checkout(git.Revision(URL, "v1", COMMIT, given), tmp_path, submodules=True)
 
 
-def test_a_mirror_of_sources_leaves_packages_to_apt_and_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(mirror.SCOPE, mirror.SOURCES)
-    mirror.refuse("wheels/")  # refuses nothing
+def test_a_mirror_of_sources_leaves_packages_to_apt_and_pip(empty: Path) -> None:
+    given = mirror.mirror_of(empty, {mirror.SCOPE: mirror.SOURCES})
+    assert given == Mirror(empty, has_packages=False)
+    mirror.refuse_packages(given, "wheels/")  # refuses nothing
     with pytest.raises(MachineLacks, match="the mirror lacks"):
-        git.ask(URL, "v1", mirror.given())
-    monkeypatch.setenv(mirror.SCOPE, "some")
+        git.ask(URL, "v1", given)
     with pytest.raises(UsageError, match="STACKBUILD_MIRROR_FOR"):
-        mirror.refuse("wheels/")
+        mirror.mirror_of(empty, {mirror.SCOPE: "some"})
+
+
+def test_a_mirror_comes_from_the_option_else_from_the_environment(empty: Path, tmp_path: Path) -> None:
+    assert mirror.mirror_of(None, {}) is None
+    assert mirror.mirror_of(None, {mirror.VARIABLE: str(empty), mirror.DIGEST: "0" * 64}) == Mirror(empty, True, "0" * 64)
+    assert mirror.mirror_of(tmp_path, {mirror.VARIABLE: str(empty)}, f"sha256:{'A' * 64}") == Mirror(tmp_path, True, "a" * 64)
+    with pytest.raises(UsageError, match="is no folder"):
+        mirror.mirror_of(tmp_path / "gone", {})
 
 
 def test_a_wheel_that_the_mirror_lacks_is_not_looked_for_elsewhere(
@@ -106,7 +116,7 @@ def test_a_wheel_that_the_mirror_lacks_is_not_looked_for_elsewhere(
 
     monkeypatch.setattr(subprocess, "run", pip)
     with pytest.raises(MachineLacks, match=r"the mirror lacks wheels of numpy for Python 3\.12"):
-        wheelhouse.ask(("numpy",), "3.12")
+        wheelhouse.ask(("numpy",), "3.12", Mirror(empty))
     assert {"--no-index", str(empty / "wheels")} <= set(said[0])
 
 
@@ -141,9 +151,9 @@ def test_a_list_of_submodules_that_is_no_file_or_no_text_is_refused(tmp_path: Pa
 )
 def test_a_hostile_git_url_is_refused_whoever_asks(url: str, tmp_path: Path) -> None:
     with pytest.raises(StepFailed, match="is refused"):
-        git.ask(url, "v1", tmp_path)
+        git.ask(url, "v1", Mirror(tmp_path))
     with pytest.raises(StepFailed, match="is refused"):
-        git.copy(url, "v1", COMMIT, tmp_path, submodules=False, mirror=tmp_path)
+        git.copy(git.Revision(url, "v1", COMMIT, Mirror(tmp_path)), tmp_path, submodules=False)
 
 
 def test_a_secret_in_a_refused_url_is_not_repeated() -> None:
@@ -177,7 +187,7 @@ def test_git_may_speak_to_nothing_but_the_mirror(empty: Path, monkeypatch: pytes
     monkeypatch.setattr(library.Git, "execute", lambda self, words, **more: said.append(words) or "")
     (empty / "org" / "tool.git").mkdir(parents=True)
     (empty / "org" / "tool.git" / "HEAD").touch()
-    git._git(Path("/"), "ls-remote", str(empty / "org" / "tool.git"), mirror=empty)
+    git._git(Path("/"), "ls-remote", str(empty / "org" / "tool.git"), mirror=Mirror(empty))
     git._git(Path("/"), "ls-remote", URL)
     assert "GIT_ALLOW_PROTOCOL=file" in said[0]
     assert "GIT_ALLOW_PROTOCOL=https:ssh" in said[1]
@@ -190,8 +200,7 @@ def test_a_mirror_named_by_a_relative_path_is_the_same_for_git_that_runs_elsewhe
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(empty.parent)
-    monkeypatch.setenv(mirror.VARIABLE, empty.name)
-    assert mirror.given() == empty
+    assert mirror.mirror_of(Path(empty.name), {}) == Mirror(empty)
 
 
 @pytest.mark.parametrize("digest", [f"sha1:{hashlib.sha1(b'hello').hexdigest()}", hashlib.sha256(b"hello").hexdigest()])
@@ -201,7 +210,7 @@ def test_a_failed_bundle_leaves_nothing_and_a_whole_one_has_archives_under_eithe
     url = "https://github.com/f/f.zip"
     step = SimpleNamespace(name="a", action="archive", params=(("url", url), ("sha256", digest)))
     store = SimpleNamespace(tree=lambda tree: tmp_path)
-    shop: Any = SimpleNamespace(stopper=Stopper(), emit=lambda note: None, store=store)
+    shop: Any = SimpleNamespace(stopper=Stopper(), emit=lambda note: None, store=store, mirror=Mirror(empty))
     built: Any = {"a": SimpleNamespace(tree="t")}
     steps: Any = (step,)
     place = empty / "github.com" / "f" / "f.zip"
@@ -222,7 +231,7 @@ def test_a_damaged_object_of_a_bundle_is_named(card: str, empty: Path) -> None:
     (empty / "objects").mkdir()
     (empty / "objects" / "k.json").write_text(card)
     with pytest.raises(LockError, match="the mirror is damaged"):
-        mirror.unpacked("k", Path("/nowhere"))
+        mirror.unpack_object(Mirror(empty), "k", Path("/nowhere"))
 
 
 def test_help_and_docs_say_what_objects_are_held_against() -> None:

@@ -18,6 +18,7 @@ from stackbuild.plan.resolve import CONFIGURE, Choice, resolve, within_reach
 from stackbuild.recipe.load import bundled, load, parse, text_of
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources.git import in_mirror, vetted
+from stackbuild.sources.mirror import Mirror
 from stackbuild.tables.compatibility import Table, table
 from stackbuild.verification.expectations import expectations_of
 from stackbuild.views.recipe import draw_findings
@@ -152,15 +153,15 @@ def test_a_git_url_that_is_more_than_an_address_is_refused(url: str) -> None:
 def test_a_mirror_is_found_by_host_and_path(tmp_path: Path) -> None:
     (tmp_path / "github.com/a/b.git").mkdir(parents=True)
     (tmp_path / "github.com/a/b.git/HEAD").touch()
-    assert in_mirror("https://github.com/a/b", tmp_path) == tmp_path / "github.com/a/b.git"
-    assert in_mirror("https://github.com/a/c", tmp_path) is None
+    assert in_mirror("https://github.com/a/b", Mirror(tmp_path)) == tmp_path / "github.com/a/b.git"
+    assert in_mirror("https://github.com/a/c", Mirror(tmp_path)) is None
 
 
 @pytest.mark.parametrize("place", ["github.com/a/b", "a/b.git", "b", "b.git"])
 def test_a_mirror_may_be_laid_out_flatter(place: str, tmp_path: Path) -> None:
     (tmp_path / place).mkdir(parents=True)
     (tmp_path / place / "HEAD").touch()
-    assert in_mirror("https://github.com/a/b.git", tmp_path) == tmp_path / place
+    assert in_mirror("https://github.com/a/b.git", Mirror(tmp_path)) == tmp_path / place
 
 
 def findings(name: str, *pairs: tuple[str, str]) -> dict[str, Severity]:
