@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.actions import REGISTRY, Job
-from stackbuild.build.build import Order
+from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.perform import Workshop
+from stackbuild.build.order import Order
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
@@ -57,9 +57,9 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
         for step in plan.steps:
             if step.name not in todo:
                 _count_as_built(step, store, plan.recipe)
-        shop = Workshop(
+        context = BuildContext(
             recipe=plan.recipe,
-            called=plan.recipe,
+            given_name=plan.recipe,
             run=store.run,
             store=store,
             runner=fake,
@@ -69,15 +69,15 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
             logs=Path(folder),
             locals={},
             mirror=None,
-            actions=dict.fromkeys(REGISTRY, _leave_a_mark),
+            actions=dict.fromkeys(REGISTRY, _write_key),
             expected={},
         )
-        schedule(plan, shop, Limits(1, order.limits.memory))
+        schedule(plan, context, Limits(1, order.limits.memory))
         store.close()
     return started, fake
 
 
-def _leave_a_mark(job: Job) -> dict[str, str]:
+def _write_key(job: Job) -> dict[str, str]:
     """The host-side action of a rehearsal: its output says which step it stands for."""
     (job.out / "step").write_text(job.step.key)
     return {}

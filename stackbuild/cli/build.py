@@ -67,8 +67,8 @@ def build(
 
     Example: stackbuild build --recipe debian-13
     """
-    from stackbuild.build.build import Order
     from stackbuild.build.dry_run import dry
+    from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.release import release
     from stackbuild.recipe.load import load

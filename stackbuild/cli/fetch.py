@@ -31,8 +31,8 @@ def fetch(
 
     Example: stackbuild fetch --recipe debian-13 --bundle carry-away
     """
-    from stackbuild.build.build import Order
     from stackbuild.build.fetch import fetch_all
+    from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
     from stackbuild.core.interpreter import this_glibc, this_python
     from stackbuild.plan.resolve import Choice

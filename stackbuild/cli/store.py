@@ -116,7 +116,7 @@ def shell(
 
     Example: stackbuild shell --recipe debian-13 kernels
     """
-    from stackbuild.build.build import Order
+    from stackbuild.build.order import Order
     from stackbuild.build.shell import shell as opened
     from stackbuild.recipe.load import load
     from stackbuild.views.build import PlainView

@@ -31,8 +31,8 @@ gates: [GATES]
 LOCK = 'schema: 1\nasked: "' + "a" * 64 + '"\npackages: {hipcc: VERSION}\n'
 
 
-class Shop(SimpleNamespace):
-    """What the stage uses of a workshop: the store, its run's folder, somebody who hears of it."""
+class Context(SimpleNamespace):
+    """What the stage uses of a build context: the store, its run's folder, somebody who hears of it."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def judged(
     store = Store(tmp_path / "store", "run")
     logs = tmp_path / "run" / "logs"
     logs.mkdir(parents=True)
-    shop = Shop(store=store, emit=lambda _: None, logs=logs, run="run", stopper=SimpleNamespace(check=lambda: None))
+    context = Context(store=store, emit=lambda _: None, logs=logs, run="run", stopper=SimpleNamespace(check=lambda: None))
     lock = tmp_path / "gated.lock.yaml"
     lock.write_text(LOCK.replace("VERSION", "5.7.1-7"))
     wheels: dict[float, Path] = {}
@@ -57,7 +57,7 @@ def judged(
         wheel = wheels[share] = wheels.get(share) or slowed_wheel(share)
         recipe = parse(RECIPE.replace("GATES", gates), "gated.yaml")
         made = Made(recipe, Plan.__new__(Plan), (wheel,), tmp_path, "d" * 64, lock)
-        return measured(made, shop)  # type: ignore[arg-type]
+        return measured(made, context)  # type: ignore[arg-type]
 
     return judge
 

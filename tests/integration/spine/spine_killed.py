@@ -9,14 +9,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "unit" / "spine"))
 
-from spine_shop import BASE, MEMORY, World, output, plan_of, step, workshop
+from spine_shop import BASE, MEMORY, World, fake_context, output, plan_of, step
 
 from stackbuild.__main__ import _lacking
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.errors import Stop
 from stackbuild.model.events import Note
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
-from stackbuild.runners.protocol import Exec, Outcome, Room
+from stackbuild.runners.protocol import Exec, ExecResult, SessionSpec
 
 OBJECTS = 3
 went_on: list[str] = []
@@ -26,11 +26,11 @@ went_on: list[str] = []
 class Builder(World):
     """The step `tool` is a build system's: its tree notes what is finished, and all else is made again."""
 
-    def answer(self, room: Room, exec: Exec) -> Outcome:
+    def answer(self, spec: SessionSpec, exec: Exec) -> ExecResult:
         if exec.argv[0] != "cmake":
-            return super().answer(room, exec)
-        tree = next(m.source for m in room.mounts if m.at == "/build") / "tool"
-        log, out = tree / ".ninja_log", output(room) / "made"
+            return super().answer(spec, exec)
+        tree = next(m.source for m in spec.mounts if m.at == "/build") / "tool"
+        log, out = tree / ".ninja_log", output(spec) / "made"
         assert exec.argv[1] != "-S" or not out.exists(), "the output of a killed run is not handed on"
         for name in map(str, range(OBJECTS if exec.argv[1] == "--build" else 0)):
             if name not in (log.read_text().splitlines() if log.exists() else ()):
@@ -39,7 +39,7 @@ class Builder(World):
                     file.write(f"{name}\n")
         if exec.argv[1] == "--install":
             out.write_text("".join((tree / str(i)).read_text() for i in range(OBJECTS)))
-        return Outcome(0, 0.0)
+        return ExecResult(0, 0.0)
 
 
 def tool(word: str = "") -> Step:
@@ -56,13 +56,13 @@ def plan() -> Plan:
 def build(root: Path) -> dict[str, str]:
     """Each step's output digest."""
     world = Builder()
-    with workshop(world, root) as shop:
-        shop.store.reap()
-        _, broken = schedule(plan(), shop, Limits(2, MEMORY * 10))
+    with fake_context(world, root) as context:
+        context.store.reap()
+        _, broken = schedule(plan(), context, Limits(2, MEMORY * 10))
         assert not broken
         went_on.extend(event.text for event in world.events if isinstance(event, Note) and "goes on" in event.text)
-        shop.store.remember("0" * 64, {"verified": True})
-        found = [(s.name, shop.store.find(s.key)) for s in plan().steps]
+        context.store.remember("0" * 64, {"verified": True})
+        found = [(s.name, context.store.find(s.key)) for s in plan().steps]
         return {name: record.tree for name, record in found if record is not None}
 
 

@@ -1,4 +1,4 @@
-"""A workshop on the fake runner, for tests of the schedule: what a build is done with, without a process."""
+"""A build context on the fake runner, for tests of the schedule: what a build is done with, without a process."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.actions import Job
+from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.perform import Workshop
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepFinished, StepStarted
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
 from stackbuild.runners.fake import Fake
-from stackbuild.runners.protocol import Exec, Outcome, Room
+from stackbuild.runners.protocol import Exec, ExecResult, SessionSpec
 from stackbuild.store.store import Store, new_run_id
 
 BASE = Step("base", "debian", params=(("suite", "test"),))
 MEMORY = 1 << 20
 
 
-def output(room: Room) -> Path:
-    return next(m.source for m in room.mounts if m.at == "/out")
+def output(spec: SessionSpec) -> Path:
+    return next(m.source for m in spec.mounts if m.at == "/out")
 
 
 @dataclass
@@ -37,7 +37,7 @@ class World:
     """Steps whose output does not depend on what they are made from."""
     seconds: float = 0.0
     memory: Mapping[str, int] = field(default_factory=dict)
-    codes: Mapping[str, Outcome] = field(default_factory=dict)
+    codes: Mapping[str, ExecResult] = field(default_factory=dict)
     during: Callable[[str], None] = lambda name: None
     events: list[Event] = field(default_factory=list)
     began: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class World:
     most_memory: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer(self, room: Room, exec: Exec) -> Outcome:
+    def answer(self, spec: SessionSpec, exec: Exec) -> ExecResult:
         name = exec.argv[1]
         with self.lock:
             self.began.append(name)
@@ -56,15 +56,15 @@ class World:
                 self.most_memory = max(self.most_memory, sum(self.memory.get(n, MEMORY) for n in now))
         self.during(name)
         time.sleep(self.seconds)
-        (output(room) / "made").write_text(name if name in self.same else f"{name} {exec.argv[2:]} {self._inputs(room)}")
+        (output(spec) / "made").write_text(name if name in self.same else f"{name} {exec.argv[2:]} {self._inputs(spec)}")
         with self.lock:
             self.ended.append(name)
         if name in self.codes:
             return self.codes[name]
-        return Outcome(1 if name in self.failing else 0, 0.0)
+        return ExecResult(1 if name in self.failing else 0, 0.0)
 
-    def _inputs(self, room: Room) -> list[str]:
-        return sorted((m.source / "made").read_text() for m in room.mounts if m.at.startswith("/deps/"))
+    def _inputs(self, spec: SessionSpec) -> list[str]:
+        return sorted((m.source / "made").read_text() for m in spec.mounts if m.at.startswith("/deps/"))
 
     def make_base(self, job: Job) -> dict[str, str]:
         with self.lock:
@@ -102,15 +102,15 @@ def fast_folder() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def workshop(world: World, root: Path, jobs: int = 2) -> Iterator[Workshop]:
+def fake_context(world: World, root: Path, jobs: int = 2) -> Iterator[BuildContext]:
     store = Store(root, new_run_id())
     jobserver = Jobserver(store.tmp / "jobserver", jobs)
     logs = store.root / "runs" / store.run
     logs.mkdir()
     try:
-        yield Workshop(
+        yield BuildContext(
             recipe="t",
-            called="t",
+            given_name="t",
             run=store.run,
             store=store,
             runner=Fake(world.answer),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.build.build import Order
+from stackbuild.build.order import Order
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.model.inputs import Inputs

@@ -18,7 +18,7 @@ from rich.console import Console
 from stackbuild import __main__
 from stackbuild.actions import snapshot
 from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.runs import Diary, expected, log_of, logs_of
+from stackbuild.build.runs import EventLog, expected, log_of, logs_of
 from stackbuild.core import errors
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import Mistake, RecipeError, Stop, Stopped, UsageError, safe
@@ -303,12 +303,12 @@ def test_a_plan_of_a_fresh_store_runs_nothing_and_dry_run_says_the_same(monkeypa
 def test_a_diary_keeps_events_and_how_long_steps_took(tmp_path: Path) -> None:
     store = Store(tmp_path / "store", new_run_id())
     heard: list[object] = []
-    diary = Diary(store, [heard.append])
-    (diary.logs / "a.log").write_text("hello")
-    diary.emit(StepFinished("a", "k", "t", "run", 12.34))
-    diary.emit(StepFinished("b", "k", "t", "cached", 99.0))
-    diary.close(store, "demo")
-    assert len(heard) == 2 and len((diary.folder / "events.jsonl").read_text().splitlines()) == 2
+    event_log = EventLog(store, [heard.append])
+    (event_log.logs / "a.log").write_text("hello")
+    event_log.emit(StepFinished("a", "k", "t", "run", 12.34))
+    event_log.emit(StepFinished("b", "k", "t", "cached", 99.0))
+    event_log.close(store, "demo")
+    assert len(heard) == 2 and len((event_log.folder / "events.jsonl").read_text().splitlines()) == 2
     assert expected(store, "demo") == {"a": 12.3}
     assert log_of(store.root, "", "a").read_text() == "hello" and logs_of(store.root, "")[0].name == "a.log"
     for bad in ("", "[1]", "5", "null", '{"a": "x"}', "\0", '{"a": [1]}'):

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spine_shop import BASE, MEMORY, World, fast_folder, plan_of, step, workshop
+from spine_shop import BASE, MEMORY, World, fake_context, fast_folder, plan_of, step
 
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.errors import MachineLacks, Stopped
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.status import missing, status
-from stackbuild.runners.protocol import Outcome
+from stackbuild.runners.protocol import ExecResult
 from stackbuild.store import atomic as files
 
 
@@ -48,13 +48,13 @@ def test_what_the_plan_says_is_what_runs(plan: Plan, data: st.DataObject) -> Non
     built_before = data.draw(st.sampled_from(closure))
     memory = {s.name: s.resources.memory for s in plan.steps}
     with fast_folder() as root:
-        with workshop(World(), root) as shop:
-            schedule(Plan("t", plan.steps, (built_before,)), shop, Limits(2, MEMORY * 100))
+        with fake_context(World(), root) as context:
+            schedule(Plan("t", plan.steps, (built_before,)), context, Limits(2, MEMORY * 100))
         world = World(failing=failing, memory=memory)
-        with workshop(world, root, jobs) as shop:
-            announced = {row.step for row in status(plan, shop.store) if row.state == "run"}
-            assert announced == {s.name for s in missing(plan, shop.store)}
-            built, broken = schedule(plan, shop, Limits(jobs, MEMORY * 5, keep_going))
+        with fake_context(world, root, jobs) as context:
+            announced = {row.step for row in status(plan, context.store) if row.state == "run"}
+            assert announced == {s.name for s in missing(plan, context.store)}
+            built, broken = schedule(plan, context, Limits(jobs, MEMORY * 5, keep_going))
         assert len(world.started) == len(set(world.started)), "a step ran twice"
         assert set(world.started) <= announced
         for name in world.began:
@@ -71,23 +71,23 @@ def test_what_the_plan_says_is_what_runs(plan: Plan, data: st.DataObject) -> Non
         assert set(built) >= set(world.started) - failed
         if not failed:
             again = World()
-            with workshop(again, root) as shop:
-                assert missing(plan, shop.store) == ()
-                schedule(plan, shop, Limits(jobs, MEMORY * 5))
+            with fake_context(again, root) as context:
+                assert missing(plan, context.store) == ()
+                schedule(plan, context, Limits(jobs, MEMORY * 5))
             assert again.began == []
 
 
 def test_independent_steps_run_side_by_side(tmp_path: Path) -> None:
     world = World(seconds=0.1)
-    with workshop(world, tmp_path, 3) as shop:
-        schedule(plan_of(*(step(f"s{i}") for i in range(3))), shop, Limits(3, MEMORY * 10))
+    with fake_context(world, tmp_path, 3) as context:
+        schedule(plan_of(*(step(f"s{i}") for i in range(3))), context, Limits(3, MEMORY * 10))
     assert world.most_at_once == 3
 
 
 def test_a_step_that_needs_more_memory_than_there_is_runs_alone(tmp_path: Path) -> None:
     world = World(seconds=0.03, memory={"big": MEMORY * 50})
-    with workshop(world, tmp_path, 4) as shop:
-        built, broken = schedule(plan_of(step("a"), step("big", memory=MEMORY * 50), step("b")), shop, Limits(4, MEMORY * 5))
+    with fake_context(world, tmp_path, 4) as context:
+        built, broken = schedule(plan_of(step("a"), step("big", memory=MEMORY * 50), step("b")), context, Limits(4, MEMORY * 5))
     assert not broken and world.most_memory <= MEMORY * 5
     assert {"a", "big", "b"} <= set(built)
 
@@ -102,57 +102,57 @@ def test_early_cut_off(tmp_path: Path) -> None:
 
     for same, reused in ((frozenset({"first"}), {"second", "third"}), (frozenset({"second"}), {"third"}), (frozenset(), set())):
         root = tmp_path / f"{len(reused)}"
-        with workshop(World(same=same), root) as shop:
-            schedule(chain("-O1"), shop, Limits(2, MEMORY * 10))
+        with fake_context(World(same=same), root) as context:
+            schedule(chain("-O1"), context, Limits(2, MEMORY * 10))
         world = World(same=same)
-        with workshop(world, root) as shop:
-            schedule(chain("-O2"), shop, Limits(2, MEMORY * 10))
+        with fake_context(world, root) as context:
+            schedule(chain("-O2"), context, Limits(2, MEMORY * 10))
         assert world.how("reused") == reused
         assert set(world.started) == {"first", "second", "third"} - reused
         third = World()
-        with workshop(third, root) as shop:
-            assert missing(chain("-O2"), shop.store) == ()
-            schedule(chain("-O1"), shop, Limits(2, MEMORY * 10))
+        with fake_context(third, root) as context:
+            assert missing(chain("-O2"), context.store) == ()
+            schedule(chain("-O1"), context, Limits(2, MEMORY * 10))
         assert third.began == []
 
 
 def test_a_damaged_input_is_made_again_once_though_two_steps_find_it(tmp_path: Path) -> None:
     shared = step("shared")
     plan = plan_of(shared, step("left", (shared,)), step("right", (shared,)))
-    with workshop(World(), tmp_path) as shop:
-        built, _ = schedule(Plan("t", plan.steps, ("shared",)), shop, Limits(2, MEMORY * 10))
-        made = shop.store.tree(built["shared"].tree) / "made"
+    with fake_context(World(), tmp_path) as context:
+        built, _ = schedule(Plan("t", plan.steps, ("shared",)), context, Limits(2, MEMORY * 10))
+        made = context.store.tree(built["shared"].tree) / "made"
     made.chmod(0o644)
     made.write_text("flipped")
     world = World(seconds=0.02)
-    with workshop(world, tmp_path) as shop:
-        again, broken = schedule(plan, shop, Limits(2, MEMORY * 10))
+    with fake_context(world, tmp_path) as context:
+        again, broken = schedule(plan, context, Limits(2, MEMORY * 10))
         assert not broken
         assert made.read_text() != "flipped"
-        assert [p.name.split(".")[2] for p in sorted((shop.store.root / "quarantine").iterdir())] == ["trees", "manifests"]
+        assert [p.name.split(".")[2] for p in sorted((context.store.root / "quarantine").iterdir())] == ["trees", "manifests"]
     assert sorted(world.began) == ["left", "right", "shared"]
     assert again["shared"].tree == built["shared"].tree
 
 
 def test_a_plan_says_what_changed_by_the_names_that_people_know(tmp_path: Path) -> None:
-    with workshop(World(), tmp_path) as shop:
-        schedule(plan_of(a := step("a"), step("b", (a,))), shop, Limits(1, MEMORY))
+    with fake_context(World(), tmp_path) as context:
+        schedule(plan_of(a := step("a"), step("b", (a,))), context, Limits(1, MEMORY))
         other = step("a", word="x")
-        told = {row.step: row.why for row in status(plan_of(other, step("b", (other,))), shop.store)}
+        told = {row.step: row.why for row in status(plan_of(other, step("b", (other,))), context.store)}
         assert (told["a"], told["b"]) == ("changed: command build", "changed: a")
         sources = replace(a, params=(("tree", "0" * 64), ("wheel numpy", "2.4")))
-        assert {row.step: row.why for row in status(plan_of(sources), shop.store)}["a"] == "changed: its files, wheel numpy"
+        assert {row.step: row.why for row in status(plan_of(sources), context.store)}["a"] == "changed: its files, wheel numpy"
 
 
 def test_a_stored_output_that_is_gone_is_made_again(tmp_path: Path) -> None:
     plan = plan_of(step("a"))
-    with workshop(World(), tmp_path) as shop:
-        built, _ = schedule(plan, shop, Limits(1, MEMORY))
-        files.remove(shop.store.tree(built["a"].tree))
+    with fake_context(World(), tmp_path) as context:
+        built, _ = schedule(plan, context, Limits(1, MEMORY))
+        files.remove(context.store.tree(built["a"].tree))
     world = World()
-    with workshop(world, tmp_path) as shop:
-        assert [(r.step, r.state, r.why) for r in status(plan, shop.store)][1] == ("a", "run", "never built here")
-        schedule(plan, shop, Limits(1, MEMORY))
+    with fake_context(world, tmp_path) as context:
+        assert [(r.step, r.state, r.why) for r in status(plan, context.store)][1] == ("a", "run", "never built here")
+        schedule(plan, context, Limits(1, MEMORY))
     assert world.began == ["a"]
 
 
@@ -160,14 +160,14 @@ def test_a_stop_ends_the_run_and_what_was_made_is_kept(tmp_path: Path) -> None:
     first = step("first")
     plan = plan_of(first, step("second", (first,)))
     world = World()
-    with workshop(world, tmp_path) as shop:
-        world.during = lambda name: shop.stopper.set(signal.SIGTERM) if name == "first" else None
+    with fake_context(world, tmp_path) as context:
+        world.during = lambda name: context.stopper.set(signal.SIGTERM) if name == "first" else None
         with pytest.raises(Stopped) as caught:
-            schedule(plan, shop, Limits(2, MEMORY * 10))
+            schedule(plan, context, Limits(2, MEMORY * 10))
     assert caught.value.exit_code == 143 and "first" in world.began and "second" not in world.began
     rest = World()
-    with workshop(rest, tmp_path) as shop:
-        schedule(plan, shop, Limits(2, MEMORY * 10))
+    with fake_context(rest, tmp_path) as context:
+        schedule(plan, context, Limits(2, MEMORY * 10))
     assert "base" not in rest.began and rest.began[-1] == "second"
 
 
@@ -175,8 +175,8 @@ def test_a_full_disk_is_the_machines_fault_and_no_step_fails(tmp_path: Path) -> 
     def full(name: str) -> None:
         raise OSError(28, "No space left on device")
 
-    with workshop(World(during=full), tmp_path) as shop, pytest.raises(MachineLacks, match="disk is full"):
-        schedule(plan_of(step("a")), shop, Limits(1, MEMORY))
+    with fake_context(World(during=full), tmp_path) as context, pytest.raises(MachineLacks, match="disk is full"):
+        schedule(plan_of(step("a")), context, Limits(1, MEMORY))
 
 
 def test_what_the_machine_lacks_hides_no_failure_of_another_step(tmp_path: Path) -> None:
@@ -185,16 +185,16 @@ def test_what_the_machine_lacks_hides_no_failure_of_another_step(tmp_path: Path)
             raise MachineLacks("`skopeo` is not installed", next="install it")
 
     plan = plan_of(step("a"), step("b"), step("c"))
-    with workshop(World(during=lacking, failing=frozenset({"b"})), tmp_path) as shop:
-        built, broken = schedule(plan, shop, Limits(1, MEMORY, keep_going=True))
+    with fake_context(World(during=lacking, failing=frozenset({"b"})), tmp_path) as context:
+        built, broken = schedule(plan, context, Limits(1, MEMORY, keep_going=True))
     assert {b.step: b.what for b in broken} == {"b": "exit code 1", "a": "`skopeo` is not installed"}
     assert "c" in built
-    with workshop(World(during=lacking), tmp_path) as shop, pytest.raises(MachineLacks, match="skopeo") as stopped:
-        schedule(plan, shop, Limits(1, MEMORY, keep_going=True))
+    with fake_context(World(during=lacking), tmp_path) as context, pytest.raises(MachineLacks, match="skopeo") as stopped:
+        schedule(plan, context, Limits(1, MEMORY, keep_going=True))
     assert stopped.value.next == "install it"
     world = World(during=lacking, failing=frozenset({"b"}))
-    with workshop(world, tmp_path / "other") as shop, pytest.raises(MachineLacks, match="skopeo"):
-        schedule(plan, shop, Limits(1, MEMORY))
+    with fake_context(world, tmp_path / "other") as context, pytest.raises(MachineLacks, match="skopeo"):
+        schedule(plan, context, Limits(1, MEMORY))
     assert world.began == ["base", "a"]
 
 
@@ -204,8 +204,8 @@ def test_each_step_that_the_machine_cannot_run_is_a_line_with_its_own_remedy(tmp
             raise MachineLacks(f"`{name}` is not installed", next=f"apt-get install {name}")
 
     plan = plan_of(step("a"), step("b"))
-    with workshop(World(during=lacking), tmp_path) as shop, pytest.raises(MachineLacks) as stopped:
-        schedule(plan, shop, Limits(1, MEMORY, keep_going=True))
+    with fake_context(World(during=lacking), tmp_path) as context, pytest.raises(MachineLacks) as stopped:
+        schedule(plan, context, Limits(1, MEMORY, keep_going=True))
     assert str(stopped.value).splitlines()[:3] == [
         "2 steps cannot run here:",
         "  a: `a` is not installed (apt-get install a)",
@@ -215,55 +215,55 @@ def test_each_step_that_the_machine_cannot_run_is_a_line_with_its_own_remedy(tmp
 
 def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     world = World()
-    with workshop(world, tmp_path) as shop:
+    with fake_context(world, tmp_path) as context:
 
         def gone(name: str) -> None:
             raise BrokenPipeError
 
         world.during = gone
         with pytest.raises(Stopped) as caught:
-            schedule(plan_of(step("a"), step("b")), shop, Limits(1, MEMORY))
+            schedule(plan_of(step("a"), step("b")), context, Limits(1, MEMORY))
     assert caught.value.exit_code == 141 and len(world.began) == 2  # base and one step
 
 
 @pytest.mark.parametrize(
     ("outcome", "log", "said"),
     [
-        (Outcome(2, 0.0), "x.c:1: error: no", "exit code 2"),
-        (Outcome(137, 0.0, out_of_memory=True), "", "out of memory: it may use 1 MiB"),
-        (Outcome(1, 0.0), "g++: fatal error: Killed signal terminated program cc1plus", "out of memory"),
-        (Outcome(1, 0.0), "what(): std::bad_alloc", "out of memory"),
+        (ExecResult(2, 0.0), "x.c:1: error: no", "exit code 2"),
+        (ExecResult(137, 0.0, out_of_memory=True), "", "out of memory: it may use 1 MiB"),
+        (ExecResult(1, 0.0), "g++: fatal error: Killed signal terminated program cc1plus", "out of memory"),
+        (ExecResult(1, 0.0), "what(): std::bad_alloc", "out of memory"),
     ],
 )
-def test_out_of_memory_is_told_from_an_error(tmp_path: Path, outcome: Outcome, log: str, said: str) -> None:
+def test_out_of_memory_is_told_from_an_error(tmp_path: Path, outcome: ExecResult, log: str, said: str) -> None:
     world = World(codes={"a": outcome})
-    with workshop(world, tmp_path) as shop:
+    with fake_context(world, tmp_path) as context:
 
         def say(name: str) -> None:
-            with (shop.logs / "a.log").open("a") as file:
+            with (context.logs / "a.log").open("a") as file:
                 file.write(log + "\n")
 
         world.during = say
-        _, broken = schedule(plan_of(step("a")), shop, Limits(1, MEMORY))
+        _, broken = schedule(plan_of(step("a")), context, Limits(1, MEMORY))
         assert said in broken[0].what
         assert broken[0].command == "make a" and "shell" in broken[0].look
-        assert (shop.store.root / "failed" / "t.a" / "out" / "made").exists()
+        assert (context.store.root / "failed" / "t.a" / "out" / "made").exists()
     assert [e for e in world.events if isinstance(e, StepBroke)] == list(broken)
 
 
 def test_what_a_failure_left_goes_when_the_step_is_made(tmp_path: Path) -> None:
-    with workshop(World(failing=frozenset({"a"})), tmp_path) as shop:
-        schedule(plan_of(step("a")), shop, Limits(1, MEMORY))
+    with fake_context(World(failing=frozenset({"a"})), tmp_path) as context:
+        schedule(plan_of(step("a")), context, Limits(1, MEMORY))
         assert (tmp_path / "failed" / "t.a").is_dir()
-    with workshop(World(), tmp_path) as shop:
-        schedule(plan_of(step("a")), shop, Limits(1, MEMORY))
+    with fake_context(World(), tmp_path) as context:
+        schedule(plan_of(step("a")), context, Limits(1, MEMORY))
     assert not (tmp_path / "failed" / "t.a").exists()
 
 
 def test_a_failure_without_keep_going_starts_nothing_more(tmp_path: Path) -> None:
     world = World(failing=frozenset({"s0"}))
-    with workshop(world, tmp_path, 1) as shop:
-        _, broken = schedule(plan_of(*(step(f"s{i}") for i in range(4))), shop, Limits(1, MEMORY))
+    with fake_context(world, tmp_path, 1) as context:
+        _, broken = schedule(plan_of(*(step(f"s{i}") for i in range(4))), context, Limits(1, MEMORY))
     assert len(broken) == 1 and world.began == ["base", "s0"]
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import main
-from stackbuild.build.build import Order, build, workshop
+from stackbuild.build.build import build
 from stackbuild.build.dry_run import dry
 from stackbuild.build.fetch import fetch_all
+from stackbuild.build.order import Order, open_context
 from stackbuild.core.errors import LockError, PlanError
 from stackbuild.core.resources import folder
 from stackbuild.model.events import Emit, Event, StepStarted
@@ -69,15 +70,15 @@ def test_a_source_alone_needs_no_base(tmp_path: Path, monkeypatch: pytest.Monkey
         if isinstance(event, StepStarted):
             began.append(event.step)
 
-    with workshop(loaded, order, (listen,)) as shop:
-        build(loaded, order, shop)
+    with open_context(loaded, order, (listen,)) as context:
+        build(loaded, order, context)
     assert began == ["source.kernels"]
 
 
 def built(loaded: Loaded, listen: Emit) -> None:
     order = Order(runner="fake")
-    with workshop(loaded, order, (listen,)) as shop:
-        build(loaded, order, shop)
+    with open_context(loaded, order, (listen,)) as context:
+        build(loaded, order, context)
 
 
 def fetched(loaded: Loaded, listen: Emit) -> None:

@@ -210,7 +210,7 @@ def test_a_failed_bundle_leaves_nothing_and_a_whole_one_has_archives_under_eithe
     url = "https://github.com/f/f.zip"
     step = SimpleNamespace(name="a", action="archive", params=(("url", url), ("sha256", digest)))
     store = SimpleNamespace(tree=lambda tree: tmp_path)
-    shop: Any = SimpleNamespace(stopper=Stopper(), emit=lambda note: None, store=store, mirror=Mirror(empty))
+    context: Any = SimpleNamespace(stopper=Stopper(), emit=lambda note: None, store=store, mirror=Mirror(empty))
     built: Any = {"a": SimpleNamespace(tree="t")}
     steps: Any = (step,)
     place = empty / "github.com" / "f" / "f.zip"
@@ -218,10 +218,10 @@ def test_a_failed_bundle_leaves_nothing_and_a_whole_one_has_archives_under_eithe
     bundle = tmp_path / "bundle"
     place.write_bytes(b"other")
     with pytest.raises(LockError, match=r"f\.zip"):
-        fetching._bundled(bundle, steps, built, shop)
+        fetching._bundled(bundle, steps, built, context)
     assert not list(bundle.iterdir())
     place.write_bytes(b"hello")
-    assert fetching._bundled(bundle, steps, built, shop)
+    assert fetching._bundled(bundle, steps, built, context)
     assert (bundle / "github.com/f/f.zip").read_bytes() == b"hello"
     assert (bundle / "bundle.json").is_file()
 

@@ -15,7 +15,7 @@ from stackbuild.model.plan import Command, Need, Step
 from stackbuild.store import unfinished as left
 from stackbuild.store.records import Record
 from stackbuild.store.store import Staging, Store
-from stackbuild.store.unfinished import MARK, Mark
+from stackbuild.store.unfinished import MARK, UnfinishedMark
 
 CONFIGURE, BUILD = Command(("cmake",), "configure"), Command(("cmake", "--build"), "build")
 STEP = Step("tool", "run", (Need("dep", "k1", "/deps/dep"),), commands=(CONFIGURE, BUILD))
@@ -202,7 +202,7 @@ def test_a_removal_that_is_killed_leaves_nothing_that_is_trusted(root: Path, sto
     killed(root)
     monkeypatch.setattr("stackbuild.store.atomic.remove", lambda path: None)
     store.forget_failed("r.tool")
-    assert (root / "failed" / "r.tool" / "build").exists() and Mark.of(root / "failed" / "r.tool") is None
+    assert (root / "failed" / "r.tool" / "build").exists() and UnfinishedMark.of(root / "failed" / "r.tool") is None
 
 
 def test_a_tree_that_could_not_be_kept_at_the_end_of_its_run_is_found_by_the_next(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

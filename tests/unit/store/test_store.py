@@ -18,8 +18,8 @@ from stackbuild.store import atomic as files
 from stackbuild.store import locks, tree
 from stackbuild.store.maintenance import check, collect, listing, unfinished
 from stackbuild.store.records import Record
-from stackbuild.store.store import Reaped, Store, default_root, new_run_id
-from stackbuild.store.unfinished import Mark
+from stackbuild.store.store import ReapReport, Store, default_root, new_run_id
+from stackbuild.store.unfinished import UnfinishedMark
 from stackbuild.views.store import draw_listing
 
 KEY = digest.of_text("key")
@@ -371,8 +371,8 @@ def test_reaping_takes_the_dead_and_leaves_the_living(tmp_path: Path) -> None:
     (dead / "s" / "work" / "work").mkdir(parents=True)
     (dead / "s" / "work" / "work").chmod(0)  # as overlayfs leaves it
     (tmp_path / "store" / "tmp" / "dead.alive").touch()
-    assert me.reap() == Reaped(("dead",), (), ())
-    assert me.reap() == Reaped((), (), ())
+    assert me.reap() == ReapReport(("dead",), (), ())
+    assert me.reap() == ReapReport((), (), ())
     assert living.tmp.is_dir() and not dead.exists()
     living.close()
     assert not living.tmp.exists()
@@ -478,7 +478,7 @@ def test_what_did_not_end_is_told_with_its_size_and_collected_when_old(store: St
         staging = store.stage(name)
         (staging.build / "object").write_bytes(b"x" * 100_000)
         if boot is not None:
-            store.mark(staging, Mark(f"r.{name}", "k", "sandbox", boot))
+            store.mark(staging, UnfinishedMark(f"r.{name}", "k", "sandbox", boot))
         store.keep_failed(f"r.{name}", staging, at_rest=False)
     (store.root / "failed" / "r.failed" / "work" / "closed").mkdir(mode=0)
     found = unfinished(store)
