@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, Mistake, RecipeError
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Source
@@ -89,7 +89,7 @@ def mistake_finding(rule: str, subject: str, mistake: Mistake) -> Finding:
     """A mistake in a file that the recipe names as a finding, at its place `file:line:column`."""
     parts = mistake.place.rsplit(":", 2)
     place = (
-        Place(parts[0], int(parts[1]), int(parts[2]))
+        SourceLocation(parts[0], int(parts[1]), int(parts[2]))
         if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit()
         else None
     )

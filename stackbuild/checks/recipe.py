@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stackbuild.model.components import Convertible, MIGraphX, RocMLIR
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, unlocked
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan import compatibility
@@ -133,5 +133,5 @@ def _unconfirmed(given: CheckInput) -> Iterator[Finding]:
             yield Finding(
                 "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{given.path}:{number}", f"unconfirmed: {said[1].strip() or line.strip()}",
                 "no source that could be read says so", "confirm it, then take the word `unconfirmed` out of the comment",
-                place=Place(given.path, number),
+                place=SourceLocation(given.path, number),
             )  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from stackbuild.core.errors import PlanError, RecipeError
 from stackbuild.sources import patches
-from stackbuild.sources.patch_drift import Change
+from stackbuild.sources.patch_drift import HunkChange
 
 HEAD = "Why: the test\nUpstream: https://example.org/1\nRemove-When: never\n\n"
 DIFF = "--- a/{0}\n+++ b/{0}\n@@ -1,3 +1,3 @@\n one\n-two\n+{1}\n three\n"
@@ -37,9 +37,9 @@ def test_a_hunk_that_no_longer_applies_names_the_rules_that_moved_it(source: Pat
     (source / "a.txt").write_text("one\n2\nthree\n")
     folder = tmp_path / "p"
 
-    def by_rule(file: str, changes: tuple[Change, ...]) -> patches.Moved:
-        assert (file, changes) == ("a.txt", (Change("changed", 2, "2", ((0, 1, "two"),)),))
-        return patches.Moved(("rule generic-x",), upstream=False)
+    def by_rule(file: str, changes: tuple[HunkChange, ...]) -> patches.HunkCause:
+        assert (file, changes) == ("a.txt", (HunkChange("changed", 2, "2", ((0, 1, "two"),)),))
+        return patches.HunkCause(("rule generic-x",), upstream=False)
 
     write(folder, "0001-a.patch", HEAD.replace("\n\n", "\nMoved-By: upstream 123\n\n") + DIFF.format("a.txt", "deux"))
     with pytest.raises(PlanError) as caught:

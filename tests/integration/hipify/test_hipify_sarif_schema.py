@@ -26,7 +26,7 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import joined, read
 from stackbuild.hipify.tables.installed import Tools
-from stackbuild.views import hipify as show
+from stackbuild.views import hipify
 
 GIVEN = os.environ.get("SARIF_SCHEMA")
 pytestmark = [
@@ -59,7 +59,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Draft7Validator:
 def document(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     rules = joined([OWN, bundled_rules("generic")])
     engine = Engine("fast", small_tables(), rules, Target(rocm="6.1", headers=frozenset()), Tools(None, None))
-    show.as_sarif(hipify_tree([source], out, engine), [source], out)
+    hipify.as_sarif(hipify_tree([source], out, engine), [source], out)
     made: dict[str, Any] = json.loads(capsys.readouterr().out)
     return made
 

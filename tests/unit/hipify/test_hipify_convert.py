@@ -9,7 +9,7 @@ from tests_hipify import hip, small_tables
 
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.model import Converted, Launch, Target
-from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.rules.rules import RuleSet
 
 TESTS = Path(__file__).parents[2]
 PROGRAMS = TESTS / "integration" / "hipify" / "programs"
@@ -168,5 +168,5 @@ def test_the_line_map_of_added_and_dropped_lines() -> None:
 
 
 def test_without_rules_the_base_is_still_converted() -> None:
-    made = convert("cudaFree(p);", small_tables(), Rules(), Target(), "a.cu")
+    made = convert("cudaFree(p);", small_tables(), RuleSet(), Target(), "a.cu")
     assert made.text == RUNTIME + "hipFree(p);"

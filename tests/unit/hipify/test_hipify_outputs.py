@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 from tests_hipify import bundled_rules, small_tables
 
-import stackbuild.hipify.tree.state as state
 from stackbuild.core.errors import UsageError
 from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.tables.installed import Tools
-from stackbuild.hipify.tree import relocate as locate
+from stackbuild.hipify.tree import relocate, state
 from stackbuild.hipify.tree.files import walk
 from stackbuild.hipify.tree.outputs import NEW, locked
 from stackbuild.hipify.tree.state import STATE
@@ -231,7 +230,7 @@ def test_what_may_not_be_read_is_an_error_and_keeps_its_output(src: Path, tmp_pa
 def test_a_file_that_goes_while_the_run_reads_is_told(
     src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import stackbuild.hipify.tree.inputs as inputs
+    from stackbuild.hipify.tree import inputs
 
     ordinary = inputs.read
 
@@ -395,11 +394,11 @@ def test_places_in_a_log_may_have_spaces(tmp_path: Path, line: str, told: str) -
     (source / "a b.cu").write_text("__global__ void k();\n" + CALL)
     (source / "b.cu").write_text("int x;\n")
     run(source, out)
-    assert locate.relocate(line.format(out=out, src=source), out) == told.format(out=out, src=source)
+    assert relocate.relocate(line.format(out=out, src=source), out) == told.format(out=out, src=source)
 
 
 def test_a_long_log_is_read_in_time(src: Path, tmp_path: Path) -> None:
     run(src, tmp_path / "out")
     start = time.process_time()
-    locate.relocate("a b " * 20_000 + ":1 " * 20_000 + "\n" + "x (1) " * 50_000, tmp_path / "out")
+    relocate.relocate("a b " * 20_000 + ":1 " * 20_000 + "\n" + "x (1) " * 50_000, tmp_path / "out")
     assert time.process_time() - start < 5

@@ -6,7 +6,7 @@ import pytest
 from tests_hipify import hip
 
 from stackbuild.hipify.model import FileReport, Report, Target
-from stackbuild.views import hipify as show
+from stackbuild.views import hipify
 
 
 def told(text: str, rule: str) -> list[str]:
@@ -40,11 +40,11 @@ def test_names_that_any_macro_joins_are_told_where_it_is_used() -> None:
 def test_advice_is_given_for_each_name(capsys: pytest.CaptureFixture[str]) -> None:
     findings = hip("atomicAdd_block(a, 1); atomicAnd_block(a, 1);\n").findings
     file = FileReport("a.cu", "a.cu", "converted", findings)
-    show.report(Report("fast", "t", Target(), (file,), 1))
+    hipify.report(Report("fast", "t", Target(), (file,), 1))
     said = " ".join(capsys.readouterr().out.split())
     assert "where atomicAdd_block is not in HIP: use __hip_atomic_fetch_add" in said
     assert "where atomicAnd_block is not in HIP: use __hip_atomic_fetch_and" in said
-    show.report(Report("fast", "t", Target(), (FileReport("a.cu", "a.cu", "converted", findings[:1]),), 1))
+    hipify.report(Report("fast", "t", Target(), (FileReport("a.cu", "a.cu", "converted", findings[:1]),), 1))
     assert " do: use __hip_atomic_fetch_add" in " ".join(capsys.readouterr().out.split())
 
 

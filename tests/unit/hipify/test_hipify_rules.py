@@ -13,13 +13,13 @@ from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Converted, FileReport, Target
 from stackbuild.hipify.rules import bundled
-from stackbuild.hipify.rules.rules import Rules, glob, in_range, joined, read
+from stackbuild.hipify.rules.rules import RuleSet, glob, in_range, joined, read
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tables.tables import Flavour, Subst
-from stackbuild.hipify.tree import unmatched_rules as rulecheck
+from stackbuild.hipify.tree import unmatched_rules
 
 
-def rules(*lines: str) -> Rules:
+def rules(*lines: str) -> RuleSet:
     body = "\n".join(f"  - {line}" for line in lines)
     return read(f"schema: 1\nname: mine\nrules:\n{body}\n", "mine.yaml")
 
@@ -98,24 +98,24 @@ def test_a_rule_that_matches_nothing_is_an_error_unless_optional_or_for_another_
         "{id: maybe, why: w, identifier: E, to: F, optional: true}",
         "{id: later, why: w, identifier: G, to: H, rocm: '>=7'}",
     )
-    found = rulecheck.unmatched(some, Target(rocm="6.4"), [FileReport("a", "b", "converted", rules={"used": 3})])
+    found = unmatched_rules.unmatched(some, Target(rocm="6.4"), [FileReport("a", "b", "converted", rules={"used": 3})])
     assert [f.subject for f in found] == ["unused"]
     assert "because" in found[0].why and "mine.yaml:5:5" in found[0].fix
 
 
 def test_a_rule_for_another_flavour_is_not_called_unused() -> None:
     some = rules("{id: r, why: w, call: f, to: g, flavour: miopen}")
-    assert not rulecheck.unmatched(some, Target(), [])
-    assert [f.subject for f in rulecheck.unmatched(some, Target(flavour="miopen"), [])] == ["r"]
+    assert not unmatched_rules.unmatched(some, Target(), [])
+    assert [f.subject for f in unmatched_rules.unmatched(some, Target(flavour="miopen"), [])] == ["r"]
 
 
 @pytest.mark.parametrize(("name", "found"), [("fast", ["r"]), ("perl", ["mine"])])
 def test_rules_that_an_engine_does_not_apply_are_not_called_unused(name: str, found: list[str]) -> None:
     some = joined([rules("{id: r, why: w, identifier: A, to: B}"), bundled.load(["generic"])])
     engine = Engine(name, small_tables(), some, Target(), Tools(None, None))
-    told = rulecheck.faults(engine, [], frozenset())
+    told = unmatched_rules.faults(engine, [], frozenset())
     assert [f.subject for f in told] == found
-    assert rulecheck.faults(replace(engine, rules=bundled.load(["generic"])), [], frozenset()) == ()
+    assert unmatched_rules.faults(replace(engine, rules=bundled.load(["generic"])), [], frozenset()) == ()
 
 
 @pytest.mark.parametrize("bounds", [">=6.0,<7", "==6.4", ">6.4,<6.5", "<6", ">7.2", "<=5.7"])

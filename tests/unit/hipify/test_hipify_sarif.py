@@ -16,7 +16,7 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import joined, read
 from stackbuild.hipify.tables.installed import Tools
-from stackbuild.views import hipify as show
+from stackbuild.views import hipify
 from stackbuild.views.console import print_json
 
 OWN = read("schema: 1\nname: own\nrules:\n  - {id: own-none, identifier: nowhere, to: x, why: w}\n", "own.yaml")
@@ -24,7 +24,7 @@ OWN = read("schema: 1\nname: own\nrules:\n  - {id: own-none, identifier: nowhere
 
 def document(sources: list[Path], out: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     engine = Engine("fast", small_tables(), joined([OWN, bundled_rules("generic")]), Target(), Tools(None, None))
-    show.as_sarif(hipify_tree(sources, out, engine), sources, out)
+    hipify.as_sarif(hipify_tree(sources, out, engine), sources, out)
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     return run
 

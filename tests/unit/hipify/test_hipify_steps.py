@@ -13,7 +13,7 @@ from stackbuild.checks.recipe import CheckInput, check
 from stackbuild.core.errors import UsageError
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
-from stackbuild.hipify.stage import Asked, convert_source
+from stackbuild.hipify.stage import ConversionOptions, convert_source
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tree import files
 from stackbuild.model.inputs import Inputs
@@ -166,7 +166,7 @@ def test_the_text_of_cu_files_is_hipify_clang_s(tmp_path: Path) -> None:
         engine.run("cudaFree(p);\n", "k/b.cu")
 
 
-ASKED = Asked(
+ASKED = ConversionOptions(
     ("generic",), "fast", include=(), exclude=(), keeps_twins=False, strict=False, resolve=False, target=Target()
 )
 

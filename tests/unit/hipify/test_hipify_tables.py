@@ -6,14 +6,13 @@ import pytest
 from tests_hipify import UNSUPPORTED, script, small_tables
 
 from stackbuild.core.errors import UsageError
-from stackbuild.hipify.tables import csv_table as csvtable
-from stackbuild.hipify.tables import perl_table as perltable
+from stackbuild.hipify.tables import csv_table, perl_table
 from stackbuild.hipify.tables.tables import Versions, from_json, to_json
 
 
 @pytest.mark.parametrize("new_layout", [False, True])
 def test_both_layouts_of_hipify_perl_give_the_same_tables(new_layout: bool) -> None:
-    tables = perltable.parse(script(new_layout), "d")
+    tables = perl_table.parse(script(new_layout), "d")
     assert {s.cuda: s.hip for s in tables.simple}["cuda_runtime.h"] == "hip/hip_runtime.h"
     assert {n for n, by in tables.unsupported.items() if by == ("hip",)} == set(UNSUPPORTED)
     assert tables.unsupported["__vsub4"] == ("device_function",)
@@ -24,7 +23,7 @@ def test_both_layouts_of_hipify_perl_give_the_same_tables(new_layout: bool) -> N
 
 def test_what_is_no_hipify_perl_is_refused() -> None:
     with pytest.raises(UsageError, match="no substitutions found"):
-        perltable.parse("#!/bin/sh\necho hello\n", "d")
+        perl_table.parse("#!/bin/sh\necho hello\n", "d")
 
 
 def test_the_cached_form_is_the_same() -> None:
@@ -47,7 +46,7 @@ def test_csv_tables_give_versions_of_both_sides() -> None:
         "cuNothing,1.0,,,,,,,,,,,,,,,\n"
         "cuGone,1.0,,,,hipGone,1.0.0,5.0.0,,6.0.0,,,,,,,\n"
     )
-    assert csvtable.versions([text]) == {
+    assert csv_table.versions([text]) == {
         "hipblasAxpyEx": Versions("4.1.0", "", ""),
         "rocblas_axpy_ex": Versions("3.9.0", "", ""),
         "hipGone": Versions("1.0.0", "5.0.0", "6.0.0"),

@@ -14,7 +14,7 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules.rules import joined, read
 from stackbuild.hipify.tables.installed import Tools
-from stackbuild.hipify.tree import relocate as locate
+from stackbuild.hipify.tree import relocate
 from stackbuild.hipify.tree.files import walk
 from stackbuild.hipify.tree.state import STATE
 from stackbuild.views.hipify import json_of
@@ -229,7 +229,7 @@ def test_compiler_messages_are_shown_against_the_source(tree: Path, tmp_path: Pa
     run(tree, out)
     log = f"{out}/k/a.cu:3:12: error: x\nIn file included from k/a.cu:4:\n/usr/include/a.h:3: note: y\n"
     source = tree / "k" / "a.cu"
-    assert locate.relocate(log, out) == (
+    assert relocate.relocate(log, out) == (
         f"{source}:2:12: error: x\nIn file included from {source}:3:\n/usr/include/a.h:3: note: y\n"
     )
 

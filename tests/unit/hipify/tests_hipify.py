@@ -7,8 +7,8 @@ from functools import cache
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.model import Converted, Target
 from stackbuild.hipify.rules import bundled
-from stackbuild.hipify.rules.rules import Rules
-from stackbuild.hipify.tables import perl_table as perltable
+from stackbuild.hipify.rules.rules import RuleSet
+from stackbuild.hipify.tables import perl_table
 from stackbuild.hipify.tables.tables import Tables, Versions
 
 SUBSTS = [
@@ -90,17 +90,17 @@ def script(new_layout: bool) -> str:
 
 @cache
 def small_tables() -> Tables:
-    made = perltable.parse(script(new_layout=True), "digest")
+    made = perl_table.parse(script(new_layout=True), "digest")
     versions = {"hipGraphAddNode": Versions("6.2.0"), "hipFree": Versions("1.5.0", "", "6.3.0")}
     return Tables(**{**vars(made), "versions": versions})
 
 
 @cache
-def bundled_rules(*names: str) -> Rules:
+def bundled_rules(*names: str) -> RuleSet:
     return bundled.load(names)
 
 
-def hip(text: str, name: str = "a.cu", rules: Rules | None = None, target: Target | None = None) -> Converted:
+def hip(text: str, name: str = "a.cu", rules: RuleSet | None = None, target: Target | None = None) -> Converted:
     """Convert a text by the small tables, and by the generic rules unless others are given."""
     chosen = bundled_rules("generic") if rules is None else rules
     return convert(text, small_tables(), chosen, target or Target(), name)

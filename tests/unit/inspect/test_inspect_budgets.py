@@ -10,13 +10,12 @@ import msgpack
 import pytest
 from inspect_forge import GOOD, bundle, ccob, code_object, kernel, library, record, section, zipped
 
-from stackbuild.inspection import Facts, inspect, judge, limits
-from stackbuild.inspection import recognise as files
-from stackbuild.inspection.facts import Trouble
+from stackbuild.inspection import Facts, inspect, judge, limits, recognise
+from stackbuild.inspection.facts import ProblemKind
 from stackbuild.inspection.limits import BUDGETS, Cost
 from stackbuild.inspection.readers import imports, messagepack, wheel
-from stackbuild.inspection.readers.budget import Budget, Exhausted
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.budget import BudgetError, ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 from stackbuild.inspection.readers.text_scan import TextScan
 
 ONE = bundle({"gfx90a": code_object("gfx90a")})
@@ -34,18 +33,18 @@ def looked(path: Path, data: bytes) -> Facts:
 
 
 def limit(facts: Facts) -> list[str]:
-    return [problem.what for problem in facts.problems if problem.trouble is Trouble.LIMIT]
+    return [problem.what for problem in facts.problems if problem.trouble is ProblemKind.LIMIT]
 
 
 def test_a_budget_is_spent_for_all_and_grows_with_the_file():
-    budget = Budget(0)
+    budget = ReadBudget(0)
     free, share = BUDGETS[Cost.KERNELS]
     budget.spend(Cost.KERNELS, free)
-    with pytest.raises(Exhausted, match="kernels in all"):
+    with pytest.raises(BudgetError, match="kernels in all"):
         budget.spend(Cost.KERNELS, 1)
-    with pytest.raises(Exhausted):
+    with pytest.raises(BudgetError):
         budget.spend(Cost.KERNELS, 0)
-    Budget(1 << 30).spend(Cost.KERNELS, free + int(share * (1 << 30)))
+    ReadBudget(1 << 30).spend(Cost.KERNELS, free + int(share * (1 << 30)))
 
 
 def test_entries_that_name_one_code_object_are_read_once(tmp_path: Path):
@@ -86,7 +85,7 @@ def test_a_budget_is_told_once_for_many_files(tmp_path: Path, poor):
 
 
 def test_problems_are_listed_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(files, "PROBLEMS", 10)
+    monkeypatch.setattr(recognise, "PROBLEMS", 10)
     for number in range(30):
         (tmp_path / f"{number:02}.so").write_bytes(b"no library")
     facts = inspect(tmp_path)
@@ -97,7 +96,7 @@ def test_arrays_of_nothing_are_counted_before_they_are_made(monkeypatch: pytest.
     monkeypatch.setattr(messagepack, "FEW", 1_000)
     monkeypatch.setattr(messagepack, "VALUES", 5_000)
     nothing = msgpack.packb({"x": [[]] * 10_000})
-    with pytest.raises(TooMuch, match="values"):
+    with pytest.raises(LimitError, match="values"):
         messagepack.unpack(nothing, "it", 100_000)
     numbers = msgpack.packb({"x": [1] * 10_000})
     assert messagepack.unpack(numbers, "it", 100_000) == {b"x": [1] * 10_000}
@@ -108,7 +107,7 @@ def test_a_note_of_millions_of_arrays_is_refused(tmp_path: Path):
     inner = b"\xdc" + struct.pack(">H", 65_535) + b"\x90" * 65_535
     note = b"\x81\xa1x\xdc" + struct.pack(">H", 64) + inner * 64
     assert limits.FEW < len(note) < limits.NOTE
-    with pytest.raises(TooMuch):
+    with pytest.raises(LimitError):
         messagepack.unpack(note, "it", limits.KERNELS)
 
 
@@ -164,13 +163,13 @@ def test_a_row_that_is_no_csv_is_told():
     assert len(made.record) == 1 and "no CSV" in told[0]
 
 
-def missing(source: bytes, budget: Budget | None = None) -> tuple[list[str], list[str]]:
+def missing(source: bytes, budget: ReadBudget | None = None) -> tuple[list[str], list[str]]:
     told: list[str] = []
     found = imports.missing(
         {"p/__init__.py": source},
         ("p",),
         frozenset({"p"}),
-        budget or Budget(),
+        budget or ReadBudget(),
         lambda path, broken: told.append(str(broken)),
     )
     return [each.module for each in found], told
@@ -265,7 +264,7 @@ def test_numpy_itself_does_not_lack_numpy(tmp_path: Path):
 
 
 def test_a_stream_of_any_order_raises_only_broken(tmp_path: Path):
-    with pytest.raises(Broken):
+    with pytest.raises(MalformedError):
         messagepack.members(b"\x81\xa1x", "it", 10)
-    with pytest.raises(Broken):
+    with pytest.raises(MalformedError):
         messagepack.members(b"\x81\xa1x\x01\x02", "it", 10)

@@ -10,19 +10,19 @@ import pytest
 from inspect_forge import GOOD, bundle, ccob, code_object, fatbin, kernel, library, section
 
 from stackbuild.inspection import inspect, judge
-from stackbuild.inspection.facts import Bundle, Kind, Trouble
-from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.facts import Bundle, Kind, ProblemKind
+from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.bundle import bundle as read_bundle
 from stackbuild.inspection.readers.bundle import bundles, target_of
-from stackbuild.inspection.readers.byte_parser import Broken, Feed, read_all
+from stackbuild.inspection.readers.byte_parser import Feed, MalformedError, read_all
 from stackbuild.inspection.readers.ccob import header
 from stackbuild.tables.target_ids import normal, target_id
 
 ONE = bundle({"gfx90a": code_object("gfx90a"), "gfx1100": code_object("gfx1100", [kernel("big", 99)])})
 
 
-def walk(data: bytes) -> tuple[list[Bundle], list[Broken]]:
-    return read_all(bundles(0, len(data), Budget(len(data)), lambda at: None), lambda at, size: data[at : at + size])
+def walk(data: bytes) -> tuple[list[Bundle], list[MalformedError]]:
+    return read_all(bundles(0, len(data), ReadBudget(len(data)), lambda at: None), lambda at, size: data[at : at + size])
 
 
 def looked(path: Path, data: bytes) -> object:
@@ -81,8 +81,8 @@ def test_target_ids():
 @pytest.mark.parametrize("step", [1, 7, 64, 4096, 100_000])
 def test_streaming_and_random_access_agree(step: int):
     data = fatbin()
-    anywhere = read_all(read_bundle(0, len(data), Budget()), lambda at, size: data[at : at + size])
-    feed = Feed(read_bundle(0, len(data), Budget()))
+    anywhere = read_all(read_bundle(0, len(data), ReadBudget()), lambda at, size: data[at : at + size])
+    feed = Feed(read_bundle(0, len(data), ReadBudget()))
     for at in range(0, len(data), step):
         if not feed.done:
             feed.push(at, data[at : at + step])
@@ -96,9 +96,9 @@ def test_lying_headers_stop_the_walk(lie: dict[str, int]):
 
 
 def test_unknown_ccob_versions_are_named():
-    with pytest.raises(Broken, match="version 9"):
+    with pytest.raises(MalformedError, match="version 9"):
         header(b"CCOB" + struct.pack("<HH", 9, 1) + bytes(40))
-    with pytest.raises(Broken, match="method 5"):
+    with pytest.raises(MalformedError, match="method 5"):
         header(b"CCOB" + struct.pack("<HH", 3, 5) + bytes(40))
 
 
@@ -164,9 +164,9 @@ def test_bundles_that_were_not_foreseen_are_read_all_the_same(tmp_path: Path):
 def test_too_many_entries_are_not_followed():
     data = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", 1 << 60) + bytes(4096)
     _, stopped = walk(data)
-    assert "entries" in str(stopped[0]) and type(stopped[0]).__name__ == "TooMuch"
+    assert "entries" in str(stopped[0]) and type(stopped[0]).__name__ == "LimitError"
 
 
 def test_problem_kinds(tmp_path: Path):
     facts = looked(tmp_path / "x.co", ccob(ONE, inflated=1 << 50))
-    assert [p.trouble for p in facts.problems] == [Trouble.LIMIT]
+    assert [p.trouble for p in facts.problems] == [ProblemKind.LIMIT]

@@ -29,10 +29,10 @@ from inspect_forge import (
 
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection import Expectations, inspect, judge
-from stackbuild.inspection.readers import ccob as ccob_reader
-from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.bundle import bundles
-from stackbuild.inspection.readers.byte_parser import Broken, read_all
+from stackbuild.inspection.readers.byte_parser import MalformedError, read_all
+from stackbuild.inspection.readers.ccob import header
 from stackbuild.inspection.readers.codeobject import code_object as read_code_object
 from stackbuild.inspection.readers.tensile import tensile_library
 from stackbuild.inspection.readers.wheel import wheel as read_wheel
@@ -69,7 +69,7 @@ def spoilt(data: bytes, seed: int) -> bytes:
 
 
 def reads(parser: object, data: bytes) -> None:
-    with contextlib.suppress(Broken):
+    with contextlib.suppress(MalformedError):
         read_all(parser, lambda at, size: data[at : at + size])  # type: ignore[arg-type]
 
 
@@ -83,21 +83,21 @@ def test_bundles(seed: int, form: str):
         "several": section([ONE, ccob(ONE, 1, 1), ONE]),
     }[form]
     data = spoilt(whole, seed)
-    reads(bundles(0, len(data), Budget(len(data)), lambda at: None), data)
+    reads(bundles(0, len(data), ReadBudget(len(data)), lambda at: None), data)
 
 
 @quick
 @given(st.binary(max_size=300))
 def test_code_object_metadata_of_any_bytes(noise: bytes):
     data = code_object("gfx90a").replace(b"\xa9.args", noise, 1)
-    reads(read_code_object(0, len(data), "gfx90a", Budget()), data)
+    reads(read_code_object(0, len(data), "gfx90a", ReadBudget()), data)
 
 
 @quick
 @given(st.integers(0, 1 << 32))
 def test_code_objects(seed: int):
     data = spoilt(code_object("gfx90a"), seed)
-    reads(read_code_object(0, len(data), "gfx90a", Budget()), data)
+    reads(read_code_object(0, len(data), "gfx90a", ReadBudget()), data)
 
 
 @quick
@@ -106,7 +106,7 @@ def test_tensile_libraries_of_any_bytes(noise: bytes):
     for data in (noise, b"\x82\xa9solutions\x90\xa7library" + noise):
         try:
             solutions, refers = tensile_library(data)
-        except Broken:
+        except MalformedError:
             continue
         assert solutions == 0 and all(isinstance(name, str) for name in refers)
 
@@ -233,7 +233,7 @@ def test_metadata_that_claims_huge_arrays_costs_no_memory():
     head = data[: data.index(b"amdhsa.kernels") + 14]
     lying = head + nested + data[len(head) + len(nested) :].ljust(8000, b"\0")
     tracemalloc.start()
-    reads(read_code_object(0, len(lying), "gfx90a", Budget()), lying)
+    reads(read_code_object(0, len(lying), "gfx90a", ReadBudget()), lying)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1 << 30  # reserved, not touched: calloc gives zero pages
@@ -241,5 +241,5 @@ def test_metadata_that_claims_huge_arrays_costs_no_memory():
 
 def test_zlib_of_the_forge_is_the_reader_s():
     packed = ccob(ONE, 3, 0)
-    said = ccob_reader.header(packed)
+    said = header(packed)
     assert zlib.decompress(packed[said.header :]) == ONE

@@ -11,11 +11,10 @@ from inspect_forge import GOOD, library, zipped
 
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection import Expectations, inspect, judge, judge_together
-from stackbuild.inspection.facts import Provider
+from stackbuild.inspection.facts import ProviderLibrary
 from stackbuild.inspection.readers import imports, wheel
-from stackbuild.inspection.readers import source as bounds
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.byte_parser import Broken
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import MalformedError
 from stackbuild.inspection.readers.elf import library as read_library
 from stackbuild.inspection.readers.policy import satisfied
 from stackbuild.inspection.readers.providers import providers
@@ -29,7 +28,7 @@ def on_disk(path: Path, data: bytes) -> FileRange:
 
 
 def test_a_deflated_member_is_read_anywhere_after_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(bounds, "CHECKPOINT", 100_000)
+    monkeypatch.setattr("stackbuild.inspection.readers.source.CHECKPOINT", 100_000)
     plain = b"".join(n.to_bytes(4, "little") for n in range(300_000))
     packer = zlib.compressobj(6, zlib.DEFLATED, -15)
     source = Deflated(on_disk(tmp_path / "x", packer.compress(plain) + packer.flush()), len(plain))
@@ -50,9 +49,9 @@ def test_a_deflated_member_is_read_anywhere_after_one_pass(tmp_path: Path, monke
 def test_a_producer_that_fails_says_so_to_the_reader():
     def broken():
         yield b"a"
-        raise Broken("no more")
+        raise MalformedError("no more")
 
-    with pytest.raises(Broken, match="no more"):
+    with pytest.raises(MalformedError, match="no more"):
         list(ahead(broken()))
 
 
@@ -71,7 +70,7 @@ def test_host_library_facts(tmp_path: Path):
         exports=["OrtGetApiBase"], soname="libonnxruntime.so.1", runpath="$ORIGIN:/opt/x", isa=3, stack=7, symtab=5000,
         needed=["libstdc++.so.6", "libc.so.6"], versions={"libstdc++.so.6": ["GLIBCXX_3.4.30"], "libc.so.6": ["GLIBC_2.14"]},
     )  # fmt: skip
-    read, sections, _ = read_library(on_disk(tmp_path / "lib.so", made), Budget())
+    read, sections, _ = read_library(on_disk(tmp_path / "lib.so", made), ReadBudget())
     assert (read.soname, read.needed, read.runpath) == (
         "libonnxruntime.so.1",
         ("libstdc++.so.6", "libc.so.6"),
@@ -87,16 +86,16 @@ def test_host_library_facts(tmp_path: Path):
 
 
 def test_providers_by_what_they_export():
-    def made(path: str, *exports: str) -> Provider | None:
+    def made(path: str, *exports: str) -> ProviderLibrary | None:
         read, _, _ = read_library_of(path, *exports)
         found = providers([read])
         return found[0] if found else None
 
-    assert made("capi/libonnxruntime_providers_migraphx.so", "GetProvider") == Provider(
+    assert made("capi/libonnxruntime_providers_migraphx.so", "GetProvider") == ProviderLibrary(
         "MIGraphXExecutionProvider", "bridge", "capi/libonnxruntime_providers_migraphx.so"
     )
-    assert made("a/libx.so", "CreateEpFactories", "ReleaseEpFactory") == Provider("x", "plugin", "a/libx.so")
-    assert made("a/libx.so", "RegisterCustomOps") == Provider("x", "custom-ops", "a/libx.so")
+    assert made("a/libx.so", "CreateEpFactories", "ReleaseEpFactory") == ProviderLibrary("x", "plugin", "a/libx.so")
+    assert made("a/libx.so", "RegisterCustomOps") == ProviderLibrary("x", "custom-ops", "a/libx.so")
     assert (
         made("capi/libonnxruntime_providers_cuda.so", "GetProvider", "CreateEpFactories", "ReleaseEpFactory").form
         == "bridge"
@@ -110,7 +109,7 @@ def read_library_of(path: str, *exports: str):
     with tempfile.NamedTemporaryFile() as file:
         file.write(library(exports=exports))
         file.flush()
-        return read_library(FileRange(file.fileno(), path, 0, os.path.getsize(file.name)), Budget())  # noqa: PTH202
+        return read_library(FileRange(file.fileno(), path, 0, os.path.getsize(file.name)), ReadBudget())  # noqa: PTH202
 
 
 def test_text_is_found_once_even_across_chunks():
@@ -190,7 +189,7 @@ def test_imports_follow_only_what_runs_unconditionally():
         "p/never.py": b"import unreachable",
         "p/broken.py": b"def (",
     }
-    found = imports.missing(sources, ("p",), frozenset({"p"}), Budget(), lambda path, broken: None)
+    found = imports.missing(sources, ("p",), frozenset({"p"}), ReadBudget(), lambda path, broken: None)
     assert [(i.path, i.module) for i in found] == [("p/b.py", "google"), ("p/__init__.py", "numpy")]
 
 
@@ -324,17 +323,17 @@ def test_names_without_an_end_are_not_followed(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(elf, "DESCRIBED", 200_000)
     source = on_disk(tmp_path / "l.so", library(rodata=b"A" * 300_000))
-    with pytest.raises(Broken, match="more bytes"):
-        elf._File(source, Budget()).read(250_000)
+    with pytest.raises(MalformedError, match="more bytes"):
+        elf._File(source, ReadBudget()).read(250_000)
 
 
 def test_a_member_is_not_inflated_again_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(bounds, "CHECKPOINT", 70_000)
-    monkeypatch.setattr(bounds, "AGAIN", 10)
+    monkeypatch.setattr("stackbuild.inspection.readers.source.CHECKPOINT", 70_000)
+    monkeypatch.setattr("stackbuild.inspection.readers.source.AGAIN", 10)
     plain = os.urandom(2_000_000)
     packer = zlib.compressobj(1, zlib.DEFLATED, -15)
     source = Deflated(on_disk(tmp_path / "x", packer.compress(plain) + packer.flush()), len(plain))
     list(source.chunks())
-    with pytest.raises(Broken, match="scattered"):
+    with pytest.raises(MalformedError, match="scattered"):
         for turn in range(100):
             source.read((turn * 700_001) % 2_000_000, 8)

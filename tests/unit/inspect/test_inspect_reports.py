@@ -20,7 +20,7 @@ from stackbuild.inspection.document import document
 from stackbuild.inspection.facts import Facts
 from stackbuild.inspection.rules.conflicts import placed
 from stackbuild.inspection.rules.rule import counted
-from stackbuild.model.findings import Finding, Place, Rung, Severity, Status, Verification
+from stackbuild.model.findings import Finding, Rung, Severity, SourceLocation, Status, Verification
 from stackbuild.model.recipe import Recipe
 from stackbuild.verification.catalogue import catalogue
 from stackbuild.verification.expectations import expectations_of
@@ -32,7 +32,7 @@ load_commands()
 NASTY = "a\x00b\x1b[31m]]><script>\ud800\uffff&\"'"
 
 
-def finding(n: int, severity: Severity = Severity.ERROR, place: Place | None = None) -> Finding:
+def finding(n: int, severity: Severity = Severity.ERROR, place: SourceLocation | None = None) -> Finding:
     return Finding("SB-X", severity, f"lib{n}.so {NASTY}", f"found {NASTY}", "why", "fix", "https://example.org", place)
 
 
@@ -52,7 +52,7 @@ def test_junit_is_well_formed_whatever_is_in_it():
 
 
 def test_sarif_has_what_hosts_ask_for():
-    made = json.loads(sarif([verified(finding(1), finding(2, Severity.NOTE, Place("src/a.cc", 3, 7)))]))
+    made = json.loads(sarif([verified(finding(1), finding(2, Severity.NOTE, SourceLocation("src/a.cc", 3, 7)))]))
     (run,) = made["runs"]
     assert made["version"] == "2.1.0" and run["tool"]["driver"]["name"] == "stackbuild"
     first, second = run["results"]
@@ -71,7 +71,7 @@ def test_sarif_stays_within_the_hosts_limit_and_keeps_errors():
 
 def test_two_findings_of_one_kind_in_one_file_are_two_alerts_also_when_their_lines_move():
     def prints(*lines: int) -> list[str]:
-        found = [replace(finding(1), place=Place("a.cu", line, 1)) for line in lines]
+        found = [replace(finding(1), place=SourceLocation("a.cu", line, 1)) for line in lines]
         return [
             r["partialFingerprints"]["stackbuild/v2"]
             for r in json.loads(sarif([verified(*found)]))["runs"][0]["results"]
