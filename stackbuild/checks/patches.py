@@ -20,7 +20,7 @@ from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch
 from stackbuild.sources.local import patch_folder
 from stackbuild.sources.mirror import Mirror
-from stackbuild.sources.patches import Patch, Series, apply, is_taken, series, try_one
+from stackbuild.sources.patches import Patch, PatchSeries, apply, is_taken, series, try_one
 
 
 def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool, mirror: Mirror | None) -> tuple[Finding, ...]:
@@ -49,7 +49,9 @@ def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool, mirror: Mirror 
     return tuple(found)
 
 
-def _check_against(name: str, source: Source, wanted: Series, lock: Lock, mirror: Mirror | None) -> Iterator[Finding]:
+def _check_against(
+    name: str, source: Source, wanted: PatchSeries, lock: Lock, mirror: Mirror | None
+) -> Iterator[Finding]:
     with tempfile.TemporaryDirectory(prefix="stackbuild-patches-") as folder:
         tree = Path(folder) / "tree"
         tree.mkdir()
@@ -67,7 +69,7 @@ def _check_against(name: str, source: Source, wanted: Series, lock: Lock, mirror
                     "PATCH-MISFIT", Severity.ERROR, name, str(misfits[0]), why, "refresh the patch, or remove it"
                 )
             else:
-                apply(tree, Series(wanted.folder, (patch,)))
+                apply(tree, PatchSeries(wanted.folder, (patch,)))
 
 
 def _taken(name: str, patch: Patch) -> Finding:

@@ -36,15 +36,15 @@ class CheckInput:
     """The name or path that commands are given for it."""
 
 
-def check(given: CheckInput) -> tuple[Finding, ...]:
+def check(inputs: CheckInput) -> tuple[Finding, ...]:
     """All findings, errors first."""
     own = (_memory, _hipify, _rocmlir_line, _lock, _unconfirmed)
-    found = [*compatibility.findings(given.recipe, given.table), *(f for check in own for f in check(given))]
+    found = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]
     return tuple(sorted(found, key=lambda f: list(Severity).index(f.severity)))
 
 
-def _memory(given: CheckInput) -> Iterator[Finding]:
-    for name, component in given.recipe.components.items():
+def _memory(inputs: CheckInput) -> Iterator[Finding]:
+    for name, component in inputs.recipe.components.items():
         guess = estimates().get(component.kind)
         if guess and size(component.memory) < size(guess.memory) // 2:
             yield finding(
@@ -53,9 +53,9 @@ def _memory(given: CheckInput) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _hipify(given: CheckInput) -> Iterator[Finding]:
-    locked = given.lock.packages if given.lock else {}
-    for name, component in given.recipe.components.items():
+def _hipify(inputs: CheckInput) -> Iterator[Finding]:
+    locked = inputs.lock.packages if inputs.lock else {}
+    for name, component in inputs.recipe.components.items():
         asked = component.hipify if isinstance(component, Convertible) else None
         if asked and not asked.tool and locked and not any(package.startswith("hipify-") for package in locked):
             yield finding(
@@ -69,21 +69,21 @@ def _hipify(given: CheckInput) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _rocmlir_line(given: CheckInput) -> Iterator[Finding]:
+def _rocmlir_line(inputs: CheckInput) -> Iterator[Finding]:
     """MIGraphX up to 2.17 compiles with rocMLIR only, and its own requirements say how that is built."""
-    for name, component in given.recipe.components.items():
+    for name, component in inputs.recipe.components.items():
         if not isinstance(component, MIGraphX):
             continue
-        needed = (given.recipe.components[n] for n in component.needs)
+        needed = (inputs.recipe.components[n] for n in component.needs)
         built = next((c for c in needed if isinstance(c, RocMLIR)), None)
         if built is None:
             yield finding(
                 "NO-ROCMLIR", Severity.WARNING, f"components.{name}.needs", "MIGraphX is built without rocMLIR",
                 "no release is known to compile so", "add a component of kind `rocmlir` and name it in `needs`",
             )  # fmt: skip
-        elif given.lock is not None:
-            rows = (d for d in given.lock.deps.get(component.source, ()) if d.name in ROCMLIR)
-            yield from (f for row in rows for f in _against(row, built, given.lock.commits.get(built.source, "")))
+        elif inputs.lock is not None:
+            rows = (d for d in inputs.lock.deps.get(component.source, ()) if d.name in ROCMLIR)
+            yield from (f for row in rows for f in _against(row, built, inputs.lock.commits.get(built.source, "")))
 
 
 def _against(row: Dep, built: RocMLIR, commit: str) -> Iterator[Finding]:
@@ -103,21 +103,21 @@ def _against(row: Dep, built: RocMLIR, commit: str) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _lock(given: CheckInput) -> Iterator[Finding]:
-    name = given.given_name or given.recipe.name
-    if given.lock is None:
+def _lock(inputs: CheckInput) -> Iterator[Finding]:
+    name = inputs.given_name or inputs.recipe.name
+    if inputs.lock is None:
         yield finding(
             "LOCK", Severity.WARNING, "lock", "there is no fresh lock", "a build stops without one",
             f"run `stackbuild lock --recipe {name}`",
         )  # fmt: skip
         return
-    for line in unlocked(given.recipe, given.lock):
+    for line in unlocked(inputs.recipe, inputs.lock):
         subject, _, what = line.partition(": ")
         yield finding(
             "UNLOCKED", Severity.WARNING, subject, what, "the build stops before it starts",
             f"run `stackbuild lock --recipe {name}` where the network or a mirror is",
         )  # fmt: skip
-    for source, commit in given.lock.commits.items():
+    for source, commit in inputs.lock.commits.items():
         if len(commit) < 40:
             yield finding(
                 "SHORT-COMMIT", Severity.NOTE, f"sources.{source}", f"the commit is known to {len(commit)} digits: {commit}",
@@ -126,12 +126,12 @@ def _lock(given: CheckInput) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _unconfirmed(given: CheckInput) -> Iterator[Finding]:
-    for number, line in enumerate(given.text.splitlines(), 1):
+def _unconfirmed(inputs: CheckInput) -> Iterator[Finding]:
+    for number, line in enumerate(inputs.text.splitlines(), 1):
         said = _UNCONFIRMED.search(line)
         if said and not line.startswith("# Lines marked"):
             yield Finding(
-                "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{given.path}:{number}", f"unconfirmed: {said[1].strip() or line.strip()}",
+                "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{inputs.path}:{number}", f"unconfirmed: {said[1].strip() or line.strip()}",
                 "no source that could be read says so", "confirm it, then take the word `unconfirmed` out of the comment",
-                place=SourceLocation(given.path, number),
+                place=SourceLocation(inputs.path, number),
             )  # fmt: skip

@@ -69,7 +69,7 @@ class Lock(Model):
     wheelhouse: dict[str, dict[str, Pin]] = Field({}, description="Python version to distribution to pin.")
 
 
-def asked(recipe: Recipe) -> str:
+def questions_digest(recipe: Recipe) -> str:
     """Digest of the questions a lock answers: the recipe's base, git refs, and the wheelhouse it verifies in."""
     questions: dict[str, object] = {
         "base": {k: v for k, v in digest.plain(recipe.base).items() if k != "extend" or v},

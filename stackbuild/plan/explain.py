@@ -89,8 +89,8 @@ class _Looking:
         self._follow(step, last, found)
         return tuple(found.values())
 
-    def _follow(self, step: Step, last: Record, found: dict[str, Cause]) -> None:
-        if step.name in found or last.key == step.key:
+    def _follow(self, step: Step, last: Record, causes: dict[str, Cause]) -> None:
+        if step.name in causes or last.key == step.key:
             return
         then, now = rows_of(last.key_text), rows_of(step.key_text)
         changed = [name for name in dict.fromkeys((*then, *now)) if then.get(name) != now.get(name)]
@@ -103,9 +103,9 @@ class _Looking:
             if name in rows
         ]
         if own:
-            found[step.name] = Cause(step.name, tuple(own), self._files(step, last))
+            causes[step.name] = Cause(step.name, tuple(own), self._files(step, last))
         for name, other in followed.items():
-            self._follow(self.plan.by_name[_needed(name)], other, found)
+            self._follow(self.plan.by_name[_needed(name)], other, causes)
 
     def _before(self, row: str, then: Mapping[str, str], now: Mapping[str, str]) -> Record | None:
         """The record of a need that was there then and is another now, None where that cannot be followed."""

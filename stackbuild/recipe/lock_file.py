@@ -9,7 +9,7 @@ from stackbuild.core import yaml
 from stackbuild.core.errors import LockError, RecipeError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.loaded import Loaded
-from stackbuild.model.lock import Lock, asked
+from stackbuild.model.lock import Lock, questions_digest
 from stackbuild.store import atomic
 
 HEADER = """\
@@ -34,7 +34,7 @@ def _lines(data: Mapping[str, object], depth: int) -> list[str]:
     """Block-style YAML of nested mappings with JSON scalars: diffs of a lock are read by people."""
     made = []
     for name, value in sorted(
-        data.items(), key=lambda item: (item[0] not in ("schema", "asked", "questions"), item[0])
+        data.items(), key=lambda item: (item[0] not in ("schema", "questions_digest", "questions"), item[0])
     ):
         lead = "  " * depth + (name if name.replace("-", "").replace("_", "").isalpha() else json.dumps(name))
         if isinstance(value, dict) and value:
@@ -49,7 +49,7 @@ def _lines(data: Mapping[str, object], depth: int) -> list[str]:
 def read_lock(loaded: Loaded) -> Lock:
     """The lock beside the recipe. Raises LockError where there is none, it is broken, or it answers other questions."""
     lock = parse_lock(loaded)
-    if lock.asked != asked(loaded.recipe):
+    if lock.asked != questions_digest(loaded.recipe):
         raise LockError(
             "the lock is stale: the recipe asks for other things now",
             where=str(loaded.lock_path),

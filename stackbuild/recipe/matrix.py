@@ -59,19 +59,19 @@ class MatrixComponent:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class MatrixComponents:
     """A recipe's components at all points of its matrix, each after what it needs, and the GPU targets they are for."""
 
     gfx: tuple[str, ...]
     components: tuple[MatrixComponent, ...]
 
 
-def chosen(what: str, offered: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:
+def chosen(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
     """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on another."""
-    for one in asked:
+    for one in choice:
         if one not in offered:
             raise UsageError(f"{what} {one!r} is not in the recipe", next=f"it has: {', '.join(offered)}")
-    return tuple(one for one in offered if one in asked) or offered
+    return tuple(one for one in offered if one in choice) or offered
 
 
 def own_axes(name: str, component: Component, recipe: Recipe) -> frozenset[Axis]:
@@ -102,7 +102,7 @@ def _uses_gfx(component: Component) -> bool:
     return isinstance(component, (Kernels, MIGraphX, HipdnnEp, Lc0))
 
 
-def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = ()) -> Matrix:
+def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = ()) -> MatrixComponents:
     """Every component at every point it is built for, each after what it needs.
 
     `gfx` and `python` narrow the recipe's own lists; empty means all. Raises UsageError on a value that is not in them.
@@ -124,7 +124,7 @@ def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = 
         for point in points[name]:
             needs = {need: _same_point(point, points[need]).step for need in component.needs}
             made.append(MatrixComponent(point, point.step, _at(component, point, recipe), needs))
-    return Matrix(targets, tuple(made))
+    return MatrixComponents(targets, tuple(made))
 
 
 def _same_point(point: MatrixPoint, others: Iterable[MatrixPoint]) -> MatrixPoint:

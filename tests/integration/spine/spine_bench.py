@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.model import plan
-from stackbuild.model.lock import asked
+from stackbuild.model.lock import questions_digest
 from stackbuild.plan.resolve import BASE_MAKER
 from stackbuild.recipe.load import parse
 from stackbuild.store import locks, records
@@ -26,7 +26,7 @@ gfx: [gfx90a]
 """
 CACHE = Path.home() / ".cache" / "stackbuild" / "test-bases"
 """Outside every test's own home: read when pytest starts, before homes are made."""
-EMPTY_LOCK = 'schema: 1\nasked: "{asked}"\npackages: {packages}\n'
+EMPTY_LOCK = 'schema: 1\nasked: "{questions_digest}"\npackages: {packages}\n'
 
 
 @dataclass
@@ -102,16 +102,16 @@ class Bench:
 def ensure_base(scratch: Path, recipe: str = BASE, timeout: float = 280) -> Path:
     """The folder with a recipe's base, built by stackbuild itself unless it is there: once for all sessions and workers."""
     text = recipe.replace("NAME", "t") + "components: {x: {kind: script, run: [[/bin/true]]}}\n"
-    question = asked(parse(text, "t.yaml"))
+    question = questions_digest(parse(text, "t.yaml"))
     folder = CACHE / digest.of_text(f"{question} {records.SCHEMA} {FORMAT} {BASE_MAKER} {plan.FORMAT}")[:16]
     with locks.hold(folder.with_name(f"{folder.name}.lock"), lambda pid: None, lambda: None):
         if not (folder / "t.lock.yaml").exists():
             bench = Bench(scratch, folder / "store")
             bench.recipe.write_text(text)
-            (scratch / "t.lock.yaml").write_text(EMPTY_LOCK.format(asked=question, packages="{}"))
+            (scratch / "t.lock.yaml").write_text(EMPTY_LOCK.format(questions_digest=question, packages="{}"))
             bench.build("--until", "base", timeout=timeout)
             packages = _installed(folder / "store")
-            folder.joinpath("t.lock.yaml").write_text(EMPTY_LOCK.format(asked=question, packages=json.dumps(packages)))
+            folder.joinpath("t.lock.yaml").write_text(EMPTY_LOCK.format(questions_digest=question, packages=json.dumps(packages)))
     return folder
 
 

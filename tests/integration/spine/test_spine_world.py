@@ -242,7 +242,7 @@ def test_completion_loads_nothing_heavy(tmp_path: Path) -> None:
 
 def _plan_seconds(folder: Path, steps: int) -> float:
     """CPU seconds of planning a recipe of so many components, start-up included."""
-    from stackbuild.model.lock import asked
+    from stackbuild.model.lock import questions_digest
     from stackbuild.recipe.load import load
 
     folder.mkdir(exist_ok=True)
@@ -253,7 +253,7 @@ def _plan_seconds(folder: Path, steps: int) -> float:
             for i in range(steps)
         )
     )
-    (folder / "t.lock.yaml").write_text(f'schema: 1\nasked: "{asked(load(str(bench.recipe)).recipe)}"\n')
+    (folder / "t.lock.yaml").write_text(f'schema: 1\nasked: "{questions_digest(load(str(bench.recipe)).recipe)}"\n')
     before = os.times()
     bench.run("plan", "--recipe", str(bench.recipe))
     after = os.times()

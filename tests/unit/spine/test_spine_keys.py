@@ -19,7 +19,7 @@ from stackbuild.build.order import Order
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.model.inputs import Inputs
-from stackbuild.model.lock import asked
+from stackbuild.model.lock import questions_digest
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.resolve import Choice, resolve
@@ -183,7 +183,7 @@ def test_the_content_key_follows_outputs_and_not_how_they_came_about() -> None:
 def test_the_lock_goes_stale_with_what_it_answers_and_with_nothing_else() -> None:
     def of(text: str) -> str:
         recipe: Recipe = parse(text, "r.yaml")
-        return asked(recipe)
+        return questions_digest(recipe)
 
     same = ("summary: fixed", "summary: x"), ("gfx1100", "gfx1101"), ("memory: 2G", "memory: 4G"), ("path: code", "path: d")
     other = ("trixie", "sid"), ("[cmake, make]", "[cmake]"), ("ref: v1", "ref: v2"), ("[onnxruntime]", "[numpy]"), ('["3.11"]', '["3.12"]')

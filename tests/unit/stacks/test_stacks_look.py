@@ -15,7 +15,7 @@ from stackbuild.core.errors import LockError, PlanError
 from stackbuild.core.resources import folder
 from stackbuild.model.events import Emit, Event, StepStarted
 from stackbuild.model.loaded import Loaded
-from stackbuild.model.lock import asked
+from stackbuild.model.lock import questions_digest
 from stackbuild.plan.compatibility import doubts
 from stackbuild.plan.current import current_plan
 from stackbuild.plan.resolve import Choice
@@ -89,11 +89,11 @@ def fetched(loaded: Loaded, listen: Emit) -> None:
 def test_what_the_lock_does_not_answer_is_refused_before_anything_begins(
     verb: Callable[[Loaded, Emit], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The base's image, a commit, and the dependencies of a source: as long as they are open no action is asked for them."""
+    """The base's image, a commit, and the dependencies of a source: as long as they are open no action is questions_digest for them."""
     monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
     recipe = tmp_path / "mine.yaml"
     shutil.copy(folder("recipes") / "rocm-7.2.yaml", recipe)
-    question = asked(load(str(recipe)).recipe)
+    question = questions_digest(load(str(recipe)).recipe)
     recipe.with_suffix(".lock.yaml").write_text(f'schema: 1\nasked: "{question}"\npackages: {{}}\n')
     began: list[Event] = []
     with pytest.raises(LockError, match=r"does not answer for base, source\.migraphx, ") as stopped:
