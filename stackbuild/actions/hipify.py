@@ -6,7 +6,6 @@ import json
 
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import noted, patch_series
-from stackbuild.actions.snapshot import settle
 from stackbuild.core.errors import StepFailed
 from stackbuild.hipify import staged_engine
 from stackbuild.hipify.model import Report
@@ -14,6 +13,7 @@ from stackbuild.hipify.patch_causes import cause_finder
 from stackbuild.hipify.stage import ConversionOptions, code_and_rules, convert_source, line, overlay, refuse, rules_of
 from stackbuild.hipify.tree.report_file import dump
 from stackbuild.model.plan import CONVERSION, CONVERTED
+from stackbuild.sources.local import settle
 from stackbuild.sources.patches import apply
 
 

@@ -83,17 +83,17 @@ class Misfit:
 
 
 @dataclass(frozen=True)
-class Series:
+class PatchSeries:
     """The patches of a component's version in the order they are applied in."""
 
     folder: str
     patches: tuple[Patch, ...] = field(default=())
 
 
-def series(folder: Path) -> Series:
+def series(folder: Path) -> PatchSeries:
     """The patches of a folder in order of their numbers; none where there is no folder. Raises RecipeError."""
     if not folder.is_dir():
-        return Series(str(folder))
+        return PatchSeries(str(folder))
     mistakes: list[Mistake] = []
     patches = []
     for path in sorted(folder.glob("*.patch")):
@@ -103,7 +103,7 @@ def series(folder: Path) -> Series:
     mistakes += _same_numbers(patches, str(folder))
     if mistakes:
         raise RecipeError(tuple(mistakes))
-    return Series(str(folder), tuple(patches))
+    return PatchSeries(str(folder), tuple(patches))
 
 
 def parse(name: str, text: str) -> Patch:
@@ -158,7 +158,7 @@ def no_cause(file: str, changes: tuple[HunkChange, ...]) -> HunkCause:
     return HunkCause()
 
 
-def apply(source: Path, wanted: Series, find_cause: CauseFinder = no_cause) -> tuple[str, ...]:
+def apply(source: Path, wanted: PatchSeries, find_cause: CauseFinder = no_cause) -> tuple[str, ...]:
     """Apply a series to a source folder, each patch checked before it; the names applied.
 
     Raises PlanError with every misfit of the first patch that does not apply; patches before it stay applied.
