@@ -89,7 +89,7 @@ def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -
     """What the recipe, for those of its GPU targets (none: all), expects of that distribution's wheel; nothing without a recipe.
     Raises UsageError, RecipeError.
 
-    Says on stderr where the recipe makes no such wheel, and where its lock cannot tell the source's commit.
+    Prints to stderr if the recipe makes no such wheel, or its lock has no commit for the source.
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.inspection import NOTHING
@@ -161,7 +161,7 @@ def _write(
     sarif: Path | None,
     junit: Path | None,
 ) -> None:
-    """Write the reports asked for, each file as a Verification of the one rung that inspect climbs."""
+    """Write the requested reports: each file is a Verification with the static rung alone."""
     from stackbuild.verification.rungs.static import static_rung, verification
 
     verifications = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in looked]
@@ -171,7 +171,7 @@ def _write(
 
 
 def write_reports(verifications: list[Verification], sarif_file: Path | None, junit_file: Path | None) -> None:
-    """Write the reports asked for. Raises UsageError where a file cannot be written."""
+    """Write the requested reports. Raises UsageError where a file cannot be written."""
     from stackbuild.core.errors import UsageError
     from stackbuild.views.junit import junit
     from stackbuild.views.sarif import sarif

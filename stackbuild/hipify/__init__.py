@@ -1,4 +1,4 @@
-"""From CUDA source to HIP source that compiles, with nothing silent.
+"""From CUDA source to HIP source that compiles; what could not be converted is reported.
 
 `convert` is the pure function (text, tables, rules, target → text and findings); `hipify_tree` drives it over files;
 `open_engine` finds HIPIFY and the rules on this machine.

@@ -20,10 +20,10 @@ FORMAT = 4
 class OutputRecord:
     """One output of an earlier run.
 
-    `key` is the digest of tables, rules, target and engine; `origin` the source's real path relative to the output folder's; `name`
-    what the file is called in reports; `source_digest` and `output_digest` are sha256 of input and output. `source_stamp` is the input's size, times and inode when it
-    was read, all 0 where it had just been written: bytes whose stamp is the same are the same. `output_stamp` is the output's
-    size and time as written.
+    `key` is the digest of tables, rules, target and engine. `origin` is the source's real path relative to the output
+    folder's, `name` the file's name in reports. `source_digest` and `output_digest` are sha256 of input and output.
+    `source_stamp` is the input's size, times and inode when it was read: an equal stamp means equal bytes. It is all 0 if
+    the input had just been written. `output_stamp` is the output's size and time as written.
     """
 
     key: str
@@ -40,8 +40,8 @@ class OutputRecord:
 class State:
     """Everything that runs made in a folder: outputs and support headers by their path in it.
 
-    `pending` are the digests of what a run was about to write: where it was killed, they tell its outputs from a
-    person's files.
+    `pending` are the digests of what a run was about to write. If the run was killed, they tell its outputs apart from
+    a person's files.
     """
 
     files: Mapping[str, OutputRecord] = field(default_factory=dict)

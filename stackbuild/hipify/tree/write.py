@@ -1,4 +1,4 @@
-"""Puts what a run made into its output folder: only what differs, and over nothing that this tool did not make."""
+"""Writes the outputs of a run: only those that differ, and never over a file that this tool did not make."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Output:
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What came of it: size and time of each output, how many were written, and what there is to say."""
+    """The result of writing: size and time of each output, the number written, and findings."""
 
     stamps: Mapping[str, tuple[int, int]]
     written: int
@@ -49,7 +49,7 @@ def support_outputs(texts: Mapping[str, str]) -> list[Output]:
 def write_outputs(folder: OutputFolder, now: State, outputs: Sequence[Output], force: bool) -> WriteResult:
     """Write the outputs that differ from what lies there. Nothing is written where one may not be.
 
-    What somebody wrote over an output is kept beside it, and told. Raises UsageError.
+    An output that somebody edited is kept under another name, with a finding. Raises UsageError.
     """
     for path in now.pending:
         folder.clear(path)

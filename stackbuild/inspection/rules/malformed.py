@@ -27,7 +27,7 @@ def malformed(facts: Facts, expected: Expectations) -> Iterator[Found]:
 
 @rule(
     "SB-READ-LIMIT", ERROR, "A file claims more than is believed",
-    why="A few bytes can claim terabytes. Readers here follow no claim beyond the bounds of `stackbuild/inspect/limits.py`.",
+    why="A few bytes can claim terabytes. Readers here follow no claim beyond the bounds of `stackbuild/inspection/limits.py`.",
     fix="Check where the file comes from. If it is genuine and this large, raise the bound and say so in a bug report.",
 )  # fmt: skip
 def limit(facts: Facts, expected: Expectations) -> Iterator[Found]:

@@ -1,4 +1,4 @@
-"""What a rule is: a stable id, why it matters, how to mend it, and a pure function from facts to what it found."""
+"""What a rule is: a stable id, why it matters, how to fix it, and a pure function from facts to subjects."""
 
 from __future__ import annotations
 

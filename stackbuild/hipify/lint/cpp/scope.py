@@ -68,7 +68,7 @@ class Scope:
     def constant(self, name: str, depth: int = 0) -> int | None:
         """The number that a macro, constant or enumerator of the file is; None where there is none, or more than one."""
         if name not in self._constants:
-            self._constants[name] = None  # one that stands on itself
+            self._constants[name] = None  # one that depends on itself
             found = {self._evaluate(text, 0, depth) for text in self._definitions(name)}
             self._constants[name] = found.pop() if len(found) == 1 else None
         return self._constants[name]
@@ -108,7 +108,7 @@ class Scope:
         return frozenset(_MACRO.findall(code)) | frozenset(NAME.findall(regions))
 
     def given(self, name: str, at: int) -> str | None:
-        """The text of the last value given to a local name before an offset, "" where that cannot be told."""
+        """The text of the last value given to a local name before an offset, "" if it cannot be determined."""
         start = max(0, at - _NEAR)
         if self.view.code.find(name, start, at) < 0:
             return None

@@ -1,7 +1,7 @@
 """Shuffle ladders: loops that move values between lanes by a step that the loop changes.
 
-A ladder is run, not matched: its loop is interpreted for wavefronts of 32 and of 64 lanes, with whatever counters,
-casts and constants it has, and the steps at the shuffle are noted. What the interpreter cannot follow gives no verdict.
+A ladder is run, not matched. Its loop is interpreted for wavefronts of 32 and of 64 lanes, with its counters, casts and
+constants, and the steps at the shuffle are recorded. What the interpreter cannot follow gives no verdict.
 Ladders without a loop are in `unrolled`.
 """
 
