@@ -70,22 +70,22 @@ def inspect(
         return
     if kernels and not json:
         raise UsageError("--kernels lists them in the JSON document only", next="add --json")
-    looked = [_look(file, recipe, tuple(gfx or ())) for file in files]
-    together = _together([facts for facts, _ in looked])
-    _print(looked, together, json, kernels)
-    _write(looked, together, sarif, junit)
-    if any(f.severity == "error" for found in (together, *(found for _, found in looked)) for f in found):
+    inspected = [_inspect(file, recipe, tuple(gfx or ())) for file in files]
+    joint_findings = _joint_findings([facts for facts, _ in inspected])
+    _print(inspected, joint_findings, json, kernels)
+    _write(inspected, joint_findings, sarif, junit)
+    if any(f.severity == "error" for found in (joint_findings, *(found for _, found in inspected)) for f in found):
         leave(5)
 
 
-def _look(file: Path, recipe: str | None, gfx: tuple[str, ...]) -> tuple[Facts, tuple[Finding, ...]]:
+def _inspect(file: Path, recipe: str | None, gfx: tuple[str, ...]) -> tuple[Facts, tuple[Finding, ...]]:
     from stackbuild import inspection
 
     facts = inspection.inspect(file)
-    return facts, inspection.judge(facts, expected(recipe, facts.wheel.name if facts.wheel else "", gfx))
+    return facts, inspection.judge(facts, expectations_for(recipe, facts.wheel.name if facts.wheel else "", gfx))
 
 
-def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -> Expectations:
+def expectations_for(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -> Expectations:
     """What the recipe, for those of its GPU targets (none: all), expects of that distribution's wheel; nothing without a recipe.
     Raises UsageError, RecipeError.
 
@@ -128,45 +128,45 @@ def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
         return loaded.recipe, {}
 
 
-def _together(all_facts: list[Facts]) -> tuple[Finding, ...]:
+def _joint_findings(all_facts: list[Facts]) -> tuple[Finding, ...]:
     from stackbuild.inspection import judge_together
 
     return judge_together(tuple(all_facts))
 
 
 def _print(
-    looked: list[tuple[Facts, tuple[Finding, ...]]], together: tuple[Finding, ...], json: bool, kernels: bool
+    inspected: list[tuple[Facts, tuple[Finding, ...]]], joint_findings: tuple[Finding, ...], json: bool, kernels: bool
 ) -> None:
     if json:
         from stackbuild.inspection.document import document
         from stackbuild.views.console import print_json
 
-        files = [document(facts, found, kernels=kernels) for facts, found in looked]
-        print_json({"files": files, "together": together}, "stackbuild.inspect/1")
+        files = [document(facts, found, kernels=kernels) for facts, found in inspected]
+        print_json({"files": files, "together": joint_findings}, "stackbuild.inspect/1")
         return
     from stackbuild.views.console import page
     from stackbuild.views.inspect import draw_facts, draw_findings
 
-    for facts, found in looked:
+    for facts, found in inspected:
         draw_facts(facts)
         draw_findings(found)
         page().print()
-    if together:
-        draw_findings(together)
+    if joint_findings:
+        draw_findings(joint_findings)
 
 
 def _write(
-    looked: list[tuple[Facts, tuple[Finding, ...]]],
-    together: tuple[Finding, ...],
+    inspected: list[tuple[Facts, tuple[Finding, ...]]],
+    joint_findings: tuple[Finding, ...],
     sarif: Path | None,
     junit: Path | None,
 ) -> None:
     """Write the requested reports: each file is a Verification with the static rung alone."""
     from stackbuild.verification.rungs.static import static_rung, verification
 
-    verifications = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in looked]
-    if together:
-        verifications.append(verification("together", "", [static_rung(together, 0.0)]))
+    verifications = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in inspected]
+    if joint_findings:
+        verifications.append(verification("together", "", [static_rung(joint_findings, 0.0)]))
     write_reports(verifications, sarif, junit)
 
 

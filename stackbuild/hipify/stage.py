@@ -92,12 +92,12 @@ def convert_source(source: Path, scratch: Path, engine: Engine, options: Convers
 def overlay(report: Report, scratch: Path, target: Path, engine: Engine) -> None:
     """Put the converted files over `target`, which is a copy of the source. Raises StepFailed."""
     for path in sorted(p for p in scratch.rglob("*") if p.is_file() and p.name != STATE):
-        _put(path, target / path.relative_to(scratch), engine)
+        _overlay_file(path, target / path.relative_to(scratch), engine)
     for file in report.files:
         copymode(file.source, target / Path(file.output).relative_to(scratch))
 
 
-def _put(converted: Path, output: Path, engine: Engine) -> None:
+def _overlay_file(converted: Path, output: Path, engine: Engine) -> None:
     """Put one file into the copy. A support header may not replace a file of the source's own."""
     if converted.name in engine.rules.shims and output.is_file() and output.read_bytes() != converted.read_bytes():
         raise StepFailed(

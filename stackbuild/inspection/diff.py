@@ -204,10 +204,10 @@ def _unread(old: Facts, new: Facts) -> Iterable[Finding]:
     for facts in (old, new):
         found = [problem for problem in facts.problems if problem.trouble is not ProblemKind.UNREAD]
         for problem in found[:_PROBLEMS]:
-            yield UNREAD.finding(facts.subject, _said(problem, facts))
+            yield UNREAD.finding(facts.subject, _description(problem, facts))
         if len(found) > _PROBLEMS:
             yield UNREAD.finding(facts.subject, f"and {len(found) - _PROBLEMS:,} more")
 
 
-def _said(problem: Problem, facts: Facts) -> str:
+def _description(problem: Problem, facts: Facts) -> str:
     return problem.what if problem.subject == facts.subject else f"{problem.subject}: {problem.what}"

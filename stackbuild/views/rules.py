@@ -45,8 +45,8 @@ def text_of_all(groups: Groups) -> str:
     lines = [
         "# Rules",
         "",
-        "<!-- Generated: `stackbuild rules --markdown > docs/rules.md`. Edit the rules in stackbuild/inspect/rules and",
-        "stackbuild/verify/catalogue.py instead. -->",
+        "<!-- Generated: `stackbuild rules --markdown > docs/rules.md`. Edit the rules in stackbuild/inspection/rules and",
+        "stackbuild/verification/catalogue.py instead. -->",
         "",
         "What `stackbuild inspect` and `stackbuild verify` look for. An *error* finding ends with exit code 5; *warnings* and",
         "*notes* do not. Rules that need a recipe speak only with `--recipe`.",

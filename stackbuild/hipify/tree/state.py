@@ -61,7 +61,7 @@ def load(folder: Path) -> State:
         data = json.loads((folder / STATE).read_bytes())
         if data["format"] != FORMAT:
             return State()
-        files = {path: _kept(data["keys"], row) for path, row in data["files"].items()}
+        files = {path: _record(data["keys"], row) for path, row in data["files"].items()}
         pending = {path: tuple(digests) for path, digests in data["pending"].items()}
         return State(files, dict(data["support"]), pending)
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
@@ -113,7 +113,7 @@ def _row(number: dict[str, int], record: OutputRecord) -> list[Any]:
     return [*mine, report.source, report.output, state, findings, *counts, report.lines.breaks]
 
 
-def _kept(keys: list[str], row: list[Any]) -> OutputRecord:
+def _record(keys: list[str], row: list[Any]) -> OutputRecord:
     key, origin, name, read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
     found = tuple(
         Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], SourceLocation(name, f[6], f[7]) if f[6] else None)

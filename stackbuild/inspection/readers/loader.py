@@ -101,12 +101,12 @@ class ElfImage:
             at = at + following if following else 0
         return tuple(found)
 
-    def symbols(self, said: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(exported, undefined) symbols. `said` is how many a section header says; it counts only where no hash table does."""
+    def symbols(self, entries: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(exported, undefined) symbols. `entries` is the number in a section header, used only without a hash table."""
         exports: list[str] = []
         undefined: list[str] = []
         at = self._last.get(_SYMTAB, 0)
-        count = (self._hashed() or said or self._relocated()) if at else 0
+        count = (self._hashed() or entries or self._relocated()) if at else 0
         _at_most("dynamic symbols", count, SYMBOLS)
         text = self._text
         for first in range(0, count, _BATCH):

@@ -45,8 +45,8 @@ class Rule(About):
 
     check: Check
 
-    def judge(self, facts: Facts, expected: Expectations) -> list[Finding]:
-        every = list(self.check(facts, expected))
+    def judge(self, facts: Facts, expectations: Expectations) -> list[Finding]:
+        every = list(self.check(facts, expectations))
         made = [self.finding(subject[:300], found[:2_000]) for subject, found in every[:FINDINGS]]
         return made + (
             [self.finding(facts.subject, f"and {len(every) - FINDINGS:,} more") for _ in every[FINDINGS : FINDINGS + 1]]

@@ -202,12 +202,12 @@ def is_tiled(view: View) -> bool:
 
 
 def _visits(
-    runner: Interpreter, known: arithmetic.Env, open_names: frozenset[str]
+    runner: Interpreter, values: arithmetic.Env, open_names: frozenset[str]
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """The steps for 32 and 64 lanes, where open names are those numbers or, if that is beyond them, their exponents."""
     for stands_for in (LANES, EXPONENTS):
         found = [
-            runner.run({**known, **dict.fromkeys(open_names, number)}) for number in stands_for[: len(open_names) + 1]
+            runner.run({**values, **dict.fromkeys(open_names, number)}) for number in stands_for[: len(open_names) + 1]
         ]
         found.append(found[0])  # without an open name both are the same
         if not found[0] or not found[1]:

@@ -9,7 +9,7 @@ import pytest
 from stackbuild.cli import load_commands
 from stackbuild.core.resources import folder
 from stackbuild.inspection import inspect, judge_together
-from stackbuild.inspection.rules.conflicts import placed
+from stackbuild.inspection.rules.conflicts import install_path
 from stackbuild.inspection.rules.rule import counted
 from stackbuild.verification.catalogue import catalogue
 from stackbuild.views.rules import text_of_all
@@ -35,7 +35,7 @@ def test_counted(number: int, noun: str, said: str):
     ],
 )  # fmt: skip
 def test_where_installers_put_a_file(path: str, where: str) -> None:
-    assert placed(path) == where
+    assert install_path(path) == where
 
 
 def test_wheels_that_install_one_file_by_two_paths_overwrite_each_other(tmp_path: Path) -> None:
