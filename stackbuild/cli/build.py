@@ -72,7 +72,7 @@ def build(
     from stackbuild.pipeline.release import release
     from stackbuild.recipe.load import load
     from stackbuild.sources import mirror as mirrors
-    from stackbuild.views.build import stream, view
+    from stackbuild.views.build import print_event, view
     from stackbuild.views.release import draw_dry_run, draw_release
 
     if until and only:
@@ -85,7 +85,7 @@ def build(
         draw_dry_run(dry(loaded, order), json)
         return
     if json:
-        release(loaded, order, (stream,))
+        release(loaded, order, (print_event,))
         return
     with view() as watching:
         released = release(loaded, order, (watching,))
@@ -168,23 +168,23 @@ def lock(
     from stackbuild.model.lock import unlocked
     from stackbuild.recipe.load import load
     from stackbuild.sources import mirror as mirrors
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     mirrors.use(mirror)
     loaded = load(recipe)
     if check:
         locking.read(loaded)
-        margin().print(f"{loaded.lock_path}: fresh", markup=False)
+        err().print(f"{loaded.lock_path}: fresh", markup=False)
         return
-    with margin().status("asking the archives …"):
+    with err().status("asking the archives …"):
         made = locking.make(loaded)
     locking.write(made.lock, loaded)
-    margin().print(f"wrote {loaded.lock_path}: {len(made.lock.packages)} packages", markup=False)
+    err().print(f"wrote {loaded.lock_path}: {len(made.lock.packages)} packages", markup=False)
     open_ = unlocked(loaded.recipe, made.lock)
     was = "moved since the lock before; look at what changed before you commit it:"
     for title, lines in ((was, made.moved), ("could not be asked:", made.unasked), ("still open:", open_)):
         if lines:
-            margin().print("\n".join((title, *lines)), markup=False)
+            err().print("\n".join((title, *lines)), markup=False)
     if made.unasked or open_:
         leave(3)
 
@@ -192,10 +192,10 @@ def lock(
 def _tell_doubts(loaded: Loaded) -> None:
     """Warn of what the compatibility table does not know, as a real build does."""
     from stackbuild.checks.preflight import doubts
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     for line in doubts(loaded):
-        margin().print(f"warning: {line}", markup=False)
+        err().print(f"warning: {line}", markup=False)
 
 
 def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:

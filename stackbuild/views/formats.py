@@ -15,7 +15,7 @@ from stackbuild.views.run_junit import junit_of
 FORMATS = ("html", "markdown", "junit", "json")
 
 
-def written(run: RunRecord, format: str, limit: int) -> str:
+def render_run(run: RunRecord, format: str, limit: int) -> str:
     """The run's text. `limit` is Markdown's, in bytes. Raises UsageError for a format there is not."""
     writers: dict[str, Callable[[], str]] = {
         "html": lambda: html(run), "markdown": lambda: markdown(run, limit), "junit": lambda: junit_of(run),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
+from stackbuild.model.findings import Finding, Rung, Severity, Status
 
 
 def static_rung(findings: Iterable[Finding], seconds: float) -> Rung:
@@ -17,7 +17,3 @@ def static_rung(findings: Iterable[Finding], seconds: float) -> Rung:
         else ""
     )
     return Rung("static rules", Status.FAILED if errors else Status.PASSED, reason, seconds, found)
-
-
-def verification(subject: str, sha256: str, rungs: Iterable[Rung]) -> Verification:
-    return Verification(subject, sha256, tuple(rungs))

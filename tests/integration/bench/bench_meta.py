@@ -26,8 +26,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from bench_wheels import slowed, small_model
 
-from stackbuild.bench.experiment import silent
-from stackbuild.bench.gate import Asked, gated
+from stackbuild.bench.experiment import no_progress
+from stackbuild.bench.gate import GateRequest, run_gate
 from stackbuild.model.gates import Gates
 
 GATES = Gates.model_validate({"gates": [{"kind": "baseline", "delta": "3%"}]}).gates
@@ -60,8 +60,8 @@ def pinned(core: int, folder: Path) -> Path:
 def one(suite: Path, baseline: Path, candidate: Path, cache: Path, seed: int, python: Path) -> Row:
     """One whole judgement."""
     began = time.monotonic()
-    asked = Asked(candidate, baseline, str(suite), threads=1, seed=seed, cache=cache, python=python)
-    (gate,) = gated(asked, GATES, silent).verdict.gates
+    asked = GateRequest(candidate, baseline, str(suite), threads=1, seed=seed, cache=cache, python=python)
+    (gate,) = run_gate(asked, GATES, no_progress).verdict.gates
     seconds = round(time.monotonic() - began, 1)
     return {
         "outcome": gate.outcome.value,

@@ -9,15 +9,15 @@ import pytest
 
 from stackbuild.bench import experiment
 from stackbuild.bench.environment import Environment
-from stackbuild.bench.experiment import Contender, Experiment, checked
-from stackbuild.bench.job import Answer, Budget, Session
-from stackbuild.bench.machine import busy, fingerprint, gfx
+from stackbuild.bench.experiment import Contender, Experiment, with_libraries
+from stackbuild.bench.job import SessionOptions, TimingBudget, WorkerAnswer
+from stackbuild.bench.machine import busy_notes, fingerprint, gfx_name
 from stackbuild.bench.nets.graph import Graph
-from stackbuild.bench.onnx_file import UserModel, parsed_shape, user_case
-from stackbuild.bench.providers import provider_name, provider_options, table
-from stackbuild.bench.selection import chosen, parsed_against, parsed_devices
-from stackbuild.bench.suite_cases import cells, split
-from stackbuild.bench.suites import ModelCases, names, suite
+from stackbuild.bench.onnx_file import UserModel, parse_shape, user_case
+from stackbuild.bench.providers import builtin_providers, provider_name, provider_options
+from stackbuild.bench.selection import parse_devices, parse_providers, select_suite
+from stackbuild.bench.suite_cases import split, suite_cases
+from stackbuild.bench.suites import ModelCases, bundled_suites, load_suite
 from stackbuild.core.errors import MachineLacks, RecipeError, Stopped, UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.gates import Waiver
@@ -26,12 +26,12 @@ from stackbuild.views.bench import progress
 
 
 def test_every_suite_that_ships_is_right() -> None:
-    assert set(names()) == {"kernels", "kernels-quick", "memory", "models", "models-quick", "session"}
-    for name in names():
-        found = suite(name)
+    assert set(bundled_suites()) == {"kernels", "kernels-quick", "memory", "models", "models-quick", "session"}
+    for name in bundled_suites():
+        found = load_suite(name)
         assert found.about and (found.kernels or found.models)
         for cases in found.models:
-            assert cells(cases)
+            assert suite_cases(cases)
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_a_wrong_suite_is_told_with_its_place(tmp_path: Path, text: str, place: 
     file = tmp_path / "s.yaml"
     file.write_text(text)
     with pytest.raises(RecipeError) as stop:
-        suite(str(file))
+        load_suite(str(file))
     assert stop.value.mistakes[0].place == f"{file}{place}" and what in stop.value.mistakes[0].what
 
 
 def test_names_that_are_nearly_right() -> None:
     with pytest.raises(UsageError, match="no suite 'kernel-quick'") as stop:
-        suite("kernel-quick")
+        load_suite("kernel-quick")
     assert "did you mean kernels-quick?" in stop.value.next
     with pytest.raises(UsageError) as stop:
         provider_name("migrafx")
@@ -90,7 +90,7 @@ def test_options_of_another_provider(provider: str, option: str, what: str, next
 
 
 def test_every_option_of_the_table_is_taken_and_sourced() -> None:
-    for provider in table().values():
+    for provider in builtin_providers().values():
         assert provider.source
         assert len(provider_options(provider.name, [f"{o}=1" for o in provider.options])) == len(provider.options)
     assert provider_options("MyExecutionProvider", ["anything=1"]) == {"anything": "1"}
@@ -98,25 +98,25 @@ def test_every_option_of_the_table_is_taken_and_sourced() -> None:
 
 def test_models_and_sizes_there_are_not() -> None:
     with pytest.raises(UsageError, match="no model 'resnet51'"):
-        cells(ModelCases(model="resnet51"))
+        suite_cases(ModelCases(model="resnet51"))
     with pytest.raises(UsageError, match="bert-base has no size 'length'"):
-        cells(ModelCases(model="bert-base", sizes={"length": (128,)}))
-    assert [c.name for c in cells(ModelCases(model="bert-base", batch=(1, 8), optimised=(True,)))] == [
+        suite_cases(ModelCases(model="bert-base", sizes={"length": (128,)}))
+    assert [c.name for c in suite_cases(ModelCases(model="bert-base", batch=(1, 8), optimised=(True,)))] == [
         "bert-base/b1/s128/float32/optimised", "bert-base/b8/s128/float32/optimised",
     ]  # fmt: skip
     with pytest.raises(UsageError, match="--dtype"):
-        chosen("models-quick", ["resnet50"], [], ["float64"], [], False, [])
+        select_suite("models-quick", ["resnet50"], [], ["float64"], [], False, [])
     with pytest.raises(UsageError, match="go with --model"):
-        chosen("models-quick", [], [8], [], [], False, [])
+        select_suite("models-quick", [], [8], [], [], False, [])
     with pytest.raises(UsageError, match="is not NAME=N"):
-        chosen("models-quick", ["bert-base"], [], [], ["sequence"], False, [])
+        select_suite("models-quick", ["bert-base"], [], [], ["sequence"], False, [])
 
 
 def test_a_batch_is_split_over_devices() -> None:
     assert split(10, 4) == [3, 3, 2, 2] and split(4, 4) == [1, 1, 1, 1]
     with pytest.raises(UsageError, match="a batch of 2 cannot be split over 4"):
         split(2, 4)
-    cell = cells(ModelCases(model="resnet50", batch=(5,)))[0]
+    cell = suite_cases(ModelCases(model="resnet50", batch=(5,)))[0]
     parts = cell.work(Path("m"), "float32", ({"device_id": "0"}, {"device_id": "1"}))["parts"]
     assert isinstance(parts, list)
     assert [part["rows"] for part in parts if isinstance(part, dict)] == [[0, 3], [3, 5]]
@@ -162,18 +162,18 @@ def test_files_that_are_no_models(tmp_path: Path) -> None:
         user_case(UserModel(tmp_path / "x.onnx", {}))
     for text in ("x", "x=", "=1x2", "x=1x-2", "x=axb"):
         with pytest.raises(UsageError, match="NAME=AxBxC"):
-            parsed_shape(text)
+            parse_shape(text)
 
 
 def test_a_busy_machine_is_noted() -> None:
-    assert busy(Fingerprint({"cores": "2"}, {"load": "9.4"})) == (
+    assert busy_notes(Fingerprint({"cores": "2"}, {"load": "9.4"})) == (
         "the machine was busy when this began: load 9.4 on 2 cores",
     )
-    assert busy(Fingerprint({"cores": "2"}, {"load": "0.4"})) == () == busy(Fingerprint({}))
+    assert busy_notes(Fingerprint({"cores": "2"}, {"load": "0.4"})) == () == busy_notes(Fingerprint({}))
 
 
 def test_gfx_names() -> None:
-    assert [gfx(n) for n in (90402, 90010, 90008, 110000, 100300, 120001, 110501)] == [
+    assert [gfx_name(n) for n in (90402, 90010, 90008, 110000, 100300, 120001, 110501)] == [
         "gfx942", "gfx90a", "gfx908", "gfx1100", "gfx1030", "gfx1201", "gfx1151",
     ]  # fmt: skip
 
@@ -212,19 +212,19 @@ def test_the_fingerprint_of_an_amd_machine(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("text", ["²", "0,²", "٣", "a", "0,0", ","])
 def test_devices_that_are_none(text: str) -> None:
     with pytest.raises(UsageError, match="not a list of devices"):
-        parsed_devices(text)
+        parse_devices(text)
 
 
 @pytest.mark.parametrize("size", ["batch=²", "batch=", "batch", "batch=-1", "batch=" + "9" * 5000])
 def test_sizes_that_are_none(size: str) -> None:
     with pytest.raises(UsageError, match="is not NAME=N"):
-        chosen("models-quick", ["resnet50"], (), (), [size], False, ())
+        select_suite("models-quick", ["resnet50"], (), (), [size], False, ())
 
 
 @pytest.mark.parametrize("shape", ["x=0x256", "x=-1", "x=", "=1"])
 def test_shapes_that_are_none(shape: str) -> None:
     with pytest.raises(UsageError, match="is not NAME=AxBxC"):
-        parsed_shape(shape)
+        parse_shape(shape)
 
 
 def test_a_waiver_of_blanks_says_nothing() -> None:
@@ -256,17 +256,17 @@ def test_nohup_is_respected() -> None:
 
 
 def test_a_provider_is_measured_once() -> None:
-    assert parsed_against(["cpu", "rocm", "cpu", "CPUExecutionProvider"]) == (
+    assert parse_providers(["cpu", "rocm", "cpu", "CPUExecutionProvider"]) == (
         "CPUExecutionProvider",
         "ROCMExecutionProvider",
     )
 
 
 def test_a_broken_interpreter_or_plugin_has_a_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "run_job", lambda *_: Answer({}, problem="it is no library"))
+    monkeypatch.setattr(experiment, "run_job", lambda *_: WorkerAnswer({}, problem="it is no library"))
     broken = Environment(Path("/bin/false"))
     for plugin, next in (("x.so", "--plugin"), ("", "--python")):
-        contender = Contender(Side("candidate", "X"), broken, Session("X", plugin=plugin))
+        contender = Contender(Side("candidate", "X"), broken, SessionOptions("X", plugin=plugin))
         with pytest.raises(MachineLacks) as stop:
-            checked(Experiment("s", "models", (contender,), (), Budget(), apart=True))
+            with_libraries(Experiment("s", "models", (contender,), (), TimingBudget(), process_per_case=True))
         assert next in stop.value.next

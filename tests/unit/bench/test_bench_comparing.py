@@ -16,11 +16,10 @@ from bench_values import CPU, measured
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackbuild.bench import change_points as turning
 from stackbuild.bench import history
-from stackbuild.bench.advice import advise, ladder, parsed_mix
-from stackbuild.bench.change_points import turns
-from stackbuild.bench.compare import changes, refuse_unlike, stored_pair
+from stackbuild.bench.advice import advise, ladder_cost, parse_mix
+from stackbuild.bench.change_points import change_points, rank_test
+from stackbuild.bench.compare import changes, require_comparable, stored_pair
 from stackbuild.bench.tables import speed_table
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.judgement import judge
@@ -48,7 +47,7 @@ def test_stored_results_of_another_machine_or_provider_are_never_compared() -> N
 
 def test_an_empty_baseline_and_no_common_case() -> None:
     with pytest.raises(UsageError, match="the baseline is empty"):
-        refuse_unlike(replace(measured(), cases=()), measured())
+        require_comparable(replace(measured(), cases=()), measured())
     with pytest.raises(UsageError, match="no case in common") as stop:
         stored_pair(measured(batches=(1,)), measured(batches=(8,)))
     assert "resnet50/b1/float32" in stop.value.next
@@ -66,10 +65,10 @@ def test_an_empty_baseline_and_no_common_case() -> None:
 def test_cases_of_one_name_that_are_other_work_are_never_compared(changed: dict[str, Any], says: str) -> None:
     other = replace(measured(), cases=(replace(measured().cases[0], **changed), measured().cases[1]))
     with pytest.raises(UsageError, match=says):
-        refuse_unlike(measured(), other)
+        require_comparable(measured(), other)
     sides = tuple(replace(side, threads=2) for side in measured().sides)
     with pytest.raises(UsageError, match="threads: 2 against all"):
-        refuse_unlike(measured(), replace(measured(), sides=sides))
+        require_comparable(measured(), replace(measured(), sides=sides))
 
 
 def test_a_case_that_one_of_them_lacks_does_not_pass() -> None:
@@ -82,7 +81,7 @@ def test_a_case_that_one_of_them_lacks_does_not_pass() -> None:
     new = judge(stored_pair(measured(batches=(1,)), measured()), gates, today, Evidence.STORED)
     assert new.outcome == "INCONCLUSIVE" and "the baseline's results have no such case" in new.closed[0].says
     with pytest.raises(UsageError, match="no case in common"):
-        refuse_unlike(measured(batches=(1,)), measured(batches=(8,)))
+        require_comparable(measured(batches=(1,)), measured(batches=(8,)))
 
 
 def test_the_speed_up_table_starts_with_the_cpu() -> None:
@@ -102,10 +101,10 @@ def test_the_smallest_batch_within_reach_of_the_best() -> None:
 def test_padding_is_paid_for() -> None:
     """A mix that is half batch 4: one compiled size of 8 wastes half the work on those."""
     seconds = {4: 4.0, 8: 8.0}
-    alone = ladder(seconds, {4: 1, 8: 1}, (8,))
+    alone = ladder_cost(seconds, {4: 1, 8: 1}, (8,))
     assert alone.seconds_per_item == pytest.approx(16 / 12) and alone.padding == pytest.approx(0.25)
-    assert ladder(seconds, {4: 1, 8: 1}, (4, 8)).padding == 0
-    assert ladder(seconds, {20: 1}, (8,)).padding == pytest.approx(1 - 20 / 24)
+    assert ladder_cost(seconds, {4: 1, 8: 1}, (4, 8)).padding == 0
+    assert ladder_cost(seconds, {20: 1}, (8,)).padding == pytest.approx(1 - 20 / 24)
     found = advise({4: 4.4, 8: 8.0}, 0.05, {4: 1, 8: 1})
     assert [rung.sizes for rung in found.ladders] == [(4,), (4, 8)]
 
@@ -124,31 +123,31 @@ def test_a_mix_from_a_log_of_real_batches(tmp_path: Path) -> None:
     """A batch a line, as a server logs them, counted; weights may be written too."""
     log = tmp_path / "batches.txt"
     log.write_text("8\n8\n1\n8\n16:2.5\n")
-    assert parsed_mix(str(log)) == {8: 3.0, 1: 1.0, 16: 2.5}
+    assert parse_mix(str(log)) == {8: 3.0, 1: 1.0, 16: 2.5}
     log.write_text("8\neight\n")
     with pytest.raises(UsageError, match="BATCH:WEIGHT"):
-        parsed_mix(str(log))
+        parse_mix(str(log))
 
 
 def test_a_huge_batch_costs_no_memory() -> None:
-    found = ladder({8: 8.0}, {10**9 - 1: 1}, (8,))
+    found = ladder_cost({8: 8.0}, {10**9 - 1: 1}, (8,))
     assert found.seconds_per_item == pytest.approx(1) and found.padding == pytest.approx(1e-9, abs=1e-12)
 
 
 def test_a_mix_longer_than_a_file_name() -> None:
-    assert len(parsed_mix(",".join(f"{n}:1" for n in range(1, 900)))) == 899
+    assert len(parse_mix(",".join(f"{n}:1" for n in range(1, 900)))) == 899
 
 
 @pytest.mark.parametrize("text", ["", "8", "a:1", "0:1", "8:-1", "8:0", "8:1,", "1000000001:1", "\0"])
 def test_a_mix_that_is_none(text: str) -> None:
     with pytest.raises(UsageError, match="BATCH:WEIGHT"):
-        parsed_mix(text)
+        parse_mix(text)
 
 
 def test_turns_are_found_where_the_level_changes() -> None:
     rng = random.Random(4)
     levels = [1.0] * 20 + [1.2] * 20 + [0.9] * 20
-    found = turns([level * (1 + rng.gauss(0, 0.01)) for level in levels])
+    found = change_points([level * (1 + rng.gauss(0, 0.01)) for level in levels])
     assert [turn.at for turn in found] == [20, 40]
     assert found[0].change == pytest.approx(0.2, abs=0.02)
 
@@ -157,7 +156,7 @@ def test_turns_are_found_where_the_level_changes() -> None:
 def test_five_nights_on_each_side_are_enough(before: int, after: int) -> None:
     """Wholly apart, 5 against 5 has a chance of 2 in 252 (the normal approximation says 1 in 82 and found nothing)."""
     values = [level + n % 2 / 1000 for level, nights in ((1.0, before), (1.1, after)) for n in range(nights)]
-    assert [turn.at for turn in turns(values)] == [before]
+    assert [turn.at for turn in change_points(values)] == [before]
 
 
 def test_the_rank_test_is_exact() -> None:
@@ -172,24 +171,24 @@ def test_the_rank_test_is_exact() -> None:
         sums = [sum(chosen) for chosen in combinations(ranks, len(few))]
         mean = len(few) * (len(ranks) + 1)
         off = abs(sum(ranks[: len(few)]) - mean)
-        assert turning._chance(few, many) == sum(abs(s - mean) >= off for s in sums) / len(sums)
-        assert turning._chance(many, few) == turning._chance(few, many)
-    assert turning._chance(range(5), range(5, 10)) == 2 / 252
+        assert rank_test(few, many) == sum(abs(s - mean) >= off for s in sums) / len(sums)
+        assert rank_test(many, few) == rank_test(few, many)
+    assert rank_test(range(5), range(5, 10)) == 2 / 252
     level = [0.1 * n for n in range(11)]  # the exact chance is 0.0083; longer parts are approximated
-    assert turning._chance(level, [x + 0.43 for x in level]) == pytest.approx(0.0104, abs=0.0001)
+    assert rank_test(level, [x + 0.43 for x in level]) == pytest.approx(0.0104, abs=0.0001)
 
 
 def test_a_level_of_nothing_is_one_too() -> None:
     """Peaks of 0 bytes are in real histories."""
-    (turn,) = turns([0.0] * 10 + [5.0] * 10)
+    (turn,) = change_points([0.0] * 10 + [5.0] * 10)
     assert (turn.at, turn.before, turn.change) == (10, 0.0, math.inf)
-    assert [t.change for t in turns([5.0] * 10 + [0.0] * 10)] == [-1.0] and turns([0.0] * 20) == ()
+    assert [t.change for t in change_points([5.0] * 10 + [0.0] * 10)] == [-1.0] and change_points([0.0] * 20) == ()
 
 
 def test_noise_has_no_turns() -> None:
-    assert turns([1.0] * 30) == ()
+    assert change_points([1.0] * 30) == ()
     rng = random.Random(9)
-    noisy = [bool(turns([1 + rng.gauss(0, 0.05) for _ in range(40)])) for _ in range(60)]
+    noisy = [bool(change_points([1 + rng.gauss(0, 0.05) for _ in range(40)])) for _ in range(60)]
     assert sum(noisy) <= 2
 
 

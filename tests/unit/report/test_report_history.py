@@ -16,7 +16,7 @@ from stackbuild.bench.trend import trend, trends
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Benchmarks, Case, Fingerprint, Series, Side
 from stackbuild.pipeline.run_record import of_results
-from stackbuild.views.formats import written
+from stackbuild.views.formats import render_run
 from stackbuild.views.trend_plot import FOOT, HEIGHT, LEFT, RIGHT, trend_plot
 
 EVIL = "<script>alert(1)</script>.whl"
@@ -54,13 +54,13 @@ def test_a_change_is_drawn_and_told_in_every_form(kept: Path) -> None:
     (found,) = trends(kept, today)
     assert [turn.at for turn in found.turns] == [15] and found.unit == "ms"
     run = replace(of_results(today, None), history=(found,))
-    page = written(run, "html", 0)
+    page = render_run(run, "html", 0)
     assert 'aria-label="History of candidate over 30 results, ms, 1 change points"' in page
     assert "Changed 2026-01-16T09:00:00Z: 10" in page and page.count('class="latest"') == 1
     assert "<script" not in page and "&lt;script&gt;" in page
-    summary = written(run, "markdown", 1_000_000)
+    summary = render_run(run, "markdown", 1_000_000)
     assert "## History" in summary and "2026-01-16T09&#58;00&#58;00Z" in summary and "<script" not in summary
-    assert '"turns": [' in written(run, "json", 0)
+    assert '"turns": [' in render_run(run, "json", 0)
     svg = page[page.index('<svg viewBox="0 0 400 140') :]
     assert ElementTree.fromstring(svg[: svg.index("</svg>") + 6]).tag == "svg"
 

@@ -17,7 +17,8 @@ from stackbuild.model.plan import Command, Need, Plan, Step
 from stackbuild.plan.explain import Cause, explain
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
-from stackbuild.views import plan as show_plan
+from stackbuild.views.console import out
+from stackbuild.views.plan import draw_explanation
 
 
 @dataclass
@@ -124,17 +125,17 @@ def test_a_need_whose_record_is_gone_is_told_by_its_key(yard: Yard) -> None:
 
 
 def test_a_source_says_what_its_digests_are_of(yard: Yard, capsys: pytest.CaptureFixture[str]) -> None:
-    show_plan.page.cache_clear()
+    out.cache_clear()
     plan = yard.plan()
-    show_plan.draw_explanation(explain(plan, "source.kernels", yard.store, yard.places))
+    draw_explanation(explain(plan, "source.kernels", yard.store, yard.places))
     assert f"{yard.folder / 'kernels'}: 2 files, without *.md" in capsys.readouterr().out.replace("\n", "")
-    show_plan.draw_explanation(explain(plan, "source.ort", yard.store, yard.places))
+    draw_explanation(explain(plan, "source.ort", yard.store, yard.places))
     assert "0001-a.patch" in capsys.readouterr().out
     yard.build(plan)
     for number in range(50):
         (yard.folder / "kernels" / f"{number:02}.hip").touch()
-    show_plan.draw_explanation(explain(yard.plan(), "lib", yard.store, yard.places))
+    draw_explanation(explain(yard.plan(), "lib", yard.store, yard.places))
     said = capsys.readouterr().out
     assert "source.kernels, which it needs:" in said and "+ 39.hip" in said and "+ 40.hip" not in said
     assert "… and 10 more files" in said
-    show_plan.page.cache_clear()
+    out.cache_clear()

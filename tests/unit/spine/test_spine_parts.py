@@ -37,8 +37,9 @@ from stackbuild.model.events import (
 )
 from stackbuild.plan.explain import Explanation
 from stackbuild.store.store import Store
-from stackbuild.views import build as show_build
-from stackbuild.views import plan as show_plan
+from stackbuild.views.build import format_duration, lines_of
+from stackbuild.views.console import out
+from stackbuild.views.plan import draw_explanation
 
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x1b[0m \x9b2J \r\n::error::x [link=file:///etc/passwd]a[/link] \x00"
 
@@ -72,7 +73,7 @@ def test_messages_hold_no_control_characters() -> None:
 
 def drawn(event: object) -> str:
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
-    for line in show_build.lines_of(event):  # type: ignore[arg-type]
+    for line in lines_of(event):  # type: ignore[arg-type]
         console.print(line)
     file = console.file
     assert isinstance(file, io.StringIO)
@@ -100,14 +101,14 @@ def test_events_drawn_and_as_json() -> None:
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.042, "0.042 s"), (0.0, "0 s"), (3.14, "3.1 s"), (59.4, "59 s"), (185, "3 min 05 s"), (7800, "2 h 10 min")])
 def test_durations(seconds: float, text: str) -> None:
-    assert show_build.clock(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_explanations_survive_strange_values(capsys: pytest.CaptureFixture[str]) -> None:
-    show_plan.page.cache_clear()
-    show_plan.draw_explanation(Explanation("s", "k", "env A: \x1b[2J\u2028x\n", "env A: y\n"))
+    out.cache_clear()
+    draw_explanation(Explanation("s", "k", "env A: \x1b[2J\u2028x\n", "env A: y\n"))
     assert "\x1b[2J" not in capsys.readouterr().out
-    show_plan.page.cache_clear()
+    out.cache_clear()
 
 
 def test_tokens_are_lent_and_come_back(tmp_path: Path) -> None:
