@@ -100,10 +100,10 @@ def make_feeds(part: Job) -> Feeds:
         with np.load(part["feeds"]) as kept:
             return dict(kept)
     begin, end = part.get("rows", (0, None))
-    return {name: value[begin:end] for name, value in drawn(part).items()}
+    return {name: value[begin:end] for name, value in random_feeds(part).items()}
 
 
-def drawn(part: Job) -> Feeds:
+def random_feeds(part: Job) -> Feeds:
     """The whole batch, of which a device may take only some rows."""
     inputs, rng = part["inputs"], np.random.default_rng(1)
     feeds: Feeds = {}
@@ -253,13 +253,13 @@ def time_case(job: Job, case: Job) -> Job:
         run = runs[0] if len(runs) == 1 else ParallelRuns(runs)
         first = wall_seconds(run)
         if events:
-            events.prove(run)
+            events.check_stream(run)
             runs[0].synchronous = False
         clock = events or wall_seconds
         warm = warm_up(run, job["budget"], clock)
         samples = timed_samples(run, job["budget"], clock)
     for part in runs:
-        bound_outputs.prove(part)
+        bound_outputs.check(part)
     return {
         "seconds": median(samples) / steps, "create": create, "first": first / steps, "clock": timing(job),
         "runs": len(samples), "warm": warm, "host_bytes": memory.host, "device_bytes": memory.device,

@@ -21,14 +21,13 @@ from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
-from stackbuild.pipeline.clean_env import clean_python
 from stackbuild.pipeline.index import Receipt, is_published, publish
 from stackbuild.store.atomic import write_hint, write_whole
 
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
 
-JUDGES = ("inspection", "verification", "bench", "judgement", "pipeline/clean_env.py", "model/findings.py")
+JUDGES = ("inspection", "verification", "bench", "judgement", "model/findings.py")
 """The parts of stackbuild whose code and data decide what a stage finds."""
 
 
@@ -197,6 +196,7 @@ def _measure(suite: str, built: BuiltWheels, shop: Workshop) -> Measurement:
     """The suite, on the wheel it is for: kernels beside ONNX Runtime's own operators, or models on the recipe's provider."""
     from stackbuild.bench.gate import GateRequest, measure_wheel, wheel_for
     from stackbuild.bench.history import append, default_file
+    from stackbuild.verification.clean_env import wheelhouse_python
 
     if built.wheelhouse is None:
         raise MachineLacks(
@@ -210,7 +210,7 @@ def _measure(suite: str, built: BuiltWheels, shop: Workshop) -> Measurement:
         suite=suite,
         candidate_lock=built.lock,
         provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
-        python=clean_python(house, built.wheelhouse_digest, shop.store),
+        python=wheelhouse_python(house, built.wheelhouse_digest, shop.store),
         cache=shop.store.root / "bench",
     )
     found = measure_wheel(request, built.recipe.gates, lambda *_: shop.stopper.check())

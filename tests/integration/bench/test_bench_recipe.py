@@ -17,6 +17,7 @@ from stackbuild.pipeline import stages
 from stackbuild.pipeline.stages import BuiltWheels, StageResult, bench_stage
 from stackbuild.recipe.load import parse
 from stackbuild.store.store import Store
+from stackbuild.verification import clean_env
 
 RECIPE = """schema: 1
 name: gated
@@ -40,7 +41,7 @@ def judged(
     tmp_path: Path, small_suite: Path, slowed_wheel: Callable[[float], Path], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str, float], StageResult | None]:
     """Runs the stage with those gates on a wheel that is slower by that share; the wheelhouse is this interpreter."""
-    monkeypatch.setattr(stages, "clean_python", lambda *_: Path(sys.executable))
+    monkeypatch.setattr(clean_env, "wheelhouse_python", lambda *_: Path(sys.executable))
     monkeypatch.setattr(stages, "_sound_wheelhouse", lambda house, *_: house)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
