@@ -174,10 +174,10 @@ def _write(
 def write_reports(made: list[Verification], sarif: Path | None, junit: Path | None) -> None:
     """Write the reports asked for. Raises UsageError where a file cannot be written."""
     from stackbuild.core.errors import UsageError
-    from stackbuild.views.junit import junit as junit_text
+    from stackbuild.views.junit import junit_of_verifications
     from stackbuild.views.sarif import sarif as sarif_text
 
-    for path, text in ((sarif, sarif_text), (junit, junit_text)):
+    for path, text in ((sarif, sarif_text), (junit, junit_of_verifications)):
         if path is not None:
             try:
                 path.write_text(text(made), encoding="utf-8", errors="replace")

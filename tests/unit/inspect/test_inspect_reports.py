@@ -24,7 +24,7 @@ from stackbuild.model.findings import Finding, Place, Rung, Severity, Status, Ve
 from stackbuild.model.recipe import Recipe
 from stackbuild.verification.catalogue import catalogue
 from stackbuild.verification.expectations import expectations_of
-from stackbuild.views.junit import junit
+from stackbuild.views.junit import junit_of_verifications
 from stackbuild.views.rules import text_of_all
 from stackbuild.views.sarif import RESULTS, sarif
 
@@ -45,7 +45,7 @@ def verified(*findings: Finding) -> Verification:
 
 
 def test_junit_is_well_formed_whatever_is_in_it():
-    root = ElementTree.fromstring(junit([verified(finding(1), finding(2, Severity.WARNING))]).encode())
+    root = ElementTree.fromstring(junit_of_verifications([verified(finding(1), finding(2, Severity.WARNING))]).encode())
     suite = root[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "2", "1")
     assert "\x1b" not in ElementTree.tostring(root, encoding="unicode")
