@@ -163,11 +163,11 @@ def _write(
     junit: Path | None,
 ) -> None:
     """Write the reports asked for, each file as a Verification of the one rung that inspect climbs."""
-    from stackbuild.verification.rungs.static import static_rung
+    from stackbuild.verification.rungs.static import static_verification
 
-    made = [Verification(facts.path, facts.sha256, (static_rung(found, 0.0),)) for facts, found in looked]
+    made = [static_verification(facts.path, facts.sha256, found) for facts, found in looked]
     if together:
-        made.append(Verification("together", "", (static_rung(together, 0.0),)))
+        made.append(static_verification("together", "", together))
     write_reports(made, sarif, junit)
 
 
@@ -192,14 +192,14 @@ def write_reports(made: list[Verification], sarif: Path | None, junit: Path | No
 def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Path | None) -> None:
     from stackbuild.inspection import inspect as read
     from stackbuild.inspection.diff import difference
-    from stackbuild.verification.rungs.static import static_rung
+    from stackbuild.verification.rungs.static import static_verification
     from stackbuild.views.console import print_json
     from stackbuild.views.inspect import draw_difference
 
     after = read(new)
     made = difference(read(old), after)
     print_json(made, "stackbuild.inspect-diff/1") if json else draw_difference(made)
-    write_reports([Verification(after.path, after.sha256, (static_rung(made.findings, 0.0),))], sarif, junit)
+    write_reports([static_verification(after.path, after.sha256, made.findings)], sarif, junit)
     if made.findings:
         leave(5)
 
