@@ -81,42 +81,54 @@ def append(file: Path, benchmarks: Benchmarks) -> int:
     return len(rows)
 
 
-def series(
-    file: Path, case: str, metric: str, side: str = "candidate", machine: str = "", provider: str = ""
-) -> tuple[Figure, ...]:
-    """One series by time. Without a machine or provider, those of the latest entry, and its model and way of measuring:
-    different ones are never mixed.
+@dataclass(frozen=True)
+class SeriesQuery:
+    """Which series is meant. An empty machine, provider, model or conditions stands for that of the latest entry.
 
-    Raises UsageError where there is no such file or series; it names the cases there are.
+    `machine` may be the beginning of a fingerprint's digest.
     """
-    if metric not in METRICS:
-        close = get_close_matches(metric, METRICS, 1)
+
+    case: str
+    metric: str
+    side: str = "candidate"
+    machine: str = ""
+    provider: str = ""
+    model: str = ""
+    conditions: str = ""
+
+
+def load_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
+    """One series by time.
+
+    Raises UsageError where there is no such file, metric or series; it names the ones there are.
+    """
+    if query.metric not in METRICS:
+        close = get_close_matches(query.metric, METRICS, 1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"no metric {metric!r}", next=f"{hint}there are {', '.join(METRICS)}")
-    found = series_of(file, case, metric, side, machine, provider)
+        raise UsageError(f"no metric {query.metric!r}", next=f"{hint}there are {', '.join(METRICS)}")
+    found = find_series(file, query)
     if not found:
         known = sorted({name for name, _, _ in cases(file)})
         raise UsageError(
-            f"no {metric} of {case!r} by {side}" + (f" on {provider}" if provider else ""),
+            f"no {query.metric} of {query.case!r} by {query.side}"
+            + (f" on {query.provider}" if query.provider else ""),
             where=str(file),
             next=f"there are {', '.join(known[:8]) or 'no cases'}",
         )
     return found
 
 
-def series_of(
-    file: Path, case: str, metric: str, side: str, machine: str, provider: str, model: str = "", how: str = ""
-) -> tuple[Figure, ...]:
-    """The same, empty where there is none; of one model and way of measuring where they are given."""
-    query = 'select * from figures where "case" = ? and metric = ? and side = ? order by taken, rowid'
+def find_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
+    """One series by time, empty where there is none. Machines, providers, models and conditions are never mixed."""
+    select = 'select * from figures where "case" = ? and metric = ? and side = ? order by taken, rowid'
     with _reading(file) as connection:
-        rows = [Figure(*row) for row in connection.execute(query, (case, metric, side))]
-    rows = [row for row in rows if row.machine.startswith(machine) and provider in ("", row.provider)]
-    rows = [row for row in rows if model in ("", row.model) and how in ("", row.how)]
-    return tuple(row for row in rows if _alike(row) == _alike(rows[-1]))
+        rows = [Figure(*row) for row in connection.execute(select, (query.case, query.metric, query.side))]
+    rows = [row for row in rows if row.machine.startswith(query.machine) and query.provider in ("", row.provider)]
+    rows = [row for row in rows if query.model in ("", row.model) and query.conditions in ("", row.how)]
+    return tuple(row for row in rows if _identity(row) == _identity(rows[-1]))
 
 
-def _alike(row: Figure) -> tuple[str, ...]:
+def _identity(row: Figure) -> tuple[str, ...]:
     """What is equal within one series."""
     return row.machine, row.provider, row.model, row.how
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.bench.change_points import ChangePoint, change_points
-from stackbuild.bench.history import Figure, measuring_conditions, series_of
+from stackbuild.bench.history import Figure, SeriesQuery, find_series, measuring_conditions
 from stackbuild.core import digest
 from stackbuild.model.results import CONTROL, Benchmarks
 
@@ -61,9 +61,8 @@ def trends(file: Path, benchmarks: Benchmarks, least: int = WORTH_DRAWING, most:
         for one in case.series
         if one.side != CONTROL and (side := benchmarks.side(one.side))
     ]
-    found = (
-        series_of(
-            file,
+    queries = (
+        SeriesQuery(
             case.name,
             "latency",
             side.label,
@@ -74,4 +73,5 @@ def trends(file: Path, benchmarks: Benchmarks, least: int = WORTH_DRAWING, most:
         )
         for case, side in wanted
     )
+    found = (find_series(file, query) for query in queries)
     return tuple(trend(figures[-most:]) for figures in found if len(figures) >= least)

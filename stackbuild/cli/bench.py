@@ -212,7 +212,7 @@ def history(
 
     Example: stackbuild bench history resnet50/b1/float32
     """
-    from stackbuild.bench.history import cases, default_file, series, to_csv
+    from stackbuild.bench.history import SeriesQuery, cases, default_file, load_series, to_csv
     from stackbuild.bench.providers import provider_name
     from stackbuild.bench.trend import trend
     from stackbuild.views.bench import draw_cases, draw_history
@@ -224,7 +224,8 @@ def history(
     elif not case:
         print_json(cases(file), "stackbuild.history-cases/1") if json else draw_cases(cases(file))
     else:
-        found = trend(series(file, case, metric, side, provider=provider_name(provider) if provider else ""))
+        query = SeriesQuery(case, metric, side, provider=provider_name(provider) if provider else "")
+        found = trend(load_series(file, query))
         told = {"series": found.figures, "turns": found.turns}
         print_json(told, "stackbuild.history/1") if json else draw_history(found)
 

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 
 from stackbuild.core.errors import GateClosed
 from stackbuild.judgement.intervals import geometric_mean, ratio_interval
-from stackbuild.judgement.paired import baseline_verdicts, speedup_verdict
+from stackbuild.judgement.paired import Trial, baseline_verdicts, speedup_verdict
 from stackbuild.judgement.single import accuracy_verdict, limit_verdict, memory_verdict, share_verdict
 from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, LimitGate, MemoryGate, ShareGate, SpeedupGate
 from stackbuild.model.results import Benchmarks, Case, Evidence, GateOutcome, GateVerdict, Verdict, side_label
@@ -36,11 +36,11 @@ def judge(
 ) -> Verdict:
     """Decide every gate on every case it names. `evidence` says how the sides of `benchmarks` were sampled."""
     ordered = sorted(gates, key=lambda gate: not isinstance(gate, AccuracyGate))
-    wrong: dict[str, str] = {}
+    trial, wrong = Trial(benchmarks, evidence), dict[str, str]()
     verdicts: list[GateVerdict] = []
     for gate in ordered:
         cases = [case for case in benchmarks.cases if _named(case.name, gate.cases)]
-        found = _decide(gate, benchmarks, cases, wrong, evidence) if cases else [_matches_nothing(gate, benchmarks)]
+        found = _decide(gate, trial, cases, wrong) if cases else [_matches_nothing(gate, benchmarks)]
         if isinstance(gate, AccuracyGate):
             wrong |= {v.case: v.says for v in found if v.outcome is GateOutcome.FAIL}
         verdicts += [_waived(verdict, gate, today) for verdict in found]
@@ -69,32 +69,27 @@ def missing_sides(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[str, .
     return tuple(sorted(wanted - known))
 
 
-def _decide(
-    gate: Gate, benchmarks: Benchmarks, cases: list[Case], wrong: dict[str, str], evidence: Evidence
-) -> list[GateVerdict]:
-    broken = [verdict for case in cases if (verdict := _not_judged(gate, benchmarks, case, wrong))]
+def _decide(gate: Gate, trial: Trial, cases: list[Case], wrong: dict[str, str]) -> list[GateVerdict]:
+    broken = [verdict for case in cases if (verdict := _not_judged(gate, trial.benchmarks, case, wrong))]
     unsound = {verdict.case for verdict in broken}
     sound = [case for case in cases if case.name not in unsound]
     if isinstance(gate, BaselineGate):
-        return broken + baseline_verdicts(gate, benchmarks, sound, evidence)
-    return broken + [_decide_one(gate, benchmarks, case, evidence) for case in sound]
+        return broken + baseline_verdicts(gate, trial, sound)
+    return broken + [_decide_one(gate, trial, case) for case in sound]
 
 
 def _decide_one(
-    gate: SpeedupGate | LimitGate | MemoryGate | AccuracyGate | ShareGate,
-    benchmarks: Benchmarks,
-    case: Case,
-    evidence: Evidence,
+    gate: SpeedupGate | LimitGate | MemoryGate | AccuracyGate | ShareGate, trial: Trial, case: Case
 ) -> GateVerdict:
     if isinstance(gate, SpeedupGate):
-        return speedup_verdict(gate, benchmarks, case, evidence)
+        return speedup_verdict(gate, trial, case)
     if isinstance(gate, LimitGate):
-        return limit_verdict(gate, benchmarks, case)
+        return limit_verdict(gate, trial.benchmarks, case)
     if isinstance(gate, MemoryGate):
-        return memory_verdict(gate, benchmarks, case)
+        return memory_verdict(gate, trial.benchmarks, case)
     if isinstance(gate, AccuracyGate):
-        return accuracy_verdict(gate, benchmarks, case)
-    return share_verdict(gate, benchmarks, case)
+        return accuracy_verdict(gate, trial.benchmarks, case)
+    return share_verdict(gate, trial.benchmarks, case)
 
 
 def _not_judged(gate: Gate, benchmarks: Benchmarks, case: Case, wrong: dict[str, str]) -> GateVerdict | None:

@@ -23,6 +23,18 @@ DELTA = {"kernels": 0.03, "models": 0.05}
 
 
 @dataclass(frozen=True)
+class Trial:
+    """What is judged: the measurement, and how its sides were sampled."""
+
+    benchmarks: Benchmarks
+    evidence: Evidence
+
+    @property
+    def interleaved(self) -> bool:
+        return self.evidence is Evidence.INTERLEAVED
+
+
+@dataclass(frozen=True)
 class _TooFewPairs:
     """Why two sides cannot be compared, and the pairs there are: more of them may decide where there is one."""
 
@@ -48,31 +60,29 @@ class _Pairs:
         return [math.log(a / b) for a, b in zip(self.ours, self.theirs, strict=False)]
 
 
-def baseline_verdicts(
-    gate: BaselineGate, benchmarks: Benchmarks, cases: Sequence[Case], evidence: Evidence
-) -> list[GateVerdict]:
+def baseline_verdicts(gate: BaselineGate, trial: Trial, cases: Sequence[Case]) -> list[GateVerdict]:
     """PASS below 1 + delta with the whole interval; FAIL with the interval over 1 and the median over 1 + delta.
 
     All the cases of one gate share one error: FAIL needs its sign test to stand in Holm's order as well.
     """
-    delta = gate.delta or DELTA.get(benchmarks.kind, DELTA["models"])
-    found = [(case, _pairs(gate, benchmarks, case, evidence)) for case in cases]
-    chances = [sign_test(p.logs) if isinstance(p, _Pairs) and evidence is Evidence.INTERLEAVED else 0.0
+    delta = gate.delta or DELTA.get(trial.benchmarks.kind, DELTA["models"])
+    found = [(case, _pairs(gate, trial, case)) for case in cases]
+    chances = [sign_test(p.logs) if isinstance(p, _Pairs) and trial.interleaved else 0.0
                for _, p in found]  # fmt: skip
     stands = holm(chances, (1 - gate.confidence) / 2)
     return [
-        _undecidable(gate, case, pairs, evidence)
+        _undecidable(gate, trial, case, pairs)
         if isinstance(pairs, _TooFewPairs)
-        else _against_baseline(gate, benchmarks, case, pairs, delta, significant, evidence)
+        else _against_baseline(gate, trial, case, pairs, delta, significant)
         for (case, pairs), significant in zip(found, stands, strict=True)
     ]
 
 
-def speedup_verdict(gate: SpeedupGate, benchmarks: Benchmarks, case: Case, evidence: Evidence) -> GateVerdict:
+def speedup_verdict(gate: SpeedupGate, trial: Trial, case: Case) -> GateVerdict:
     """PASS when the whole interval reaches the wanted speed-up, FAIL when none of it does."""
-    pairs = _pairs(gate, benchmarks, case, evidence)
+    pairs = _pairs(gate, trial, case)
     if isinstance(pairs, _TooFewPairs):
-        return _undecidable(gate, case, pairs, evidence)
+        return _undecidable(gate, trial, case, pairs)
     fast = Interval(1 / pairs.ratio.median, 1 / pairs.ratio.high, 1 / pairs.ratio.low)
     outcome = GateOutcome.INCONCLUSIVE
     if fast.low >= gate.at_least:
@@ -85,7 +95,7 @@ def speedup_verdict(gate: SpeedupGate, benchmarks: Benchmarks, case: Case, evide
     )
     return GateVerdict(
         _name(gate), case.name, outcome, says, fast.median, fast.low, fast.high, gate.at_least, "×",
-        pairs.count, evidence,
+        pairs.count, trial.evidence,
     )  # fmt: skip
 
 
@@ -110,23 +120,17 @@ def self_check(case: Case, baseline: str, limits: SelfCheck, least: int) -> str:
 
 
 def _against_baseline(
-    gate: BaselineGate,
-    benchmarks: Benchmarks,
-    case: Case,
-    pairs: _Pairs,
-    delta: float,
-    significant: bool,
-    evidence: Evidence,
+    gate: BaselineGate, trial: Trial, case: Case, pairs: _Pairs, delta: float, significant: bool
 ) -> GateVerdict:
     ratio, outcome = pairs.ratio, GateOutcome.INCONCLUSIVE
-    counted = f"{pairs.count} pairs" if _strong(evidence) else f"{len(pairs.ours)} and {len(pairs.theirs)} samples"
+    counted = f"{pairs.count} pairs" if trial.interleaved else f"{len(pairs.ours)} and {len(pairs.theirs)} samples"
     interval = f"{_percent(gate.confidence)} interval {ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
     says = (
         f"{_name(gate)}: {case.name} is {_slower(ratio.median)} than {gate.versus} "
         f"({interval}, allowed {delta:+.1%}, {counted})"
     )
-    baseline = side_label(benchmarks, gate.versus)
-    restless = self_check(case, baseline, gate.self_check, gate.pairs[0]) if _strong(evidence) else ""
+    baseline = side_label(trial.benchmarks, gate.versus)
+    restless = self_check(case, baseline, gate.self_check, gate.pairs[0]) if trial.interleaved else ""
     if restless:
         outcome, says = GateOutcome.UNSTABLE, f"{says}: no verdict, {restless}"
     elif ratio.high < 1 + delta:
@@ -135,26 +139,26 @@ def _against_baseline(
         outcome = GateOutcome.FAIL
     return GateVerdict(
         _name(gate), case.name, outcome, says, ratio.median, ratio.low, ratio.high, 1 + delta, "× time",
-        pairs.count, evidence,
+        pairs.count, trial.evidence,
     )  # fmt: skip
 
 
-def _pairs(gate: PairedGate, benchmarks: Benchmarks, case: Case, evidence: Evidence) -> _Pairs | _TooFewPairs:
+def _pairs(gate: PairedGate, trial: Trial, case: Case) -> _Pairs | _TooFewPairs:
     """The samples to compare, or what is missing."""
-    judged, against = side_label(benchmarks, gate.side), side_label(benchmarks, gate.versus)
+    judged, against = side_label(trial.benchmarks, gate.side), side_label(trial.benchmarks, gate.versus)
     if judged == against:
         return _TooFewPairs(f"{gate.versus!r} is the side {judged!r} itself: nothing is compared")
     ours, theirs = case.of(judged), case.of(against)
     for name, series in ((gate.side, ours), (gate.versus, theirs)):
         if series is None:
             return _TooFewPairs(
-                f"nobody measured the side {name!r} (there are {', '.join(s.label for s in benchmarks.sides)})"
+                f"nobody measured the side {name!r} (there are {', '.join(s.label for s in trial.benchmarks.sides)})"
             )
         if series.problem or not series.seconds:
             return _TooFewPairs(f"the side {name!r} did not run: {series.problem or 'no samples'}")
     assert ours is not None and theirs is not None
     pairs = min(len(ours.seconds), len(theirs.seconds))
-    if not _strong(evidence):
+    if not trial.interleaved:
         least = least_samples(1 - (1 - gate.confidence) / 2)  # each side's own interval is taken at half the error
         if pairs < least:
             return _TooFewPairs(
@@ -167,13 +171,9 @@ def _pairs(gate: PairedGate, benchmarks: Benchmarks, case: Case, evidence: Evide
     return _Pairs(above, below, ratio_interval(above, below, gate.confidence))
 
 
-def _undecidable(gate: PairedGate, case: Case, few: _TooFewPairs, evidence: Evidence) -> GateVerdict:
+def _undecidable(gate: PairedGate, trial: Trial, case: Case, few: _TooFewPairs) -> GateVerdict:
     says = f"{_name(gate)}: {case.name} cannot be judged: {few.why}"
-    return GateVerdict(_name(gate), case.name, GateOutcome.INCONCLUSIVE, says, pairs=few.pairs, evidence=evidence)
-
-
-def _strong(evidence: Evidence) -> bool:
-    return evidence is Evidence.INTERLEAVED
+    return GateVerdict(_name(gate), case.name, GateOutcome.INCONCLUSIVE, says, pairs=few.pairs, evidence=trial.evidence)
 
 
 def _name(gate: PairedGate) -> str:

@@ -122,7 +122,7 @@ def _run(subject: Subject, external: tuple[str, ...], options: VerifyOptions, wo
         why = import_rung.reason if import_rung.status is Status.SKIPPED else f"{IMPORT} failed"
         yield from (skipped(name, why) for name in LADDER[2:])
         return
-    yield from _use(subject, options, RungContext(subject, external, clean, folder("kernels"), work), import_rung)
+    yield from _use(options, RungContext(subject, external, clean, folder("kernels"), work), import_rung)
 
 
 def _at_hand(wheel: Path, beside: Path) -> Path:
@@ -162,7 +162,7 @@ def _elsewhere(context: RungContext, root: Path, names: frozenset[str], waits: R
     return replace(made, reason=f"{made.reason}, in {host.description}")
 
 
-def _use(subject: Subject, options: VerifyOptions, context: RungContext, import_rung: Rung) -> Iterator[Rung]:
+def _use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> Iterator[Rung]:
     """The rungs above import: load without ROCm, load with it, then, where it can be imported, use within ONNX Runtime."""
     hidden = LoadProbes(context)
     first = rung(LOAD, lambda: check_loading(hidden))
@@ -176,21 +176,21 @@ def _use(subject: Subject, options: VerifyOptions, context: RungContext, import_
         else None
     )
     yield _elsewhere(context, other, unloaded_libraries(hidden), second) if other else second
-    if reason := _no_use(subject, options, context, import_rung):
+    if reason := _no_use(options, context, import_rung):
         yield from (skipped(name, reason) for name in LADDER[4:])
-    elif subject.form is Form.CUSTOM_OPS:
+    elif context.subject.form is Form.CUSTOM_OPS:
         yield from _custom_ops(context, second)
     else:
-        yield from _providers(context, _waits(subject, first, shown))
+        yield from _providers(context, _waits(context.subject, first, shown))
 
 
-def _no_use(subject: Subject, options: VerifyOptions, context: RungContext, import_rung: Rung) -> str:
+def _no_use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> str:
     """Why the wheel cannot be used in a session, or '' once what that takes is installed beside it."""
     if import_rung.status is Status.FAILED:
         return f"{IMPORT} failed"
-    if subject.form is Form.OTHER:
-        return f"it is {subject.form}"
-    beside = _beside(subject, options)
+    if context.subject.form is Form.OTHER:
+        return f"it is {context.subject.form}"
+    beside = _beside(context.subject, options)
     if not install(context.sandbox, options.wheelhouse, beside).code:
         return ""
     names = ", ".join(beside)

@@ -196,7 +196,7 @@ def test_history_keeps_machines_apart_and_exports(tmp_path: Path) -> None:
     file = tmp_path / "h.sqlite"
     for day, cpu in enumerate(["EPYC", "Xeon", "EPYC"]):
         history.append(file, measured(1 + day / 100, f"2026-11-{20 + day}T00:00:00Z", cpu))
-    rows = history.series(file, "resnet50/b1/float32", "latency")
+    rows = history.load_series(file, history.SeriesQuery("resnet50/b1/float32", "latency"))
     assert [row.taken[:10] for row in rows] == ["2026-11-20", "2026-11-22"] and rows[0].unit == "s"
     assert ("resnet50/b1/float32", CPU, 3) in history.cases(file)
     table = list(csv.DictReader(history.to_csv(file).splitlines()))
@@ -205,10 +205,10 @@ def test_history_keeps_machines_apart_and_exports(tmp_path: Path) -> None:
 
 def test_history_that_is_not_there_or_is_not_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no history yet"):
-        history.series(tmp_path / "none.sqlite", "x", "latency")
+        history.load_series(tmp_path / "none.sqlite", history.SeriesQuery("x", "latency"))
     history.append(tmp_path / "h.sqlite", measured())
     with pytest.raises(UsageError, match="no latency of 'x'") as stop:
-        history.series(tmp_path / "h.sqlite", "x", "latency")
+        history.load_series(tmp_path / "h.sqlite", history.SeriesQuery("x", "latency"))
     assert "resnet50/b1/float32" in stop.value.next
     (tmp_path / "broken").write_bytes(b"this is no database at all, it is a text of some length" * 30)
     with pytest.raises(MachineLacks, match="cannot be used"):

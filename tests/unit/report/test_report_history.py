@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackbuild.bench.history import Figure, append, series
+from stackbuild.bench.history import Figure, SeriesQuery, append, load_series
 from stackbuild.bench.trend import trend, trends
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Benchmarks, Case, Fingerprint, Series, Side
@@ -42,11 +42,11 @@ def kept(tmp_path: Path) -> Path:
 
 
 def test_providers_are_not_mixed(kept: Path) -> None:
-    latest, cpu = (series(kept, "net/b1", "latency", provider=p) for p in ("", "CPUExecutionProvider"))
+    latest, cpu = (load_series(kept, SeriesQuery("net/b1", "latency", provider=p)) for p in ("", "CPUExecutionProvider"))
     assert {row.provider for row in latest} == {"ROCMExecutionProvider"} and len(latest) == len(cpu) == 30
     assert min(row.value for row in cpu) > 0.4 > max(row.value for row in latest)
     with pytest.raises(UsageError, match="on CUDAExecutionProvider"):
-        series(kept, "net/b1", "latency", provider="CUDAExecutionProvider")
+        load_series(kept, SeriesQuery("net/b1", "latency", provider="CUDAExecutionProvider"))
 
 
 def test_a_change_is_drawn_and_told_in_every_form(kept: Path) -> None:
