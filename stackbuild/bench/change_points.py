@@ -20,7 +20,7 @@ CHANCE = 0.01
 
 
 @dataclass(frozen=True)
-class Turn:
+class ChangePoint:
     """The level changes at index `at`: medians `before` and `after` of the parts beside it."""
 
     at: int
@@ -32,18 +32,19 @@ class Turn:
         return _change(self.before, self.after)
 
 
-def turns(values: Sequence[float], least: float = 0.03) -> tuple[Turn, ...]:
+def change_points(values: Sequence[float], least: float = 0.03) -> tuple[ChangePoint, ...]:
     """Every change point, in order; none in a series shorter than ten."""
     cuts = sorted(_cuts(values, 0, least))
     edges = [0, *cuts, len(values)]
     return tuple(
-        Turn(cut, median(values[edges[n] : cut]), median(values[cut : edges[n + 2]])) for n, cut in enumerate(cuts)
+        ChangePoint(cut, median(values[edges[n] : cut]), median(values[cut : edges[n + 2]]))
+        for n, cut in enumerate(cuts)
     )
 
 
 def _cuts(values: Sequence[float], offset: int, least: float) -> list[int]:
     found = [
-        (_chance(values[:cut], values[cut:]), cut)
+        (rank_test(values[:cut], values[cut:]), cut)
         for cut in range(SHORTEST, len(values) - SHORTEST + 1)
         if abs(_change(median(values[:cut]), median(values[cut:]))) >= least
     ]
@@ -60,7 +61,7 @@ def _change(before: float, after: float) -> float:
     return after / before - 1
 
 
-def _chance(a: Sequence[float], b: Sequence[float]) -> float:
+def rank_test(a: Sequence[float], b: Sequence[float]) -> float:
     """Two-sided Mann-Whitney: exact where a part has at most `EXACT` values, else by the normal approximation."""
     few, many = sorted((a, b), key=len)
     doubled = _doubled_ranks([*few, *many])

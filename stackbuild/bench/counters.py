@@ -32,7 +32,7 @@ def program() -> str | None:
     return shutil.which(PROGRAM, path=os.pathsep.join(folders))
 
 
-def collected(
+def collect_counters(
     environment: Environment, job: dict[str, Json], rocprof: str
 ) -> tuple[tuple[KernelCounters, ...], tuple[str, ...]]:
     """The counters of every kernel that the job dispatches, longest first, and what was not to be had.
@@ -44,15 +44,15 @@ def collected(
         for counter in COUNTERS:
             out = Path(folder) / counter
             words = (rocprof, "--pmc", counter, "-T", "--output-format", "csv", "-d", str(out), "-o", "c", "--")
-            answer = run_job(replace(environment, before=words), job)
+            answer = run_job(replace(environment, launcher=words), job)
             files = sorted(out.rglob("*counter_collection.csv"))
             texts += [file.read_text(errors="replace") for file in files]
             if answer.problem or not files:
                 missing.append(f"{PROGRAM} gave no {counter}: {answer.problem or 'it wrote no counters'}")
-    return parsed(texts), tuple(missing)
+    return parse_counters(texts), tuple(missing)
 
 
-def parsed(texts: Iterable[str]) -> tuple[KernelCounters, ...]:
+def parse_counters(texts: Iterable[str]) -> tuple[KernelCounters, ...]:
     """Sums of CSVs: seconds and dispatches of each kernel, and each counter's mean weighted by time."""
     seconds: dict[tuple[str, str], float] = defaultdict(float)
     weighted: dict[tuple[str, str], float] = defaultdict(float)

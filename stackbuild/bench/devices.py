@@ -37,7 +37,7 @@ NAMES = {
 NON_BLOCKING, HELD = 1, 0.05
 
 
-class Lacking(RuntimeError):
+class ClockUnavailable(RuntimeError):
     """Why the device's clock cannot be had here."""
 
 
@@ -48,38 +48,38 @@ class Gpu:
         self.vendor, self.number, self.names = vendor, number, NAMES[vendor]
         self.library = library or _library(vendor)
         if vendor == NVIDIA:
-            self.say("cuInit", 0)
+            self.call("cuInit", 0)
 
-    def say(self, function: str, *arguments: Any) -> None:
+    def call(self, function: str, *arguments: Any) -> None:
         error = getattr(self.library, function)(*arguments)
         if error:
-            raise Lacking(f"{function} answered {error}")
+            raise ClockUnavailable(f"{function} answered {error}")
 
-    def do(self, what: str, *arguments: Any) -> None:
-        self.say(self.names[what], *arguments)
+    def call_named(self, what: str, *arguments: Any) -> None:
+        self.call(self.names[what], *arguments)
 
     def bus(self) -> str:
         """Its PCI address, lower case, such as 0000:c1:00.0."""
         text = ctypes.create_string_buffer(64)
-        self.do("bus", text, 64, self.number)
+        self.call_named("bus", text, 64, self.number)
         return text.value.decode().lower()
 
     def use(self) -> None:
         """Make it this thread's device."""
         if self.vendor == AMD:
-            self.say("hipSetDevice", self.number)
+            self.call("hipSetDevice", self.number)
         else:
             context = ctypes.c_void_p()
-            self.say("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.number)
-            self.say("cuCtxSetCurrent", context)
+            self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.number)
+            self.call("cuCtxSetCurrent", context)
 
-    def made(self, what: str, flags: int = 0) -> ctypes.c_void_p:
+    def create(self, what: str, flags: int = 0) -> ctypes.c_void_p:
         handle = ctypes.c_void_p()
-        self.do(what, ctypes.byref(handle), flags)
+        self.call_named(what, ctypes.byref(handle), flags)
         return handle
 
 
-class Events:
+class DeviceEvents:
     """A clock that reads the device's own: events before and after the work on a stream that the session is given.
 
     `options` are the provider options that hand the stream over.
@@ -87,21 +87,21 @@ class Events:
 
     def __init__(self, gpu: Gpu) -> None:
         gpu.use()
-        self.gpu, self.stream = gpu, gpu.made("stream", NON_BLOCKING)
-        self.start, self.stop = gpu.made("event"), gpu.made("event")
+        self.gpu, self.stream = gpu, gpu.create("stream", NON_BLOCKING)
+        self.start, self.stop = gpu.create("event"), gpu.create("event")
         self.options = {"has_user_compute_stream": "1", "user_compute_stream": str(self.stream.value)}
 
     def __call__(self, run: Callable[[], None]) -> float:
         """Seconds from the stream's reaching the run to its last kernel's end; `run` need not wait for it."""
-        self.gpu.do("record", self.start, self.stream)
+        self.gpu.call_named("record", self.start, self.stream)
         run()
-        self.gpu.do("record", self.stop, self.stream)
-        self.gpu.do("wait", self.stop)
+        self.gpu.call_named("record", self.stop, self.stream)
+        self.gpu.call_named("wait", self.stop)
         milliseconds = ctypes.c_float()
-        self.gpu.do("between", ctypes.byref(milliseconds), self.start, self.stop)
+        self.gpu.call_named("between", ctypes.byref(milliseconds), self.start, self.stop)
         return milliseconds.value * 1e-3
 
-    def prove(self, run: Callable[[], None]) -> None:
+    def check_stream(self, run: Callable[[], None]) -> None:
         """Raise Lacking unless what holds up this stream holds up the session: else its events time something else.
 
         `run` waits for its own end. The stream is given a host function that sleeps, so a session on it takes longer by
@@ -110,11 +110,11 @@ class Events:
         usual = _wall(run)
         nap = min(0.9, max(HELD, usual))
         sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
-        self.gpu.do("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
+        self.gpu.call_named("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
         if _wall(run) < usual + nap * 0.6:
-            raise Lacking("the session does not work on the stream it was given")
-        if self.gpu.vendor == AMD and len(loaded()) > 1:
-            raise Lacking(f"two HIP runtimes are in one process: {', '.join(sorted(loaded()))}")
+            raise ClockUnavailable("the session does not work on the stream it was given")
+        if self.gpu.vendor == AMD and len(hip_runtimes()) > 1:
+            raise ClockUnavailable(f"two HIP runtimes are in one process: {', '.join(sorted(hip_runtimes()))}")
 
 
 def _wall(run: Callable[[], None]) -> float:
@@ -123,20 +123,20 @@ def _wall(run: Callable[[], None]) -> float:
     return time.perf_counter() - began
 
 
-def loaded(maps: Path = Path("/proc/self/maps")) -> frozenset[str]:
+def hip_runtimes(maps: Path = Path("/proc/self/maps")) -> frozenset[str]:
     """The files of HIP's runtime that this process has mapped."""
     return frozenset(re.findall(r"/\S*libamdhip64\.so\S*", maps.read_text()))
 
 
 def _library(vendor: int) -> Any:
     """The runtime that the process has already, else the newest that the loader finds."""
-    there = sorted(loaded()) if vendor == AMD else []
+    there = sorted(hip_runtimes()) if vendor == AMD else []
     for name in (*there, *LIBRARIES[vendor]):
         try:
             return ctypes.CDLL(name)
         except OSError:
             continue
-    raise Lacking(f"the loader finds none of {', '.join(LIBRARIES[vendor])}")
+    raise ClockUnavailable(f"the loader finds none of {', '.join(LIBRARIES[vendor])}")
 
 
 def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -> Callable[[], int] | None:
@@ -152,7 +152,7 @@ def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -
 def _bus(vendor: int, number: int) -> str:
     try:
         return Gpu(vendor, number).bus()
-    except (Lacking, AttributeError):
+    except (ClockUnavailable, AttributeError):
         return ""
 
 

@@ -23,7 +23,7 @@ SCRUBBED = ("ORT_", "MIGRAPHX_", "MIOPEN_", "HSA_", "HIP_", "ROCBLAS_", "GPU_", 
 class Environment:
     """An interpreter and the folder laid over its packages; `sha256` names the wheel that is in the folder.
 
-    `before` is a command that runs the interpreter, such as a profiler.
+    `launcher` is a command that runs the interpreter, such as a profiler.
     """
 
     python: Path
@@ -31,7 +31,7 @@ class Environment:
     artifact: str = ""
     sha256: str = ""
     env: tuple[tuple[str, str], ...] = ()
-    before: tuple[str, ...] = ()
+    launcher: tuple[str, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """The whole environment of a worker."""
@@ -45,7 +45,7 @@ def scrubbed() -> tuple[str, ...]:
     return tuple(sorted(n for n in os.environ if n.startswith(SCRUBBED) and n not in KEPT))
 
 
-def here(python: Path | None = None) -> Environment:
+def plain_environment(python: Path | None = None) -> Environment:
     """The interpreter as it is: this one's own, or another's."""
     return Environment(_interpreter(python))
 
@@ -55,7 +55,7 @@ def _interpreter(python: Path | None) -> Path:
     return python.absolute() if python else Path(sys.executable)
 
 
-def with_wheel(wheel: Path, cache: Path, python: Path | None = None) -> Environment:
+def wheel_environment(wheel: Path, cache: Path, python: Path | None = None) -> Environment:
     """The interpreter with that wheel over it, unpacked once per wheel by its own pip, without its dependencies.
 
     Raises UsageError where there is no such wheel or pip refuses it for that interpreter.

@@ -50,7 +50,7 @@ class Errors:
     finite: int = 0
 
     @property
-    def proves(self) -> bool:
+    def is_conclusive(self) -> bool:
         """Whether anything was compared: a mismatch, or a finite element. NaN beside NaN says nothing of a kernel."""
         return self.mismatched > 0 or self.finite > 0
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from stackbuild.core import digest
-from stackbuild.core import yaml as yamlread
+from stackbuild.core import yaml as yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.lock import Lock
-from stackbuild.model.results import Inputs, Moved
+from stackbuild.model.results import ChangedInput, InputsCompared
 
 
 def lock_beside(wheel: Path) -> Path:
@@ -21,21 +21,21 @@ def lock_beside(wheel: Path) -> Path:
     return wheel.with_name(f"{wheel.name}.lock.yaml")
 
 
-def inputs_between(baseline: Path, candidate: Path) -> Inputs:
+def compare_inputs(baseline: Path, candidate: Path) -> InputsCompared:
     """The two locks' digests, and every input that differs. Raises UsageError for a file that is no lock."""
     before, after = _read(baseline), _read(candidate)
     theirs, ours = dict(_answers(before)), dict(_answers(after))
     moved = tuple(
-        Moved(what, theirs.get(what, ""), ours.get(what, ""))
+        ChangedInput(what, theirs.get(what, ""), ours.get(what, ""))
         for what in dict.fromkeys([*theirs, *ours])
         if theirs.get(what) != ours.get(what)
     )
-    return Inputs(digest.of_file(baseline), digest.of_file(candidate), moved)
+    return InputsCompared(digest.of_file(baseline), digest.of_file(candidate), moved)
 
 
 def _read(path: Path) -> Lock:
     try:
-        data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+        data, _ = yaml.compose(path.read_text("utf-8"), str(path))
         return Lock.model_validate(data)
     except FileNotFoundError:
         what = "there is no such file"

@@ -26,7 +26,7 @@ class ModelFile:
     fused: str = ""
 
 
-def written(net: Net, dtype: str, cache: Path) -> ModelFile:
+def net_file(net: Net, dtype: str, cache: Path) -> ModelFile:
     """The architecture's float32 or float16 file."""
     from stackbuild.bench.nets.graph import OPSET, Graph
 
@@ -36,7 +36,7 @@ def written(net: Net, dtype: str, cache: Path) -> ModelFile:
         graph.save(path)
         return ""
 
-    return _kept(cache.absolute() / "models" / f"{net.name}-v{net.version}-opset{OPSET}-{dtype}.onnx", write)
+    return _cached(cache.absolute() / "models" / f"{net.name}-v{net.version}-opset{OPSET}-{dtype}.onnx", write)
 
 
 def model_file(
@@ -46,15 +46,15 @@ def model_file(
 
     Raises UsageError where the optimiser does not apply to the architecture or fails.
     """
-    made = written(net, "float32" if dtype == "int8" else dtype, cache)
+    made = net_file(net, "float32" if dtype == "int8" else dtype, cache)
     if not optimised and dtype != "int8":
         return made
     environment = find_environment()
     by = _runtime(environment)
     if optimised:
-        made = _changed(made, "optimise", _optimiser(net), environment, by)
+        made = _transform(made, "optimise", _optimiser(net), environment, by)
     if dtype == "int8":
-        made = _changed(made, "quantise", {}, environment, by)
+        made = _transform(made, "quantise", {}, environment, by)
     return made
 
 
@@ -67,7 +67,7 @@ def _optimiser(net: Net) -> dict[str, Json]:
     return {"type": kind, "heads": heads, "hidden": hidden}
 
 
-def _changed(made: ModelFile, do: str, extra: dict[str, Json], environment: Environment, by: str) -> ModelFile:
+def _transform(made: ModelFile, do: str, extra: dict[str, Json], environment: Environment, by: str) -> ModelFile:
     def change(path: Path) -> str:
         case: dict[str, Json] = {"name": "model", "model": str(made.path), "keep": str(path), **extra}
         answer = run_job(environment, {"do": do, "cases": [case]}, timeout=1800)
@@ -82,7 +82,7 @@ def _changed(made: ModelFile, do: str, extra: dict[str, Json], environment: Envi
         fused = found.get("fused")
         return ", ".join(f"{op} {count}" for op, count in fused.items()) if isinstance(fused, dict) else ""
 
-    return _kept(made.path.with_name(f"{made.path.stem}-{do}d-{by}.onnx"), change)
+    return _cached(made.path.with_name(f"{made.path.stem}-{do}d-{by}.onnx"), change)
 
 
 def _runtime(environment: Environment) -> str:
@@ -94,9 +94,9 @@ def _runtime(environment: Environment) -> str:
     return f"ort{answer.libraries['onnxruntime']}"
 
 
-def _kept(path: Path, make: Callable[[Path], str]) -> ModelFile:
+def _cached(path: Path, make: Callable[[Path], str]) -> ModelFile:
     """The file and its facts, made unless both are there and agree; renamed into place, facts last."""
-    from stackbuild.bench.nets.graph import described
+    from stackbuild.bench.nets.graph import describe_inputs
 
     facts = path.with_suffix(".json")
     if known := _known(path, facts):
@@ -105,7 +105,7 @@ def _kept(path: Path, make: Callable[[Path], str]) -> ModelFile:
     staged, told = (path.with_name(f".{os.getpid()}-{end.name}") for end in (path, facts))
     try:
         fused = make(staged)
-        opset, _ = described(staged)
+        opset, _ = describe_inputs(staged)
         found = ModelFile(path, digest.of_file(staged), opset, fused)
         told.write_text(json.dumps({"sha256": found.sha256, "opset": opset, "fused": fused}))
         staged.rename(path)

@@ -10,14 +10,14 @@ from pathlib import Path
 from stackbuild.bench.experiment import Work
 from stackbuild.bench.model_cache import ModelFile
 from stackbuild.bench.nets import NETS, Net
-from stackbuild.bench.suites import ModelCases, model_cells
+from stackbuild.bench.suites import ModelCases, case_axes
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Case
 
 
 @dataclass(frozen=True)
-class Cell:
+class SuiteCase:
     """`sizes` has every symbolic dimension of the net, the batch too."""
 
     net: Net
@@ -59,7 +59,7 @@ class Cell:
         }
 
 
-def cells(cases: ModelCases) -> list[Cell]:
+def suite_cases(cases: ModelCases) -> list[SuiteCase]:
     """Every cell of some cases. Raises UsageError for a model or a size that there is not."""
     if cases.model not in NETS:
         raise UsageError(
@@ -68,7 +68,7 @@ def cells(cases: ModelCases) -> list[Cell]:
     net = NETS[cases.model]
     if unknown := sorted(set(cases.sizes) - set(net.sizes)):
         raise UsageError(f"{net.name} has no size {unknown[0]!r}", next=f"it has {', '.join(net.sizes)}")
-    return [Cell(net, dtype, optimised, net.sizes | sizes) for dtype, optimised, sizes in model_cells(cases)]
+    return [SuiteCase(net, dtype, optimised, net.sizes | sizes) for dtype, optimised, sizes in case_axes(cases)]
 
 
 def split(batch: int, devices: int) -> list[int]:

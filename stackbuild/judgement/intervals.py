@@ -36,7 +36,7 @@ def ratio_interval(above: Sequence[float], below: Sequence[float], confidence: f
     return Interval(math.exp(found.median), math.exp(found.low), math.exp(found.high))
 
 
-def apart_interval(above: Sequence[float], below: Sequence[float], confidence: float) -> Interval:
+def unpaired_interval(above: Sequence[float], below: Sequence[float], confidence: float) -> Interval:
     """The ratio of two medians of samples taken apart: each side's interval at half the error, combined.
 
     Wider than it need be (Bonferroni), on purpose: samples of different days share no noise that cancels.
@@ -54,7 +54,7 @@ def relative_spread(values: Sequence[float]) -> float:
     return (high - low) / middle if middle else math.inf
 
 
-def slower_by_chance(logs: Sequence[float]) -> float:
+def sign_test(logs: Sequence[float]) -> float:
     """One-sided sign test: how likely so many positive values are if the median were 0. Zeros are left out."""
     signs = [value > 0 for value in logs if value != 0]
     positive = sum(signs)

@@ -87,8 +87,8 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
 
     path = Path(name)
     if path.is_file():
-        measured = read_benchmarks(path)
-        return of_results(measured, read_verdict_on(measured, verdict) if verdict else None)
+        benchmarks = read_benchmarks(path)
+        return of_results(benchmarks, read_verdict_on(benchmarks, verdict) if verdict else None)
     if path.is_dir():
         return read_run(path)
     runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
@@ -107,11 +107,11 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     return read_run(default_root() / "runs" / meant[0])
 
 
-def of_results(measured: Benchmarks, verdict: Verdict | None) -> RunRecord:
+def of_results(benchmarks: Benchmarks, verdict: Verdict | None) -> RunRecord:
     """A run that was only a measurement."""
-    subject = next((side.artifact for side in measured.sides if side.artifact), "")
-    title = f"Benchmarks: {measured.suite}" + (f", {subject}" if subject else "")
-    return RunRecord(title, measured.taken, 0.0, benchmarks=measured, verdict=verdict)
+    subject = next((side.artifact for side in benchmarks.sides if side.artifact), "")
+    title = f"Benchmarks: {benchmarks.suite}" + (f", {subject}" if subject else "")
+    return RunRecord(title, benchmarks.taken, 0.0, benchmarks=benchmarks, verdict=verdict)
 
 
 def read_run(folder: Path) -> RunRecord:

@@ -40,7 +40,7 @@ OVERRIDES = (
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProbeResult:
     """How a probe ended: exit code (negative: by that signal), its answer, and the end of what it printed, to be shown only."""
 
     code: int
@@ -50,7 +50,7 @@ class Ended:
     tail: str
 
     @property
-    def died(self) -> str:
+    def termination(self) -> str:
         """'' for a process that left by itself, otherwise what ended it."""
         if self.timed_out:
             return f"did not end within {self.seconds:.0f} s"
@@ -61,17 +61,17 @@ class Ended:
         return ""
 
     @property
-    def how(self) -> str:
+    def problem(self) -> str:
         """'' for an answer, otherwise how it died, in words."""
-        if self.died:
-            return self.died
+        if self.termination:
+            return self.termination
         if self.code or not self.answer:
             return f"exit code {self.code} without an answer: {self.tail or 'it printed nothing'}"
         return str(self.answer.get("error", ""))
 
 
 @dataclass(frozen=True)
-class Cell:
+class ProbeSandbox:
     """The folder of one ladder and what its probes see of the machine.
 
     In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
@@ -95,7 +95,9 @@ class Cell:
         """Where probes may write, and other probes may read it."""
         return self.folder / "out"
 
-    def probe(self, name: str, job: dict[str, Json], seconds: float, env: tuple[tuple[str, str], ...] = ()) -> Ended:
+    def probe(
+        self, name: str, job: dict[str, Json], seconds: float, env: tuple[tuple[str, str], ...] = ()
+    ) -> ProbeResult:
         """Run `probes/NAME.py` on a job."""
         scripts = self.folder / "probes"
         if not scripts.exists():
@@ -105,10 +107,10 @@ class Cell:
             asked.write(json.dumps(job).encode())
             asked.seek(0)
             argv = [str(self.python), str(scripts / f"{name}.py"), str(asked.fileno()), str(told.fileno())]
-            ended = self._run(argv, seconds, env, (asked.fileno(), told.fileno()), ())
-            return Ended(ended.code, ended.timed_out, ended.seconds, _read(told), ended.tail)
+            result = self._run(argv, seconds, env, (asked.fileno(), told.fileno()), ())
+            return ProbeResult(result.code, result.timed_out, result.seconds, _read(told), result.tail)
 
-    def furnish(self, argv: list[str], seconds: float) -> Ended:
+    def furnish(self, argv: list[str], seconds: float) -> ProbeResult:
         """Run a command that may write to the environment: the one that makes it, and pip."""
         (self.folder / "env").mkdir(exist_ok=True)
         return self._run(argv, seconds, (), (), (self.folder / "env",))
@@ -124,7 +126,7 @@ class Cell:
         env: tuple[tuple[str, str], ...],
         descriptors: tuple[int, ...],
         writable: tuple[Path, ...],
-    ) -> Ended:
+    ) -> ProbeResult:
         """Run a command in the cell; it and all its children are dead when this returns."""
         self.out.mkdir(exist_ok=True)
         started = time.monotonic()
@@ -139,7 +141,7 @@ class Cell:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)  # bwrap's end is the end of its pid namespace
                     process.wait()
-            return Ended(code, timed_out, time.monotonic() - started, {}, _tail(output))
+            return ProbeResult(code, timed_out, time.monotonic() - started, {}, _tail(output))
 
     def _wait(self, process: subprocess.Popen[bytes], seconds: float) -> tuple[int, bool]:
         """The exit code, and whether it ran out of time."""
