@@ -30,7 +30,7 @@ class CustomOps:
 
     @property
     def known(self) -> bool:
-        return self.climb.subject.package == PACKAGE and (self.climb.kernels / "cases.py").is_file()
+        return self.climb.subject.package == PACKAGE and (self.climb.kernels / "tools" / "cases.py").is_file()
 
     @cached_property
     def ended(self) -> dict[str, Ended]:

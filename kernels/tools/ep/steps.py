@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import models
 import onnx
 import onnxruntime as ort
-from session import open_session, parts
+
+from tools.ep import models
+from tools.ep.session import open_session, parts
 
 SIZES = {"resnet50": {"batch": 2}, "bert-base": {"batch": 2, "sequence": 16}}
 

@@ -9,11 +9,11 @@ import gc
 import threading
 from collections.abc import Iterator
 
-import bench
-import models
 import numpy as np
 import onnxruntime as ort
-from session import open_session
+
+from tools.ep import bench, models
+from tools.ep.session import open_session
 
 Answers = dict[str, np.ndarray]
 # The name, element type and sizes of each model: convolutions by the copy engine, attention, products by BLAS.

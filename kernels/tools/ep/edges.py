@@ -12,16 +12,17 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime as ort
-from attention_edges import attentions
-from edge import Array, Edge, Feeds, Ruling, model
-from edge import floats as _x
-from edge import ints as _i
-from edge import one as _one
-from multi_head_edges import multi_heads
-from nans import nans
 from onnx import helper
-from rulings import ruled
-from session import open_session, relative_error
+
+from tools.ep.attention_edges import attentions
+from tools.ep.edge import Array, Edge, Feeds, Ruling, model
+from tools.ep.edge import floats as _x
+from tools.ep.edge import ints as _i
+from tools.ep.edge import one as _one
+from tools.ep.multi_head_edges import multi_heads
+from tools.ep.nans import nans
+from tools.ep.rulings import ruled
+from tools.ep.session import open_session, relative_error
 
 TOLERANCE = 2e-5
 OF_HALF = 4e-3  # where an answer is float16

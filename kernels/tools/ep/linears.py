@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnxruntime as ort
-from graphs import Array, Judged, Sketch, Steps, attention, gelu, judge, linear, norm, with_nan
 from onnx import ModelProto
+
+from tools.ep.graphs import Array, Judged, Sketch, Steps, attention, gelu, judge, linear, norm, with_nan
 
 HEADS, SIZE = 3, 8
 WIDTH = HEADS * SIZE

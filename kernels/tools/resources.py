@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Registers, scratch memory and spills of every kernel in built HIP libraries, against budgets.toml.
+"""Registers, scratch memory and spills of every kernel in built HIP libraries, against kernels/budgets.toml.
 
-    python3 kernels/bench/resources.py out/stackbuild_kernels/libstackbuild_kernels_hip.so [LIBRARY…] [--targets gfx90a,gfx1100] [--table]
+    python3 kernels/tools/resources.py out/stackbuild_kernels/libstackbuild_kernels_hip.so [LIBRARY…] [--targets gfx90a,gfx1100] [--table]
 
 Reads the code objects' own metadata (with stackbuild's inspector: needs stackbuild and Python 3.11); runs nothing. Exit status: 0 all
 inside, 1 a kernel over its budget, without one, with spills, with scratch memory or a stack of unknown size, one that only some targets
@@ -28,7 +28,7 @@ except ModuleNotFoundError as missing:
     print(f"resources.py: {missing.name} cannot be imported: install stackbuild (Python 3.11 or newer), or set PYTHONPATH to its source", file=sys.stderr)
     sys.exit(2)
 
-BUDGETS = tomllib.loads(Path(__file__).with_name("budgets.toml").read_text())
+BUDGETS = tomllib.loads(Path(__file__).resolve().parents[1].joinpath("budgets.toml").read_text())
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from edge import Array, Edge, Feeds, floats, model
 from onnx import helper
+
+from tools.ep.edge import Array, Edge, Feeds, floats, model
 
 INPUTS = ("query", "key", "value", "bias", "key_padding_mask", "attention_bias", "past_key", "past_value")
 OUTPUTS = ("y", "present_key", "present_value")

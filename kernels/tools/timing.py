@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench import device as d
-from common.case import RELATIVE_ERROR, WORST_ERROR
+
+from tools import device as d
+from tools.case import RELATIVE_ERROR, WORST_ERROR
 
 SAMPLES = 25
 GRAPH_MS = 1.0
@@ -167,7 +168,7 @@ def errors(torch: Any, problem: Problem, launches: dict[str, Callable[[], Any]],
 
 
 def beyond(found: dict[str, Error], dtype: str) -> str:
-    """Which errors are not within what common/case.py takes for right, in words; "" where all are. NaN is not within."""
+    """Which errors are not within what tools/case.py takes for right, in words; "" where all are. NaN is not within."""
     kind = np.dtype(dtype)
     return ", ".join(
         f"{name} has relative error {error.relative:.2e} (limit {RELATIVE_ERROR[kind]:.0e}), worst {error.worst:.2e} (limit {WORST_ERROR[kind]:.0e})"

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from edge import Array, Edge, Feeds, Ruling, floats, model, one
 from onnx import helper
+
+from tools.ep.edge import Array, Edge, Feeds, Ruling, floats, model, one
 
 GEMM = "Gemm: Compute Y = alpha * A' * B' + beta * C"
 MATMUL = "MatMul: Matrix product that behaves like numpy.matmul"

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from bench import device as d
-from common.case import Case
 from conv.reference import same_pads
+
+from tools import device as d
+from tools.case import Case
 
 
 @dataclass

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import models
 import numpy as np
 import onnxruntime as ort
-from session import open_session
+
+from tools.ep import models
+from tools.ep.session import open_session
 
 Array = np.ndarray
 

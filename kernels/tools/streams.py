@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from bench import device as d
-from bench.correctness import Choice, Placed, check_one, place
-from common.case import Case, poison
+
+from tools import device as d
+from tools.case import Case, poison
+from tools.correctness import Choice, Placed, check_one, place
 
 ROUNDS = 10  # launches on each stream, one after the other; every one's answer is kept
 ALIGNED = 512  # bytes, as an allocation of its own would be

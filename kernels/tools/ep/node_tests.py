@@ -10,7 +10,8 @@ import onnx
 import onnxruntime as ort
 from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
-from session import open_session, placement
+
+from tools.ep.session import open_session, placement
 
 
 @dataclass(frozen=True)

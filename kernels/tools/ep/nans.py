@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from edge import Array, Edge, Ruling, floats, ints, model, one
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
+
+from tools.ep.edge import Array, Edge, Ruling, floats, ints, model, one
 
 NUMPY = "a maximum, minimum, sum or norm over a NaN is NaN, as in NumPy, by which ONNX defines it"
 REFERENCE = "as onnx.reference computes it"

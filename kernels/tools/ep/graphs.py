@@ -10,7 +10,8 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
-from session import nodes_elsewhere, open_session, parts, relative_error
+
+from tools.ep.session import nodes_elsewhere, open_session, parts, relative_error
 
 Array = np.ndarray
 TOLERANCE = {np.float32: 2e-5, np.float16: 1e-2}  # the CPU provider rounds float16 between nodes, a fused step does not

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from edge import Array, Edge, Feeds, Ruling, floats, ints, model
 from onnx import helper
+
+from tools.ep.edge import Array, Edge, Feeds, Ruling, floats, ints, model
 
 SCALE = "Attention, scale: Scaling factor applied to Q*K^T; of 0, every key weighs the same"
 HEADS = "Attention: a sum over a head size of 0 is 0, and every key weighs the same"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One stage of kernels/gpu-check, in a process that can be ended when a kernel does not return.
 
-    python3 kernels/bench/stage.py device|correct|streams|time --library LIB [--part I/N] [--op OP]... [--one-way] [--tight] [--seed N] [--json FILE]
+    python3 kernels/tools/stage.py device|correct|streams|time --library LIB [--part I/N] [--op OP]... [--one-way] [--tight] [--seed N] [--json FILE]
 
 device says what the library runs on. Exit status: 0 all right, 1 something is wrong, 2 the library is another one or there is no GPU.
 """
@@ -18,9 +18,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import correctness, report, streams
-from bench import device as d
-from bench.operators import EVERY, MODULES, part, seed
+from tools import correctness, report, streams
+from tools import device as d
+from tools.selection import EVERY, MODULES, part, seed
 
 Result = dict[str, Any]  # "wrong": lines; "left out": why the stage did nothing; and what a stage found
 
@@ -58,8 +58,8 @@ def time_shapes(device: d.Device, args: argparse.Namespace, result: Result) -> N
     if not torch.cuda.is_available():
         result["left out"] = f"torch {torch.__version__} sees no GPU"
         return
-    from bench import timing
-    from bench.shapes import HALF_ONLY, SHAPES
+    from tools import timing
+    from tools.shapes import HALF_ONLY, SHAPES
 
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True

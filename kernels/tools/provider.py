@@ -1,4 +1,4 @@
-"""The plugin execution provider that was built beside the library: what its script, kernels/ep/gpu-check, is asked, and what it lacks here."""
+"""The plugin execution provider that was built beside the library: the commands of its script, kernels/ep/gpu-check, and what that lacks here."""
 
 from __future__ import annotations
 

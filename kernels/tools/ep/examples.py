@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from onnx import numpy_helper
-from registered import Schema
+
+from tools.ep.registered import Schema
 
 Array = np.ndarray
 Kinds = dict[str, type]  # of each type variable

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench.operators import MODULES, SAMPLE
+from tools.selection import MODULES, SAMPLE
 
 CHECKS = ("racecheck", "memcheck", "synccheck")
 PROCESSES = {False: 4, True: 6}  # that share a check's cases out; thorough or not

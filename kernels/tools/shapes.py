@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from bench import device as d
-from bench.timing import Launcher, Problem, Shape, numpy_dtype
+from tools import device as d
+from tools.timing import Launcher, Problem, Shape, numpy_dtype
 
 
 def _bytes(*tensors: Any) -> float:

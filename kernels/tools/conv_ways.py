@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks and times every way to make a convolution (algorithm and tile) beside PyTorch, to set the rule by.
 
-    python3 kernels/bench/conv_ways.py --library build/libstackbuild_kernels_hip.so --out ways.json [--check] [--resnet] [--seed N]
+    python3 kernels/tools/conv_ways.py --library build/libstackbuild_kernels_hip.so --out ways.json [--check] [--resnet] [--seed N]
 
 Shapes: those of docs/kernels.md and a few depthwise ones; with --resnet ResNet-50's at batch 1, 8 and 32, channels last.
 Prints, per shape, PyTorch's time, the rule's, and the fastest ways; writes all medians. Exit status: 1 on a wrong answer.
@@ -18,8 +18,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import correctness, report, shapes, timing
-from bench import device as d
+from tools import correctness, report, shapes, timing
+from tools import device as d
 
 SAMPLES = 9
 # C, height and width, K, taps, stride of each of ResNet-50's different convolutions.

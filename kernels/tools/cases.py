@@ -1,4 +1,4 @@
-"""All operators' cases, and ONNX models of them. Run with this folder on sys.path: needs numpy and onnx.
+"""All operators' cases, and ONNX models of them. Needs numpy and onnx, and the folder `kernels/` on sys.path.
 
 `all_cases()` yields correctness cases, `bench_cases()` the few shapes worth timing; `model(case)` is a one-node model
 with the operator of the domain `stackbuild.kernels`, `standard_model(case)` the same with ONNX's own operator.
@@ -6,15 +6,7 @@ with the operator of the domain `stackbuild.kernels`, `standard_model(case)` the
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-
-import numpy as np
-import onnx
-from onnx import TensorProto, helper
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import attention.cases
 import attention.multi_head_cases
@@ -22,7 +14,11 @@ import batch_norm.cases
 import conv.cases
 import group_norm.cases
 import leaky_relu.cases
-from common.case import Case
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from tools.case import Case
 
 DOMAIN = "stackbuild.kernels"
 OPERATORS = {

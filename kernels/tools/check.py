@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every correctness case through ONNX Runtime with a built custom-op library.
 
-    python3 kernels/check.py dist/stackbuild_kernels/libstackbuild_kernels.so [--seed N] [--op Conv] [--device gpu]
+    python3 kernels/tools/check.py dist/stackbuild_kernels/libstackbuild_kernels.so [--seed N] [--op Conv] [--device gpu]
 
 Exit status: 0 every case right, 1 a mismatch, 2 the library does not load or the arguments are wrong.
 Needs numpy, onnx and onnxruntime 1.17 or newer. Outputs are filled with NaN, or else large numbers, before each run.
@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 import onnxruntime as ort
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import cases as kernel_cases
-from common.case import Case, mismatch, poison
+from tools import cases as kernel_cases
+from tools.case import Case, mismatch, poison
 
 
 def session(case: Case, library: str) -> ort.InferenceSession:

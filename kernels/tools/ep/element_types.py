@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime as ort
-from examples import Example, Kinds, example
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
-from registered import TYPES, Entry, Schema, entries, schemas
-from session import nodes_elsewhere, open_session, relative_error
+
+from tools.ep.examples import Example, Kinds, example
+from tools.ep.registered import TYPES, Entry, Schema, entries, schemas
+from tools.ep.session import nodes_elsewhere, open_session, relative_error
 
 Array = np.ndarray
 MOST = 40  # combinations for which every version of a schema is looked at; of more, the first and the last

@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from bench import device as d
-from bench.operators import EVERY, MODULES
-from bench.params import BUILDERS, LAYOUTS, Job
-from common.case import Case, mismatch, poison
+
+from tools import device as d
+from tools.case import Case, mismatch, poison
+from tools.params import BUILDERS, LAYOUTS, Job
+from tools.selection import EVERY, MODULES
 
 
 @dataclass(frozen=True)
