@@ -64,7 +64,7 @@ if(SBK_PLATFORM STREQUAL "amd")
 else()
   set_target_properties(stackbuild_kernels_hip PROPERTIES LINKER_LANGUAGE CUDA)
 endif()
-sbk_harden(stackbuild_kernels_hip common/gpu_exports.map)
+sbk_harden(stackbuild_kernels_hip gpu_api/exports.map)
 
 # The naive baselines that gpu-check compares with. Not installed.
 option(SBK_BENCH "Build the naive baselines" OFF)
