@@ -17,7 +17,6 @@ add_library(stackbuild_kernels MODULE ${SBK_CPU_SOURCES}
 target_include_directories(stackbuild_kernels PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_include_directories(stackbuild_kernels SYSTEM PRIVATE ${SBK_ORT_INCLUDE})
 target_compile_definitions(stackbuild_kernels PRIVATE SBK_GPU_PROVIDER="${SBK_GPU_PROVIDER}")
-target_compile_features(stackbuild_kernels PRIVATE cxx_std_20)  # designated initialisers
 target_compile_options(stackbuild_kernels PRIVATE ${SBK_PREFIX_MAP} -Wall -Wextra -O3)
 target_link_libraries(stackbuild_kernels PRIVATE ${CMAKE_DL_LIBS})
 sbk_harden(stackbuild_kernels customop/exports.map)

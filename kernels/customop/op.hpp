@@ -27,13 +27,36 @@ class InputSet {
   uint32_t bits_ = 0;
 };
 
-// Inputs from `required` on are optional, outputs but the first too.
+// Inputs from `required` on are optional, outputs but the first too. The setters stand for C++20's designated initialisers: a
+// library compiled as C++20 needs a newer libstdc++ (GLIBCXX_3.4.31) where it is loaded.
 struct Arity {
-  size_t required;
-  size_t inputs;
-  InputSet any_type = {};  // may have another element type than the operator's own (float32 or float16)
+  size_t required = 0;
+  size_t inputs = 0;
+  InputSet any_type;  // may have another element type than the operator's own (float32 or float16)
   size_t outputs = 1;
-  InputSet on_host = {};  // are read on the host
+  InputSet on_host;   // are read on the host
+
+  static constexpr Arity of(size_t required, size_t inputs) {
+    Arity arity;
+    arity.required = required;
+    arity.inputs = inputs;
+    return arity;
+  }
+  constexpr Arity with_any_type(InputSet set) const {
+    Arity arity = *this;
+    arity.any_type = set;
+    return arity;
+  }
+  constexpr Arity with_outputs(size_t count) const {
+    Arity arity = *this;
+    arity.outputs = count;
+    return arity;
+  }
+  constexpr Arity with_host_inputs(InputSet set) const {
+    Arity arity = *this;
+    arity.on_host = set;
+    return arity;
+  }
 };
 
 template <class Op>

@@ -93,7 +93,7 @@ def test_the_route_on_emulated_waves(stack: Stack, waves: Path, tmp_path: Path) 
     library = tmp_path / "libstackbuild_kernels.so"
     sources = [*sorted((kernels / "customop").glob("*.cpp")), *sorted(kernels.glob("*/*_cpu.cpp"))]
     flags = ("-O2", "-fPIC", "-shared", "-fvisibility=hidden", '-DSBK_GPU_PROVIDER="CPUExecutionProvider"')
-    run("g++", "-std=c++20", *flags, f"-I{kernels}", f"-isystem{headers}", *sources, "-o", library, "-ldl")
+    run("g++", "-std=c++17", *flags, f"-I{kernels}", f"-isystem{headers}", *sources, "-o", library, "-ldl")
     without = check(library)
     assert without.returncode == 1
     assert "cannot load the kernels for the GPU" in without.stdout
