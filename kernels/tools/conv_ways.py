@@ -34,9 +34,9 @@ def check(device: d.Device, seed: int) -> int:
     """Every convolution case, each way; returns how many answers were wrong."""
     runs, wrong = 0, []
     for case, last in correctness.cases(seed, correctness.EVERY, "Conv"):
-        placed = correctness.place(device, case, last)
+        placed = correctness.allocate(device, case, last)
         why = correctness.check_one(device, placed)
-        count, troubles = correctness.check_ways(device, placed)
+        count, troubles = correctness.check_algorithms(device, placed)
         runs += 1 + count
         wrong += [f"{case.name} {case.dtype} last={last}: {w}" for w in ([why] if why else []) + troubles]
     for line in wrong[:40]:
@@ -45,7 +45,7 @@ def check(device: d.Device, seed: int) -> int:
     return len(wrong)
 
 
-def time_one(torch: Any, launcher: timing.Launcher, shape: timing.Shape, dtype: Any) -> dict[str, Any]:
+def time_one(torch: Any, launcher: timing.Launcher, shape: timing.TimedShape, dtype: Any) -> dict[str, Any]:
     problem = shape.make(dtype, launcher)
     launches = {"ours": problem.ours, "torch": problem.torch, **problem.more}
     samples = timing.measure(torch, launches, SAMPLES)
@@ -90,7 +90,7 @@ def main() -> int:
         rows.append(time_one(torch, launcher, shape, dtype))
         print(line(rows[-1]), flush=True)
     args.out.write_text(json.dumps({"torch": torch.__version__, "rows": rows}, indent=1, default=report.plain))
-    bad = [f"{row['shape']} {row['dtype']}: {why}" for row in rows if (why := timing.beyond(row["error"], row["dtype"]))]
+    bad = [f"{row['shape']} {row['dtype']}: {why}" for row in rows if (why := timing.out_of_tolerance(row["error"], row["dtype"]))]
     for text in bad:
         print("WRONG " + text)
     return 1 if wrong or bad else 0

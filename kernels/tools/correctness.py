@@ -19,37 +19,37 @@ from tools.selection import EVERY, MODULES
 
 
 @dataclass(frozen=True)
-class Form:
+class Placement:
     """How a case's tensors lie in memory. As allocated, each in its own, where nothing else is said."""
 
     name: str = ""
-    moved: frozenset[str] = frozenset()  # these start one element behind where an allocation does
-    shared: str = ""  # y is this input
-    other_filters: bool = False  # channels first where x has them last, and the other way round
+    offset: frozenset[str] = frozenset()  # these start one element behind where an allocation does
+    in_place_of: str = ""  # y is this input
+    other_filter_layout: bool = False  # channels first where x has them last, and the other way round
 
 
-AS_ALLOCATED = Form()
+AS_ALLOCATED = Placement()
 IN_PLACE = {"LeakyRelu": "x", "BatchNormalization": "x", "GroupNormalization": "x", "Conv": "residual"}
 
 
 @dataclass
-class Placed:
+class DeviceCase:
     """A job with its memory on the device."""
 
     case: Case
     layout: str
     job: Job
-    memory: dict[str, d.Memory]
-    workspace: d.Memory
-    output: d.Memory
-    form: Form = AS_ALLOCATED
+    memory: dict[str, d.Buffer]
+    workspace: d.Buffer
+    output: d.Buffer
+    placement: Placement = AS_ALLOCATED
 
     def run(self, device: d.Device, stream: int = 0) -> None:
         device.launch(self.job.params, stream, self.workspace.pointer, self.workspace.bytes)
 
     def poison(self) -> None:
-        if self.form.shared:
-            self.output.write(self.job.arrays[self.form.shared])
+        if self.placement.in_place_of:
+            self.output.write(self.job.arrays[self.placement.in_place_of])
         else:
             self.output.poison(poison(self.case))
 
@@ -86,38 +86,38 @@ def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = t
                         yield case, last
 
 
-def forms(placed: Placed) -> list[Form]:
+def placements(placed: DeviceCase) -> list[Placement]:
     """Every other form in which the launchers take this case."""
     fields = [*placed.job.arrays, "y"]
-    found = [Form(f"{field} one element on", frozenset([field])) for field in fields]
-    found.append(Form("everything one element on", frozenset(fields)))
-    shared = IN_PLACE.get(placed.case.op)
-    if shared in fields:
-        found.append(Form(f"y is {shared}", shared=shared))
+    found = [Placement(f"{field} one element on", frozenset([field])) for field in fields]
+    found.append(Placement("everything one element on", frozenset(fields)))
+    in_place_of = IN_PLACE.get(placed.case.op)
+    if in_place_of in fields:
+        found.append(Placement(f"y is {in_place_of}", in_place_of=in_place_of))
     if placed.case.op == "Conv":
-        found.append(Form("filters in the other layout", other_filters=True))
+        found.append(Placement("filters in the other layout", other_filter_layout=True))
     return found
 
 
-def place(device: d.Device, case: Case, last: bool, form: Form = AS_ALLOCATED) -> Placed:
+def allocate(device: d.Device, case: Case, last: bool, placement: Placement = AS_ALLOCATED) -> DeviceCase:
     job = BUILDERS[case.op](case, last)
-    if form.other_filters:
-        turn_filters(job, case, last)
+    if placement.other_filter_layout:
+        swap_filter_layout(job, case, last)
     job.arrays = {field: np.ascontiguousarray(array) for field, array in job.arrays.items()}
     memory = {}
     for field, array in job.arrays.items():
-        memory[field] = d.Memory(device, max(array.nbytes, 1), array.itemsize if field in form.moved else 0).write(array)
+        memory[field] = d.Buffer(device, max(array.nbytes, 1), array.itemsize if field in placement.offset else 0).write(array)
         setattr(job.params, field, memory[field].pointer)
     room = int(np.prod(job.output_shape)) * case.dtype.itemsize
-    output = memory[form.shared] if form.shared else d.Memory(device, room, case.dtype.itemsize if "y" in form.moved else 0)
+    output = memory[placement.in_place_of] if placement.in_place_of else d.Buffer(device, room, case.dtype.itemsize if "y" in placement.offset else 0)
     job.params.y = output.pointer
-    workspace = d.Memory(device, device.workspace_bytes(job.params))
-    placed = Placed(case, "channels last" if last else "", job, memory, workspace, output, form)
+    workspace = d.Buffer(device, device.workspace_bytes(job.params))
+    placed = DeviceCase(case, "channels last" if last else "", job, memory, workspace, output, placement)
     placed.poison()
     return placed
 
 
-def turn_filters(job: Job, case: Case, last: bool) -> None:
+def swap_filter_layout(job: Job, case: Case, last: bool) -> None:
     filters = case.inputs["W"]
     assert filters is not None
     assert isinstance(job.params, d.Conv)
@@ -125,7 +125,7 @@ def turn_filters(job: Job, case: Case, last: bool) -> None:
     job.arrays["w"] = filters if last else np.moveaxis(filters, 1, -1)
 
 
-def check_one(device: d.Device, placed: Placed) -> str | None:
+def check_one(device: d.Device, placed: DeviceCase) -> str | None:
     try:
         placed.run(device)
         device.synchronize()
@@ -134,7 +134,7 @@ def check_one(device: d.Device, placed: Placed) -> str | None:
         return str(error)
 
 
-def check_ways(device: d.Device, placed: Placed, turn: int | None = None) -> tuple[int, list[str]]:
+def check_algorithms(device: d.Device, placed: DeviceCase, turn: int | None = None) -> tuple[int, list[str]]:
     """The same convolution made in every other way that takes it (or in one, by turns): how many, and what is wrong with which."""
     params = placed.job.params
     if not isinstance(params, d.Conv):
@@ -145,22 +145,22 @@ def check_ways(device: d.Device, placed: Placed, turn: int | None = None) -> tup
         ways = [ways[turn % len(ways)]]
     for params.algorithm, params.variant in ways:
         placed.poison()
-        placed.workspace = d.Memory(device, device.workspace_bytes(params))
+        placed.workspace = d.Buffer(device, device.workspace_bytes(params))
         if why := check_one(device, placed):
             wrong.append(f"algorithm {params.algorithm}, variant {params.variant}: {why}")
     return len(ways), wrong
 
 
-def check_form(device: d.Device, case: Case, last: bool, form: Form, turn: int | None = None) -> tuple[int, list[str]]:
+def check_placement(device: d.Device, case: Case, last: bool, placement: Placement, turn: int | None = None) -> tuple[int, list[str]]:
     """The case in another form, a convolution in other ways too (or in one, by turns): how many runs, and what is wrong with which."""
-    placed = place(device, case, last, form)
+    placed = allocate(device, case, last, placement)
     why = check_one(device, placed)
-    more, troubles = check_ways(device, placed, turn)
-    return 1 + more, [f"{form.name}: {trouble}" for trouble in ([why] if why else []) + troubles]
+    more, troubles = check_algorithms(device, placed, turn)
+    return 1 + more, [f"{placement.name}: {trouble}" for trouble in ([why] if why else []) + troubles]
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """Which runs: a part of the cases, of some operators, each convolution in every way or in one other by turns; with `formed`, each
     case in one other form too, another one with another seed."""
 
@@ -168,30 +168,30 @@ class Choice:
     part: tuple[int, int] = EVERY
     operators: tuple[str, ...] = tuple(MODULES)
     one_way: bool = False
-    formed: bool = True
+    with_placements: bool = True
 
     def cases(self) -> Iterator[tuple[Case, bool]]:
         return cases(self.seed, self.part, self.operators)
 
 
-def check_all(device: d.Device, choice: Choice) -> tuple[dict[str, int], list[str]]:
+def check_all(device: d.Device, choice: Selection) -> tuple[dict[str, int], list[str]]:
     """Runs per operator, type and layout; and one line for each that is wrong."""
     counts: dict[str, int] = {}
     wrong = []
     for number, (case, last) in enumerate(choice.cases()):
-        placed = place(device, case, last)
+        placed = allocate(device, case, last)
         key = " ".join(filter(None, (case.op, str(case.dtype), placed.layout)))
         counts[key] = counts.get(key, 0) + 1
         if why := check_one(device, placed):
             wrong.append(f"{key} {case.name}: {why}")
-        more, troubles = check_ways(device, placed, number if choice.one_way else None)
+        more, troubles = check_algorithms(device, placed, number if choice.one_way else None)
         if more:
             counts[f"{key} each way"] = counts.get(f"{key} each way", 0) + more
-        if choice.formed:
-            others = forms(placed)
-            more, formed = check_form(device, case, last, others[(number + choice.seed) % len(others)], number)
+        if choice.with_placements:
+            others = placements(placed)
+            more, with_placements = check_placement(device, case, last, others[(number + choice.seed) % len(others)], number)
             counts[f"{key} in another form"] = counts.get(f"{key} in another form", 0) + more
-            troubles += formed
+            troubles += with_placements
         wrong += [f"{key} {case.name}: {trouble}" for trouble in troubles]
     return counts, wrong
 

@@ -136,7 +136,7 @@ class Device:
         self.call(NAMES[type(params)], c.byref(params), c.byref(launch))
 
 
-class Memory:
+class Buffer:
     """Device memory with the device's guard of known bytes behind it. Freed when collected. Of 0 bytes, without a guard, it is null.
 
     It starts `moved` bytes behind where an allocation does (256 bytes and more are aligned there), and they are guarded too.
@@ -157,7 +157,7 @@ class Memory:
         """`byte` everywhere (0xFF is NaN in float32 and float16); the guard stays."""
         self._fill(0, byte, self.bytes)
 
-    def write(self, array: np.ndarray) -> Memory:
+    def write(self, array: np.ndarray) -> Buffer:
         self._copy(self.pointer, array.ctypes.data, array.nbytes)
         return self
 

@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import processes, provider, sanitizer, selection
-from tools.processes import Children, Clock, NoGpu, Run, ended_in_order
+from tools.processes import Children, Clock, NoGpu, Run, Unusable, run_interruptibly
 
 TOOLS = Path(__file__).resolve().parent
 
@@ -49,11 +49,7 @@ HEADER = "onnxruntime_ep_c_api.h"
 CHANGE_CONVOLUTIONS = ("STACKBUILD_KERNELS_CONV", "STACKBUILD_KERNELS_CONV_CACHE")
 
 
-class Unusable(Exception):
-    """There is nothing to check here, or nothing to check it with; the message says what."""
-
-
-class Late(Exception):
+class OutOfTime(Exception):
     """The time was up before there was anything to check."""
 
 
@@ -70,10 +66,10 @@ class Check:
         self.result: dict[str, Any] = {"schema": 2, "seed": args.seed}
         self.library = Path()
 
-    def wants(self, stage: str) -> bool:
+    def is_wanted(self, stage: str) -> bool:
         return stage in (self.args.only or STAGES)
 
-    def leave_out(self, stage: str, why: str) -> None:
+    def skip(self, stage: str, why: str) -> None:
         """A stage that cannot run: wrong where --only asks for it."""
         if stage in (self.args.only or ()):
             self.wrong.append(f"{stage}: asked for, and left out: {why}")
@@ -99,21 +95,21 @@ class Check:
         for command in (["cmake", "-S", str(TOOLS.parent), "-B", str(self.args.out), *options], ["cmake", "--build", str(self.args.out), "--parallel"]):
             run = self.children.run("build", command, self.clock.end)
             if not run.in_time:
-                raise Late(f"build: {self.not_done()}")
+                raise OutOfTime(f"build: {self.not_done_text()}")
             if run.status:
-                raise Unusable(f"{run.said()[-8000:]}\ngpu-check: {' '.join(command)}: {run.ending()}")
+                raise Unusable(f"{run.output()[-8000:]}\ngpu-check: {' '.join(command)}: {run.status_text()}")
         return Path(self.args.out, "libstackbuild_kernels_hip.so")
 
-    def see_device(self) -> None:
+    def query_device(self) -> None:
         """Asks the library, in a process: a driver may not answer."""
         run = self.children.run("device", self.stage("device"), min(self.clock.end, time.monotonic() + 60))
         if not run.in_time and time.monotonic() >= self.clock.end:
-            raise Late(f"device: {self.not_done()}")
+            raise OutOfTime(f"device: {self.not_done_text()}")
         if not run.in_time:
             raise Unusable(f"the GPU's driver did not answer in {run.seconds:.0f} s")
         if run.status:
-            raise Unusable(run.said().strip() or run.ending())
-        self.result |= self.told("device")
+            raise Unusable(run.output().strip() or run.status_text())
+        self.result |= self.stage_result("device")
 
     # Commands.
 
@@ -121,28 +117,28 @@ class Check:
         words = (*words, "--seed", str(self.args.seed), "--json", str(self.scratch / f"{name}.json"))
         return [sys.executable, str(TOOLS / "stage.py"), name, "--library", str(self.library), *words]
 
-    def told(self, stage: str) -> dict[str, Any]:
+    def stage_result(self, stage: str) -> dict[str, Any]:
         """What a stage wrote before it ended or was ended."""
         file = self.scratch / f"{stage}.json"
         return json.loads(file.read_text()) if file.exists() else {}
 
-    def not_done(self) -> str:
+    def not_done_text(self) -> str:
         return f"NOT DONE in the {self.clock.seconds:g} s that everything has (--limit)"
 
     # The stages.
 
-    def side_by_side(self) -> None:
+    def run_concurrent_checks(self) -> None:
         """The checks that leave the device idle most of the time."""
         started: dict[Run, str] = {}
         for stage, commands in (("sanitize", self.sanitizers()), ("provider", self.provider_checks()), ("correct", self.cases()), ("streams", self.streams())):
-            started |= {self.children.start(name, command, apart=stage == "provider"): stage for name, command in commands.items()}
-        for run in self.children.finished(started, self.clock.end):
+            started |= {self.children.start(name, command, separate_stderr=stage == "provider"): stage for name, command in commands.items()}
+        for run in self.children.as_completed(started, self.clock.end):
             stage = started[run]
             self.seconds[stage] = max(self.seconds.get(stage, 0.0), round(run.seconds, 1))
             {"sanitize": self.judge_sanitizer, "provider": self.judge_provider}.get(stage, self.judge_stage)(run)
 
     def cases(self) -> dict[str, list[str]]:
-        if not self.wants("correct"):
+        if not self.is_wanted("correct"):
             return {}
         if self.args.part != selection.EVERY:
             self.left_out.append(f"cases outside of part {selection.text(self.args.part)}")
@@ -150,82 +146,82 @@ class Check:
 
     def streams(self) -> dict[str, list[str]]:
         part = selection.text(selection.sample(self.args.seed))
-        return {"streams": self.stage("streams", "--part", part, *self.only_operators())} if self.wants("streams") else {}
+        return {"streams": self.stage("streams", "--part", part, *self.only_operators())} if self.is_wanted("streams") else {}
 
     def only_operators(self) -> list[str]:
         return [word for op in self.args.op for word in ("--op", op)]
 
     def sanitizers(self) -> dict[str, list[str]]:
-        if not self.wants("sanitize"):
+        if not self.is_wanted("sanitize"):
             return {}
         tool = shutil.which("compute-sanitizer")
         if tool is None:
-            self.leave_out("sanitize", "compute-sanitizer is not installed")
+            self.skip("sanitize", "compute-sanitizer is not installed")
             return {}
         return sanitizer.commands(tool, self.library, self.args.seed, self.args.thorough, self.args.op)
 
     def provider_checks(self) -> dict[str, list[str]]:
-        if not self.wants("provider"):
+        if not self.is_wanted("provider"):
             return {}
-        if why := provider.lacks(self.library):
-            self.leave_out("provider", why)
+        if why := provider.missing_for(self.library):
+            self.skip("provider", why)
             return {}
         return provider.checks(self.library, self.folder)
 
-    def alone(self) -> None:
+    def run_measurements(self) -> None:
         """What measures, one after the other."""
-        if self.wants("time"):
+        if self.is_wanted("time"):
             with self.timed("time"):
                 run = self.children.run("time", self.stage("time", *["--try-all"] * self.args.try_all), self.clock.end)
             self.judge_stage(run)
-        if self.wants("provider") and not provider.lacks(self.library):
-            if why := provider.unmeasured():
+        if self.is_wanted("provider") and not provider.missing_for(self.library):
+            if why := provider.missing_for_torch():
                 self.left_out.append(f"PyTorch beside the models ({why})")
             with self.timed("models"):
-                run = self.children.start("provider: devices, times", provider.times(self.library, self.folder, self.args.thorough), apart=True)
-                next(self.children.finished([run], self.clock.end))
+                run = self.children.start("provider: devices, times", provider.times(self.library, self.folder, self.args.thorough), separate_stderr=True)
+                next(self.children.as_completed([run], self.clock.end))
             self.judge_provider(run)
 
     # What came of them.
 
     def judge_stage(self, run: Run) -> None:
-        told = self.told(run.name)
-        print(run.said(), end="", flush=True)
-        self.result |= {key: value for key, value in told.items() if key in ("cases", "timing")}
-        self.wrong += [f"{run.name}: {why}" for why in told.get("wrong", [])]
-        if "left out" in told:
-            self.leave_out(run.name, told["left out"])
+        stage_result = self.stage_result(run.name)
+        print(run.output(), end="", flush=True)
+        self.result |= {key: value for key, value in stage_result.items() if key in ("cases", "timing")}
+        self.wrong += [f"{run.name}: {why}" for why in stage_result.get("wrong", [])]
+        if "left out" in stage_result:
+            self.skip(run.name, stage_result["left out"])
         if not run.in_time:
-            timing = told.get("timing")
-            self.wrong.append(f"{run.name}: {self.not_done()}" + (f": {len(timing['rows'])} of {timing['shapes']} shapes are" if timing else ""))
-        elif run.status and not told.get("wrong"):
-            self.wrong.append(f"{run.name}: {run.ending()}")
+            timing = stage_result.get("timing")
+            self.wrong.append(f"{run.name}: {self.not_done_text()}" + (f": {len(timing['rows'])} of {timing['shapes']} shapes are" if timing else ""))
+        elif run.status and not stage_result.get("wrong"):
+            self.wrong.append(f"{run.name}: {run.status_text()}")
 
     def judge_sanitizer(self, run: Run) -> None:
-        said = run.said()
-        print(f"{run.name}: {run.ending() if run.in_time else 'ended'}: {sanitizer.summary(said)}", flush=True)
-        why = sanitizer.trouble(run.name.partition(" ")[0], run.status, said) if run.in_time else self.not_done()
+        output = run.output()
+        print(f"{run.name}: {run.status_text() if run.in_time else 'ended'}: {sanitizer.summary(output)}", flush=True)
+        why = sanitizer.failure(run.name.partition(" ")[0], run.status, output) if run.in_time else self.not_done_text()
         if why:
-            print(said[-4000:], flush=True)
-            self.wrong.append(f"compute-sanitizer {run.name}: {why}" + (f" ({run.ending()})" if run.in_time else ""))
+            print(output[-4000:], flush=True)
+            self.wrong.append(f"compute-sanitizer {run.name}: {why}" + (f" ({run.status_text()})" if run.in_time else ""))
 
     def judge_provider(self, run: Run) -> None:
-        print(f"{run.name}:\n{run.said()}", end="", flush=True)
+        print(f"{run.name}:\n{run.output()}", end="", flush=True)
         if run.in_time and run.status == 0:
             return
-        print(run.complained()[-4000:], flush=True)  # ONNX Runtime warns of every graph: told where something failed
-        self.wrong.append(f"{run.name}: {run.ending() if run.in_time else self.not_done()}")
+        print(run.stderr_text()[-4000:], flush=True)  # ONNX Runtime warns of every graph: told where something failed
+        self.wrong.append(f"{run.name}: {run.status_text() if run.in_time else self.not_done_text()}")
 
     def report(self) -> int:
         """The last lines and gpu-check.json; the exit status."""
         for line in self.wrong:
             print("WRONG " + line)
-        passed = round(self.clock.passed(), 1)
-        print(f"seconds: {', '.join(f'{stage} {seconds:g}' for stage, seconds in self.seconds.items())}; {passed:g} in all, of {self.clock.seconds:g}")
+        elapsed = round(self.clock.elapsed(), 1)
+        print(f"seconds: {', '.join(f'{stage} {seconds:g}' for stage, seconds in self.seconds.items())}; {elapsed:g} in all, of {self.clock.seconds:g}")
         if self.folder:
-            self.result |= {"wrong": self.wrong, "left out": self.left_out, "stages": self.seconds, "seconds": passed}
+            self.result |= {"wrong": self.wrong, "left out": self.left_out, "stages": self.seconds, "seconds": elapsed}
             (self.folder / "gpu-check.json").write_text(json.dumps(self.result, indent=1))
-        print(f"{'MISMATCH' if self.wrong else 'all right'}, {passed:g} s" + (f"; LEFT OUT: {'; '.join(self.left_out)}" if self.left_out else ""))
+        print(f"{'MISMATCH' if self.wrong else 'all right'}, {elapsed:g} s" + (f"; LEFT OUT: {'; '.join(self.left_out)}" if self.left_out else ""))
         return 1 if self.wrong else 0
 
 
@@ -269,10 +265,10 @@ def environment() -> dict[str, str]:
     return {"OPENBLAS_NUM_THREADS": "1"} | {name: value for name, value in os.environ.items() if name not in CHANGE_CONVOLUTIONS}
 
 
-def work(check: Check) -> int:
+def run_check(check: Check) -> int:
     args = check.args
     try:
-        if lacking := provider.absent("numpy"):
+        if lacking := provider.missing_modules("numpy"):
             raise Unusable(lacking)
         if check.folder:
             check.folder.mkdir(parents=True, exist_ok=True)
@@ -281,16 +277,16 @@ def work(check: Check) -> int:
         if args.only == ["build"]:
             print(check.library)
             return 0
-        check.see_device()
-    except Late as late:
+        check.query_device()
+    except OutOfTime as late:
         check.wrong.append(str(late))
         return check.report()
     except (OSError, subprocess.SubprocessError, Unusable, NoGpu) as error:
         print(f"gpu-check: {error}", file=sys.stderr)
         return 2
     try:
-        check.side_by_side()
-        check.alone()
+        check.run_concurrent_checks()
+        check.run_measurements()
     except Exception as error:
         traceback.print_exc()
         check.wrong.append(f"gpu-check itself: {type(error).__name__}: {error}")
@@ -300,4 +296,4 @@ def work(check: Check) -> int:
 def main() -> int:
     args = arguments()
     with tempfile.TemporaryDirectory() as scratch, Children(environment()) as children:
-        return ended_in_order("gpu-check", lambda: work(Check(args, children, Path(scratch))))
+        return run_interruptibly("gpu-check", lambda: run_check(Check(args, children, Path(scratch))))

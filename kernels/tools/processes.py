@@ -25,6 +25,10 @@ class NoGpu(Exception):
     """This machine lacks what building for its GPU needs; the message says what."""
 
 
+class Unusable(Exception):
+    """There is nothing to check here, or nothing to check it with; the message says what."""
+
+
 class Interrupted(BaseException):
     """A signal asks for an end. Raised once: whoever comes next is ignored while things are put in order."""
 
@@ -45,24 +49,24 @@ class Clock:
         """When it is up, in time.monotonic()'s seconds."""
         return self._started + self.seconds
 
-    def passed(self) -> float:
+    def elapsed(self) -> float:
         return time.monotonic() - self._started
 
 
 class Run:
     """A process with a group of its own (a sanitizer's is what it runs). What it prints goes to files: a pipe that nobody reads stops it after 64 KiB."""
 
-    def __init__(self, name: str, command: list[str], environment: dict[str, str], apart: bool) -> None:
+    def __init__(self, name: str, command: list[str], environment: dict[str, str], separate_stderr: bool) -> None:
         self.name, self.command, self.in_time, self.seconds = name, command, True, 0.0
         self._out = _log()
-        self._err = _log() if apart else None
+        self._err = _log() if separate_stderr else None
         self._started = time.monotonic()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self.process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err or subprocess.STDOUT, preexec_fn=lambda: _born(mask)
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err or subprocess.STDOUT, preexec_fn=lambda: _prepare_child(mask)
         )
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the process that leads the group is done. It is not waited for, so that its number stays its group's."""
         return self.process.returncode is not None or os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
@@ -85,17 +89,17 @@ class Run:
         """The exit status; that of SIGKILL for one that was killed and is not gone."""
         return -signal.SIGKILL if self.process.returncode is None else self.process.returncode
 
-    def ending(self) -> str:
+    def status_text(self) -> str:
         """The exit status in words."""
         return f"exit {self.status}" if self.status >= 0 else f"killed by {signal.Signals(-self.status).name}"
 
-    def said(self) -> str:
+    def output(self) -> str:
         """What it printed."""
-        return _whole(self._out)
+        return _read_all(self._out)
 
-    def complained(self) -> str:
+    def stderr_text(self) -> str:
         """What it printed on stderr; with the rest where the two were not kept apart."""
-        return _whole(self._err or self._out)
+        return _read_all(self._err or self._out)
 
     def close(self, until: float) -> None:
         """Kills what is left of the group, and notes how long the run took."""
@@ -109,12 +113,12 @@ def _log() -> IO[str]:
     return tempfile.TemporaryFile("w+", errors="replace")
 
 
-def _whole(file: IO[str]) -> str:
+def _read_all(file: IO[str]) -> str:
     file.seek(0)
     return file.read()
 
 
-def _born(mask: set[signal.Signals | int]) -> None:
+def _prepare_child(mask: set[signal.Signals | int]) -> None:
     """In a new process, before its program: a group of its own, and an end with its maker's, however that comes."""
     os.setpgid(0, 0)
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -127,7 +131,7 @@ class Children:
     def __init__(self, environment: dict[str, str] | None = None) -> None:
         self._environment = os.environ.copy() if environment is None else environment
         self._runs: list[Run] = []
-        self._watch: _Watch | None = None
+        self._watch: _Watchdog | None = None
 
     def __enter__(self) -> Children:
         return self
@@ -139,26 +143,26 @@ class Children:
         if self._watch:
             self._watch.close()
 
-    def start(self, name: str, command: list[str], apart: bool = False) -> Run:
+    def start(self, name: str, command: list[str], separate_stderr: bool = False) -> Run:
         """A run of `command`; `apart` keeps stdout and stderr apart. No signal comes between its start and its entry in the list of what to end."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
         try:
-            self._watch = self._watch or _Watch()
-            run = Run(name, command, self._environment, apart)
+            self._watch = self._watch or _Watchdog()
+            run = Run(name, command, self._environment, separate_stderr)
             self._runs.append(run)
             self._watch.add(run.process.pid)
             return run
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def finished(self, runs: Iterable[Run], end: float) -> Iterator[Run]:
+    def as_completed(self, runs: Iterable[Run], end: float) -> Iterator[Run]:
         """Each as it ends. Those that run at `end` are killed, all before the first is waited for, and have `in_time` False."""
         waiting = list(runs)
         while waiting:
             late = time.monotonic() >= end
-            done = [run for run in waiting if late or run.ended()]
+            done = [run for run in waiting if late or run.has_ended()]
             for run in done:
-                run.in_time = run.ended()
+                run.in_time = run.has_ended()
             self._close(done)
             waiting = [run for run in waiting if run not in done]
             yield from done
@@ -167,7 +171,7 @@ class Children:
 
     def run(self, name: str, command: list[str], end: float) -> Run:
         """Waits for it."""
-        return next(self.finished([self.start(name, command)], end))
+        return next(self.as_completed([self.start(name, command)], end))
 
     def _close(self, runs: list[Run]) -> None:
         for run in runs:
@@ -180,7 +184,7 @@ class Children:
                 self._watch.drop(run.process.pid)
 
 
-class _Watch:
+class _Watchdog:
     """A process that kills what is left of its maker's groups when that is gone without a word (SIGKILL). It is told of them by a pipe."""
 
     def __init__(self) -> None:
@@ -189,7 +193,7 @@ class _Watch:
         if self._pid == 0:
             try:
                 os.close(self._writing)
-                self._keep(reading)
+                self._serve(reading)
             finally:
                 os._exit(0)
         os.close(reading)
@@ -205,13 +209,13 @@ class _Watch:
         os.waitpid(self._pid, 0)
 
     @staticmethod
-    def _keep(reading: int) -> None:
+    def _serve(reading: int) -> None:
         os.setpgid(0, 0)  # not where a signal to the maker's group reaches it
         for number in ENDINGS:
             signal.signal(number, signal.SIG_IGN)
         groups: set[int] = set()
-        with os.fdopen(reading) as told:
-            for line in told:
+        with os.fdopen(reading) as pipe:
+            for line in pipe:
                 (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
         for group in groups:
             with contextlib.suppress(ProcessLookupError):
@@ -224,7 +228,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise Interrupted(number)
 
 
-def ended_in_order(name: str, work: Callable[[], int]) -> int:
+def run_interruptibly(name: str, work: Callable[[], int]) -> int:
     """What `work` returns; 128 and the signal's number where Ctrl-C, SIGTERM or SIGHUP ends it. What was ignored (by nohup) stays ignored."""
     for number in ENDINGS:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -250,10 +254,10 @@ def device_options(name: str) -> list[str]:
     if shutil.which(tool) is None:
         raise NoGpu(f"no GPU found: there is no {tool}")
     try:
-        said = subprocess.run([tool, *(["-L"] if name == "nvidia" else [])], capture_output=True, text=True, check=False, timeout=60)
+        output = subprocess.run([tool, *(["-L"] if name == "nvidia" else [])], capture_output=True, text=True, check=False, timeout=60)
     except subprocess.TimeoutExpired:
         raise NoGpu(f"no GPU found: {tool} did not answer in 60 s") from None
-    targets = sorted(set(said.stdout.split()) - {"gfx000"})
-    if said.returncode or not targets:
-        raise NoGpu(f"no GPU found: {tool} {'ends with ' + str(said.returncode) if said.returncode else 'names none'}")
+    targets = sorted(set(output.stdout.split()) - {"gfx000"})
+    if output.returncode or not targets:
+        raise NoGpu(f"no GPU found: {tool} {'ends with ' + str(output.returncode) if output.returncode else 'names none'}")
     return ["-DCMAKE_CUDA_ARCHITECTURES=native"] if name == "nvidia" else ["-DGPU_TARGETS=" + ";".join(targets)]

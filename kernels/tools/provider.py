@@ -18,27 +18,27 @@ MODELS = (  # of the script's 22
 ONNXRUNTIME = (1, 24)  # whose Python can register a provider's library
 
 
-def built_beside(library: Path) -> Path:
+def provider_library(library: Path) -> Path:
     return library.parent / "ep" / "libonnxruntime_ep_rockernels.so"
 
 
-def lacks(library: Path) -> str:
+def missing_for(library: Path) -> str:
     """What there is not, to check the provider; "" if nothing."""
-    if not built_beside(library).exists():
-        return f"{built_beside(library)} is not there: it is built where --headers names ONNX Runtime's headers"
-    missing = absent("onnxruntime", "onnx")
+    if not provider_library(library).exists():
+        return f"{provider_library(library)} is not there: it is built where --headers names ONNX Runtime's headers"
+    missing = missing_modules("onnxruntime", "onnx")
     if missing:
         return missing
     found = _version("onnxruntime")
     return f"onnxruntime {'.'.join(map(str, found))} is older than {'.'.join(map(str, ONNXRUNTIME))}" if found and found < ONNXRUNTIME else ""
 
 
-def unmeasured() -> str:
+def missing_for_torch() -> str:
     """Why models are timed without PyTorch beside them; "" where they are not."""
-    return absent("torch", "torchvision", "transformers")
+    return missing_modules("torch", "torchvision", "transformers")
 
 
-def absent(*modules: str) -> str:
+def missing_modules(*modules: str) -> str:
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed" if missing else ""
 
@@ -53,7 +53,7 @@ def _version(module: str) -> tuple[int, ...]:
 
 def command(library: Path, words: list[str], result: Path | None) -> list[str]:
     kept = ["--json", str(result)] if result else []
-    return [sys.executable, str(SCRIPT), "--library", str(built_beside(library)), *words, *kept]
+    return [sys.executable, str(SCRIPT), "--library", str(provider_library(library)), *words, *kept]
 
 
 def checks(library: Path, folder: Path | None) -> dict[str, list[str]]:

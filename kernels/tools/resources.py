@@ -66,10 +66,10 @@ class Use:
 def short(name: str) -> str:
     """The kernel's own name in a mangled symbol: the last of its length-prefixed parts before the template's arguments."""
     rest, parts = name.removeprefix("_ZN"), []
-    while found := re.match(r"L?(\d+)", rest):
-        start = found.end()
-        parts.append(rest[start : start + int(found[1])])
-        rest = rest[start + int(found[1]) :]
+    while usages := re.match(r"L?(\d+)", rest):
+        start = usages.end()
+        parts.append(rest[start : start + int(usages[1])])
+        rest = rest[start + int(usages[1]) :]
     return parts[-1] if parts else name
 
 
@@ -94,10 +94,10 @@ def uses(library: Path) -> list[Use]:
     ]
 
 
-def uneven(found: Iterable[Use]) -> list[str]:
+def uneven(usages: Iterable[Use]) -> list[str]:
     """The kernels that some targets have and others lack: the launchers, which are the same for all, would not find them there."""
     by_target: dict[str, set[str]] = defaultdict(set)
-    for use in found:
+    for use in usages:
         by_target[use.target].add(use.symbol)
     every = set().union(*by_target.values())
     return [
@@ -107,16 +107,16 @@ def uneven(found: Iterable[Use]) -> list[str]:
     ]
 
 
-def lacking(found: Iterable[Use], targets: Iterable[str]) -> list[str]:
+def lacking(usages: Iterable[Use], targets: Iterable[str]) -> list[str]:
     """The targets that are asked for and have no kernel."""
-    there = {use.target for use in found}
+    there = {use.target for use in usages}
     return [f"no kernel for {target}" for target in targets if target not in there]
 
 
-def table(found: Iterable[Use]) -> str:
+def table(usages: Iterable[Use]) -> str:
     """The most registers any instance of a kernel takes, per target."""
     most: dict[str, dict[str, int]] = defaultdict(dict)
-    for use in found:
+    for use in usages:
         row = most[use.kernel]
         row[use.target] = max(row.get(use.target, 0), use.vgprs)
     targets = sorted({t for row in most.values() for t in row}, key=lambda t: (len(t), t))
@@ -125,10 +125,10 @@ def table(found: Iterable[Use]) -> str:
     return "\n".join(lines)
 
 
-def waves(found: Iterable[Use]) -> str:
+def waves(usages: Iterable[Use]) -> str:
     """The targets, by the width of their waves."""
     by_width: dict[int, set[str]] = defaultdict(set)
-    for use in found:
+    for use in usages:
         by_width[use.wave].add(use.target)
     return "; ".join(f"wave{width}: {', '.join(sorted(targets))}" for width, targets in sorted(by_width.items()))
 
@@ -139,7 +139,7 @@ def main() -> int:
     parser.add_argument("--targets", default="", help="comma-separated: each library must have kernels for all of these")
     parser.add_argument("--table", action="store_true", help="print the registers of each kernel and target")
     args = parser.parse_args()
-    found: list[Use] = []
+    usages: list[Use] = []
     troubles: set[str] = set()
     for library in args.libraries:
         try:
@@ -147,14 +147,14 @@ def main() -> int:
         except (Stop, Unreadable) as stop:
             print(f"resources.py: {library}: {stop}", file=sys.stderr)
             return 2
-        found += inside
+        usages += inside
         troubles.update(f"{library.name}: {trouble}" for trouble in (*uneven(inside), *lacking(inside, filter(None, args.targets.split(",")))))
     if args.table:
-        print(table(found))
-    troubles |= {t for use in found if (t := use.trouble())}
+        print(table(usages))
+    troubles |= {t for use in usages if (t := use.trouble())}
     for trouble in sorted(troubles):
         print("OVER " + trouble)
-    print(f"{len(found)} kernels ({waves(found)}), {len(troubles)} over budget")
+    print(f"{len(usages)} kernels ({waves(usages)}), {len(troubles)} over budget")
     return 1 if troubles else 0
 
 

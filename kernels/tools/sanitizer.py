@@ -37,18 +37,18 @@ def parts(seed: int, thorough: bool) -> list[str]:
     return [f"{i * SAMPLE + seed % SAMPLE}/{count * SAMPLE}" for i in range(count)]
 
 
-def summary(said: str) -> str:
+def summary(output: str) -> str:
     """The lines that count."""
-    return " | ".join(line for line in said.splitlines() if re.search(ALL_RIGHT, line) or "SUMMARY" in line)
+    return " | ".join(line for line in output.splitlines() if re.search(ALL_RIGHT, line) or "SUMMARY" in line)
 
 
-def trouble(check: str, status: int, said: str) -> str:
+def failure(check: str, status: int, output: str) -> str:
     """What is wrong about a run of the tool `check`; "" where cases ran, were right, and it says that it found nothing."""
     if status:
         return "it found something, or a case is wrong"
-    right = re.search(ALL_RIGHT, said, re.MULTILINE)
+    right = re.search(ALL_RIGHT, output, re.MULTILINE)
     if right is None or int(right[1]) == 0 or right[1] != right[2]:
         return "no case ran in it"
-    if not re.search(NOTHING_FOUND[check], said, re.MULTILINE):
+    if not re.search(NOTHING_FOUND[check], output, re.MULTILINE):
         return "it does not say that it found nothing"
     return ""

@@ -6,14 +6,14 @@ import functools
 from typing import Any
 
 from tools import device as d
-from tools.timing import Launcher, Problem, Shape, numpy_dtype
+from tools.timing import Launcher, Problem, TimedShape, numpy_dtype
 
 
 def _bytes(*tensors: Any) -> float:
     return float(sum(t.numel() * t.element_size() for t in tensors))
 
 
-def leaky_relu(n: int, c: int, h: int, w: int) -> Shape:
+def leaky_relu(n: int, c: int, h: int, w: int) -> TimedShape:
     def make(dtype: Any, at: Launcher) -> Problem:
         torch = at.torch
         x = torch.randn(n, c, h, w, device="cuda", dtype=dtype)
@@ -24,10 +24,10 @@ def leaky_relu(n: int, c: int, h: int, w: int) -> Shape:
         return Problem(at.ours(params, keep), lambda: function(x, 0.01), at.naive(params, keep), y,
                        lambda: function(x.double(), 0.01), _bytes(x, y), 0.0, keep)
 
-    return Shape("LeakyRelu", f"{n}×{c}×{h}×{w}", make)
+    return TimedShape("LeakyRelu", f"{n}×{c}×{h}×{w}", make)
 
 
-def batch_norm(n: int, c: int, h: int, w: int, last: bool = False) -> Shape:
+def batch_norm(n: int, c: int, h: int, w: int, last: bool = False) -> TimedShape:
     def make(dtype: Any, at: Launcher) -> Problem:
         torch = at.torch
         kind = numpy_dtype(torch, dtype)
@@ -50,10 +50,10 @@ def batch_norm(n: int, c: int, h: int, w: int, last: bool = False) -> Shape:
         return Problem(at.ours(params, keep), lambda: torch_one(*tensors), naive, y,
                        lambda: torch_one(*(t.double() for t in tensors)), _bytes(x, y), 0.0, keep)
 
-    return Shape("BatchNormalization", f"{n}×{c}×{h}×{w}" + (" channels last" if last else ""), make)
+    return TimedShape("BatchNormalization", f"{n}×{c}×{h}×{w}" + (" channels last" if last else ""), make)
 
 
-def group_norm(n: int, c: int, h: int, w: int, groups: int, last: bool = False) -> Shape:
+def group_norm(n: int, c: int, h: int, w: int, groups: int, last: bool = False) -> TimedShape:
     def make(dtype: Any, at: Launcher) -> Problem:
         torch = at.torch
         kind = numpy_dtype(torch, dtype)
@@ -70,10 +70,10 @@ def group_norm(n: int, c: int, h: int, w: int, groups: int, last: bool = False) 
         return Problem(at.ours(params, keep), lambda: function(x, groups, scale, bias, 1e-5), naive, y,
                        lambda: function(x.double(), groups, scale.double(), bias.double(), 1e-5), _bytes(x, y), 0.0, keep)
 
-    return Shape("GroupNormalization", f"{n}×{c}×{h}×{w} G={groups}" + (" channels last" if last else ""), make)
+    return TimedShape("GroupNormalization", f"{n}×{c}×{h}×{w} G={groups}" + (" channels last" if last else ""), make)
 
 
-def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: bool = False) -> Shape:
+def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: bool = False) -> TimedShape:
     """Masked: added to the scores, a row for each image, as for padded sequences."""
 
     def make(dtype: Any, at: Launcher) -> Problem:
@@ -109,10 +109,10 @@ def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: b
         return Problem(at.ours(params, keep), lambda: function(q, k, v, attn_mask=mask), naive, y, expected,
                        _bytes(q, k, v, y), (2.0 if causal else 4.0) * b * h * s * s * size, keep)
 
-    return Shape("Attention", f"B{b} H{h} S{s} D{size}" + " causal" * causal + " masked" * masked, make)
+    return TimedShape("Attention", f"B{b} H{h} S{s} D{size}" + " causal" * causal + " masked" * masked, make)
 
 
-def conv(n: int, c: int, hw: int, k: int, r: int, stride: int, last: bool = False, depthwise: bool = False) -> Shape:
+def conv(n: int, c: int, hw: int, k: int, r: int, stride: int, last: bool = False, depthwise: bool = False) -> TimedShape:
     """Square, padded by half the filter. Depthwise: k channels in k groups."""
     groups = k if depthwise else 1
 
@@ -141,7 +141,7 @@ def conv(n: int, c: int, hw: int, k: int, r: int, stride: int, last: bool = Fals
                        2.0 * n * k * out * out * c * r * r / groups, keep, more)
 
     text = f"N{n} C{c} {hw}² K{k} {r}×{r}/{stride}" + (" depthwise" if depthwise else "")
-    return Shape("Conv", text + (" channels last" if last else ""), make)
+    return TimedShape("Conv", text + (" channels last" if last else ""), make)
 
 
 _CONVS = [(32, 64, 56, 64, 3, 1), (32, 256, 14, 256, 3, 1), (32, 64, 56, 256, 1, 1), (32, 3, 224, 64, 7, 2),

@@ -25,7 +25,7 @@ from tools.selection import EVERY, MODULES, part, seed
 Result = dict[str, Any]  # "wrong": lines; "left out": why the stage did nothing; and what a stage found
 
 
-def see_device(device: d.Device, args: argparse.Namespace, result: Result) -> None:
+def query_device(device: d.Device, args: argparse.Namespace, result: Result) -> None:
     result["device"], result["devices"] = device.name(), device.count()
 
 
@@ -84,11 +84,11 @@ def time_shapes(device: d.Device, args: argparse.Namespace, result: Result) -> N
 
 
 STAGES: dict[str, Callable[[d.Device, argparse.Namespace, Result], None]] = {
-    "device": see_device, "correct": check_cases, "streams": check_streams, "time": time_shapes}
+    "device": query_device, "correct": check_cases, "streams": check_streams, "time": time_shapes}
 
 
-def choice(args: argparse.Namespace) -> correctness.Choice:
-    return correctness.Choice(args.seed, args.part, tuple(args.op or MODULES), args.one_way, not args.tight)
+def choice(args: argparse.Namespace) -> correctness.Selection:
+    return correctness.Selection(args.seed, args.part, tuple(args.op or MODULES), args.one_way, not args.tight)
 
 
 def write(args: argparse.Namespace, result: Result) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tools import device as d
 from tools.case import Case, poison
-from tools.correctness import Choice, Placed, check_one, place
+from tools.correctness import DeviceCase, Selection, allocate, check_one
 
 ROUNDS = 10  # launches on each stream, one after the other; every one's answer is kept
 ALIGNED = 512  # bytes, as an allocation of its own would be
@@ -19,10 +19,10 @@ class Stream:
 
     def __init__(self, device: d.Device, handle: int, case: Case, last: bool) -> None:
         self._device, self._handle = device, handle
-        self.placed: Placed = place(device, case, last)
+        self.placed: DeviceCase = allocate(device, case, last)
         self._bytes = self.placed.output.bytes
         self._step = -(-self._bytes // ALIGNED) * ALIGNED
-        self._outputs = d.Memory(device, ROUNDS * self._step)
+        self._outputs = d.Buffer(device, ROUNDS * self._step)
         self.alone = b""
 
     def poison(self) -> None:
@@ -39,19 +39,19 @@ class Stream:
     def overrun(self) -> bool:
         return bool(self.placed.overrun()) or not self._outputs.guard_intact()
 
-    def others(self) -> list[int]:
+    def mismatched_rounds(self) -> list[int]:
         """The rounds whose answer is another than on one stream."""
         answers = self._outputs.read((ROUNDS, self._step), np.dtype(np.uint8))
         return [number for number, answer in enumerate(answers) if answer[: self._bytes].tobytes() != self.alone]
 
 
-def other(case: Case) -> Case:
+def shifted(case: Case) -> Case:
     """The same case with other numbers: those of its inputs, moved on by one (integers and masks stay, they say what is read)."""
     inputs = {name: np.roll(x, 1) if x is not None and x.dtype.kind == "f" else x for name, x in case.inputs.items()}
     return dataclasses.replace(case, inputs=inputs)
 
 
-def check(device: d.Device, choice: Choice) -> tuple[int, list[str]]:
+def check(device: d.Device, choice: Selection) -> tuple[int, list[str]]:
     """Pairs that were run, and one line for each that is wrong."""
     handles = [device.stream(), device.stream()]
     count, wrong = 0, []
@@ -60,7 +60,7 @@ def check(device: d.Device, choice: Choice) -> tuple[int, list[str]]:
             continue
         count += 1
         try:
-            why = _check_pair(device, [Stream(device, handle, one, last) for handle, one in zip(handles, (case, other(case)), strict=True)])
+            why = _check_pair(device, [Stream(device, handle, one, last) for handle, one in zip(handles, (case, shifted(case)), strict=True)])
         except d.DeviceError as error:
             why = str(error)
         if why:
@@ -82,7 +82,7 @@ def _check_pair(device: d.Device, pair: list[Stream]) -> str | None:
             stream.launch(number)
     for stream in pair:
         stream.wait()
-    off = [f"round {number} on stream {which}" for which, stream in enumerate(pair) for number in stream.others()]
+    off = [f"round {number} on stream {which}" for which, stream in enumerate(pair) for number in stream.mismatched_rounds()]
     if off:
         return f"another answer than on one stream: {', '.join(off[:4])}"
     return "wrote past the end of a buffer" if any(stream.overrun() for stream in pair) else None

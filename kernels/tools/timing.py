@@ -50,14 +50,14 @@ class Row:
 
     def wrong(self) -> str:
         """Whose answer is wrong and by how much; "" where all are right. PyTorch's is not asked."""
-        return beyond({name: error for name, error in self.error.items() if name != "torch"}, self.dtype)
+        return out_of_tolerance({name: error for name, error in self.error.items() if name != "torch"}, self.dtype)
 
     def median(self, name: str) -> float:
         return statistics.median(self.samples[name])
 
 
 @dataclass
-class Shape:
+class TimedShape:
     op: str
     text: str
     make: Callable[[Any, Any], Problem]
@@ -167,7 +167,7 @@ def errors(torch: Any, problem: Problem, launches: dict[str, Callable[[], Any]],
     return found
 
 
-def beyond(found: dict[str, Error], dtype: str) -> str:
+def out_of_tolerance(found: dict[str, Error], dtype: str) -> str:
     """Which errors are not within what tools/case.py takes for right, in words; "" where all are. NaN is not within."""
     kind = np.dtype(dtype)
     return ", ".join(
@@ -177,7 +177,7 @@ def beyond(found: dict[str, Error], dtype: str) -> str:
     )
 
 
-def run(torch: Any, shape: Shape, dtype: Any, launcher: Launcher) -> Row:
+def run(torch: Any, shape: TimedShape, dtype: Any, launcher: Launcher) -> Row:
     problem = shape.make(dtype, launcher)
     row = Row(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
     want = problem.expected()
@@ -186,7 +186,7 @@ def run(torch: Any, shape: Shape, dtype: Any, launcher: Launcher) -> Row:
     del want  # 1.6 GB at the largest shape
     others = [shape.make(dtype, launcher) for _ in range(sets(problem) - 1)]
     launches = [contenders(each) | {"torch": each.torch} for each in (problem, *others)]
-    row.samples = measure(torch, {name: in_turn([each[name] for each in launches]) for name in launches[0]})
+    row.samples = measure(torch, {name: interleaved([each[name] for each in launches]) for name in launches[0]})
     return row
 
 
@@ -201,7 +201,7 @@ def sets(problem: Problem) -> int:
     return 1 if problem.flops else math.ceil(ROTATED / problem.bytes)
 
 
-def in_turn(launches: list[Callable[[], Any]]) -> Callable[[], Any]:
+def interleaved(launches: list[Callable[[], Any]]) -> Callable[[], Any]:
     """Launches the first, at the next call the second, and so on, round and round."""
     following = itertools.cycle(launches)
     return lambda: next(following)()

@@ -97,12 +97,12 @@ def main() -> int:
                 continue
             if args.verbose:
                 print(label, flush=True)
-            placed = c.place(device, case, last)
+            placed = c.allocate(device, case, last)
             why = c.check_one(device, placed)
-            more, troubles = c.check_ways(device, placed)
-            others, turn = c.forms(placed), sum(runs.values())
+            more, troubles = c.check_algorithms(device, placed)
+            others, turn = c.placements(placed), sum(runs.values())
             for form in others if args.forms else [others[turn % len(others)]]:
-                formed, wrongs = c.check_form(device, case, last, form, None if args.forms else turn)
+                formed, wrongs = c.check_placement(device, case, last, form, None if args.forms else turn)
                 more += formed
                 troubles += wrongs
             runs[op] = runs.get(op, 0) + 1 + more

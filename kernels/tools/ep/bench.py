@@ -42,7 +42,7 @@ def timed(run: Callable[[], object], seconds: float = 0.5, most: int = 200, warm
     return Timing(statistics.median(samples), samples[len(samples) // 20], samples[-1 - len(samples) // 20], len(samples))
 
 
-class Bound:
+class BoundSession:
     """A session with inputs and outputs bound in device memory, as a server would hold them."""
 
     def __init__(self, session: ort.InferenceSession, feeds: dict[str, Array], shapes: dict[str, tuple[int, ...]], vendor: int, number: int = 0):
@@ -67,7 +67,7 @@ class Bound:
         return {name: value.numpy() for name, value in self.outputs.items()}
 
 
-def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool = True, number: int = 0, **sizes: int) -> Bound:
+def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool = True, number: int = 0, **sizes: int) -> BoundSession:
     """`name` at `dtype` on `device`, the `number`th of its kind, bound to random inputs of `sizes`; `graph` records and replays the run."""
     options = {"enable_hip_graph": "1"} if graph else {}
     if not fuse:
@@ -75,7 +75,7 @@ def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool
     session = open_session(models.model(name, dtype), device, options=options)
     feeds = models.feeds(name, dtype, **sizes)
     wide = {"last_hidden_state": (sizes["batch"], sizes.get("sequence", 1), 768), "pooler_output": (sizes["batch"], 768), "logits": (sizes["batch"], 1000)}
-    return Bound(session, feeds, wide, device.device.vendor_id, number)
+    return BoundSession(session, feeds, wide, device.device.vendor_id, number)
 
 
 def torch_lacks(name: str) -> str:

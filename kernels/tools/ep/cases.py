@@ -24,7 +24,7 @@ TOLERANCE = {"float32": 2e-5, "float16": 4e-3}  # ‖found - wanted‖ / ‖want
 
 
 @dataclass(frozen=True)
-class Case:
+class RandomCase:
     """One node, its inputs and what they must give. Inputs named in `constants` become initializers; `name` tells cases apart."""
 
     op: str
@@ -59,7 +59,7 @@ class Case:
         return {f"x{i}": x for i, x in enumerate(self.inputs) if x is not None and i not in self.constants}
 
 
-Make = Callable[[np.random.Generator, str], Case]
+Make = Callable[[np.random.Generator, str], RandomCase]
 
 
 def _shape(rng: np.random.Generator, low: int = 1, high: int = 4, most: int = 20000) -> list[int]:
@@ -99,9 +99,9 @@ UNARY: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
 def _unary(op: str) -> Make:
     reference, domain = UNARY[op]
 
-    def make(rng: np.random.Generator, dtype: str) -> Case:
+    def make(rng: np.random.Generator, dtype: str) -> RandomCase:
         x = domain(_values(rng, _shape(rng), dtype))
-        return Case(op, dtype, [x], [reference(x.astype(np.float64)).astype(dtype)])
+        return RandomCase(op, dtype, [x], [reference(x.astype(np.float64)).astype(dtype)])
 
     return make
 
@@ -119,25 +119,25 @@ def _broadcast_pair(rng: np.random.Generator) -> tuple[list[int], list[int]]:
 
 
 def _binary(op: str) -> Make:
-    def make(rng: np.random.Generator, dtype: str) -> Case:
+    def make(rng: np.random.Generator, dtype: str) -> RandomCase:
         left, right = _broadcast_pair(rng)
         a, b = _values(rng, left, dtype), _values(rng, right, dtype)
         if op == "Div":
             b = np.where(np.abs(b) < 0.1, np.array(1, b.dtype), b)
         y = BINARY[op](*_wide(a, b))
-        return Case(op, dtype, [a, b], [y if y.dtype == bool else y.astype(dtype)])
+        return RandomCase(op, dtype, [a, b], [y if y.dtype == bool else y.astype(dtype)])
 
     return make
 
 
-def _where(rng: np.random.Generator, dtype: str) -> Case:
+def _where(rng: np.random.Generator, dtype: str) -> RandomCase:
     left, right = _broadcast_pair(rng)
     a, b = _values(rng, left, dtype), _values(rng, right, dtype)
     c = _values(rng, [1 if rng.random() < 0.3 else d for d in np.broadcast_shapes(a.shape, b.shape)], "bool")
-    return Case("Where", dtype, [c, a, b], [np.where(c, a, b)])
+    return RandomCase("Where", dtype, [c, a, b], [np.where(c, a, b)])
 
 
-def _matmul(rng: np.random.Generator, dtype: str) -> Case:
+def _matmul(rng: np.random.Generator, dtype: str) -> RandomCase:
     m, k, n = (int(rng.choice([1, 2, 3, 5, 8, 17, 33, 64, 100])) for _ in range(3))
     batch, other = _broadcast_pair(rng) if rng.random() < 0.7 else ([], [])
     batch, other = batch[-2:], other[-2:]
@@ -145,10 +145,10 @@ def _matmul(rng: np.random.Generator, dtype: str) -> Case:
         batch, other = batch[1:], other[1:] if len(other) >= len(batch) else other
         m = max(1, m // 2)
     a, b = _values(rng, [*batch, m, k], dtype), _values(rng, [*other, k, n], dtype, 1 / math.sqrt(k))
-    return Case("MatMul", dtype, [a, b], [np.matmul(*_wide(a, b)).astype(dtype)])
+    return RandomCase("MatMul", dtype, [a, b], [np.matmul(*_wide(a, b)).astype(dtype)])
 
 
-def _gemm(rng: np.random.Generator, dtype: str) -> Case:
+def _gemm(rng: np.random.Generator, dtype: str) -> RandomCase:
     m, k, n = (int(rng.choice([1, 2, 3, 8, 17, 33, 64])) for _ in range(3))
     ta, tb = int(rng.integers(2)), int(rng.integers(2))
     a = _values(rng, [k, m] if ta else [m, k], dtype)
@@ -158,17 +158,17 @@ def _gemm(rng: np.random.Generator, dtype: str) -> Case:
     y = alpha * ((a.T if ta else a).astype(np.float64) @ (b.T if tb else b).astype(np.float64))
     if c is not None:
         y = y + beta * c.astype(np.float64)
-    return Case("Gemm", dtype, [a, b, c], [y.astype(dtype)], {"transA": ta, "transB": tb, "alpha": alpha, "beta": beta})
+    return RandomCase("Gemm", dtype, [a, b, c], [y.astype(dtype)], {"transA": ta, "transB": tb, "alpha": alpha, "beta": beta})
 
 
-def _softmax(rng: np.random.Generator, dtype: str) -> Case:
+def _softmax(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng), dtype, 3)
     axis = int(rng.integers(-x.ndim, x.ndim))
     e = np.exp(x.astype(np.float64) - x.max(axis=axis, keepdims=True))
-    return Case("Softmax", dtype, [x], [(e / e.sum(axis=axis, keepdims=True)).astype(dtype)], {"axis": axis})
+    return RandomCase("Softmax", dtype, [x], [(e / e.sum(axis=axis, keepdims=True)).astype(dtype)], {"axis": axis})
 
 
-def _layer_norm(rng: np.random.Generator, dtype: str) -> Case:
+def _layer_norm(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng, 2), dtype, 2)
     x = x + x.dtype.type(5)  # a mean far from zero: a one-pass variance would lose it
     axis = int(rng.integers(1, x.ndim))
@@ -177,7 +177,7 @@ def _layer_norm(rng: np.random.Generator, dtype: str) -> Case:
     w = x.astype(np.float64)
     y = (w - w.mean(axes, keepdims=True)) / np.sqrt(w.var(axes, keepdims=True) + 1e-5)
     y = y * scale.astype(np.float64) + bias.astype(np.float64)
-    return Case("LayerNormalization", dtype, [x, scale, bias], [y.astype(dtype)], {"axis": axis})
+    return RandomCase("LayerNormalization", dtype, [x, scale, bias], [y.astype(dtype)], {"axis": axis})
 
 
 REDUCE: dict[str, Callable[..., Array]] = {
@@ -187,12 +187,12 @@ REDUCE: dict[str, Callable[..., Array]] = {
 
 
 def _reduce(op: str) -> Make:
-    def make(rng: np.random.Generator, dtype: str) -> Case:
+    def make(rng: np.random.Generator, dtype: str) -> RandomCase:
         x = _values(rng, _shape(rng), dtype) + np.dtype(dtype).type(0.5)
         axes = tuple(sorted(int(a) for a in rng.permutation(x.ndim)[: int(rng.integers(1, x.ndim + 1))]))
         keep = int(rng.integers(2))
         y = np.asarray(REDUCE[op](x.astype(np.float64), axis=axes, keepdims=bool(keep))).astype(dtype)
-        return Case(op, dtype, [x, np.array(axes, np.int64)], [y], {"keepdims": keep}, (1,))
+        return RandomCase(op, dtype, [x, np.array(axes, np.int64)], [y], {"keepdims": keep}, (1,))
 
     return make
 
@@ -211,25 +211,25 @@ def _pool_setup(rng: np.random.Generator, dtype: str) -> tuple[Array, list[int],
     return x, kernel, [int(rng.integers(1, 4)) for _ in range(n)], [int(rng.integers(0, k)) for k in kernel * 2]
 
 
-def _max_pool(rng: np.random.Generator, dtype: str) -> Case:
+def _max_pool(rng: np.random.Generator, dtype: str) -> RandomCase:
     x, kernel, stride, pads = _pool_setup(rng, dtype)
     y = _windows(x, kernel, stride, pads, -np.inf).max(axis=tuple(range(-len(kernel), 0)))
-    return Case("MaxPool", dtype, [x], [y.astype(dtype)], {"kernel_shape": kernel, "strides": stride, "pads": pads})
+    return RandomCase("MaxPool", dtype, [x], [y.astype(dtype)], {"kernel_shape": kernel, "strides": stride, "pads": pads})
 
 
-def _average_pool(rng: np.random.Generator, dtype: str) -> Case:
+def _average_pool(rng: np.random.Generator, dtype: str) -> RandomCase:
     x, kernel, stride, pads = _pool_setup(rng, dtype)
     y = _windows(x, kernel, stride, pads, 0.0).mean(axis=tuple(range(-len(kernel), 0)))
-    return Case("AveragePool", dtype, [x], [y.astype(dtype)], {"kernel_shape": kernel, "strides": stride, "pads": pads, "count_include_pad": 1})
+    return RandomCase("AveragePool", dtype, [x], [y.astype(dtype)], {"kernel_shape": kernel, "strides": stride, "pads": pads, "count_include_pad": 1})
 
 
-def _global_pool(rng: np.random.Generator, dtype: str) -> Case:
+def _global_pool(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, [2, 5, *_shape(rng, 1, 3, 2000)], dtype) + np.dtype(dtype).type(0.5)
     y = x.astype(np.float64).mean(axis=tuple(range(2, x.ndim)), keepdims=True)
-    return Case("GlobalAveragePool", dtype, [x], [y.astype(dtype)])
+    return RandomCase("GlobalAveragePool", dtype, [x], [y.astype(dtype)])
 
 
-def _conv(rng: np.random.Generator, dtype: str) -> Case:
+def _conv(rng: np.random.Generator, dtype: str) -> RandomCase:
     n, groups = int(rng.choice([1, 2, 2, 2, 3])), int(rng.choice([1, 1, 2]))
     kernel = [int(rng.integers(1, 4)) for _ in range(n)]
     cin, cout = groups * int(rng.integers(1, 9)), groups * int(rng.integers(1, 9))
@@ -247,20 +247,20 @@ def _conv(rng: np.random.Generator, dtype: str) -> Case:
     if bias is not None:
         y = y + bias.astype(np.float64).reshape(1, -1, *[1] * n)
     attributes = {"kernel_shape": kernel, "strides": stride, "pads": pads, "group": groups}
-    return Case("Conv", dtype, [x, w, bias], [y.astype(dtype)], attributes)
+    return RandomCase("Conv", dtype, [x, w, bias], [y.astype(dtype)], attributes)
 
 
-def _batch_norm(rng: np.random.Generator, dtype: str) -> Case:
+def _batch_norm(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng, 2), dtype)
     c = x.shape[1]
     scale, bias, mean = (_values(rng, [c], dtype) for _ in range(3))
     variance = np.abs(_values(rng, [c], dtype)) + np.dtype(dtype).type(0.1)
     wide = [a.astype(np.float64).reshape(1, c, *[1] * (x.ndim - 2)) for a in (scale, bias, mean, variance)]
     y = (x.astype(np.float64) - wide[2]) / np.sqrt(wide[3] + 1e-5) * wide[0] + wide[1]
-    return Case("BatchNormalization", dtype, [x, scale, bias, mean, variance], [y.astype(dtype)])
+    return RandomCase("BatchNormalization", dtype, [x, scale, bias, mean, variance], [y.astype(dtype)])
 
 
-def _group_norm(rng: np.random.Generator, dtype: str) -> Case:
+def _group_norm(rng: np.random.Generator, dtype: str) -> RandomCase:
     groups, per = int(rng.integers(1, 5)), int(rng.integers(1, 5))
     x = _values(rng, [int(rng.integers(1, 4)), groups * per, *_shape(rng, 1, 2, 900)], dtype)
     scale, bias = _values(rng, [groups * per], dtype), _values(rng, [groups * per], dtype)
@@ -268,33 +268,33 @@ def _group_norm(rng: np.random.Generator, dtype: str) -> Case:
     w = ((w - w.mean(-1, keepdims=True)) / np.sqrt(w.var(-1, keepdims=True) + 1e-5)).reshape(x.shape)
     along = [1, -1, *[1] * (x.ndim - 2)]
     y = w * scale.astype(np.float64).reshape(along) + bias.astype(np.float64).reshape(along)
-    return Case("GroupNormalization", dtype, [x, scale, bias], [y.astype(dtype)], {"num_groups": groups})
+    return RandomCase("GroupNormalization", dtype, [x, scale, bias], [y.astype(dtype)], {"num_groups": groups})
 
 
-def _leaky(rng: np.random.Generator, dtype: str) -> Case:
+def _leaky(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng), dtype)
     alpha = float(np.float32(rng.uniform(0.01, 0.9)))
     w = x.astype(np.float64)
-    return Case("LeakyRelu", dtype, [x], [np.where(w < 0, alpha * w, w).astype(dtype)], {"alpha": alpha})
+    return RandomCase("LeakyRelu", dtype, [x], [np.where(w < 0, alpha * w, w).astype(dtype)], {"alpha": alpha})
 
 
-def _transpose(rng: np.random.Generator, dtype: str) -> Case:
+def _transpose(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng), dtype)
     perm = [int(p) for p in rng.permutation(x.ndim)]
-    return Case("Transpose", dtype, [x], [np.ascontiguousarray(x.transpose(perm))], {"perm": perm})
+    return RandomCase("Transpose", dtype, [x], [np.ascontiguousarray(x.transpose(perm))], {"perm": perm})
 
 
-def _concat(rng: np.random.Generator, dtype: str) -> Case:
+def _concat(rng: np.random.Generator, dtype: str) -> RandomCase:
     shape = _shape(rng, 1, 4, 4000)
     axis = int(rng.integers(0, len(shape)))
     parts = []
     for _ in range(int(rng.integers(1, 5))):
         shape[axis] = int(rng.integers(0, 9))
         parts.append(_values(rng, shape, dtype))
-    return Case("Concat", dtype, list(parts), [np.concatenate(parts, axis)], {"axis": axis})
+    return RandomCase("Concat", dtype, list(parts), [np.concatenate(parts, axis)], {"axis": axis})
 
 
-def _slice(rng: np.random.Generator, dtype: str) -> Case:
+def _slice(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng), dtype)
     axes = [int(a) for a in rng.permutation(x.ndim)[: int(rng.integers(1, x.ndim + 1))]]
     starts, ends, steps = [], [], []
@@ -305,59 +305,59 @@ def _slice(rng: np.random.Generator, dtype: str) -> Case:
         cut[axis] = slice(max(start, -x.shape[axis]) if step < 0 else start, end, step)  # ONNX clamps the start to 0, NumPy to -1
         starts, ends, steps = [*starts, start], [*ends, end], [*steps, step]
     extra = [np.array(v, np.int64) for v in (starts, ends, axes, steps)]
-    return Case("Slice", dtype, [x, *extra], [np.ascontiguousarray(x[tuple(cut)])], constants=(1, 2, 3, 4))
+    return RandomCase("Slice", dtype, [x, *extra], [np.ascontiguousarray(x[tuple(cut)])], constants=(1, 2, 3, 4))
 
 
-def _split(rng: np.random.Generator, dtype: str) -> Case:
+def _split(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng), dtype)
     axis = int(rng.integers(0, x.ndim))
     cuts = sorted(int(c) for c in rng.integers(0, x.shape[axis] + 1, 2))
     sizes = np.diff([0, *cuts, x.shape[axis]])
     parts = [np.ascontiguousarray(p) for p in np.split(x, cuts, axis)]
-    return Case("Split", dtype, [x, sizes.astype(np.int64)], parts, {"axis": axis}, (1,))
+    return RandomCase("Split", dtype, [x, sizes.astype(np.int64)], parts, {"axis": axis}, (1,))
 
 
-def _gather(rng: np.random.Generator, dtype: str) -> Case:
+def _gather(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng), dtype)
     axis = int(rng.integers(0, x.ndim))
     at = rng.integers(-x.shape[axis], x.shape[axis], _shape(rng, 1, 2, 40)).astype(rng.choice(["int64", "int32"]))
-    return Case("Gather", dtype, [x, at], [np.take(x, at, axis)], {"axis": axis})
+    return RandomCase("Gather", dtype, [x, at], [np.take(x, at, axis)], {"axis": axis})
 
 
-def _expand(rng: np.random.Generator, dtype: str) -> Case:
+def _expand(rng: np.random.Generator, dtype: str) -> RandomCase:
     whole = _shape(rng)
     part = [1 if rng.random() < 0.5 else d for d in whole][int(rng.integers(0, len(whole))) :]
     x = _values(rng, part, dtype)
-    return Case("Expand", dtype, [x, np.array(whole, np.int64)], [np.broadcast_to(x, whole).copy()], constants=(1,))
+    return RandomCase("Expand", dtype, [x, np.array(whole, np.int64)], [np.broadcast_to(x, whole).copy()], constants=(1,))
 
 
-def _cast(rng: np.random.Generator, dtype: str) -> Case:
+def _cast(rng: np.random.Generator, dtype: str) -> RandomCase:
     to = str(rng.choice([t for t in ("float32", "float16", "int64", "int32", "bool", "float64") if t != dtype]))
     x = _values(rng, _shape(rng), dtype, 20)
-    return Case("Cast", dtype, [x], [x.astype(to)], {"to": helper.np_dtype_to_tensor_dtype(np.dtype(to))})
+    return RandomCase("Cast", dtype, [x], [x.astype(to)], {"to": helper.np_dtype_to_tensor_dtype(np.dtype(to))})
 
 
-def _clip(rng: np.random.Generator, dtype: str) -> Case:
+def _clip(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = _values(rng, _shape(rng), dtype)
     low, high = np.array(-0.5, dtype), np.array(0.7, dtype)
-    return Case("Clip", dtype, [x, low, high], [np.clip(x, low, high)])
+    return RandomCase("Clip", dtype, [x, low, high], [np.clip(x, low, high)])
 
 
-def _pow(rng: np.random.Generator, dtype: str) -> Case:
+def _pow(rng: np.random.Generator, dtype: str) -> RandomCase:
     x = np.abs(_values(rng, _shape(rng), dtype)) + np.dtype(dtype).type(0.1)
     e = np.array(rng.choice([2.0, 3.0, 0.5, -1.0]), dtype)
-    return Case("Pow", dtype, [x, e], [np.power(*_wide(x, e)).astype(dtype)])
+    return RandomCase("Pow", dtype, [x, e], [np.power(*_wide(x, e)).astype(dtype)])
 
 
-def _empty(rng: np.random.Generator, dtype: str) -> Case:
+def _empty(rng: np.random.Generator, dtype: str) -> RandomCase:
     op = str(rng.choice(["Relu", "Add", "Softmax", "Transpose", "MatMul"]))
     if op == "MatMul":
         a, b = _values(rng, [2, 0, 3], dtype), _values(rng, [3, 4], dtype)
-        return Case(op, dtype, [a, b], [np.zeros((2, 0, 4), dtype)])
+        return RandomCase(op, dtype, [a, b], [np.zeros((2, 0, 4), dtype)])
     x = _values(rng, [3, 0, 5], dtype)
     if op == "Add":
-        return Case(op, dtype, [x, _values(rng, [5], dtype)], [x])
-    return Case(op, dtype, [x], [x.transpose()]) if op == "Transpose" else Case(op, dtype, [x], [x])
+        return RandomCase(op, dtype, [x, _values(rng, [5], dtype)], [x])
+    return RandomCase(op, dtype, [x], [x.transpose()]) if op == "Transpose" else RandomCase(op, dtype, [x], [x])
 
 
 MAKERS: dict[str, Make] = {
@@ -370,16 +370,16 @@ MAKERS: dict[str, Make] = {
 }  # fmt: skip
 
 
-def _multi_head(rng: np.random.Generator, dtype: str, shape: multi_head_cases.Shape | None = None) -> Case:
+def _multi_head(rng: np.random.Generator, dtype: str, shape: multi_head_cases.Shape | None = None) -> RandomCase:
     """com.microsoft's, the kernels' own cases of it; `shape` one of those that are not drawn."""
     made = multi_head_cases.make(rng, shape or multi_head_cases.any_shape(rng), np.dtype(dtype).type)
-    return Case(made.op, dtype, list(made.inputs.values()), [made.expected.astype(dtype)], dict(made.attributes), domain="com.microsoft", name=made.name)
+    return RandomCase(made.op, dtype, list(made.inputs.values()), [made.expected.astype(dtype)], dict(made.attributes), domain="com.microsoft", name=made.name)
 
 
 MAKERS["MultiHeadAttention"] = _multi_head
 
 
-def cases(name: str, count: int, seed: int = 0) -> Iterator[Case]:
+def cases(name: str, count: int, seed: int = 0) -> Iterator[RandomCase]:
     """`count` cases of each float type for one entry of MAKERS; of MultiHeadAttention each chosen shape before them."""
     for dtype in FLOATS:
         if name == "MultiHeadAttention":

@@ -33,10 +33,10 @@ def run(devices: list[ort.OrtEpDevice]) -> list[tuple[str, str]]:
         feeds = models.feeds(name, dtype, **sizes)
         sessions = [open_session(models.model(name, dtype), device) for device in devices]
         wanted = answers(sessions[0], feeds)
-        for how, tried in (("by turns", by_turns(sessions, feeds)), ("at once", at_once(sessions, feeds))):
-            results.append((f"{name} {dtype} {how}", told(tried, wanted)))
-        results.append((f"{name} {dtype} replayed", told(replayed(devices, name, dtype, sizes), wanted)))
-        results.append((f"{name} {dtype} with tensors of another device", told(crossed(sessions, devices, feeds), wanted)))
+        for how, outcomes in (("by turns", sequential_runs(sessions, feeds)), ("at once", concurrent_runs(sessions, feeds))):
+            results.append((f"{name} {dtype} {how}", first_difference(outcomes, wanted)))
+        results.append((f"{name} {dtype} replayed", first_difference(graph_replays(devices, name, dtype, sizes), wanted)))
+        results.append((f"{name} {dtype} with tensors of another device", first_difference(foreign_inputs(sessions, devices, feeds), wanted)))
         del sessions
         gc.collect()
     results.append(("memory of a session is its device's", memory(devices)))
@@ -48,14 +48,14 @@ def answers(session: ort.InferenceSession, feeds: Answers) -> Answers:
     return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))
 
 
-def by_turns(sessions: list[ort.InferenceSession], feeds: Answers) -> Iterator[tuple[int, Answers]]:
+def sequential_runs(sessions: list[ort.InferenceSession], feeds: Answers) -> Iterator[tuple[int, Answers]]:
     """One thread, device after device."""
     for _ in range(ROUNDS):
         for number, session in enumerate(sessions):
             yield number, answers(session, feeds)
 
 
-def at_once(sessions: list[ort.InferenceSession], feeds: Answers) -> list[tuple[int, Answers]]:
+def concurrent_runs(sessions: list[ort.InferenceSession], feeds: Answers) -> list[tuple[int, Answers]]:
     """Two threads a device."""
     found: list[tuple[int, Answers]] = []
     failed: list[Exception] = []
@@ -76,7 +76,7 @@ def at_once(sessions: list[ort.InferenceSession], feeds: Answers) -> list[tuple[
     return found
 
 
-def replayed(devices: list[ort.OrtEpDevice], name: str, dtype: str, sizes: dict[str, int]) -> Iterator[tuple[int, Answers]]:
+def graph_replays(devices: list[ort.OrtEpDevice], name: str, dtype: str, sizes: dict[str, int]) -> Iterator[tuple[int, Answers]]:
     """With inputs and outputs bound in each device's memory, recorded into a graph and replayed, device after device."""
     bound = [bench.bind(device, name, dtype, graph=True, number=i, **sizes) for i, device in enumerate(devices)]
     for _ in range(ROUNDS):
@@ -85,7 +85,7 @@ def replayed(devices: list[ort.OrtEpDevice], name: str, dtype: str, sizes: dict[
             yield number, one.results()
 
 
-def crossed(sessions: list[ort.InferenceSession], devices: list[ort.OrtEpDevice], feeds: Answers) -> Iterator[tuple[int, Answers]]:
+def foreign_inputs(sessions: list[ort.InferenceSession], devices: list[ort.OrtEpDevice], feeds: Answers) -> Iterator[tuple[int, Answers]]:
     """Each session is given inputs that lie in the next device's memory."""
     for number, session in enumerate(sessions):
         other = (number + 1) % len(sessions)
@@ -95,10 +95,10 @@ def crossed(sessions: list[ort.InferenceSession], devices: list[ort.OrtEpDevice]
         yield number, dict(zip([o.name for o in session.get_outputs()], [o.numpy() for o in outputs], strict=True))
 
 
-def told(tried: Iterator[tuple[int, Answers]] | list[tuple[int, Answers]], wanted: Answers) -> str:
+def first_difference(outcomes: Iterator[tuple[int, Answers]] | list[tuple[int, Answers]], wanted: Answers) -> str:
     """The first wrong answer or failure, in words."""
     try:
-        for number, found in tried:
+        for number, found in outcomes:
             for name, value in found.items():
                 if not np.array_equal(value, wanted[name], equal_nan=True):
                     off = np.abs(value.astype(np.float64) - wanted[name].astype(np.float64)).max()

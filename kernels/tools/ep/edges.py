@@ -223,7 +223,7 @@ def edges() -> Iterator[Edge]:
 
 
 @dataclass(frozen=True)
-class Result:
+class EdgeResult:
     """`wrong`: what the provider did wrong, or "". `cpu`: what the CPU provider did that ONNX does not say, or ""."""
 
     name: str
@@ -238,10 +238,10 @@ def _answers(make: Callable[[], ort.InferenceSession], feeds: Feeds) -> list[Arr
         return None
 
 
-def _wrong(found: list[Array] | None, wanted: list[Array] | None, who: str) -> str:
-    if wanted is None or found is None:
-        return "" if found is wanted else ("refused" if found is None else f"answered what {who} refuses")
-    error = max(relative_error(a, b) for a, b in zip(found, wanted, strict=True))
+def _wrong(got: list[Array] | None, wanted: list[Array] | None, who: str) -> str:
+    if wanted is None or got is None:
+        return "" if got is wanted else ("refused" if got is None else f"answered what {who} refuses")
+    error = max(relative_error(a, b) for a, b in zip(got, wanted, strict=True))
     limit = OF_HALF if any(w.dtype == np.float16 for w in wanted) else TOLERANCE
     return "" if error <= limit else f"relative error {error:.1e} against {who}"
 
@@ -266,21 +266,21 @@ def _astray(edge: Edge, ruling: Ruling) -> str:
     return f"{differs}: not known of {RELEASE}" if differs else ""
 
 
-def judge(edge: Edge, found: list[Array] | None) -> Result:
+def judge(edge: Edge, got: list[Array] | None) -> EdgeResult:
     """The provider's answers (None: it refused) by ONNX's ruling where there is one, else by the CPU provider's."""
     if edge.ruling is None:
-        return Result(edge.name, _wrong(found, _by_cpu(edge), "the CPU provider"))
-    wrong = _wrong(found, edge.ruling.answer, "ONNX")
-    return Result(edge.name, wrong and f"{wrong}; {edge.ruling.sentence}", _astray(edge, edge.ruling))
+        return EdgeResult(edge.name, _wrong(got, _by_cpu(edge), "the CPU provider"))
+    wrong = _wrong(got, edge.ruling.answer, "ONNX")
+    return EdgeResult(edge.name, wrong and f"{wrong}; {edge.ruling.sentence}", _astray(edge, edge.ruling))
 
 
-def run(device: ort.OrtEpDevice) -> list[Result]:
+def run(device: ort.OrtEpDevice) -> list[EdgeResult]:
     """Every edge; then the ways to choose a convolution's algorithm."""
     results = [judge(e, _answers(lambda m=e.model: open_session(m, device, severity=4), e.feeds)) for e in edges()]
     return results + _choices(device)
 
 
-def _choices(device: ort.OrtEpDevice) -> list[Result]:
+def _choices(device: ort.OrtEpDevice) -> list[EdgeResult]:
     feeds, weights = {"x": _x(2, 16, 12, 12)}, {"w": _x(32, 16, 3, 3)}
     made = model([helper.make_node("Conv", ["x", "w"], ["y"])], feeds, ["y"], weights)
     wanted = [np.asarray(w) for w in open_session(made, device, options={"conv_choice": "rule"}).run(None, feeds)]
@@ -289,11 +289,11 @@ def _choices(device: ort.OrtEpDevice) -> list[Result]:
         file = str(Path(folder) / "choices")
         for how in ("measure", "cached"):
             Path(file).touch()
-            found = _answers(lambda h=how: open_session(made, device, options={"conv_choice": h, "conv_cache": file}), feeds)
-            results.append(Result(f"conv_choice {how}", _wrong(found, wanted, "the rule's choice")))
+            got = _answers(lambda h=how: open_session(made, device, options={"conv_choice": h, "conv_cache": file}), feeds)
+            results.append(EdgeResult(f"conv_choice {how}", _wrong(got, wanted, "the rule's choice")))
     odd = _x(1, 64, 40, 40)
     odd[0, 5, 9, 9] = np.nan  # no output is to be NaN whose window does not hold it
     feeds, weights = {"x": odd}, {"w": _x(64, 64, 3, 3)}
     edge = Edge("conv_choice no_winograd", model([helper.make_node("Conv", ["x", "w"], ["y"])], feeds, ["y"], weights), feeds)
-    found = _answers(lambda: open_session(edge.model, device, options={"conv_choice": "no_winograd"}), feeds)
-    return [*results, judge(edge, found)]
+    got = _answers(lambda: open_session(edge.model, device, options={"conv_choice": "no_winograd"}), feeds)
+    return [*results, judge(edge, got)]

@@ -28,7 +28,7 @@ BETWEEN = ("MemcpyFromHost", "MemcpyToHost")  # ONNX Runtime's own nodes, in no 
 
 
 @dataclass(frozen=True)
-class Result:
+class TypeResult:
     """`state`: answered, unclaimed, or what is wrong; `held`: who answered too."""
 
     name: str
@@ -48,11 +48,11 @@ def unnamed(entry: Entry, schema: Schema) -> list[str]:
     return sorted(v for v in schema.used - set(entry.rules) if (entry.op, v) not in OF_WHAT_IS_NOT_CLAIMED)
 
 
-def _model(entry: Entry, schema: Schema, made: Example) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    feeds = {f"x{i}": v for i, v in enumerate(made.inputs) if v is not None}
-    names = [f"x{i}" if v is not None else "" for i, v in enumerate(made.inputs)]
-    outputs = [f"y{i}" for i in range(made.outputs)]
-    node = helper.make_node(entry.op, names, outputs, domain=entry.domain, **made.attributes)
+def _model(entry: Entry, schema: Schema, drawn: Example) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    feeds = {f"x{i}": v for i, v in enumerate(drawn.inputs) if v is not None}
+    names = [f"x{i}" if v is not None else "" for i, v in enumerate(drawn.inputs)]
+    outputs = [f"y{i}" for i in range(drawn.outputs)]
+    node = helper.make_node(entry.op, names, outputs, domain=entry.domain, **drawn.attributes)
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in feeds.items()]
     graph = helper.make_graph([node], "types", infos, [onnx.ValueInfoProto(name=n) for n in outputs])
     sets = [helper.make_opsetid("", schema.opset)] + ([helper.make_opsetid(entry.domain, schema.version)] if entry.domain else [])
@@ -65,16 +65,16 @@ def _cpu(model: onnx.ModelProto) -> ort.InferenceSession:
     return ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
 
 
-def _widened(made: Example) -> Example:
+def _widened(drawn: Example) -> Example:
     """The same values in types that the CPU provider has more kernels for."""
-    wide = [None if v is None else v.astype(WIDE.get(v.dtype.name, v.dtype)) for v in made.inputs]
-    return Example(wide, made.attributes, made.outputs)
+    wide = [None if v is None else v.astype(WIDE.get(v.dtype.name, v.dtype)) for v in drawn.inputs]
+    return Example(wide, drawn.attributes, drawn.outputs)
 
 
-def _answers(entry: Entry, schema: Schema, made: Example) -> Iterator[tuple[str, list[Array]]]:
+def _answers(entry: Entry, schema: Schema, drawn: Example) -> Iterator[tuple[str, list[Array]]]:
     """ONNX's reference, the CPU provider, and it in wider types: whichever of them answer."""
-    model, feeds = _model(entry, schema, made)
-    wide, wide_feeds = _model(entry, schema, _widened(made))
+    model, feeds = _model(entry, schema, drawn)
+    wide, wide_feeds = _model(entry, schema, _widened(drawn))
     for who, ask in (
         ("ONNX's reference", lambda: ReferenceEvaluator(model).run(None, feeds)),
         ("the CPU provider", lambda: _cpu(model).run(None, feeds)),
@@ -86,8 +86,8 @@ def _answers(entry: Entry, schema: Schema, made: Example) -> Iterator[tuple[str,
             continue
 
 
-def _differs(found: list[Array], wanted: list[Array], tolerance: float) -> str:
-    for a, b in zip(found, wanted, strict=True):
+def _differs(got: list[Array], wanted: list[Array], tolerance: float) -> str:
+    for a, b in zip(got, wanted, strict=True):
         if (a.dtype.kind == "f") != (b.dtype.kind == "f"):
             return f"an answer of {a.dtype}, not {b.dtype}"
         if a.dtype.kind != "f" and not np.array_equal(a, b):
@@ -106,39 +106,39 @@ def _loads(model: onnx.ModelProto) -> bool:
     return True
 
 
-def _judge(entry: Entry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, options: dict[str, str]) -> Result:
+def _judge(entry: Entry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, options: dict[str, str]) -> TypeResult:
     said = " ".join(f"{name} {np.dtype(kind)}" for name, kind in kinds.items())
     name = f"{entry.op} {schema.version}, {said} {options or ''}"
-    made = example(entry.op, kinds, schema)
-    model, feeds = _model(entry, schema, made)
+    drawn = example(entry.op, kinds, schema)
+    model, feeds = _model(entry, schema, drawn)
     try:
         session = open_session(model, device, options=options, optimize=False, severity=4)
     except Exception as failure:  # not claimed, and then nobody's
-        return Result(name, f"refused: {str(failure)[:120]}" if _loads(model) else "unclaimed")
+        return TypeResult(name, f"refused: {str(failure)[:120]}" if _loads(model) else "unclaimed")
     if nodes_elsewhere(session, device.ep_name):  # ONNX Runtime 1.30 records no single node of a plugin's, but the CPU provider's
-        return Result(name, "unclaimed")
+        return TypeResult(name, "unclaimed")
     try:
-        found = [np.asarray(a) for a in session.run(None, feeds)]
+        got = [np.asarray(a) for a in session.run(None, feeds)]
     except Exception as failure:
-        return Result(name, f"claimed, and refused: {str(failure)[:120]}")
+        return TypeResult(name, f"claimed, and refused: {str(failure)[:120]}")
     tolerance = 1e-2 if any(np.dtype(k) == np.float16 for k in kinds.values()) else 2e-5
     wrong = "claimed, and nobody else answers"
-    for who, wanted in _answers(entry, schema, made):
-        wrong = _differs(found, wanted, tolerance)
+    for who, wanted in _answers(entry, schema, drawn):
+        wrong = _differs(got, wanted, tolerance)
         if not wrong:
-            return Result(name, "answered", who)
+            return TypeResult(name, "answered", who)
         wrong += f" against {who}"
-    return Result(name, wrong)
+    return TypeResult(name, wrong)
 
 
-def _looked_at(entry: Entry) -> list[Schema]:
+def _is_checked(entry: Entry) -> list[Schema]:
     """Every version, or of a kernel of many combinations the first and the last."""
     known = schemas(entry)
     many = any(len(combinations(entry, s)) > MOST for s in known)
     return [known[0], known[-1]] if many and len(known) > 1 else known
 
 
-def run(device: ort.OrtEpDevice, library: Path, mixed_only: bool = False) -> list[Result]:
+def run(device: ort.OrtEpDevice, library: Path, mixed_only: bool = False) -> list[TypeResult]:
     """Every kernel in `library`; those of the channels-last domain are met through the layout conversion.
 
     `mixed_only`: only those with a few combinations of several variables, where one could be read as another.
@@ -149,10 +149,10 @@ def run(device: ort.OrtEpDevice, library: Path, mixed_only: bool = False) -> lis
             continue
         if mixed_only and (len(entry.rules) < 2 or any(len(combinations(entry, s)) > MOST for s in schemas(entry))):
             continue
-        for schema in _looked_at(entry):
+        for schema in _is_checked(entry):
             left_out = unnamed(entry, schema)
             if left_out:
-                results.append(Result(f"{entry.op} {schema.version}", f"says nothing of type variable {', '.join(left_out)}"))
+                results.append(TypeResult(f"{entry.op} {schema.version}", f"says nothing of type variable {', '.join(left_out)}"))
             for kinds in combinations(entry, schema):
                 results.append(_judge(entry, schema, kinds, device, {}))
                 if entry.op in ("Conv", "BatchNormalization") or "Pool" in entry.op:

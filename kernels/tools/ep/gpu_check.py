@@ -27,7 +27,7 @@ from collections import Counter
 from pathlib import Path
 
 from tools import processes
-from tools.processes import Children, NoGpu, ended_in_order
+from tools.processes import Children, NoGpu, Unusable, run_interruptibly
 
 KERNELS = Path(__file__).resolve().parents[2]
 
@@ -54,23 +54,19 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-class Unusable(Exception):
-    """There is nothing to check here, or nothing to check it with; the message says what."""
-
-
-def build(asked: argparse.Namespace, children: Children) -> Path:
+def build(args: argparse.Namespace, children: Children) -> Path:
     """Build for the platform of this machine, or the one asked for, and return the library."""
-    platform = asked.platform or processes.platform()
+    platform = args.platform or processes.platform()
     folder = KERNELS.parent / "build" / f"kernels-ep-{platform}"
     options = [f"-DSBK_PLATFORM={platform}", "-DSBK_EP=ON", "-DSBK_CUSTOM_OPS=OFF", *processes.device_options(platform)]
-    if asked.headers is not None:
-        options.append(f"-DONNXRUNTIME_INCLUDE_DIR={asked.headers.resolve()}")
+    if args.headers is not None:
+        options.append(f"-DONNXRUNTIME_INCLUDE_DIR={args.headers.resolve()}")
     if shutil.which("cmake") is None:
         raise Unusable("cmake is not in PATH: nothing to build with; --library names a built library")
     for command in (["cmake", "-S", str(KERNELS), "-B", str(folder), *options], ["cmake", "--build", str(folder), "--parallel"]):
         run = children.run("build", command, math.inf)
         if run.status:
-            raise Unusable(f"{run.said()[-8000:]}\ngpu-check: {' '.join(command)}: {run.ending()}")
+            raise Unusable(f"{run.output()[-8000:]}\ngpu-check: {' '.join(command)}: {run.status_text()}")
     return folder / "ep" / "libonnxruntime_ep_rockernels.so"
 
 
@@ -313,30 +309,30 @@ def sanitize(library: Path, cases: int, seconds: float, children: Children) -> i
                        "--quick", "--cases", str(cases), "--only", check, "--fewer"]
             runs.append(children.start(f"{tool} {check}", command))
     bad = 0
-    for run in children.finished(runs, time.monotonic() + seconds):
-        said = run.said() + ("" if run.in_time else f"not done after {seconds:g} s")
+    for run in children.as_completed(runs, time.monotonic() + seconds):
+        output = run.output() + ("" if run.in_time else f"not done after {seconds:g} s")
         # racecheck does not understand how cuBLAS's Hopper kernels wait (barriers of the copy engine): only ours count.
-        ours = [line for line in said.splitlines() if "Race reported" in line and ("rk::" in line or "sbk::" in line)]
-        summed = "ERROR SUMMARY: 0 errors" in said if run.name.startswith("memcheck") else "RACECHECK SUMMARY" in said
+        ours = [line for line in output.splitlines() if "Race reported" in line and ("rk::" in line or "sbk::" in line)]
+        summed = "ERROR SUMMARY: 0 errors" in output if run.name.startswith("memcheck") else "RACECHECK SUMMARY" in output
         failed = run.status != 0 if run.name.startswith("memcheck") else bool(ours)
-        wrong = failed or not run.in_time or not summed or "all checks hold" not in said
+        wrong = failed or not run.in_time or not summed or "all checks hold" not in output
         bad += wrong
-        told = [line for line in said.splitlines() if "SUMMARY" in line or "not done" in line or "passed" in line or "beyond" in line]
-        print(f"{run.name}: {run.ending()}: {' | '.join(told)}" + (f"\n{said[-2500:]}" if wrong else ""), flush=True)
+        summary = [line for line in output.splitlines() if "SUMMARY" in line or "not done" in line or "passed" in line or "beyond" in line]
+        print(f"{run.name}: {run.status_text()}: {' | '.join(summary)}" + (f"\n{output[-2500:]}" if wrong else ""), flush=True)
     return bad
 
 
 def main() -> int:
     """Run the checks asked for; 0 when all hold, 1 where one does not, 2 without a GPU or a compiler, 128 and a signal's number interrupted."""
-    asked = arguments()
+    args = arguments()
     with Children() as children:
-        return ended_in_order("gpu-check", lambda: usable(asked, children))
+        return run_interruptibly("gpu-check", lambda: run_or_refuse(args, children))
 
 
-def usable(asked: argparse.Namespace, children: Children) -> int:
+def run_or_refuse(args: argparse.Namespace, children: Children) -> int:
     """The checks' status; 2 where there is nothing to check, or nothing to check it with."""
     try:
-        return work(asked, children)
+        return work(args, children)
     except (NoGpu, Unusable) as error:
         print(f"gpu-check: {error}", file=sys.stderr)
         return 2
@@ -361,46 +357,46 @@ def devices_of(library: Path) -> list[object]:
         raise Unusable(f"{library} is not registered: {str(error).splitlines()[0]}") from error
 
 
-def check(asked: argparse.Namespace, offered: list[object], library: Path, results: dict[str, object]) -> int:
+def check(args: argparse.Namespace, offered: list[object], library: Path, results: dict[str, object]) -> int:
     """How many mismatches there are; what is measured goes to `results`."""
-    device, cpu = offered[0], asked.cpu_test_library is not None
+    device, cpu = offered[0], args.cpu_test_library is not None
     print(f"{device.ep_name} on {device.ep_metadata['device']} ({device.ep_metadata['target']}), built for {device.ep_metadata['built for']}")
-    wanted, bad = asked.only or (*CHECKS, *(() if asked.quick else (TIMES,))), 0
+    wanted, bad = args.only or (*CHECKS, *(() if args.quick else (TIMES,))), 0
     if "nodes" in wanted:
         results["node tests"], bad = check_nodes(device)
     if "cases" in wanted:
-        results["cases"], wrong = check_cases(device, asked.cases)
+        results["cases"], wrong = check_cases(device, args.cases)
         bad += wrong
-    bad += check_types(device, library, asked.fewer) if "types" in wanted else 0
+    bad += check_types(device, library, args.fewer) if "types" in wanted else 0
     bad += check_graphs(device) if "graphs" in wanted else 0
     bad += check_edges(device) if "edges" in wanted else 0
-    bad += check_models(device, cpu, asked.fewer) if "models" in wanted else 0
-    bad += check_steps(device, cpu) if "models" in wanted and not asked.fewer else 0
+    bad += check_models(device, cpu, args.fewer) if "models" in wanted else 0
+    bad += check_steps(device, cpu) if "models" in wanted and not args.fewer else 0
     bad += check_two_at_once(device) if "threads" in wanted and not cpu else 0
     bad += check_devices(offered) if "devices" in wanted and not cpu else 0
     if TIMES in wanted and not cpu:
-        results["models"], wrong = time_models(device, asked.models or DEFAULT_MODELS)
+        results["models"], wrong = time_models(device, args.models or DEFAULT_MODELS)
         bad += wrong
     return bad
 
 
-def work(asked: argparse.Namespace, children: Children) -> int:
+def work(args: argparse.Namespace, children: Children) -> int:
     """The checks asked for; 0 when all hold."""
-    if asked.sanitize:
-        return 1 if sanitize(asked.library or build(asked, children), asked.cases, asked.seconds, children) else 0
+    if args.sanitize:
+        return 1 if sanitize(args.library or build(args, children), args.cases, args.seconds, children) else 0
     start = time.perf_counter()
-    library = asked.cpu_test_library or asked.library or build(asked, children)
+    library = args.cpu_test_library or args.library or build(args, children)
     offered = devices_of(library)
     results: dict[str, object] = {"device": offered[0].ep_metadata}
     try:
-        bad = check(asked, offered, library, results)
+        bad = check(args, offered, library, results)
     except Exception as error:
         traceback.print_exc()
         print(f"  FAILED {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
         bad = 1
     results["seconds"] = round(time.perf_counter() - start, 1)
-    if asked.json:
-        asked.json.parent.mkdir(parents=True, exist_ok=True)
-        asked.json.write_text(json.dumps(results, indent=1, default=str))
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(results, indent=1, default=str))
     print(f"{'FAILED: ' + str(bad) + ' mismatches' if bad else 'all checks hold'} in {results['seconds']} s")
     return 1 if bad else 0

@@ -18,7 +18,7 @@ TOLERANCE = {np.float32: 2e-5, np.float16: 1e-2}  # the CPU provider rounds floa
 
 
 @dataclass
-class Sketch:
+class GraphBuilder:
     """A graph being written. Extents of inputs are symbolic unless `known`."""
 
     opset: int = 17
@@ -63,23 +63,23 @@ class Sketch:
         return onnx.shape_inference.infer_shapes(model)
 
 
-def linear(s: Sketch, x: str, inside: int, outside: int, swap: bool = False) -> str:
+def linear(s: GraphBuilder, x: str, inside: int, outside: int, swap: bool = False) -> str:
     product, bias = s.op("MatMul", x, s.weight(inside, outside)), s.weight(outside)
     return s.op("Add", bias, product) if swap else s.op("Add", product, bias)
 
 
-def gelu(s: Sketch, x: str, half_first: bool) -> str:
+def gelu(s: GraphBuilder, x: str, half_first: bool) -> str:
     erf = s.op("Erf", s.op("Div", x, s.constant(s.dtype(math.sqrt(2)))))
     plus = s.op("Add", erf, s.constant(s.dtype(1)))
     half = s.constant(s.dtype(0.5))
     return s.op("Mul", s.op("Mul", x, half), plus) if half_first else s.op("Mul", s.op("Mul", x, plus), half)
 
 
-def _heads(s: Sketch, x: str, heads: int, size: int, perm: list[int]) -> str:
+def _heads(s: GraphBuilder, x: str, heads: int, size: int, perm: list[int]) -> str:
     return s.op("Transpose", s.op("Reshape", x, s.constant(np.array([0, -1, heads, size]))), perm=perm)
 
 
-def attention(s: Sketch, x: str, memory: str, mask: str | None, divide: bool) -> str:
+def attention(s: GraphBuilder, x: str, memory: str, mask: str | None, divide: bool) -> str:
     q = _heads(s, linear(s, x, 24, 24), 3, 8, [0, 2, 1, 3])
     k = _heads(s, linear(s, memory, 24, 24), 3, 8, [0, 2, 3, 1])
     v = _heads(s, linear(s, memory, 24, 24), 3, 8, [0, 2, 1, 3])
@@ -91,11 +91,11 @@ def attention(s: Sketch, x: str, memory: str, mask: str | None, divide: bool) ->
     return s.op("Reshape", y, s.constant(np.array([0, -1, 24])))
 
 
-def norm(s: Sketch, x: str, width: int) -> str:
+def norm(s: GraphBuilder, x: str, width: int) -> str:
     return s.op("LayerNormalization", x, s.weight(width), s.weight(width), axis=-1)
 
 
-def _sketches() -> Iterator[tuple[str, Callable[[Sketch], str]]]:
+def _fusion_graphs() -> Iterator[tuple[str, Callable[[GraphBuilder], str]]]:
     for half_first in (False, True):
         yield f"linear, gelu, half first {half_first}", lambda s, h=half_first: gelu(s, linear(s, s.given("x", 2, 5, 12), 12, 20, h), h)
     yield "linear, relu", lambda s: s.op("Relu", linear(s, s.given("x", 3, 7), 7, 9))
@@ -147,7 +147,7 @@ def _sketches() -> Iterator[tuple[str, Callable[[Sketch], str]]]:
     yield "1-D conv, relu", lambda s: s.op("Relu", s.op("Conv", s.given("x", 2, 4, 11), s.weight(6, 4, 3), s.weight(6), pads=[1, 1]))
 
 
-def _least(s: Sketch, *shape: int) -> str:
+def _least(s: GraphBuilder, *shape: int) -> str:
     """A mask as Hugging Face makes it: the least finite value, in some rows at every key."""
     s.given("m", *shape)
     s.inputs["m"][:] = np.where(s.inputs["m"] > 0, np.finfo(s.dtype).min, 0)
@@ -156,7 +156,7 @@ def _least(s: Sketch, *shape: int) -> str:
     return "m"
 
 
-def _closed(s: Sketch, *shape: int) -> str:
+def _closed(s: GraphBuilder, *shape: int) -> str:
     """A mask of -inf, in some rows at every key: the Softmax of such a row is NaN."""
     s.given("m", *shape)
     s.inputs["m"][s.inputs["m"] > 0] = -np.inf
@@ -164,39 +164,39 @@ def _closed(s: Sketch, *shape: int) -> str:
     return "m"
 
 
-def with_nan(s: Sketch, name: str, *shape: int) -> str:
+def with_nan(s: GraphBuilder, name: str, *shape: int) -> str:
     """An input of normal values with one NaN."""
     s.given(name, *shape)
     s.inputs[name].reshape(-1)[s.inputs[name].size // 3] = np.nan
     return name
 
 
-def _bare_attention(s: Sketch, one: str, keys: int = 6) -> str:
+def _bare_attention(s: GraphBuilder, one: str, keys: int = 6) -> str:
     """q, k and v as they come; those of a sequence of one broadcast to the mask."""
     q, k, v = (s.given(n, 2, 3, 1 if n == one else extent, 8) for n, extent in (("q", 5), ("k", keys), ("v", keys)))
     scores = s.op("Add", s.op("MatMul", q, s.op("Transpose", k, perm=[0, 1, 3, 2])), s.given("m", 2, 1, 5, keys))
     return s.op("MatMul", s.op("Softmax", scores, axis=-1), v)
 
 
-def _silu(s: Sketch, x: str, swap: bool = False) -> str:
+def _silu(s: GraphBuilder, x: str, swap: bool = False) -> str:
     gate = s.op("Sigmoid", x)
     return s.op("Mul", gate, x) if swap else s.op("Mul", x, gate)
 
 
-def _group_norm(opset: int) -> Sketch:
+def _group_norm(opset: int) -> GraphBuilder:
     """GroupNormalization, SiLU and a convolution; scale and bias have a value a group before opset 21."""
-    s = Sketch(opset=opset)
+    s = GraphBuilder(opset=opset)
     values = 4 if opset < 21 else 12
     x = s.op("GroupNormalization", s.given("x", 2, 12, 9, 7), s.weight(values), s.weight(values), num_groups=4, epsilon=1e-4)
     s.outputs = [_silu(s, _conv(s, _silu(s, x), 12, 8))]
     return s
 
 
-def _conv(s: Sketch, x: str, inside: int, outside: int) -> str:
+def _conv(s: GraphBuilder, x: str, inside: int, outside: int) -> str:
     return s.op("Conv", x, s.weight(outside, inside, 3, 3), s.weight(outside), pads=[1] * 4)
 
 
-def _pooled(s: Sketch) -> str:
+def _pooled(s: GraphBuilder) -> str:
     x = s.op("Relu", _conv(s, s.given("x", 2, 8, 9, 9), 8, 16))
     variance = s.constant(np.abs(s.rng.standard_normal(16)).astype(np.float32) + np.float32(0.1))
     x = s.op("BatchNormalization", x, s.weight(16), s.weight(16), s.weight(16), variance)
@@ -204,13 +204,13 @@ def _pooled(s: Sketch) -> str:
     return s.op("GlobalMaxPool", s.op("MaxPool", x, kernel_shape=[2, 2], pads=[0, 1, 0, 1], ceil_mode=1))
 
 
-def _inception(s: Sketch) -> str:
+def _inception(s: GraphBuilder) -> str:
     x = s.given("x", 2, 8, 9, 9)
     return s.op("Concat", _conv(s, x, 8, 12), s.op("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4), axis=1)
 
 
 def _indexed_pool() -> tuple[str, onnx.ModelProto, dict[str, Array]]:
-    s = Sketch()
+    s = GraphBuilder()
     s.nodes.append(helper.make_node("MaxPool", [_conv(s, s.given("x", 2, 8, 9, 9), 8, 16)], ["p", "i"], kernel_shape=[2, 2]))
     s.outputs = ["p", "i"]
     return "conv, max pool with indices", s.model(), s.inputs
@@ -218,7 +218,7 @@ def _indexed_pool() -> tuple[str, onnx.ModelProto, dict[str, Array]]:
 
 def _mixed_norm(x: type, scale: type) -> tuple[str, onnx.ModelProto, dict[str, Array]]:
     """Add and LayerNormalization as ONNX Runtime's own schema has it, before opset 17: scale, bias and result of a type of their own."""
-    s = Sketch(opset=16, dtype=x)
+    s = GraphBuilder(opset=16, dtype=x)
     total = s.op("Add", s.given("x", 2, 5, 16), s.given("r", 2, 5, 16))
     s.dtype = scale
     s.outputs = [norm(s, total, 16)]
@@ -228,13 +228,13 @@ def _mixed_norm(x: type, scale: type) -> tuple[str, onnx.ModelProto, dict[str, A
 def _read_by_nobody() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Array]]]:
     """Every group that fuses, in a branch that ends: ONNX Runtime leaves such nodes in, and gives one made of them no outputs."""
     ends = ("linear, relu", "linear, residual, norm", "residual that broadcasts, norm", "self attention, divide False", "conv, silu", "1-D conv, relu")
-    for name, write in _sketches():
+    for name, write in _fusion_graphs():
         if name in ends:
-            s = Sketch()
+            s = GraphBuilder()
             write(s)
             s.outputs = [s.op("Neg", "x")]
             yield f"{name}, read by nobody", s.model(), s.inputs
-    s = Sketch(opset=21)
+    s = GraphBuilder(opset=21)
     _silu(s, s.op("GroupNormalization", s.given("x", 2, 12, 9, 7), s.weight(12), s.weight(12), num_groups=4))
     s.outputs = [s.op("Neg", "x")]
     yield "group normalization, silu, read by nobody", s.model(), s.inputs
@@ -242,8 +242,8 @@ def _read_by_nobody() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Array]]]
 
 def graphs() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Array]]]:
     """Name, model and inputs of each graph."""
-    for name, write in _sketches():
-        s = Sketch()
+    for name, write in _fusion_graphs():
+        s = GraphBuilder()
         s.outputs = [write(s)]
         yield name, s.model(), s.inputs
     yield _indexed_pool()
@@ -253,17 +253,17 @@ def graphs() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Array]]]:
         yield f"group normalization of opset {opset}, silu, conv, silu", s.model(), s.inputs
     yield from (_mixed_norm(x, scale) for x, scale in ((np.float16, np.float32), (np.float32, np.float16), (np.float16, np.float16)))
     for shape in (None, (2, 1, 1, 72), (1, 3, 72, 72), (72, 72)):  # long enough for the form with two batched products
-        s = Sketch(dtype=np.float16)
+        s = GraphBuilder(dtype=np.float16)
         s.outputs = [attention(s, s.given("x", 2, 72, 24), "x", s.given("m", *shape) if shape else None, True)]
         yield f"float16 self attention, mask {shape}", s.model(), s.inputs
-    s = Sketch(dtype=np.float16)
+    s = GraphBuilder(dtype=np.float16)
     s.outputs = [attention(s, s.given("x", 2, 72, 24), "x", _closed(s, 2, 1, 72, 72), True)]
     yield "float16 attention, rows without a key", s.model(), s.inputs
     for shape in ((2, 1, 72, 72), (2, 1, 1, 72)):
-        s = Sketch(dtype=np.float16)
+        s = GraphBuilder(dtype=np.float16)
         s.outputs = [attention(s, s.given("x", 2, 72, 24), "x", _least(s, *shape), True)]
         yield f"float16 attention, mask of finfo.min {shape}", s.model(), s.inputs
-    s = Sketch(dtype=np.float16)
+    s = GraphBuilder(dtype=np.float16)
     s.outputs = [attention(s, with_nan(s, "x", 2, 72, 24), s.given("y", 2, 80, 24), None, True)]
     yield "float16 attention with NaN queries", s.model(), s.inputs
 
@@ -275,19 +275,19 @@ class Steps:
     groups: int
     alone: int = 0
 
-    def missed(self, found: list[list[str]]) -> str:
+    def mismatch(self, groups_found: list[list[str]]) -> str:
         """What is not so, or "". ONNX Runtime before 1.31 records the groups only."""
-        groups = [part for part in found if len(part) > 1]
-        alone = len(found) - len(groups)
-        return "" if len(groups) == self.groups and alone in {0, self.alone} else f"not {self}: {found}"
+        groups = [part for part in groups_found if len(part) > 1]
+        alone = len(groups_found) - len(groups)
+        return "" if len(groups) == self.groups and alone in {0, self.alone} else f"not {self}: {groups_found}"
 
 
-Judged = tuple[str, float, str]  # graph and options, worst relative error, what is wrong or ""
+GraphOutcome = tuple[str, float, str]  # graph and options, worst relative error, what is wrong or ""
 
 
 def judge(
     device: ort.OrtEpDevice, name: str, model: onnx.ModelProto, feeds: dict[str, Array], options: list[dict[str, str]], steps: Steps | None = None
-) -> Iterator[Judged]:
+) -> Iterator[GraphOutcome]:
     """One graph with each of the options, against the CPU provider; where it is fused, in those steps if any are named."""
     settings = ort.SessionOptions()
     settings.log_severity_level = 3
@@ -300,13 +300,13 @@ def judge(
             limit = TOLERANCE[next(iter(feeds.values())).dtype.type]
             wrong = f"on the CPU: {dict(elsewhere)}" if elsewhere else ("" if error <= limit else "beyond tolerance")
             if steps and chosen.get("fuse") != "0":
-                wrong = wrong or steps.missed(parts(session))
+                wrong = wrong or steps.mismatch(parts(session))
         except Exception as failure:
             error, wrong = float("inf"), str(failure)[:200]
         yield f"{name} {chosen or 'as it comes'}", error, wrong
 
 
-def run(device: ort.OrtEpDevice) -> list[Judged]:
+def run(device: ort.OrtEpDevice) -> list[GraphOutcome]:
     """Each graph, with every option on and off."""
     every = [{}, {"fuse": "0"}, {"channels_last": "0"}, {"fuse": "0", "channels_last": "0"}]
     return [row for name, model, feeds in graphs() for row in judge(device, name, model, feeds, every)]

@@ -13,14 +13,14 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto
 
-from tools.ep.graphs import Array, Judged, Sketch, Steps, attention, gelu, judge, linear, norm, with_nan
+from tools.ep.graphs import Array, GraphBuilder, GraphOutcome, Steps, attention, gelu, judge, linear, norm, with_nan
 
 HEADS, SIZE = 3, 8
 WIDTH = HEADS * SIZE
 
 
 @dataclass(frozen=True)
-class Held:
+class CountedGraph:
     """One graph, and the steps that it must come to."""
 
     name: str
@@ -29,11 +29,11 @@ class Held:
     steps: Steps | None
 
 
-Write = Callable[[Sketch], str]
+Write = Callable[[GraphBuilder], str]
 ONE = Steps(1)
 
 
-def _shape(s: Sketch, x: str, *extents: int) -> str:
+def _shape(s: GraphBuilder, x: str, *extents: int) -> str:
     return s.op("Reshape", x, s.constant(np.array(extents, np.int64)))
 
 
@@ -47,7 +47,7 @@ class Addmm:
     attributes: dict[str, float | int] = field(default_factory=dict)
     given: str = ""  # "w" or "c": an input of the graph, not a constant
 
-    def write(self, s: Sketch) -> str:
+    def write(self, s: GraphBuilder) -> str:
         """The three nodes."""
         weight = (16, 12) if self.attributes.get("transB") else (12, 16)
         a = _shape(s, s.given("x", 2, 5, 12), *self.before)
@@ -99,25 +99,25 @@ def _lookalikes() -> Iterator[tuple[str, Write, Steps | None]]:
     yield "addmm's matrix is an output", _matrix_is_output, Steps(1, 2)
 
 
-def _used_twice(s: Sketch) -> str:
+def _used_twice(s: GraphBuilder) -> str:
     y = Addmm().write(s)
     return s.op("Concat", s.op("Relu", y), s.op("Sin", y), axis=-1)
 
 
-def _is_output(s: Sketch) -> str:
+def _is_output(s: GraphBuilder) -> str:
     y = Addmm().write(s)
     s.outputs.append(y)
     return s.op("Relu", y)
 
 
-def _matrix_is_output(s: Sketch) -> str:
+def _matrix_is_output(s: GraphBuilder) -> str:
     y = s.op("Relu", Addmm().write(s))
     s.outputs.append(s.nodes[1].output[0])
     return y
 
 
 @dataclass(frozen=True)
-class Attention:
+class AttentionForm:
     """softmax(q kᵀ) v of one x [2, 6, 24], each extent written out; what may be unusual about it."""
 
     linear: str = "matmul"  # or addmm, of one Reshape or of three
@@ -126,7 +126,7 @@ class Attention:
     factors: tuple[float | Array | None, float | Array | None, float | None] = (None, None, None)  # of q, k, v
     twice: bool = False  # q is needed elsewhere
 
-    def write(self, s: Sketch) -> str:
+    def write(self, s: GraphBuilder) -> str:
         """The whole of it."""
         x = s.given("x", 2, 6, WIDTH)
         rows = _shape(s, x, -1, WIDTH) if self.linear == "addmm" else ""
@@ -137,7 +137,7 @@ class Attention:
             s.outputs.append(s.op("Sin", q))
         return _shape(s, s.op("Transpose", y, perm=[0, 2, 1, 3]), *self.joined)
 
-    def _operand(self, s: Sketch, x: str, rows: str, i: int, perm: list[int]) -> str:
+    def _operand(self, s: GraphBuilder, x: str, rows: str, i: int, perm: list[int]) -> str:
         y = s.op("Gemm", rows, s.weight(WIDTH, WIDTH), s.weight(WIDTH), transB=1) if rows else linear(s, x, WIDTH, WIDTH)
         y = s.op("Transpose", _shape(s, y, *self.parted[i]), perm=perm)
         factor = self.factors[i]
@@ -147,39 +147,39 @@ class Attention:
 def _attentions() -> Iterator[tuple[str, Write, Steps | None]]:
     root = SIZE**-0.25
     for name, form, steps in (
-        ("attention", Attention(), ONE),
-        ("attention of addmm", Attention("addmm"), ONE),
-        ("attention, its scale on q and k", Attention(factors=(root, root, None)), ONE),
-        ("attention, a negative scale on q", Attention(factors=(-0.3, None, None)), ONE),
-        ("attention, its result a matrix", Attention(joined=(12, WIDTH)), ONE),
-        ("attention, its result's rows cut and joined", Attention(joined=(3, 4, WIDTH)), ONE),
-        ("attention over both of a batch", Attention(parted=((1, 12, HEADS, SIZE),) * 3, joined=(1, 12, WIDTH)), ONE),
-        ("attention of one batch to two", Attention(parted=((1, 12, HEADS, SIZE), *((2, 6, HEADS, SIZE),) * 2), joined=(2, 12, WIDTH)), ONE),
-        ("attention, v scaled", Attention(factors=(None, None, 3.0)), None),
-        ("attention, q times zero", Attention(factors=(0.0, None, None)), None),
-        ("attention, q times a vector", Attention(factors=(np.linspace(-1, 1, SIZE), None, None)), None),
-        ("attention, k times a row", Attention(factors=(None, np.linspace(-1, 1, 6), None)), None),
-        ("attention, q used twice", Attention(twice=True, factors=(root, root, None)), None),
-        ("attention, heads across the rows", Attention(parted=((2, 3, 6, SIZE),) * 3, joined=(2, 3, 48)), None),
+        ("attention", AttentionForm(), ONE),
+        ("attention of addmm", AttentionForm("addmm"), ONE),
+        ("attention, its scale on q and k", AttentionForm(factors=(root, root, None)), ONE),
+        ("attention, a negative scale on q", AttentionForm(factors=(-0.3, None, None)), ONE),
+        ("attention, its result a matrix", AttentionForm(joined=(12, WIDTH)), ONE),
+        ("attention, its result's rows cut and joined", AttentionForm(joined=(3, 4, WIDTH)), ONE),
+        ("attention over both of a batch", AttentionForm(parted=((1, 12, HEADS, SIZE),) * 3, joined=(1, 12, WIDTH)), ONE),
+        ("attention of one batch to two", AttentionForm(parted=((1, 12, HEADS, SIZE), *((2, 6, HEADS, SIZE),) * 2), joined=(2, 12, WIDTH)), ONE),
+        ("attention, v scaled", AttentionForm(factors=(None, None, 3.0)), None),
+        ("attention, q times zero", AttentionForm(factors=(0.0, None, None)), None),
+        ("attention, q times a vector", AttentionForm(factors=(np.linspace(-1, 1, SIZE), None, None)), None),
+        ("attention, k times a row", AttentionForm(factors=(None, np.linspace(-1, 1, 6), None)), None),
+        ("attention, q used twice", AttentionForm(twice=True, factors=(root, root, None)), None),
+        ("attention, heads across the rows", AttentionForm(parted=((2, 3, 6, SIZE),) * 3, joined=(2, 3, 48)), None),
     ):
         yield name, form.write, steps
     yield "attention, linear, residual, norm", _block, Steps(2)
 
 
-def _block(s: Sketch) -> str:
+def _block(s: GraphBuilder) -> str:
     y = attention(s, s.given("x", 2, 6, WIDTH), "x", s.given("m", 2, 1, 1, 6), True)
     return norm(s, s.op("Add", linear(s, y, WIDTH, WIDTH), "x"), WIDTH)
 
 
-def graphs() -> Iterator[Held]:
+def graphs() -> Iterator[CountedGraph]:
     """All of them, with every extent known; those that have one step in float16 as well."""
     for name, write, steps in (*_layers(), *_lookalikes(), *_attentions()):
         for dtype in (np.float32, np.float16) if steps == ONE else (np.float32,):
-            s = Sketch(known=True, dtype=dtype)
+            s = GraphBuilder(known=True, dtype=dtype)
             s.outputs.append(write(s))
-            yield Held(f"known extents, {np.dtype(dtype)}: {name}", s.model(), s.inputs, steps)
+            yield CountedGraph(f"known extents, {np.dtype(dtype)}: {name}", s.model(), s.inputs, steps)
 
 
-def run(device: ort.OrtEpDevice) -> list[Judged]:
+def run(device: ort.OrtEpDevice) -> list[GraphOutcome]:
     """Each graph, fused and plain."""
     return [row for held in graphs() for row in judge(device, held.name, held.model, held.feeds, [{}, {"fuse": "0"}], held.steps)]

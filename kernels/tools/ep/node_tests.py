@@ -23,15 +23,15 @@ class Outcome:
     detail: str = ""
 
 
-def _close(found: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) -> str:
-    if found.shape != wanted.shape:
-        return f"shape {found.shape}, not {wanted.shape}"
-    if found.dtype != wanted.dtype:
-        return f"type {found.dtype}, not {wanted.dtype}"
+def _close(answers: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) -> str:
+    if answers.shape != wanted.shape:
+        return f"shape {answers.shape}, not {wanted.shape}"
+    if answers.dtype != wanted.dtype:
+        return f"type {answers.dtype}, not {wanted.dtype}"
     if wanted.dtype == np.float16:
         atol = max(atol, 2e-3)
     try:
-        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)
+        np.testing.assert_allclose(answers, wanted, rtol=rtol, atol=atol)
     except AssertionError as error:
         return " ".join(str(error).split())[:160]
     return ""
@@ -53,8 +53,8 @@ def _run_one(test: TestCase, device: ort.OrtEpDevice) -> Outcome:
         return Outcome(test.name, "elsewhere")
     for inputs, wanted in test.data_sets:
         feeds = {info.name: _array(value) for info, value in zip(test.model.graph.input, inputs, strict=False)}
-        found = session.run(None, feeds)
-        for i, (got, want) in enumerate(zip(found, wanted, strict=True)):
+        answers = session.run(None, feeds)
+        for i, (got, want) in enumerate(zip(answers, wanted, strict=True)):
             trouble = _close(np.asarray(got), _array(want), test.rtol, max(test.atol, 1e-6))
             if trouble:
                 return Outcome(test.name, "failed", f"output {i}: {trouble}")

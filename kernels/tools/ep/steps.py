@@ -22,7 +22,7 @@ def known(name: str, dtype: str) -> onnx.ModelProto:
     return model
 
 
-def counted(model: onnx.ModelProto, device: ort.OrtEpDevice) -> tuple[int, int]:
+def step_counts(model: onnx.ModelProto, device: ort.OrtEpDevice) -> tuple[int, int]:
     """Fused groups, and nodes alone (0 before ONNX Runtime 1.31, which records groups only)."""
     found = [len(part) for part in parts(open_session(model, device))]
     return sum(n > 1 for n in found), sum(n == 1 for n in found)
@@ -33,6 +33,6 @@ def run(device: ort.OrtEpDevice, dtypes: list[str]) -> list[tuple[str, tuple[int
     rows = []
     for name in SIZES:
         for dtype in dtypes:
-            symbols, extents = counted(models.model(name, dtype), device), counted(known(name, dtype), device)
+            symbols, extents = step_counts(models.model(name, dtype), device), step_counts(known(name, dtype), device)
             rows.append((f"{name} {dtype}", symbols, extents, extents[0] != symbols[0] or extents[1] > symbols[1]))
     return rows

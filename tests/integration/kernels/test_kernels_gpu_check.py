@@ -285,8 +285,8 @@ from tools.processes import Children
 with Children() as children:
     start = time.monotonic()
     run = children.start("it", ["sh", "-c", "sleep 300 & echo $!"])
-    (one,) = children.finished([run], start + 30)
-    print(one.in_time, one.said().strip(), time.monotonic() - start < 10)
+    (one,) = children.as_completed([run], start + 30)
+    print(one.in_time, one.output().strip(), time.monotonic() - start < 10)
 """
 
 

@@ -123,7 +123,7 @@ def measured(
         launches = (lambda: ours(output), library, lambda: naive(output))
         return timing.Problem(*launches, Tensor(output), lambda: Tensor(WANTED), 1.0, 1.0, [])
 
-    monkeypatch.setattr(shapes, "SHAPES", [timing.Shape("LeakyRelu", "a shape", make)])
+    monkeypatch.setattr(shapes, "SHAPES", [timing.TimedShape("LeakyRelu", "a shape", make)])
     monkeypatch.setattr(shapes, "HALF_ONLY", [])
     monkeypatch.setattr(timing, "ceilings", lambda torch: {"copy": 1e12, "float32": 1e12, "float16": 1e12})
     monkeypatch.setattr(timing, "Launcher", lambda torch, device, naive, try_all: SimpleNamespace(naive_library=naive))
@@ -167,7 +167,7 @@ def made_of(torch: ModuleType, monkeypatch: pytest.MonkeyPatch, flops: float) ->
         ours, library = (functools.partial(of.append, number) for of in taken)
         return timing.Problem(ours, library, None, Tensor(np.zeros(1)), lambda: None, 300.0, flops, [])
 
-    timing.run(torch, timing.Shape("LeakyRelu", "a shape", make), "torch.float32", None)  # type: ignore[arg-type]
+    timing.run(torch, timing.TimedShape("LeakyRelu", "a shape", make), "torch.float32", None)  # type: ignore[arg-type]
     return [of[1:] for of in taken]  # the first is for the answer
 
 
@@ -242,7 +242,7 @@ class Sharing(Device):
 def pairs(device: Device) -> tuple[int, list[str]]:
     from tools import correctness, streams
 
-    return streams.check(device, correctness.Choice(0, (0, 20), ("LeakyRelu",)))  # type: ignore[arg-type]
+    return streams.check(device, correctness.Selection(0, (0, 20), ("LeakyRelu",)))  # type: ignore[arg-type]
 
 
 def test_two_streams_that_keep_apart() -> None:
@@ -289,14 +289,14 @@ def test_an_onnxruntime_that_cannot_register_a_provider_is_named(
     (told / "top_level.txt").write_text("onnxruntime\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(KERNELS)])
     (tmp_path / "ep").mkdir()
-    assert "is not there" in provider.lacks(tmp_path / "it.so")
+    assert "is not there" in provider.missing_for(tmp_path / "it.so")
     (tmp_path / "ep" / "libonnxruntime_ep_rockernels.so").touch()
-    assert provider.lacks(tmp_path / "it.so") == says
+    assert provider.missing_for(tmp_path / "it.so") == says
 
 
 def test_a_package_that_is_missing_is_named() -> None:
     from tools import provider
 
-    assert provider.absent("json", "no_such_module") == "no_such_module is not installed"
-    assert provider.absent("no_such", "nor_this") == "no_such, nor_this are not installed"
-    assert provider.absent("json") == ""
+    assert provider.missing_modules("json", "no_such_module") == "no_such_module is not installed"
+    assert provider.missing_modules("no_such", "nor_this") == "no_such, nor_this are not installed"
+    assert provider.missing_modules("json") == ""
