@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.job import run_job
 from stackbuild.core.digest import Json
 from stackbuild.model.results import KernelCounters
@@ -33,7 +33,7 @@ def program() -> str | None:
 
 
 def collect_counters(
-    environment: Environment, job: dict[str, Json], rocprof: str
+    environment: WorkerEnvironment, job: dict[str, Json], rocprof: str
 ) -> tuple[tuple[KernelCounters, ...], tuple[str, ...]]:
     """The counters of every kernel that the job dispatches, longest first, and what was not to be had.
 

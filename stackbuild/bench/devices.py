@@ -41,7 +41,7 @@ class ClockUnavailable(RuntimeError):
     """Why the device's clock cannot be had here."""
 
 
-class Gpu:
+class RuntimeGpu:
     """One GPU by its runtime's number. Raises Lacking where there is no runtime, or no such GPU."""
 
     def __init__(self, vendor: int, number: int, library: Any = None) -> None:
@@ -55,13 +55,13 @@ class Gpu:
         if error:
             raise ClockUnavailable(f"{function} answered {error}")
 
-    def call_named(self, what: str, *arguments: Any) -> None:
+    def call_by_role(self, what: str, *arguments: Any) -> None:
         self.call(self.names[what], *arguments)
 
     def bus(self) -> str:
         """Its PCI address, lower case, such as 0000:c1:00.0."""
         text = ctypes.create_string_buffer(64)
-        self.call_named("bus", text, 64, self.number)
+        self.call_by_role("bus", text, 64, self.number)
         return text.value.decode().lower()
 
     def use(self) -> None:
@@ -75,7 +75,7 @@ class Gpu:
 
     def create(self, what: str, flags: int = 0) -> ctypes.c_void_p:
         handle = ctypes.c_void_p()
-        self.call_named(what, ctypes.byref(handle), flags)
+        self.call_by_role(what, ctypes.byref(handle), flags)
         return handle
 
 
@@ -85,7 +85,7 @@ class DeviceEvents:
     `options` are the provider options that hand the stream over.
     """
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: RuntimeGpu) -> None:
         gpu.use()
         self.gpu, self.stream = gpu, gpu.create("stream", NON_BLOCKING)
         self.start, self.stop = gpu.create("event"), gpu.create("event")
@@ -93,12 +93,12 @@ class DeviceEvents:
 
     def __call__(self, run: Callable[[], None]) -> float:
         """Seconds from the stream's reaching the run to its last kernel's end; `run` need not wait for it."""
-        self.gpu.call_named("record", self.start, self.stream)
+        self.gpu.call_by_role("record", self.start, self.stream)
         run()
-        self.gpu.call_named("record", self.stop, self.stream)
-        self.gpu.call_named("wait", self.stop)
+        self.gpu.call_by_role("record", self.stop, self.stream)
+        self.gpu.call_by_role("wait", self.stop)
         milliseconds = ctypes.c_float()
-        self.gpu.call_named("between", ctypes.byref(milliseconds), self.start, self.stop)
+        self.gpu.call_by_role("between", ctypes.byref(milliseconds), self.start, self.stop)
         return milliseconds.value * 1e-3
 
     def check_stream(self, run: Callable[[], None]) -> None:
@@ -110,7 +110,7 @@ class DeviceEvents:
         usual = _wall(run)
         nap = min(0.9, max(HELD, usual))
         sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
-        self.gpu.call_named("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
+        self.gpu.call_by_role("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
         if _wall(run) < usual + nap * 0.6:
             raise ClockUnavailable("the session does not work on the stream it was given")
         if self.gpu.vendor == AMD and len(hip_runtimes()) > 1:
@@ -151,7 +151,7 @@ def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -
 
 def _bus(vendor: int, number: int) -> str:
     try:
-        return Gpu(vendor, number).bus()
+        return RuntimeGpu(vendor, number).bus()
     except (ClockUnavailable, AttributeError):
         return ""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.job import SessionOptions, TimingBudget, WorkerAnswer, run_job
 from stackbuild.bench.machine import busy_notes, fingerprint
 from stackbuild.bench.providers import builtin_providers
@@ -33,7 +33,7 @@ class Contender:
     """One side and how it is run."""
 
     side: Side
-    environment: Environment
+    environment: WorkerEnvironment
     session: SessionOptions
     copies: bool = False
 
@@ -90,10 +90,10 @@ def with_libraries(experiment: Experiment) -> Experiment:
     if experiment.clock == "device":
         for contender in experiment.contenders:
             _refuse_without_stream(contender)
-    return replace(experiment, contenders=tuple(_checked(c) for c in experiment.contenders))
+    return replace(experiment, contenders=tuple(_with_libraries(c) for c in experiment.contenders))
 
 
-def _checked(contender: Contender) -> Contender:
+def _with_libraries(contender: Contender) -> Contender:
     answer = run_job(contender.environment, {"do": "versions", "session": plain(contender.session)})
     if answer.problem:
         lacks = "check that --plugin is an execution provider's library for this onnxruntime, and --provider its name"
@@ -167,7 +167,7 @@ def _measure_group(
     experiment: Experiment, group: tuple[Task, ...], number: int, rounds: range, tick: Tick, clocks: dict[str, str]
 ) -> list[Case]:
     """The cases of one group with a series per side; a round in which any side failed counts for none of them."""
-    found: dict[tuple[str, str], list[Work]] = {}
+    results: dict[tuple[str, str], list[Work]] = {}
     problems: dict[tuple[str, str], str] = {}
     for turn in rounds:
         answers = {
@@ -181,9 +181,9 @@ def _measure_group(
             for label, work in this.items():
                 clocks |= {label: str(work["clock"])} if "clock" in work else {}
                 if not bad:
-                    found.setdefault((task.case.name, label), []).append(work)
+                    results.setdefault((task.case.name, label), []).append(work)
     return [
-        replace(t.case, series=tuple(_series(n, found.get((t.case.name, n), []), problems.get((t.case.name, n), ""))
+        replace(t.case, series=tuple(_series(n, results.get((t.case.name, n), []), problems.get((t.case.name, n), ""))
                                      for n in t.work))
         for t in group
     ]  # fmt: skip
@@ -211,12 +211,12 @@ def _case_of(answer: WorkerAnswer, name: str) -> Work:
     return {"problem": answer.problem} if answer.problem else answer.cases[name]
 
 
-def _series(label: str, found: list[Work], problem: str) -> Series:
+def _series(label: str, results: list[Work], problem: str) -> Series:
     def of(name: str) -> tuple[float, ...]:
-        return tuple(float(str(work[name])) for work in found)
+        return tuple(float(str(work[name])) for work in results)
 
     def largest(name: str) -> int | None:
-        seen = [int(str(work[name])) for work in found if work[name] is not None]
+        seen = [int(str(work[name])) for work in results if work[name] is not None]
         return max(seen, default=None)
 
     return Series(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.bench.correctness import Reference
-from stackbuild.bench.environment import Environment, default_cache, plain_environment, wheel_environment
+from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
 from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, with_control, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget
 from stackbuild.bench.measure import Measurement, baseline_of, run
@@ -100,7 +100,9 @@ def _contenders(request: KernelBench) -> tuple[Contender, ...]:
     return tuple(made)
 
 
-def _contender(label: str, environment: Environment, request: KernelBench, libraries: tuple[str, ...]) -> Contender:
+def _contender(
+    label: str, environment: WorkerEnvironment, request: KernelBench, libraries: tuple[str, ...]
+) -> Contender:
     session = SessionOptions(request.provider, request.options, libraries, threads=request.threads)
     side = Side(
         label, request.provider, environment.artifact, environment.sha256, request.options, threads=request.threads

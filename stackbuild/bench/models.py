@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.bench.correctness import Reference
-from stackbuild.bench.environment import Environment, default_cache, plain_environment, wheel_environment
+from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
 from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, with_control, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget, run_job
 from stackbuild.bench.measure import Measurement, baseline_of, run
@@ -79,7 +79,7 @@ def measure_models(
     return replace(found, benchmarks=replace(found.benchmarks, notes=(*found.benchmarks.notes, *notes)))
 
 
-def _reference(request: ModelBench) -> tuple[str, Environment]:
+def _reference(request: ModelBench) -> tuple[str, WorkerEnvironment]:
     """What makes the reference, and what it is called: the interpreter's own onnxruntime, else the candidate's.
 
     Where a recipe builds onnxruntime itself, the environment it is proved in has no other.
@@ -113,7 +113,7 @@ def _contenders(request: ModelBench) -> list[Contender]:
 
 
 def _contender(
-    label: str, environment: Environment, request: ModelBench, provider: str, options: dict[str, str], plugin: str
+    label: str, environment: WorkerEnvironment, request: ModelBench, provider: str, options: dict[str, str], plugin: str
 ) -> Contender:
     library = str(Path(plugin).absolute()) if plugin and ":" not in plugin else plugin
     session = SessionOptions(provider, options, plugin=library, threads=request.threads)

@@ -62,7 +62,7 @@ def require_writable(*paths: Path | None) -> None:
                 if not os.access(path, os.W_OK):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
                 continue
-            staged = _staged(_behind_links(path))
+            staged = _staging_path(_behind_links(path))
             staged.touch()
             staged.unlink()
         except OSError as error:
@@ -79,7 +79,7 @@ def write(value: Benchmarks | Verdict, path: Path) -> None:
             path.write_text(text, "utf-8")
             return
         real = _behind_links(path)
-        staged = _staged(real)
+        staged = _staging_path(real)
         staged.write_text(text, "utf-8")
         staged.replace(real)
     except OSError as error:
@@ -100,7 +100,7 @@ def _behind_links(path: Path) -> Path:
     return real
 
 
-def _staged(real: Path) -> Path:
+def _staging_path(real: Path) -> Path:
     return real.with_name(f".{real.name[:200]}.{os.getpid()}")
 
 

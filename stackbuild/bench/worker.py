@@ -273,7 +273,7 @@ def events_of(job: Job, case: Job) -> devices.DeviceEvents | None:
     vendor = vendor_of(job["session"])
     if not vendor or len(case["parts"]) > 1 or job.get("copies"):
         raise devices.ClockUnavailable("the device's clock is for one GPU and bound inputs")
-    return devices.DeviceEvents(devices.Gpu(vendor, number_of(job["session"])))
+    return devices.DeviceEvents(devices.RuntimeGpu(vendor, number_of(job["session"])))
 
 
 def wall_seconds(run: Any) -> float:

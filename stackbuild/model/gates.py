@@ -68,7 +68,7 @@ class Waiver(Model):
 
     @field_validator("case", "reason", "by", mode="before")
     @classmethod
-    def _said(cls, text: object) -> object:
+    def _stripped(cls, text: object) -> object:
         """Blanks say nothing."""
         return text.strip() if isinstance(text, str) else text
 

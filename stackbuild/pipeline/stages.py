@@ -113,7 +113,7 @@ def _base(built: BuiltWheels, shop: Workshop) -> Path | None:
 def verify_stage(built: BuiltWheels, shop: Workshop) -> StageResult:
     """Climb the ladder of verification; `body["claim"]` is what may be said. Raises VerificationFailed."""
 
-    def climb() -> dict[str, Json]:
+    def run_ladder() -> dict[str, Json]:
         from stackbuild.verification import VerifyOptions, verify
         from stackbuild.verification.expectations import expectations_of
 
@@ -130,7 +130,9 @@ def verify_stage(built: BuiltWheels, shop: Workshop) -> StageResult:
         }
 
     houses = [step.key for step in built.plan.steps if step.action == "wheelhouse"]
-    result = _stage("verify", built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses), shop, climb)
+    result = _stage(
+        "verify", built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses), shop, run_ladder
+    )
     if not result.passed:
         raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {built.wheels[0]}")
     return result

@@ -59,16 +59,16 @@ def this_machine(claim: Claim, python: Path | None) -> PythonHost:
     running = _spelt(sys.version_info[:2])
     glibc = os.confstr("CS_GNU_LIBC_VERSION") or "glibc 2.0"
     if python is not None:
-        return PythonHost(python, _said(python) or running, glibc)
+        return PythonHost(python, _version_of(python) or running, glibc)
     others = () if claim.fits(running) else filter(claim.fits, claim.pythons)
     for version in others:
         found = shutil.which(f"python{version}")
-        if found and _said(Path(found)) == version:
+        if found and _version_of(Path(found)) == version:
             return PythonHost(Path(found), version, glibc)
     return PythonHost(Path(sys.executable), running, glibc)
 
 
-def _said(python: Path) -> str:
+def _version_of(python: Path) -> str:
     """The version of an interpreter that can make environments, "3.12"; '' where it is none."""
     words = [str(python), "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
     try:

@@ -103,12 +103,12 @@ class ProbeSandbox:
         if not scripts.exists():
             shutil.copytree(PROBES, scripts, ignore=shutil.ignore_patterns("__pycache__"))
             shutil.copy(ERROR_METRICS, scripts)
-        with self._file("job") as asked, self._file("answer") as told:
-            asked.write(json.dumps(job).encode())
-            asked.seek(0)
-            argv = [str(self.python), str(scripts / f"{name}.py"), str(asked.fileno()), str(told.fileno())]
-            result = self._run(argv, seconds, env, (asked.fileno(), told.fileno()), ())
-            return ProbeResult(result.code, result.timed_out, result.seconds, _read(told), result.tail)
+        with self._file("job") as job_file, self._file("answer") as answer:
+            job_file.write(json.dumps(job).encode())
+            job_file.seek(0)
+            argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
+            result = self._run(argv, seconds, env, (job_file.fileno(), answer.fileno()), ())
+            return ProbeResult(result.code, result.timed_out, result.seconds, _read(answer), result.tail)
 
     def furnish(self, argv: list[str], seconds: float) -> ProbeResult:
         """Run a command that may write to the environment: the one that makes it, and pip."""
@@ -185,7 +185,7 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def scrubbed() -> tuple[str, ...]:
+def scrubbed_variables() -> tuple[str, ...]:
     """The caller's variables that probes do not see although they would matter to them."""
     return tuple(sorted(name for name in os.environ if name.startswith(OVERRIDES)))
 
@@ -224,10 +224,10 @@ def _limited(door: str) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
 
 
-def _read(told: BinaryIO) -> dict[str, Json]:
+def _read(answer: BinaryIO) -> dict[str, Json]:
     """A probe's answer; {} where there is none or it is none."""
-    told.seek(0)
-    data = told.read(_ANSWER + 1)
+    answer.seek(0)
+    data = answer.read(_ANSWER + 1)
     try:
         found = json.loads(data.decode("utf-8")) if len(data) <= _ANSWER else None
     except (ValueError, RecursionError):

@@ -50,7 +50,7 @@ def rung(name: str, check: Callable[[], RungOutcome]) -> Rung:
     return Rung(name, status, outcome.skip or outcome.says, seconds, outcome.findings)
 
 
-def skipped(name: str, reason: str) -> Rung:
+def skipped_rung(name: str, reason: str) -> Rung:
     return Rung(name, Status.SKIPPED, reason, 0.0)
 
 
