@@ -20,7 +20,7 @@ CPU = "CPUExecutionProvider"
 
 @dataclass(frozen=True)
 class Reference:
-    """What outputs are held against: files with the truth by case, or a session of its own and what it is told."""
+    """What outputs are compared with: files with the truth by case, or a session of its own and its work by case."""
 
     description: str
     environment: WorkerEnvironment

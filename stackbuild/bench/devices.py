@@ -1,7 +1,7 @@
 """The worker's view of a GPU beside ONNX Runtime, by ctypes: its events, and how much of its memory is in use.
 
-The HIP runtime on AMD (hip_runtime_api.h; the functions used are in ROCm 5 to 7 alike), the driver's library on NVIDIA
-(cuda.h, nvml.h). It runs where stackbuild is not installed, so it imports the standard library alone.
+On AMD it calls the HIP runtime (hip_runtime_api.h; ROCm 5 to 7 have the same functions), on NVIDIA the driver's
+library (cuda.h, nvml.h). It runs where stackbuild is not installed, so it imports the standard library alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ClockUnavailable(RuntimeError):
 
 
 class RuntimeGpu:
-    """One GPU by its runtime's number. Raises Lacking where there is no runtime, or no such GPU."""
+    """One GPU by its runtime's number. Raises ClockUnavailable without a runtime or such a GPU."""
 
     def __init__(self, vendor: int, number: int, library: Any = None) -> None:
         self.vendor, self.number, self.names = vendor, number, NAMES[vendor]
@@ -102,10 +102,10 @@ class DeviceEvents:
         return milliseconds.value * 1e-3
 
     def check_stream(self, run: Callable[[], None]) -> None:
-        """Raise Lacking unless what holds up this stream holds up the session: else its events time something else.
+        """Raise ClockUnavailable unless the session works on this stream: else the events would time something else.
 
-        `run` waits for its own end. The stream is given a host function that sleeps, so a session on it takes longer by
-        the nap, and one that works elsewhere does not.
+        `run` waits for its own end. The stream gets a host function that sleeps. A session on this stream takes longer
+        by that time, a session on another stream does not.
         """
         usual = _wall(run)
         nap = min(0.9, max(HELD, usual))
@@ -140,7 +140,7 @@ def _library(vendor: int) -> Any:
 
 
 def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -> Callable[[], int] | None:
-    """A function that tells the bytes in use on those GPUs, by everybody; None where the machine does not tell.
+    """A function that returns the bytes in use on those GPUs, by all processes; None where the machine cannot tell.
 
     amdgpu's sysfs (kernel documentation, gpu/amdgpu/driver-misc.rst) or NVIDIA's management library.
     """

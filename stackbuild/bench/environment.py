@@ -12,8 +12,9 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 
-#: What a worker may see of the caller's environment. Everything else is scrubbed: ORT_MIGRAPHX_* and its like override
-#: session options (facts/stack.md 9), and a gate that reads them would judge the caller's shell.
+#: What a worker may see of the caller's environment. Everything else is scrubbed: variables such as ORT_MIGRAPHX_*
+#: override session options (ONNX Runtime's documentation of the MIGraphX execution provider), and a gate would judge
+#: the caller's shell.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "ROCM_PATH", "HSA_OVERRIDE_GFX_VERSION",
         "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")  # fmt: skip
 SCRUBBED = ("ORT_", "MIGRAPHX_", "MIOPEN_", "HSA_", "HIP_", "ROCBLAS_", "GPU_", "AMD_", "NVIDIA_", "OMP_")
@@ -58,7 +59,7 @@ def _interpreter(python: Path | None) -> Path:
 def wheel_environment(wheel: Path, cache: Path, python: Path | None = None) -> WorkerEnvironment:
     """The interpreter with that wheel over it, unpacked once per wheel by its own pip, without its dependencies.
 
-    Raises UsageError where there is no such wheel or pip refuses it for that interpreter.
+    Raises UsageError where the wheel does not exist or pip refuses it for that interpreter.
     """
     if not wheel.is_file():
         raise UsageError("there is no such wheel", where=str(wheel), next="give the path of a .whl file")

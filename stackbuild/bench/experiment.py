@@ -1,7 +1,7 @@
 """An experiment: the contenders, the tasks, and rounds of them, each sample from a fresh process.
 
-A round runs every side once, in an order drawn for that round, so that drift and neighbours fall on all sides alike
-(duet benchmarking: interleaved pairs cancel most of a shared machine's noise).
+A round runs every side once, in a random order, so that drift and other load affect all sides alike. Interleaved pairs
+cancel most of a shared machine's noise (Bulej et al., "Duet benchmarking", ICPE 2020).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from stackbuild.model.results import CONTROL, Benchmarks, Case, Fingerprint, Ser
 
 Work = dict[str, Json]
 Tick = Callable[[str, int], None]
-"""Hears what ended, and how many processes of this stretch are left (0: not known)."""
+"""Called with what ended and with the number of processes that are left (0: not known)."""
 
 
 def no_progress(what: str, left: int) -> None:
-    """A tick that nobody hears."""
+    """A tick that does nothing."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Task:
-    """One case, and for each side's label what the worker is told of it."""
+    """One case, and the worker's job for it by the side's label."""
 
     case: Case
     work: dict[str, Work]
@@ -84,8 +84,8 @@ def with_control(contenders: Sequence[Contender], baseline: str) -> tuple[Conten
 def with_libraries(experiment: Experiment) -> Experiment:
     """The same with the libraries that each side really has.
 
-    Raises MachineLacks where a side has no such provider or its interpreter cannot run the worker, UsageError where the
-    device's clock is asked for and a provider takes no stream to put events on.
+    Raises MachineLacks where a side lacks its provider or its interpreter cannot run the worker. Raises UsageError where
+    the device's clock is wanted and a provider does not take a stream to put events on.
     """
     if experiment.clock == "device":
         for contender in experiment.contenders:
@@ -111,7 +111,7 @@ def _with_libraries(contender: Contender) -> Contender:
 
 
 def _refuse_without_stream(contender: Contender) -> None:
-    """A plugin EP is asked in the worker, which proves that the session works on the stream it was given."""
+    """For built-in providers only: for a plugin EP the worker checks that the session works on the given stream."""
     known = builtin_providers().get(contender.side.provider)
     if not contender.session.plugin and known is not None and "user_compute_stream" not in known.options:
         raise UsageError(
@@ -128,7 +128,7 @@ def measure(
     machine: Fingerprint | None = None,
     tick: Tick = no_progress,
 ) -> Benchmarks:
-    """Rounds `first_round` to `begin + rounds` of the experiment. `tick` hears of every process that ended.
+    """Rounds `first_round` to `first_round + rounds` of the experiment. `tick` hears of every process that ended.
 
     The machine is looked at once for a whole measurement: its vendor's tools take seconds.
     """

@@ -51,7 +51,7 @@ class GateRequest:
 def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
     """The gates of a YAML file with `gates:`, or of a recipe; without either, DEFAULT.
 
-    Raises UsageError for both at once, and for either without a gate: nothing judged is no PASS.
+    Raises UsageError for both at once, and for either without a gate: without a gate nothing is judged.
     """
     if file and recipe:
         raise UsageError("--gates and --recipe both say which gates", next="give one of them")
@@ -69,7 +69,7 @@ def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
 
 
 def run_gate(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
-    """Measure or read what is asked, and judge it. Raises UsageError for inputs that do not go together."""
+    """Measure wheels or read results, and judge them. Raises UsageError for inputs that do not go together."""
     for file in (request.candidate, request.baseline):
         if file is not None and not file.is_file():
             raise UsageError("there is no such file", where=str(file), next="give a .whl, or results that bench wrote")
@@ -97,7 +97,7 @@ def _judge_files(request: GateRequest, gates: Sequence[Gate]) -> Measurement:
 
 
 def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
-    """Measure a wheel, judge it, and tell what it was built of otherwise than its baseline.
+    """Measure a wheel, judge it, and list the inputs in which it differs from its baseline.
 
     Raises UsageError for another wheel, or one that has no baseline.
     """

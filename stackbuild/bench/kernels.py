@@ -111,7 +111,7 @@ def _contender(
 
 
 def _cases(suite: Suite, out: Path, python: Path | None) -> list[_Row]:
-    """Have the kernels' own folder write the suite's cases; what it says of a wrong one is the error."""
+    """Have the kernels' own folder write the suite's cases; its message about a wrong one becomes the error."""
     wanted = out / "wanted.json"
     wanted.write_text(json.dumps([digest.plain(k) for k in suite.kernels]))
     environment = plain_environment(python)

@@ -22,7 +22,7 @@ def lock_beside(wheel: Path) -> Path:
 
 
 def compare_inputs(baseline: Path, candidate: Path) -> InputsCompared:
-    """The two locks' digests, and every input that differs. Raises UsageError for a file that is no lock."""
+    """The two locks' digests, and every input that differs. Raises UsageError for a file that is not a lock."""
     before, after = _read(baseline), _read(candidate)
     theirs, ours = dict(_answers(before)), dict(_answers(after))
     moved = tuple(

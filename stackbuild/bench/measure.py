@@ -1,4 +1,4 @@
-"""One whole measurement: prove, then rounds, then more rounds of what a gate cannot decide yet."""
+"""One whole measurement: check the outputs, run the rounds, then more rounds of undecided cases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def baseline_of(explicit: Path | None, gates: Sequence[Gate]) -> Path | None:
 
 
 def require_complete(benchmarks: Benchmarks) -> None:
-    """Raise StepFailed where a case did not run on some side: a measurement with holes is no success."""
+    """Raise StepFailed where a case did not run on some side: a measurement with holes is not a success."""
     broken = [(case, one) for case in benchmarks.cases for one in case.series if one.problem]
     if broken:
         case, one = broken[0]

@@ -1,4 +1,4 @@
-"""Model files, made once and kept: an architecture at a dtype, quantised or optimised where asked."""
+"""Model files, made once and kept: an architecture at a dtype, optionally quantised or optimised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stackbuild.core.errors import UsageError
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A file, its bytes' sha256, its opset, and what the optimiser fused ("" where it was not asked)."""
+    """A file, its bytes' sha256, its opset, and what the optimiser fused ("" where it was not run)."""
 
     path: Path
     sha256: str

@@ -26,9 +26,12 @@ REFERENCE = "float32 on the CPU, graph optimisation off"
 
 @dataclass(frozen=True)
 class ModelBench:
-    """How models are to be measured. `against` are further providers, each a side; `devices` adds a side that splits
-    the batch over them. `wheel` is the candidate's onnxruntime (default: the one installed for `python`), or that of a
-    plugin EP, whose library `plugin` names as `package:function`; else `plugin` is a path."""
+    """How models are to be measured.
+
+    `against` are further providers, each a side. `devices` adds a side that splits the batch over them. `wheel` is the
+    candidate: an onnxruntime (default: the one installed for `python`) or a plugin EP. `plugin` is the plugin EP's
+    library: `package:function` for one in a wheel, else a path.
+    """
 
     provider: str = CPU
     options: dict[str, str] = field(default_factory=dict)
@@ -124,7 +127,7 @@ def _contender(
 def _task(
     case: SuiteCase, request: ModelBench, contenders: tuple[Contender, ...], notes: list[str]
 ) -> tuple[Task, Work]:
-    """One case, and how the reference is told of it: float32, unoptimised, the same seeds. May add to the notes."""
+    """One case, and the reference's job for it: float32, unoptimised, the same seeds. May add to the notes."""
     file = model_file(case.net, case.dtype, case.optimised, lambda: _reference(request)[1], request.cache)
     if file.fused:
         notes.append(f"{case.name}: the optimiser fused {file.fused}")

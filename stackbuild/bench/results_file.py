@@ -21,18 +21,18 @@ from stackbuild.model.results import SCHEMA, VERDICT_SCHEMA, Benchmarks, Verdict
 Document = TypeVar("Document")
 
 TIMES = (1e-12, 1e9)
-"""What a measured time can be, in seconds: no clock tells less, nobody waits longer."""
+"""The range of a measured time, in seconds: below any clock's resolution, and beyond any run."""
 
 
 def document(value: Benchmarks | Verdict) -> dict[str, Json]:
-    """The noun as strict JSON with its schema."""
+    """The value as strict JSON with its schema."""
     body = _encodable(_finite(plain(value)))
     assert isinstance(body, dict)
     return {"schema": SCHEMA if isinstance(value, Benchmarks) else VERDICT_SCHEMA, **body}
 
 
 def identity(benchmarks: Benchmarks) -> str:
-    """What tells this measurement from every other: sha256 of when and where it was taken and of every sample."""
+    """The identity of a measurement: sha256 of its time, its machine and every sample."""
     samples = [
         [case.name, case.sha256, one.side, [float(second).hex() for second in one.seconds]]
         for case in benchmarks.cases
@@ -72,7 +72,7 @@ def require_writable(*paths: Path | None) -> None:
 
 
 def write(value: Benchmarks | Verdict, path: Path) -> None:
-    """Write the noun, whole or not at all: through a link into what it points to, and into a device or pipe as it is."""
+    """Write the value, whole or not at all. A link is followed; a device or a pipe is written to as it is."""
     text = json.dumps(document(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         if _is_stream(path):
@@ -115,7 +115,7 @@ def read_verdict(path: Path) -> Verdict:
 
 
 def read_run_results(path: Path) -> tuple[Benchmarks, Verdict]:
-    """What a build's run folder keeps of its measurement: both nouns in one file, of this stackbuild's own schema."""
+    """What a build's run folder keeps of its measurement: results and verdict in one file, in this version's schema."""
     found = _json(path)
     if not isinstance(found, dict) or not {"benchmarks", "verdict"} <= found.keys():
         raise UsageError("it has no benchmarks and verdict in it", where=str(path), next="build again")

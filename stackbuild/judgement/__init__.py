@@ -1,8 +1,7 @@
 """The judge: Benchmarks and gates in, Verdict out. Pure: it reads no file, no clock and no machine.
 
-Correctness comes before speed: a case whose output failed an accuracy gate, or which did not run, is not timed at all
-as far as the verdict is concerned. Only paired, interleaved samples are strong evidence; a stored baseline is judged
-too, by a wider interval, and says so.
+Correctness comes before speed: the timings of a case are ignored if it did not run or failed an accuracy gate. Only
+paired, interleaved samples are strong evidence. A stored baseline is judged by a wider interval, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def judge(
 
 
 def require_open(verdict: Verdict) -> None:
-    """Raise GateClosed with the one line that says which gate is closed and by how much."""
+    """Raise GateClosed with the first closed gate and by how much it failed."""
     closed = verdict.closed
     if closed:
         more = f" (and {len(closed) - 1} more)" if len(closed) > 1 else ""

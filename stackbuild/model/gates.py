@@ -115,7 +115,7 @@ class _Paired(_Gate):
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        """From so few pairs even the whole range of the ratios holds the median less surely than is asked for."""
+        """With fewer pairs even the whole range of the ratios holds the median with less than the wanted confidence."""
         least = least_samples(self.confidence)
         if self.pairs[0] < least:
             raise ValueError(

@@ -190,7 +190,7 @@ class Benchmarks:
 
 
 class GateOutcome(StrEnum):
-    """What a gate says. Only PASS opens it; a waived gate is open and says so."""
+    """What a gate decides. Only PASS opens it; a waived gate is open too, and marked."""
 
     PASS = "PASS"
     FAIL = "FAIL"

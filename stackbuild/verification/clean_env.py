@@ -26,12 +26,12 @@ from stackbuild.verification.probe_sandbox import ProbeResult, ProbeSandbox
 
 _SECONDS = 600.0
 _COMPLETE = "whole"
-"""The file that says an environment was made to its end."""
+"""The file that marks a complete environment."""
 
 
 @dataclass(frozen=True)
 class PythonHost:
-    """Where a ladder is climbed: an interpreter, the root file system it runs in (None: this machine's), and its glibc."""
+    """Where wheels are verified: an interpreter, the root file system it runs in (None: this machine's), and its glibc."""
 
     python: Path
     version: str
@@ -69,7 +69,7 @@ def this_machine(claim: Claim, python: Path | None) -> PythonHost:
 
 
 def _version_of(python: Path) -> str:
-    """The version of an interpreter that can make environments, "3.12"; '' where it is none."""
+    """The version of an interpreter that can make environments, "3.12"; '' for anything else."""
     words = [str(python), "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
     try:
         said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)

@@ -1,4 +1,4 @@
-"""The ladder: every rung in order, each climbed as far as this machine can, the reason said where it cannot."""
+"""The rungs of verification in order. One that cannot run on this machine is skipped with the reason."""
 
 from __future__ import annotations
 
@@ -41,13 +41,15 @@ ExpectationsOf = Callable[[str], Expectations]
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """What the ladder stands on: the wheelhouse with dependencies, what to install beside the wheel to use it, an
-    interpreter of choice, and whether probes may see this machine's ROCm.
+    """What verification works with.
 
-    `wheelhouses`, by Python version ("3.11"), are taken in its place: the one of the Python that it is climbed with.
-    `root` is a root file system that takes this machine's place where that is too old or has no such Python, and where the
-    libraries are loaded that wait for a ROCm which this machine has not: the recipe's base. `check` is called often and may
-    raise, to end it.
+    `wheelhouse` has the dependencies, `runtime` is what to install beside the wheel to use it, `python` is the
+    interpreter to take, and `rocm` lets probes see this machine's ROCm. `wheelhouses` (by Python version, "3.11") replace
+    `wheelhouse`: the one of the interpreter's version is used.
+
+    `root` is another root file system, such as the recipe's base. It replaces this machine where that is too old or lacks
+    the Python, and libraries that need a ROCm which this machine lacks are loaded there. `check` is called often and may
+    raise to stop.
     """
 
     wheelhouse: Path | None = None
@@ -65,10 +67,10 @@ def verify(
     options: VerifyOptions | None = None,
     tick: Tick = lambda _: None,
 ) -> Verification:
-    """Climb the ladder with wheels that belong together; `expectations` of each by its distribution. `tick` is told each rung
-    when it ends.
+    """Verify wheels that belong together; `expectations` gives each one's by its distribution.
 
-    Raises UsageError where there is no such wheel, and what `options.check` raises.
+    `tick` is called with each rung when it ends. Raises UsageError where a wheel does not exist, and what `options.check`
+    raises.
     """
     rungs: list[Rung] = []
     for made in _rungs(wheels, expectations, options or VerifyOptions()):
@@ -126,7 +128,7 @@ def _run(subject: Subject, external: tuple[str, ...], options: VerifyOptions, wo
 
 
 def _link_wheel(wheel: Path, beside: Path) -> Path:
-    """The wheel under its own name in a folder that probes may read; what it links to may lie anywhere."""
+    """The wheel under its own name in a folder that probes may read; the given path may be a link."""
     beside.mkdir(exist_ok=True)
     try:
         os.link(wheel.resolve(), beside / wheel.name)
@@ -150,7 +152,7 @@ def _place(subject: Subject, options: VerifyOptions, work: Path) -> tuple[Python
 
 
 def _load_in_other_root(context: RungContext, root: Path, names: frozenset[str], skipped: Rung) -> Rung:
-    """Load in another root what waits for a ROCm that this machine has not; `skipped` with the reason where it has no Python."""
+    """Load in another root what needs a ROCm that this machine lacks; `skipped` with the reason where that has no Python."""
     (folder := context.work / "elsewhere").mkdir()
     host, why = other_root(root, Claim(()), folder, context.sandbox.check)
     if host is None:
@@ -185,7 +187,7 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> Ite
 
 
 def _no_use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> str:
-    """Why the wheel cannot be used in a session, or '' once what that takes is installed beside it."""
+    """Installs beside the wheel what a session needs; why the wheel cannot be used in one, or ''."""
     if import_rung.status is Status.FAILED:
         return f"{IMPORT} failed"
     if context.subject.form is Form.OTHER:

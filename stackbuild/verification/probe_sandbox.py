@@ -1,8 +1,8 @@
-"""Where probes run: a bubblewrap cell without network, the caller's environment and home, over a few folders of a root.
+"""Where probes run: a bubblewrap sandbox without network, without the caller's environment and home.
 
-A wheel's code runs in it, so nothing that it can write is opened by name outside: jobs come in by a descriptor, answers and
-output go out by descriptors of files without a name, and the environment and the probes themselves are read-only
-to it. What it writes (profiles, outputs) is read by other probes alone. Each probe is a process with limits of its own.
+A wheel's code runs in it, so nothing that it can write is opened by name outside. Jobs come in by a descriptor. Answers
+and output go out by descriptors of files without a name. The environment and the probes are read-only. What a probe
+writes (profiles, outputs) is read by other probes only. Each probe is a process with limits of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FILE = 8 << 30
 #: Share of this machine's memory that a probe may take, where control groups can be made.
 _MEMORY = 0.75
 _POLL = 0.2
-#: Variables of the caller that change what ONNX Runtime or ROCm do (facts: they override session options).
+#: Variables of the caller that change what ONNX Runtime or ROCm do: some override session options.
 OVERRIDES = (
     "HSA_", "ORT_", "MIGRAPHX_", "MIOPEN_", "HIP_", "ROCR_", "ROCBLAS_", "GPU_", "AMD_", "LD_", "PYTHONHOME", "PYTHONPATH", "OMP_", "CUDA_",
 )  # fmt: skip
@@ -51,7 +51,7 @@ class ProbeResult:
 
     @property
     def termination(self) -> str:
-        """'' for a process that left by itself, otherwise what ended it."""
+        """'' for a process that exited by itself, otherwise what ended it."""
         if self.timed_out:
             return f"did not end within {self.seconds:.0f} s"
         if self.code < 0 or self.code > 128:
@@ -62,7 +62,7 @@ class ProbeResult:
 
     @property
     def problem(self) -> str:
-        """'' for an answer, otherwise how it died, in words."""
+        """'' for a good answer, otherwise what went wrong."""
         if self.termination:
             return self.termination
         if self.code or not self.answer:
@@ -225,7 +225,7 @@ def _limited(door: str) -> None:
 
 
 def _read(answer: BinaryIO) -> dict[str, Json]:
-    """A probe's answer; {} where there is none or it is none."""
+    """A probe's answer; {} where it is missing or not a JSON object."""
     answer.seek(0)
     data = answer.read(_ANSWER + 1)
     try:

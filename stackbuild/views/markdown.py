@@ -1,7 +1,7 @@
 """A run as Markdown for a CI summary: what fits, most important first, and nothing in it can act.
 
-GitHub drops a step summary of more than 1 MiB whole, and a comment of more than 65,536 characters; the limit is kept by
-leaving out whole blocks from the end, and saying so.
+GitHub drops a step summary of more than 1 MiB whole, and a comment of more than 65,536 characters. To keep the limit,
+whole blocks are left out from the end, and a note says so.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _MOST = 64
 
 @dataclass(frozen=True)
 class LoadProbes:
-    """What loading every library came to, or `only` some; asked once. `rocm`: with ROCm in sight.
+    """The results of loading every library, or `only` some; each is loaded once. `rocm`: with ROCm visible.
 
     Another root may have ROCm in /usr, where it cannot be hidden: what needs it there is not loaded without `rocm`.
     """
