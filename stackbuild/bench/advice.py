@@ -1,7 +1,7 @@
 """Which batch to use: the smallest that gives nearly all the throughput, and which sizes to compile for real traffic.
 
-Graph compilers such as MIGraphX compile fixed shapes, so a real batch is padded up to a compiled one; a single large
-size then wastes most of its work (KataGo's PR 1235 measured half). The figure that counts is time per real item.
+Graph compilers such as MIGraphX compile fixed shapes, so a real batch is padded up to a compiled one. A single large
+size can waste most of its work (half in KataGo's pull request 1235). The figure that counts is time per real item.
 """
 
 from __future__ import annotations

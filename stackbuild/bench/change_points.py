@@ -1,8 +1,8 @@
-"""Change points of a series: where its level turned, by repeated splitting. Pure and deterministic.
+"""Change points of a series: where its level changed, by repeated splitting. Pure and deterministic.
 
-A split counts where the two parts' medians differ by at least `least` and a rank test (Mann and Whitney, 1947; exact
-where a part is short, ties included) says so; the strongest split is taken first and each part looked at again. It is for nightly
-history, where a release gate's pairs do not exist, and it only marks: it closes nothing.
+A split counts where the medians of its two parts differ by at least `least` and a rank test is significant (Mann and
+Whitney, 1947; exact where a part is short, ties included). The strongest split is taken first, then each part is split
+again. This is for nightly history, which has no pairs as a release gate has. It marks changes and fails nothing.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def stored_pair(baseline: Benchmarks, candidate: Benchmarks) -> Benchmarks:
     """
     require_comparable(baseline, candidate)
     ours, theirs = _by_name(candidate), _by_name(baseline)
-    cases = tuple(_paired(theirs.get(name), ours.get(name)) for name in {**ours, **theirs})
+    cases = tuple(_pair(theirs.get(name), ours.get(name)) for name in {**ours, **theirs})
     sides = replace(candidate.sides[0], label="candidate"), replace(baseline.sides[0], label="baseline")
     note = "compared with stored results: weaker evidence than an interleaved run"
     return replace(candidate, sides=sides, cases=cases, notes=(*candidate.notes, note))
@@ -100,7 +100,7 @@ def _changes(case: Case, before: Series, after: Series) -> list[FigureChange]:
     return made
 
 
-def _paired(theirs: Case | None, ours: Case | None) -> Case:
+def _pair(theirs: Case | None, ours: Case | None) -> Case:
     """One case of both; a lack is a problem of that side."""
     case = ours or theirs
     assert case is not None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.bench import counters
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.experiment import Contender, Experiment, Tick, Work
 from stackbuild.bench.job import ERROR_METRICS, SessionOptions, run_each
 from stackbuild.core.digest import Json, plain
@@ -20,10 +20,10 @@ CPU = "CPUExecutionProvider"
 
 @dataclass(frozen=True)
 class Reference:
-    """What outputs are held against: files with the truth by case, or a session of its own and what it is told."""
+    """What outputs are compared with: files with the truth by case, or a session of its own and its work by case."""
 
     description: str
-    environment: Environment
+    environment: WorkerEnvironment
     session: SessionOptions
     work: dict[str, Work]
     truth: dict[str, Path] = field(default_factory=dict)
@@ -66,8 +66,8 @@ def _truth(experiment: Experiment, reference: Reference, folder: Path) -> dict[s
     names = [task.case.name for task in experiment.tasks if task.case.name not in made]
     if names:
         works = [reference.work[name] | {"name": name} for name in names]
-        kept, problems = _outputs(reference.environment, reference.session, works, folder, "truth")
-        made |= kept | {n: f"there is no reference: {why}" for n, why in problems.items()}
+        outputs, problems = _outputs(reference.environment, reference.session, works, folder, "truth")
+        made |= outputs | {n: f"there is no reference: {why}" for n, why in problems.items()}
     return made
 
 
@@ -87,8 +87,8 @@ def _check(
     if reference is None:
         return _SideCheck({}, ops, {}, problems)
     sound = [work for work in works if work["name"] not in problems]
-    kept, wrong = _outputs(contender.environment, contender.session, sound, folder, label)
-    accuracy, incomparable = _compare(reference, kept, truth)
+    outputs, wrong = _outputs(contender.environment, contender.session, sound, folder, label)
+    accuracy, incomparable = _compare(reference, outputs, truth)
     return _SideCheck(accuracy, ops, {}, problems | wrong | incomparable)
 
 
@@ -106,7 +106,7 @@ def _with_counters(check: _SideCheck, experiment: Experiment, contender: Contend
 
 
 def _outputs(
-    environment: Environment, session: SessionOptions, works: list[Work], folder: Path, label: str
+    environment: WorkerEnvironment, session: SessionOptions, works: list[Work], folder: Path, label: str
 ) -> tuple[dict[str, Path], Problems]:
     """Run every case once and keep what it computes."""
     files = {str(work["name"]): folder / f"{label}-{number}.npz" for number, work in enumerate(works)}
@@ -118,12 +118,12 @@ def _outputs(
 
 
 def _compare(
-    reference: Reference, kept: dict[str, Path], truth: dict[str, Path | str]
+    reference: Reference, outputs: dict[str, Path], truth: dict[str, Path | str]
 ) -> tuple[dict[str, Accuracy], Problems]:
-    problems = {name: str(truth[name]) for name in kept if isinstance(truth[name], str)}
+    problems = {name: str(truth[name]) for name in outputs if isinstance(truth[name], str)}
     cases: list[Work] = [
         {"name": name, "ours": str(file), "theirs": str(truth[name])}
-        for name, file in kept.items()
+        for name, file in outputs.items()
         if name not in problems
     ]
     if not cases:

@@ -1,8 +1,8 @@
 """GPU kernels' hardware counters by rocprofv3, where it is installed: occupancy, L2 hits, LDS bank conflicts.
 
-It writes one CSV row per counter and dispatch (rocprofiler-sdk, docs/how-to/using-rocprofv3); where a counter cannot be
-collected it writes no CSV and still exits 0, so the file itself is looked for. No machine here has rocprofv3: the reader
-is tested on the documented rows, the collecting with a stand-in that takes the same arguments.
+rocprofv3 writes one CSV row per counter and dispatch (rocprofiler-sdk, docs/how-to/using-rocprofv3). If a counter cannot
+be collected, it writes no CSV and still exits 0, so the file is what is checked. The tests read the documented rows and
+replace the program by a script with the same arguments: no machine of the project had rocprofv3.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.job import run_job
 from stackbuild.core.digest import Json
 from stackbuild.model.results import KernelCounters
@@ -33,9 +33,9 @@ def program() -> str | None:
 
 
 def collect_counters(
-    environment: Environment, job: dict[str, Json], rocprof: str
+    environment: WorkerEnvironment, job: dict[str, Json], rocprof: str
 ) -> tuple[tuple[KernelCounters, ...], tuple[str, ...]]:
-    """The counters of every kernel that the job dispatches, longest first, and what was not to be had.
+    """The counters of every kernel that the job dispatches, longest first, and why others are missing.
 
     One process per counter: they share the hardware's slots.
     """

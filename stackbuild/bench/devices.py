@@ -1,7 +1,7 @@
 """The worker's view of a GPU beside ONNX Runtime, by ctypes: its events, and how much of its memory is in use.
 
-The HIP runtime on AMD (hip_runtime_api.h; the functions used are in ROCm 5 to 7 alike), the driver's library on NVIDIA
-(cuda.h, nvml.h). It runs where stackbuild is not installed, so it imports the standard library alone.
+On AMD it calls the HIP runtime (hip_runtime_api.h; ROCm 5 to 7 have the same functions), on NVIDIA the driver's
+library (cuda.h, nvml.h). It runs where stackbuild is not installed, so it imports the standard library alone.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class ClockUnavailable(RuntimeError):
     """Why the device's clock cannot be had here."""
 
 
-class Gpu:
-    """One GPU by its runtime's number. Raises Lacking where there is no runtime, or no such GPU."""
+class RuntimeGpu:
+    """One GPU by its runtime's number. Raises ClockUnavailable without a runtime or such a GPU."""
 
     def __init__(self, vendor: int, number: int, library: Any = None) -> None:
         self.vendor, self.number, self.names = vendor, number, NAMES[vendor]
@@ -55,13 +55,13 @@ class Gpu:
         if error:
             raise ClockUnavailable(f"{function} answered {error}")
 
-    def call_named(self, what: str, *arguments: Any) -> None:
+    def call_by_role(self, what: str, *arguments: Any) -> None:
         self.call(self.names[what], *arguments)
 
     def bus(self) -> str:
         """Its PCI address, lower case, such as 0000:c1:00.0."""
         text = ctypes.create_string_buffer(64)
-        self.call_named("bus", text, 64, self.number)
+        self.call_by_role("bus", text, 64, self.number)
         return text.value.decode().lower()
 
     def use(self) -> None:
@@ -75,7 +75,7 @@ class Gpu:
 
     def create(self, what: str, flags: int = 0) -> ctypes.c_void_p:
         handle = ctypes.c_void_p()
-        self.call_named(what, ctypes.byref(handle), flags)
+        self.call_by_role(what, ctypes.byref(handle), flags)
         return handle
 
 
@@ -85,7 +85,7 @@ class DeviceEvents:
     `options` are the provider options that hand the stream over.
     """
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: RuntimeGpu) -> None:
         gpu.use()
         self.gpu, self.stream = gpu, gpu.create("stream", NON_BLOCKING)
         self.start, self.stop = gpu.create("event"), gpu.create("event")
@@ -93,24 +93,24 @@ class DeviceEvents:
 
     def __call__(self, run: Callable[[], None]) -> float:
         """Seconds from the stream's reaching the run to its last kernel's end; `run` need not wait for it."""
-        self.gpu.call_named("record", self.start, self.stream)
+        self.gpu.call_by_role("record", self.start, self.stream)
         run()
-        self.gpu.call_named("record", self.stop, self.stream)
-        self.gpu.call_named("wait", self.stop)
+        self.gpu.call_by_role("record", self.stop, self.stream)
+        self.gpu.call_by_role("wait", self.stop)
         milliseconds = ctypes.c_float()
-        self.gpu.call_named("between", ctypes.byref(milliseconds), self.start, self.stop)
+        self.gpu.call_by_role("between", ctypes.byref(milliseconds), self.start, self.stop)
         return milliseconds.value * 1e-3
 
     def check_stream(self, run: Callable[[], None]) -> None:
-        """Raise Lacking unless what holds up this stream holds up the session: else its events time something else.
+        """Raise ClockUnavailable unless the session works on this stream: else the events would time something else.
 
-        `run` waits for its own end. The stream is given a host function that sleeps, so a session on it takes longer by
-        the nap, and one that works elsewhere does not.
+        `run` waits for its own end. The stream gets a host function that sleeps. A session on this stream takes longer
+        by that time, a session on another stream does not.
         """
         usual = _wall(run)
         nap = min(0.9, max(HELD, usual))
         sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
-        self.gpu.call_named("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
+        self.gpu.call_by_role("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
         if _wall(run) < usual + nap * 0.6:
             raise ClockUnavailable("the session does not work on the stream it was given")
         if self.gpu.vendor == AMD and len(hip_runtimes()) > 1:
@@ -140,7 +140,7 @@ def _library(vendor: int) -> Any:
 
 
 def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -> Callable[[], int] | None:
-    """A function that tells the bytes in use on those GPUs, by everybody; None where the machine does not tell.
+    """A function that returns the bytes in use on those GPUs, by all processes; None where the machine cannot tell.
 
     amdgpu's sysfs (kernel documentation, gpu/amdgpu/driver-misc.rst) or NVIDIA's management library.
     """
@@ -151,7 +151,7 @@ def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -
 
 def _bus(vendor: int, number: int) -> str:
     try:
-        return Gpu(vendor, number).bus()
+        return RuntimeGpu(vendor, number).bus()
     except (ClockUnavailable, AttributeError):
         return ""
 

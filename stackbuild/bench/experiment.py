@@ -1,7 +1,7 @@
 """An experiment: the contenders, the tasks, and rounds of them, each sample from a fresh process.
 
-A round runs every side once, in an order drawn for that round, so that drift and neighbours fall on all sides alike
-(duet benchmarking: interleaved pairs cancel most of a shared machine's noise).
+A round runs every side once, in a random order, so that drift and other load affect all sides alike. Interleaved pairs
+cancel most of a shared machine's noise (Bulej et al., "Duet benchmarking", ICPE 2020).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.job import SessionOptions, TimingBudget, WorkerAnswer, run_job
 from stackbuild.bench.machine import busy_notes, fingerprint
 from stackbuild.bench.providers import builtin_providers
@@ -21,11 +21,11 @@ from stackbuild.model.results import CONTROL, Benchmarks, Case, Fingerprint, Ser
 
 Work = dict[str, Json]
 Tick = Callable[[str, int], None]
-"""Hears what ended, and how many processes of this stretch are left (0: not known)."""
+"""Called with what ended and with the number of processes that are left (0: not known)."""
 
 
 def no_progress(what: str, left: int) -> None:
-    """A tick that nobody hears."""
+    """A tick that does nothing."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Contender:
     """One side and how it is run."""
 
     side: Side
-    environment: Environment
+    environment: WorkerEnvironment
     session: SessionOptions
     copies: bool = False
 
 
 @dataclass(frozen=True)
 class Task:
-    """One case, and for each side's label what the worker is told of it."""
+    """One case, and the worker's job for it by the side's label."""
 
     case: Case
     work: dict[str, Work]
@@ -84,16 +84,16 @@ def with_control(contenders: Sequence[Contender], baseline: str) -> tuple[Conten
 def with_libraries(experiment: Experiment) -> Experiment:
     """The same with the libraries that each side really has.
 
-    Raises MachineLacks where a side has no such provider or its interpreter cannot run the worker, UsageError where the
-    device's clock is asked for and a provider takes no stream to put events on.
+    Raises MachineLacks where a side lacks its provider or its interpreter cannot run the worker. Raises UsageError where
+    the device's clock is wanted and a provider does not take a stream to put events on.
     """
     if experiment.clock == "device":
         for contender in experiment.contenders:
             _refuse_without_stream(contender)
-    return replace(experiment, contenders=tuple(_checked(c) for c in experiment.contenders))
+    return replace(experiment, contenders=tuple(_with_libraries(c) for c in experiment.contenders))
 
 
-def _checked(contender: Contender) -> Contender:
+def _with_libraries(contender: Contender) -> Contender:
     answer = run_job(contender.environment, {"do": "versions", "session": plain(contender.session)})
     if answer.problem:
         lacks = "check that --plugin is an execution provider's library for this onnxruntime, and --provider its name"
@@ -111,7 +111,7 @@ def _checked(contender: Contender) -> Contender:
 
 
 def _refuse_without_stream(contender: Contender) -> None:
-    """A plugin EP is asked in the worker, which proves that the session works on the stream it was given."""
+    """For built-in providers only: for a plugin EP the worker checks that the session works on the given stream."""
     known = builtin_providers().get(contender.side.provider)
     if not contender.session.plugin and known is not None and "user_compute_stream" not in known.options:
         raise UsageError(
@@ -128,7 +128,7 @@ def measure(
     machine: Fingerprint | None = None,
     tick: Tick = no_progress,
 ) -> Benchmarks:
-    """Rounds `first_round` to `begin + rounds` of the experiment. `tick` hears of every process that ended.
+    """Rounds `first_round` to `first_round + rounds` of the experiment. `tick` hears of every process that ended.
 
     The machine is looked at once for a whole measurement: its vendor's tools take seconds.
     """
@@ -167,7 +167,7 @@ def _measure_group(
     experiment: Experiment, group: tuple[Task, ...], number: int, rounds: range, tick: Tick, clocks: dict[str, str]
 ) -> list[Case]:
     """The cases of one group with a series per side; a round in which any side failed counts for none of them."""
-    found: dict[tuple[str, str], list[Work]] = {}
+    results: dict[tuple[str, str], list[Work]] = {}
     problems: dict[tuple[str, str], str] = {}
     for turn in rounds:
         answers = {
@@ -181,9 +181,9 @@ def _measure_group(
             for label, work in this.items():
                 clocks |= {label: str(work["clock"])} if "clock" in work else {}
                 if not bad:
-                    found.setdefault((task.case.name, label), []).append(work)
+                    results.setdefault((task.case.name, label), []).append(work)
     return [
-        replace(t.case, series=tuple(_series(n, found.get((t.case.name, n), []), problems.get((t.case.name, n), ""))
+        replace(t.case, series=tuple(_series(n, results.get((t.case.name, n), []), problems.get((t.case.name, n), ""))
                                      for n in t.work))
         for t in group
     ]  # fmt: skip
@@ -211,12 +211,12 @@ def _case_of(answer: WorkerAnswer, name: str) -> Work:
     return {"problem": answer.problem} if answer.problem else answer.cases[name]
 
 
-def _series(label: str, found: list[Work], problem: str) -> Series:
+def _series(label: str, results: list[Work], problem: str) -> Series:
     def of(name: str) -> tuple[float, ...]:
-        return tuple(float(str(work[name])) for work in found)
+        return tuple(float(str(work[name])) for work in results)
 
     def largest(name: str) -> int | None:
-        seen = [int(str(work[name])) for work in found if work[name] is not None]
+        seen = [int(str(work[name])) for work in results if work[name] is not None]
         return max(seen, default=None)
 
     return Series(

@@ -51,7 +51,7 @@ class GateRequest:
 def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
     """The gates of a YAML file with `gates:`, or of a recipe; without either, DEFAULT.
 
-    Raises UsageError for both at once, and for either without a gate: nothing judged is no PASS.
+    Raises UsageError for both at once, and for either without a gate: without a gate nothing is judged.
     """
     if file and recipe:
         raise UsageError("--gates and --recipe both say which gates", next="give one of them")
@@ -69,13 +69,13 @@ def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
 
 
 def run_gate(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
-    """Measure or read what is asked, and judge it. Raises UsageError for inputs that do not go together."""
+    """Measure wheels or read results, and judge them. Raises UsageError for inputs that do not go together."""
     for file in (request.candidate, request.baseline):
         if file is not None and not file.is_file():
             raise UsageError("there is no such file", where=str(file), next="give a .whl, or results that bench wrote")
     kinds = {file.suffix for file in (request.candidate, request.baseline) if file}
     if kinds == {".json"}:
-        return _stored(request, gates)
+        return _judge_files(request, gates)
     if kinds != {".whl"}:
         raise UsageError(
             f"cannot judge {' and '.join(sorted(kinds))} together", next="give two wheels (best), or two results files"
@@ -83,7 +83,7 @@ def run_gate(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measure
     return measure_wheel(request, gates, tick)
 
 
-def _stored(request: GateRequest, gates: Sequence[Gate]) -> Measurement:
+def _judge_files(request: GateRequest, gates: Sequence[Gate]) -> Measurement:
     """Judge what files hold. One results file may hold both sides, interleaved; two are weaker evidence."""
     found, evidence = read_benchmarks(request.candidate), Evidence.INTERLEAVED
     if request.baseline:
@@ -97,7 +97,7 @@ def _stored(request: GateRequest, gates: Sequence[Gate]) -> Measurement:
 
 
 def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
-    """Measure a wheel, judge it, and tell what it was built of otherwise than its baseline.
+    """Measure a wheel, judge it, and list the inputs in which it differs from its baseline.
 
     Raises UsageError for another wheel, or one that has no baseline.
     """
@@ -116,7 +116,7 @@ def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Me
 
 def _locks(request: GateRequest, baseline: Path, gates: Sequence[Gate]) -> tuple[Path, Path] | str:
     """The baseline's lock and the candidate's, or why they cannot be compared. One that is named must be there."""
-    theirs = request.baseline_lock or _lock_named(gates) or lock_beside(baseline)
+    theirs = request.baseline_lock or _gates_lock(gates) or lock_beside(baseline)
     ours = request.candidate_lock or lock_beside(request.candidate)
     for whose, lock, default in (
         ("baseline", theirs, lock_beside(baseline)),
@@ -127,7 +127,7 @@ def _locks(request: GateRequest, baseline: Path, gates: Sequence[Gate]) -> tuple
     return theirs, ours
 
 
-def _lock_named(gates: Sequence[Gate]) -> Path | None:
+def _gates_lock(gates: Sequence[Gate]) -> Path | None:
     """The lock that the baseline gates name. Raises UsageError where they name two: there is one baseline."""
     named = sorted({g.lock for g in gates if isinstance(g, BaselineGate) and g.lock})
     if len(named) > 1:

@@ -62,18 +62,18 @@ _FIRST = ("taken", "suite", "side", "artifact")
 
 
 def default_file() -> Path:
-    """~/.local/share/stackbuild/history.sqlite, or where XDG_DATA_HOME says: a history is no cache."""
+    """~/.local/share/stackbuild/history.sqlite, or below XDG_DATA_HOME: a history is data, not a cache."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "stackbuild" / "history.sqlite"
 
 
 def require_usable(file: Path) -> None:
-    """Make the history where there is none. Raises MachineLacks or UsageError where it cannot be appended to."""
+    """Create the history if it does not exist. Raises MachineLacks or UsageError where it cannot be appended to."""
     with _appending(file):
         pass
 
 
 def append(file: Path, benchmarks: Benchmarks) -> int:
-    """Add every figure of a measurement in one transaction; says how many. Raises MachineLacks where it cannot write."""
+    """Add every figure of a measurement in one transaction; returns their number. Raises MachineLacks where it cannot write."""
     rows = list(_figures(benchmarks))
     with _appending(file) as connection:
         marks = ",".join("?" * len(COLUMNS))
@@ -100,7 +100,7 @@ class SeriesQuery:
 def load_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
     """One series by time.
 
-    Raises UsageError where there is no such file, metric or series; it names the ones there are.
+    Raises UsageError for an unknown file, metric or series, with the known ones.
     """
     if query.metric not in METRICS:
         close = get_close_matches(query.metric, METRICS, 1)
@@ -140,7 +140,7 @@ def measuring_conditions(benchmarks: Benchmarks, side: Side) -> str:
 
 
 def cases(file: Path) -> tuple[tuple[str, str, int], ...]:
-    """Every (case, side) with how many latencies there are of it."""
+    """Every (case, side) and its number of latencies."""
     query = """select "case", side, count(*) from figures where metric = 'latency' group by 1, 2 order by 1, 2"""
     with _reading(file) as connection:
         return tuple((str(c), str(s), int(n)) for c, s, n in connection.execute(query))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import MachineLacks
 
@@ -52,7 +52,7 @@ class WorkerAnswer:
     problem: str = ""
 
 
-def run_job(environment: Environment, job: dict[str, Json], timeout: float = 600.0) -> WorkerAnswer:
+def run_job(environment: WorkerEnvironment, job: dict[str, Json], timeout: float = 600.0) -> WorkerAnswer:
     """Run one job. A worker that dies answers with a problem; one that cannot start raises MachineLacks."""
     with tempfile.TemporaryDirectory(prefix="stackbuild-bench-") as folder:
         file, answer = Path(folder) / "job.json", Path(folder) / "answer.json"
@@ -67,26 +67,26 @@ def run_job(environment: Environment, job: dict[str, Json], timeout: float = 600
         except subprocess.TimeoutExpired:
             return WorkerAnswer({}, problem=f"took longer than {timeout:g} s and was stopped")
         if ran.returncode or not answer.exists():
-            return WorkerAnswer({}, problem=_died(ran.returncode, ran.stderr))
+            return WorkerAnswer({}, problem=_death(ran.returncode, ran.stderr))
         found = json.loads(answer.read_text())
     return WorkerAnswer(found["cases"], found["libraries"])
 
 
-def run_each(environment: Environment, job: dict[str, Json], cases: Sequence[dict[str, Json]]) -> WorkerAnswer:
+def run_each(environment: WorkerEnvironment, job: dict[str, Json], cases: Sequence[dict[str, Json]]) -> WorkerAnswer:
     """All the cases in one process; should that die, each in its own, so that one crash is blamed on one case."""
     together = run_job(environment, job | {"cases": [*cases]})
     if not together.problem or len(cases) == 1:
-        return together if not together.problem else _blamed(together, cases)
+        return together if not together.problem else _blame_all(together, cases)
     answers = [run_each(environment, job, [case]) for case in cases]
     found = {name: case for answer in answers for name, case in answer.cases.items()}
     return WorkerAnswer(found, next((a.libraries for a in answers if a.libraries), {}))
 
 
-def _blamed(answer: WorkerAnswer, cases: Sequence[dict[str, Json]]) -> WorkerAnswer:
+def _blame_all(answer: WorkerAnswer, cases: Sequence[dict[str, Json]]) -> WorkerAnswer:
     return WorkerAnswer({str(case["name"]): {"problem": answer.problem} for case in cases}, answer.libraries)
 
 
-def _died(code: int, stderr: str) -> str:
+def _death(code: int, stderr: str) -> str:
     lines = [line for line in stderr.strip().splitlines() if line.strip()]
     last = lines[-1][:500] if lines else "it said nothing"
     if "ModuleNotFoundError" in last:

@@ -1,8 +1,8 @@
 """A plain script: writes the bundled kernels' benchmark cases as files for the worker.
 
-`python kernel_cases.py KERNELS WANTED.json OUT`: per case OUT/N.custom.onnx, OUT/N.standard.onnx where ONNX has the
-operator, OUT/N.npz with the inputs and OUT/N.truth.npz with the float64 answer; OUT/index.json lists them. It runs in
-a process of its own because the cases live beside the kernels, outside this package, and are found by path.
+`python kernel_cases.py KERNELS WANTED.json OUT` writes for each case OUT/N.custom.onnx, OUT/N.standard.onnx where ONNX
+has the operator, OUT/N.npz with the inputs and OUT/N.truth.npz with the float64 answer. OUT/index.json lists them. It
+runs in a process of its own because the cases are beside the kernels, outside this package, and found by path.
 """
 
 from __future__ import annotations

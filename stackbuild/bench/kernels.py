@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.bench.correctness import Reference
-from stackbuild.bench.environment import Environment, default_cache, plain_environment, wheel_environment
+from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
 from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, with_control, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget
 from stackbuild.bench.measure import Measurement, baseline_of, run
@@ -100,7 +100,9 @@ def _contenders(request: KernelBench) -> tuple[Contender, ...]:
     return tuple(made)
 
 
-def _contender(label: str, environment: Environment, request: KernelBench, libraries: tuple[str, ...]) -> Contender:
+def _contender(
+    label: str, environment: WorkerEnvironment, request: KernelBench, libraries: tuple[str, ...]
+) -> Contender:
     session = SessionOptions(request.provider, request.options, libraries, threads=request.threads)
     side = Side(
         label, request.provider, environment.artifact, environment.sha256, request.options, threads=request.threads
@@ -109,7 +111,7 @@ def _contender(label: str, environment: Environment, request: KernelBench, libra
 
 
 def _cases(suite: Suite, out: Path, python: Path | None) -> list[_Row]:
-    """Have the kernels' own folder write the suite's cases; what it says of a wrong one is the error."""
+    """Have the kernels' own folder write the suite's cases; its message about a wrong one becomes the error."""
     wanted = out / "wanted.json"
     wanted.write_text(json.dumps([digest.plain(k) for k in suite.kernels]))
     environment = plain_environment(python)

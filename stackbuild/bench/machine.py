@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stackbuild.bench.environment import scrubbed
+from stackbuild.bench.environment import scrubbed_variables
 from stackbuild.model.results import Fingerprint
 
 _NVIDIA = ("name", "driver_version", "memory.total", "power.limit")
@@ -23,7 +23,7 @@ def fingerprint(root: Path = Path("/")) -> Fingerprint:
     """The machine as it is now."""
     stable = _host(root) | _amd(root) | _nvidia(_NVIDIA)
     passing = _host_now(root) | _amd_now(root) | _nvidia(_NVIDIA_NOW)
-    if hidden := scrubbed():
+    if hidden := scrubbed_variables():
         passing["variables not passed on"] = " ".join(hidden)
     return Fingerprint(stable, passing)
 

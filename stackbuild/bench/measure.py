@@ -1,4 +1,4 @@
-"""One whole measurement: prove, then rounds, then more rounds of what a gate cannot decide yet."""
+"""One whole measurement: check the outputs, run the rounds, then more rounds of undecided cases."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def baseline_of(explicit: Path | None, gates: Sequence[Gate]) -> Path | None:
     return explicit or next((Path(name) for name in named), None)
 
 
-def require_complete(measured: Benchmarks) -> None:
-    """Raise StepFailed where a case did not run on some side: a measurement with holes is no success."""
-    broken = [(case, one) for case in measured.cases for one in case.series if one.problem]
+def require_complete(benchmarks: Benchmarks) -> None:
+    """Raise StepFailed where a case did not run on some side: a measurement with holes is not a success."""
+    broken = [(case, one) for case in benchmarks.cases for one in case.series if one.problem]
     if broken:
         case, one = broken[0]
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""

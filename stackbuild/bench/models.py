@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.bench.correctness import Reference
-from stackbuild.bench.environment import Environment, default_cache, plain_environment, wheel_environment
+from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
 from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, with_control, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget, run_job
 from stackbuild.bench.measure import Measurement, baseline_of, run
@@ -26,9 +26,12 @@ REFERENCE = "float32 on the CPU, graph optimisation off"
 
 @dataclass(frozen=True)
 class ModelBench:
-    """How models are to be measured. `against` are further providers, each a side; `devices` adds a side that splits
-    the batch over them. `wheel` is the candidate's onnxruntime (default: the one installed for `python`), or that of a
-    plugin EP, whose library `plugin` names as `package:function`; else `plugin` is a path."""
+    """How models are to be measured.
+
+    `against` are further providers, each a side. `devices` adds a side that splits the batch over them. `wheel` is the
+    candidate: an onnxruntime (default: the one installed for `python`) or a plugin EP. `plugin` is the plugin EP's
+    library: `package:function` for one in a wheel, else a path.
+    """
 
     provider: str = CPU
     options: dict[str, str] = field(default_factory=dict)
@@ -79,7 +82,7 @@ def measure_models(
     return replace(found, benchmarks=replace(found.benchmarks, notes=(*found.benchmarks.notes, *notes)))
 
 
-def _reference(request: ModelBench) -> tuple[str, Environment]:
+def _reference(request: ModelBench) -> tuple[str, WorkerEnvironment]:
     """What makes the reference, and what it is called: the interpreter's own onnxruntime, else the candidate's.
 
     Where a recipe builds onnxruntime itself, the environment it is proved in has no other.
@@ -113,7 +116,7 @@ def _contenders(request: ModelBench) -> list[Contender]:
 
 
 def _contender(
-    label: str, environment: Environment, request: ModelBench, provider: str, options: dict[str, str], plugin: str
+    label: str, environment: WorkerEnvironment, request: ModelBench, provider: str, options: dict[str, str], plugin: str
 ) -> Contender:
     library = str(Path(plugin).absolute()) if plugin and ":" not in plugin else plugin
     session = SessionOptions(provider, options, plugin=library, threads=request.threads)
@@ -124,7 +127,7 @@ def _contender(
 def _task(
     case: SuiteCase, request: ModelBench, contenders: tuple[Contender, ...], notes: list[str]
 ) -> tuple[Task, Work]:
-    """One case, and how the reference is told of it: float32, unoptimised, the same seeds. May add to the notes."""
+    """One case, and the reference's job for it: float32, unoptimised, the same seeds. May add to the notes."""
     file = model_file(case.net, case.dtype, case.optimised, lambda: _reference(request)[1], request.cache)
     if file.fused:
         notes.append(f"{case.name}: the optimiser fused {file.fused}")

@@ -35,7 +35,7 @@ def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def user_case(user: UserModel) -> tuple[Case, Work]:
-    """The case and what the worker is told. Raises UsageError for a missing file, an unknown input or a wrong shape."""
+    """The case and the worker's job for it. Raises UsageError for a missing file, an unknown input or a wrong shape."""
     from stackbuild.bench.nets.graph import describe_inputs
 
     where = str(user.path)

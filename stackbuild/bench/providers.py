@@ -28,21 +28,21 @@ class ProviderOptions(Model):
     gone: dict[str, str] = Field(default_factory=dict)
 
 
-class _Table(Model):
+class _ProviderTable(Model):
     providers: tuple[ProviderOptions, ...]
 
 
 @cache
 def builtin_providers() -> dict[str, ProviderOptions]:
     """The built-in providers by short and by full name."""
-    found = [p for p in read_yaml(TABLE, _Table).providers if not p.plugin]
+    found = [p for p in read_yaml(TABLE, _ProviderTable).providers if not p.plugin]
     return {p.short: p for p in found} | {p.name: p for p in found}
 
 
 @cache
 def plugin_providers() -> dict[str, ProviderOptions]:
     """The plugin EPs by name."""
-    return {p.name: p for p in read_yaml(TABLE, _Table).providers if p.plugin}
+    return {p.name: p for p in read_yaml(TABLE, _ProviderTable).providers if p.plugin}
 
 
 def clock_name(text: str) -> str:
@@ -67,7 +67,7 @@ def provider_name(text: str) -> str:
 
 def provider_options(provider: str, texts: Sequence[str], plugin: bool = False) -> dict[str, str]:
     """`KEY=VALUE` texts as options of that provider. Raises UsageError for one that it does not take."""
-    made = dict(_parted(text) for text in texts)
+    made = dict(_split(text) for text in texts)
     entry = (plugin_providers() if plugin else builtin_providers()).get(provider)
     for key in made if entry else ():
         assert entry is not None
@@ -76,7 +76,7 @@ def provider_options(provider: str, texts: Sequence[str], plugin: bool = False) 
     return made
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _split(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise UsageError(f"{text!r} is not KEY=VALUE", next="write for example --option device_id=0")

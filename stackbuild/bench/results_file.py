@@ -21,18 +21,18 @@ from stackbuild.model.results import SCHEMA, VERDICT_SCHEMA, Benchmarks, Verdict
 Document = TypeVar("Document")
 
 TIMES = (1e-12, 1e9)
-"""What a measured time can be, in seconds: no clock tells less, nobody waits longer."""
+"""The range of a measured time, in seconds: below any clock's resolution, and beyond any run."""
 
 
 def document(value: Benchmarks | Verdict) -> dict[str, Json]:
-    """The noun as strict JSON with its schema."""
+    """The value as strict JSON with its schema."""
     body = _encodable(_finite(plain(value)))
     assert isinstance(body, dict)
     return {"schema": SCHEMA if isinstance(value, Benchmarks) else VERDICT_SCHEMA, **body}
 
 
 def identity(benchmarks: Benchmarks) -> str:
-    """What tells this measurement from every other: sha256 of when and where it was taken and of every sample."""
+    """The identity of a measurement: sha256 of its time, its machine and every sample."""
     samples = [
         [case.name, case.sha256, one.side, [float(second).hex() for second in one.seconds]]
         for case in benchmarks.cases
@@ -62,7 +62,7 @@ def require_writable(*paths: Path | None) -> None:
                 if not os.access(path, os.W_OK):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
                 continue
-            staged = _staged(_behind_links(path))
+            staged = _staging_path(_behind_links(path))
             staged.touch()
             staged.unlink()
         except OSError as error:
@@ -72,14 +72,14 @@ def require_writable(*paths: Path | None) -> None:
 
 
 def write(value: Benchmarks | Verdict, path: Path) -> None:
-    """Write the noun, whole or not at all: through a link into what it points to, and into a device or pipe as it is."""
+    """Write the value, whole or not at all. A link is followed; a device or a pipe is written to as it is."""
     text = json.dumps(document(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         if _is_stream(path):
             path.write_text(text, "utf-8")
             return
         real = _behind_links(path)
-        staged = _staged(real)
+        staged = _staging_path(real)
         staged.write_text(text, "utf-8")
         staged.replace(real)
     except OSError as error:
@@ -100,7 +100,7 @@ def _behind_links(path: Path) -> Path:
     return real
 
 
-def _staged(real: Path) -> Path:
+def _staging_path(real: Path) -> Path:
     return real.with_name(f".{real.name[:200]}.{os.getpid()}")
 
 
@@ -115,7 +115,7 @@ def read_verdict(path: Path) -> Verdict:
 
 
 def read_run_results(path: Path) -> tuple[Benchmarks, Verdict]:
-    """What a build's run folder keeps of its measurement: both nouns in one file, of this stackbuild's own schema."""
+    """What a build's run folder keeps of its measurement: results and verdict in one file, in this version's schema."""
     found = _json(path)
     if not isinstance(found, dict) or not {"benchmarks", "verdict"} <= found.keys():
         raise UsageError("it has no benchmarks and verdict in it", where=str(path), next="build again")

@@ -1,4 +1,4 @@
-"""One cell of a suite: an architecture at one dtype, form and size, as a case and as what the worker is told."""
+"""One case of a suite: an architecture at one dtype, form and size, as a result's case and as the worker's job."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SuiteCase:
         )
 
     def work(self, file: Path, dtype: str, devices: Sequence[dict[str, str]] = ({},)) -> Work:
-        """What the worker is told: the batch split over the devices (their provider options), sizes fixed if whole."""
+        """The worker's job: the batch split over the devices (by their provider options), sizes fixed where one has all."""
         ends = list(accumulate(split(self.sizes["batch"], len(devices)), initial=0))
         inputs = self._inputs(dtype)
         parts: list[Json] = [
@@ -60,7 +60,7 @@ class SuiteCase:
 
 
 def suite_cases(cases: ModelCases) -> list[SuiteCase]:
-    """Every cell of some cases. Raises UsageError for a model or a size that there is not."""
+    """Every combination that the cases stand for. Raises UsageError for an unknown model or size."""
     if cases.model not in NETS:
         raise UsageError(
             f"no model {cases.model!r}", next=f"one of {', '.join(NETS)}, or an .onnx file by --model FILE --shape …"

@@ -44,7 +44,7 @@ def trend(figures: tuple[Figure, ...]) -> Trend:
 
 
 WORTH_DRAWING = 5
-"""Results from which on a series says more than its last row does; change points ask for twice as many."""
+"""The fewest results for which a series is drawn; change points need twice as many."""
 
 
 def trends(file: Path, benchmarks: Benchmarks, least: int = WORTH_DRAWING, most: int = 200) -> tuple[Trend, ...]:

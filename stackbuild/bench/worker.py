@@ -61,7 +61,7 @@ def load_plugin(session: Job) -> None:
 
 
 def make_session(session: Job, case: Job, device: dict[str, str], profile: str = "") -> ort.InferenceSession:
-    """A session that really runs on the provider asked for, or an error that says what it fell back to."""
+    """A session that really runs on the job's provider, or an error with the one it fell back to."""
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = session.get("threads", 0)
@@ -267,13 +267,13 @@ def time_case(job: Job, case: Job) -> Job:
 
 
 def events_of(job: Job, case: Job) -> devices.DeviceEvents | None:
-    """The device's own clock where the job asks for it. Raises Lacking where there is none."""
+    """The device's own clock where the job asks for it. Raises ClockUnavailable where there is none."""
     if job.get("clock") != "device":
         return None
     vendor = vendor_of(job["session"])
     if not vendor or len(case["parts"]) > 1 or job.get("copies"):
         raise devices.ClockUnavailable("the device's clock is for one GPU and bound inputs")
-    return devices.DeviceEvents(devices.Gpu(vendor, number_of(job["session"])))
+    return devices.DeviceEvents(devices.RuntimeGpu(vendor, number_of(job["session"])))
 
 
 def wall_seconds(run: Any) -> float:

@@ -71,8 +71,8 @@ def kernels(
     )  # fmt: skip
     _require_kept(out, arguments)
     with progress() as tick:
-        measured = measure_kernels(request, load_suite(suite), suite, (), tick)
-    _finish(measured, out, arguments)
+        measurement = measure_kernels(request, load_suite(suite), suite, (), tick)
+    _finish(measurement, out, arguments)
 
 
 @app.command()
@@ -126,8 +126,8 @@ def models(
     picked, name, users = select_suite(suite, model or (), batch or (), dtype or (), size or (), optimised, shape or ())
     _require_kept(out, arguments)
     with progress() as tick:
-        measured = measure_models(request, picked, name, (), tick, users)
-    _finish(measured, out, arguments)
+        measurement = measure_models(request, picked, name, (), tick, users)
+    _finish(measurement, out, arguments)
 
 
 @app.command()
@@ -168,8 +168,8 @@ def batches(
     )  # fmt: skip
     _require_kept(out, arguments)
     with progress() as tick:
-        measured, advice = batch_curve(request, model, dtype, sizes, within / 100, mix, tick)
-    _keep(measured, out, arguments)
+        benchmarks, advice = batch_curve(request, model, dtype, sizes, within / 100, mix, tick)
+    _keep(benchmarks, out, arguments)
     print_json(advice, "stackbuild.batches/1") if arguments.json else draw_advice(advice)
 
 
@@ -240,17 +240,17 @@ def _require_kept(out: Path, arguments: MeasureArguments) -> None:
         require_usable(arguments.history or default_file())
 
 
-def _keep(measured: Benchmarks, out: Path, arguments: MeasureArguments) -> None:
+def _keep(benchmarks: Benchmarks, out: Path, arguments: MeasureArguments) -> None:
     """Write the results file and append to the history."""
     from stackbuild.bench.history import append, default_file
     from stackbuild.bench.results_file import write
 
-    write(measured, out)
+    write(benchmarks, out)
     if not arguments.no_history:
-        append(arguments.history or default_file(), measured)
+        append(arguments.history or default_file(), benchmarks)
 
 
-def _finish(measured: Measurement, out: Path, arguments: MeasureArguments) -> None:
+def _finish(measurement: Measurement, out: Path, arguments: MeasureArguments) -> None:
     """Keep the results and draw them. Raises StepFailed where a case did not run."""
     from stackbuild.bench.measure import require_complete
     from stackbuild.bench.results_file import document
@@ -258,12 +258,12 @@ def _finish(measured: Measurement, out: Path, arguments: MeasureArguments) -> No
     from stackbuild.views.bench import draw_benchmarks, draw_kernels, draw_profile
     from stackbuild.views.console import err, print_json
 
-    _keep(measured.benchmarks, out, arguments)
+    _keep(measurement.benchmarks, out, arguments)
     if arguments.json:
-        print_json(document(measured.benchmarks), SCHEMA)
+        print_json(document(measurement.benchmarks), SCHEMA)
     else:
-        draw_benchmarks(measured.benchmarks)
-        draw_profile(measured.benchmarks)
-        draw_kernels(measured.benchmarks)
+        draw_benchmarks(measurement.benchmarks)
+        draw_profile(measurement.benchmarks)
+        draw_kernels(measurement.benchmarks)
     err().print(f"results in {out}", markup=False)
-    require_complete(measured.benchmarks)
+    require_complete(measurement.benchmarks)

@@ -1,8 +1,7 @@
 """The judge: Benchmarks and gates in, Verdict out. Pure: it reads no file, no clock and no machine.
 
-Correctness comes before speed: a case whose output failed an accuracy gate, or which did not run, is not timed at all
-as far as the verdict is concerned. Only paired, interleaved samples are strong evidence; a stored baseline is judged
-too, by a wider interval, and says so.
+Correctness comes before speed: the timings of a case are ignored if it did not run or failed an accuracy gate. Only
+paired, interleaved samples are strong evidence. A stored baseline is judged by a wider interval, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ def judge(
     trial, wrong = Trial(benchmarks, evidence), dict[str, str]()
     verdicts: list[GateVerdict] = []
     for gate in ordered:
-        cases = [case for case in benchmarks.cases if _named(case.name, gate.cases)]
-        found = _decide(gate, trial, cases, wrong) if cases else [_matches_nothing(gate, benchmarks)]
+        cases = [case for case in benchmarks.cases if _matches(case.name, gate.cases)]
+        found = _decide(gate, trial, cases, wrong) if cases else [_no_case_verdict(gate, benchmarks)]
         if isinstance(gate, AccuracyGate):
             wrong |= {v.case: v.says for v in found if v.outcome is GateOutcome.FAIL}
-        verdicts += [_waived(verdict, gate, today) for verdict in found]
+        verdicts += [_apply_waivers(verdict, gate, today) for verdict in found]
     told = (benchmarks.inputs.says,) if benchmarks.inputs else ()
-    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=(*_expired(gates, today), *told))
+    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=(*_expired_notes(gates, today), *told))
 
 
 def require_open(verdict: Verdict) -> None:
-    """Raise GateClosed with the one line that says which gate is closed and by how much."""
+    """Raise GateClosed with the first closed gate and by how much it failed."""
     closed = verdict.closed
     if closed:
         more = f" (and {len(closed) - 1} more)" if len(closed) > 1 else ""
@@ -70,7 +69,7 @@ def missing_sides(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[str, .
 
 
 def _decide(gate: Gate, trial: Trial, cases: list[Case], wrong: dict[str, str]) -> list[GateVerdict]:
-    broken = [verdict for case in cases if (verdict := _not_judged(gate, trial.benchmarks, case, wrong))]
+    broken = [verdict for case in cases if (verdict := _failed_before(gate, trial.benchmarks, case, wrong))]
     unsound = {verdict.case for verdict in broken}
     sound = [case for case in cases if case.name not in unsound]
     if isinstance(gate, BaselineGate):
@@ -92,7 +91,7 @@ def _decide_one(
     return share_verdict(gate, trial.benchmarks, case)
 
 
-def _not_judged(gate: Gate, benchmarks: Benchmarks, case: Case, wrong: dict[str, str]) -> GateVerdict | None:
+def _failed_before(gate: Gate, benchmarks: Benchmarks, case: Case, wrong: dict[str, str]) -> GateVerdict | None:
     """FAIL for a case that did not run on the judged side, or (speed gates) whose output is wrong."""
     name = gate.name or gate.kind
     series = case.of(side_label(benchmarks, gate.side))
@@ -103,24 +102,24 @@ def _not_judged(gate: Gate, benchmarks: Benchmarks, case: Case, wrong: dict[str,
     return None
 
 
-def _named(case: str, patterns: Iterable[str]) -> bool:
+def _matches(case: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(case, pattern) for pattern in patterns)
 
 
-def _matches_nothing(gate: Gate, benchmarks: Benchmarks) -> GateVerdict:
-    name, asked = gate.name or gate.kind, ", ".join(gate.cases)
+def _no_case_verdict(gate: Gate, benchmarks: Benchmarks) -> GateVerdict:
+    name, patterns = gate.name or gate.kind, ", ".join(gate.cases)
     known = ", ".join(case.name for case in benchmarks.cases[:5]) or "none"
-    return GateVerdict(name, asked, GateOutcome.FAIL, f"{name}: no case is called {asked}; there are {known}")
+    return GateVerdict(name, patterns, GateOutcome.FAIL, f"{name}: no case is called {patterns}; there are {known}")
 
 
-def _waived(verdict: GateVerdict, gate: Gate, today: date) -> GateVerdict:
+def _apply_waivers(verdict: GateVerdict, gate: Gate, today: date) -> GateVerdict:
     for waiver in gate.waivers:
         if verdict.outcome is not GateOutcome.PASS and fnmatchcase(verdict.case, waiver.case) and today <= waiver.until:
             return replace(verdict, waived=f"{waiver.reason} ({waiver.by}, until {waiver.until})")
     return verdict
 
 
-def _expired(gates: Sequence[Gate], today: date) -> tuple[str, ...]:
+def _expired_notes(gates: Sequence[Gate], today: date) -> tuple[str, ...]:
     return tuple(
         f"the waiver of {waiver.case} by {waiver.by} ended on {waiver.until}: {waiver.reason}"
         for gate in gates

@@ -1,7 +1,7 @@
 """The statistics of a gate: exact, deterministic, without resampling at random and without a library.
 
-The bootstrap distribution of a median has a closed form: the resampled median is an order statistic of the sample, and
-how often each is drawn is a binomial probability (B. Efron, "Bootstrap methods: another look at the jackknife", 1979,
+The bootstrap distribution of a median has a closed form. The resampled median is an order statistic of the sample, and
+the probability of each is binomial (B. Efron, "Bootstrap methods: another look at the jackknife", 1979,
 section 3; J. S. Maritz and R. G. Jarrett, 1978). So the interval needs no seed and two readers get the same digits.
 """
 

@@ -27,10 +27,10 @@ def limit_verdict(gate: LimitGate, benchmarks: Benchmarks, case: Case) -> GateVe
     found = _figure(gate, case, series) if series else None
     name = gate.name or gate.kind
     if series is None or found is None:
-        return _absent(name, case, f"there is no {gate.metric} of the side {gate.side!r}")
+        return _inconclusive(name, case, f"there is no {gate.metric} of the side {gate.side!r}")
     least = least_samples(gate.confidence)
     if not gate.metric.endswith("memory") and len(series.seconds) < least:
-        return _absent(
+        return _inconclusive(
             name, case, f"{len(series.seconds)} samples cannot bear a {gate.confidence:.0%} interval, {least} can"
         )
     if gate.at_most is not None:
@@ -51,7 +51,7 @@ def memory_verdict(gate: MemoryGate, benchmarks: Benchmarks, case: Case) -> Gate
     name = gate.name or gate.kind
     ours = _peak(case.of(side_label(benchmarks, gate.side)), gate.where)
     if ours is None:
-        return _absent(name, case, f"this machine did not tell {gate.where} memory")
+        return _inconclusive(name, case, f"this machine did not tell {gate.where} memory")
     says = f"{name}: {case.name} takes {ours / _MIB:.1f} MiB of {gate.where} memory"
     if gate.at_most is not None and ours > gate.at_most:
         says += f", {(ours - gate.at_most) / _MIB:.1f} MiB over the {gate.at_most / _MIB:.1f} allowed"
@@ -60,10 +60,10 @@ def memory_verdict(gate: MemoryGate, benchmarks: Benchmarks, case: Case) -> Gate
         return _memory(name, case, GateOutcome.PASS, says, ours, gate.at_most)
     against = side_label(benchmarks, gate.versus)
     if against == side_label(benchmarks, gate.side):
-        return _absent(name, case, f"{gate.versus!r} is the side {against!r} itself: nothing is compared")
+        return _inconclusive(name, case, f"{gate.versus!r} is the side {against!r} itself: nothing is compared")
     theirs = _peak(case.of(against), gate.where)
     if not theirs:
-        return _absent(name, case, f"there is no {gate.where} memory of the side {gate.versus!r}")
+        return _inconclusive(name, case, f"there is no {gate.where} memory of the side {gate.versus!r}")
     growth = ours / theirs - 1
     outcome = GateOutcome.FAIL if growth > gate.grows_at_most else GateOutcome.PASS
     says += f", {growth:+.1%} against {gate.versus} (allowed {gate.grows_at_most:+.1%})"
@@ -76,7 +76,7 @@ def accuracy_verdict(gate: AccuracyGate, benchmarks: Benchmarks, case: Case) -> 
     series = case.of(side_label(benchmarks, gate.side))
     found = series.accuracy if series else None
     if found is None:
-        return _absent(name, case, f"the output of the side {gate.side!r} was not compared with a reference")
+        return _inconclusive(name, case, f"the output of the side {gate.side!r} was not compared with a reference")
     least = gate.snr_db if gate.has_bound else SNR_FLOORS.get(benchmarks.kind, {}).get(case.dtype, OTHER_FLOOR)
     floors = {"snr_db": (found.snr_db, least), "cosine": (found.cosine, gate.cosine)}
     ceilings = {m: (getattr(found, m), getattr(gate, m)) for m in ("max_abs", "max_rel", "rms")}
@@ -93,7 +93,7 @@ def share_verdict(gate: ShareGate, benchmarks: Benchmarks, case: Case) -> GateVe
     name = gate.name or gate.kind
     series = case.of(side_label(benchmarks, gate.side))
     if series is None or not series.shares:
-        return _absent(name, case, "the run was not profiled")
+        return _inconclusive(name, case, "the run was not profiled")
     share = next((s for s in series.shares if s.provider == gate.provider), None)
     nodes, seconds = (share.nodes, share.seconds) if share else (0.0, 0.0)
     outcome = GateOutcome.PASS if nodes >= gate.nodes and seconds >= gate.seconds else GateOutcome.FAIL
@@ -127,7 +127,7 @@ def _memory(name: str, case: Case, outcome: GateOutcome, says: str, ours: int, l
     return GateVerdict(name, case.name, outcome, says, ours / _MIB, limit=limit / _MIB if limit else None, unit="MiB")
 
 
-def _absent(name: str, case: Case, why: str) -> GateVerdict:
+def _inconclusive(name: str, case: Case, why: str) -> GateVerdict:
     return GateVerdict(name, case.name, GateOutcome.INCONCLUSIVE, f"{name}: {case.name} cannot be judged: {why}")
 
 

@@ -68,7 +68,7 @@ class Waiver(Model):
 
     @field_validator("case", "reason", "by", mode="before")
     @classmethod
-    def _said(cls, text: object) -> object:
+    def _stripped(cls, text: object) -> object:
         """Blanks say nothing."""
         return text.strip() if isinstance(text, str) else text
 
@@ -115,7 +115,7 @@ class _Paired(_Gate):
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        """From so few pairs even the whole range of the ratios holds the median less surely than is asked for."""
+        """With fewer pairs even the whole range of the ratios holds the median with less than the wanted confidence."""
         least = least_samples(self.confidence)
         if self.pairs[0] < least:
             raise ValueError(

@@ -190,7 +190,7 @@ class Benchmarks:
 
 
 class GateOutcome(StrEnum):
-    """What a gate says. Only PASS opens it; a waived gate is open and says so."""
+    """What a gate decides. Only PASS opens it; a waived gate is open too, and marked."""
 
     PASS = "PASS"
     FAIL = "FAIL"
@@ -268,18 +268,18 @@ def side_label(benchmarks: Benchmarks, name: str) -> str:
 def append_rounds(first: Benchmarks, more: Benchmarks) -> Benchmarks:
     """One measurement continued by another of the same sides: the samples of equal cases follow each other."""
     later = {case.name: case for case in more.cases}
-    cases = tuple(_case_joined(case, later[case.name]) if case.name in later else case for case in first.cases)
+    cases = tuple(_append_case(case, later[case.name]) if case.name in later else case for case in first.cases)
     timer = more.timer or first.timer
     return replace(
         first, cases=cases, timer=timer, notes=first.notes + tuple(n for n in more.notes if n not in first.notes)
     )
 
 
-def _case_joined(first: Case, more: Case) -> Case:
-    return replace(first, series=tuple(_series_joined(s, more.of(s.side)) for s in first.series))
+def _append_case(first: Case, more: Case) -> Case:
+    return replace(first, series=tuple(_append_series(s, more.of(s.side)) for s in first.series))
 
 
-def _series_joined(first: Series, more: Series | None) -> Series:
+def _append_series(first: Series, more: Series | None) -> Series:
     if more is None:
         return first
     return replace(

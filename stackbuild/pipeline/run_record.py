@@ -1,7 +1,8 @@
-"""A whole run as one value: what the report is drawn from. Read from a run's folder, or made of results alone.
+"""A whole run as one value, for the report: read from a run's folder, or made from results alone.
 
-A run's folder has `events.jsonl` (stackbuild.events, each line with `at`, seconds since 1970) and, where those stages
-were reached, `hipify.STEP.json` of each conversion to HIP, `verify.json` with a `verification` and `bench.json` with `benchmarks` and `verdict` in it.
+A run's folder has `events.jsonl`: one event of `stackbuild.model.events` a line, with `at` in seconds since 1970. The
+stages that were reached add files: `hipify.STEP.json` for each conversion to HIP, `verify.json` with a `verification`,
+and `bench.json` with `benchmarks` and `verdict`.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def _events(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _once(spans: Iterator[Span]) -> tuple[Span, ...]:
-    """Each step once: the base is told as run when it is made, and as cached when the plan with it begins."""
+    """Each step once: the base has an event when it is made, and another as cached when the plan begins."""
     found: dict[str, Span] = {}
     for span in spans:
         if span.name not in found or span.how != "cached":

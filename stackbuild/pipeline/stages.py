@@ -1,4 +1,4 @@
-"""The stages after the build, each remembered by what it stands on: prove, measure, judge, publish."""
+"""The stages after the build: verify, benchmark with gates, publish. Each result is kept under a key of its inputs."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
 
 JUDGES = ("inspection", "verification", "bench", "judgement", "model/findings.py")
-"""The parts of stackbuild whose code and data decide what a stage finds."""
+"""The parts of stackbuild whose code and data decide a stage's result."""
 
 
 @cache
 def _code() -> str:
-    """Digest of those, so that a newer stackbuild does not believe what an older one found."""
+    """Digest of those, so that a newer stackbuild does not reuse an older one's results."""
     package = Path(__file__).parents[1]
     found = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
     return digest.of_value(
@@ -58,14 +58,14 @@ class BuiltWheels:
     lock: Path
 
     def stage_key(self, stage: str, *more: object) -> str:
-        """The key under which a stage's result is remembered: these bytes, this recipe's wishes, this stackbuild."""
+        """The key under which a stage's result is remembered: these bytes, this recipe's settings, this stackbuild."""
         files = [digest.of_file(wheel) for wheel in self.wheels]
         return digest.of_value([stage, _code(), files, self.wheelhouse_digest, *map(plain, more)])
 
 
 @dataclass(frozen=True)
 class StageResult:
-    """What a stage came to: the line people see, whether it stands, its JSON, and whether it was known before."""
+    """A stage's result: its line for people, whether it passed, its JSON, and whether it was known before."""
 
     says: str
     passed: bool
@@ -74,7 +74,7 @@ class StageResult:
 
 
 def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[str, Json]]) -> StageResult:
-    """The stage's result: as remembered under the key, or made now. Only what stands is remembered.
+    """The stage's result: as remembered under the key, or computed now. Only a passed one is remembered.
 
     `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
     """
@@ -113,9 +113,9 @@ def _base(built: BuiltWheels, context: BuildContext) -> Path | None:
 
 
 def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
-    """Climb the ladder of verification; `body["claim"]` is what may be said. Raises VerificationFailed."""
+    """Verify the wheels; `body["claim"]` is what may be claimed. Raises VerificationFailed."""
 
-    def climb() -> dict[str, Json]:
+    def run_ladder() -> dict[str, Json]:
         from stackbuild.verification import VerifyOptions, verify
         from stackbuild.verification.expectations import expectations_of
 
@@ -135,14 +135,16 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
         }
 
     houses = [step.key for step in built.plan.steps if step.action == "wheelhouse"]
-    result = _stage("verify", built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses), context, climb)
+    result = _stage(
+        "verify", built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses), context, run_ladder
+    )
     if not result.passed:
         raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {built.wheels[0]}")
     return result
 
 
 def _rung_counts(rungs: tuple[Rung, ...]) -> str:
-    """How far up the ladder, in a line."""
+    """How many rungs passed, in a line."""
     count = [sum(rung.status is status for rung in rungs) for status in (Status.PASSED, Status.SKIPPED, Status.FAILED)]
     return "{} rungs passed, {} not run, {} failed".format(*count)
 
@@ -160,7 +162,7 @@ def require_bench_packages(recipe: Recipe) -> None:
 def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None:
     """Run the recipe's suite on the wheel and judge it by the recipe's gates; None where the recipe has no suite.
 
-    Raises GateClosed with the one line that says which gate and by how much.
+    Raises GateClosed with the gate and by how much it failed.
     """
     from stackbuild.bench.machine import fingerprint
     from stackbuild.bench.measure import baseline_of

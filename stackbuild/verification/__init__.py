@@ -1,4 +1,4 @@
-"""Proof that wheels do what they claim: static rules, then the wheel installed, loaded and run, rung by rung.
+"""Verifies that wheels do what they claim: static rules first, then the wheel is installed, loaded and run.
 
 verification = verify((Path("dist/x.whl"),), expectations, VerifyOptions(wheelhouse=Path("wheelhouse")))
 print(verification.claim)

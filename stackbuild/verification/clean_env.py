@@ -26,12 +26,12 @@ from stackbuild.verification.probe_sandbox import ProbeResult, ProbeSandbox
 
 _SECONDS = 600.0
 _COMPLETE = "whole"
-"""The file that says an environment was made to its end."""
+"""The file that marks a complete environment."""
 
 
 @dataclass(frozen=True)
 class PythonHost:
-    """Where a ladder is climbed: an interpreter, the root file system it runs in (None: this machine's), and its glibc."""
+    """Where wheels are verified: an interpreter, the root file system it runs in (None: this machine's), and its glibc."""
 
     python: Path
     version: str
@@ -59,17 +59,17 @@ def this_machine(claim: Claim, python: Path | None) -> PythonHost:
     running = _spelt(sys.version_info[:2])
     glibc = os.confstr("CS_GNU_LIBC_VERSION") or "glibc 2.0"
     if python is not None:
-        return PythonHost(python, _said(python) or running, glibc)
+        return PythonHost(python, _version_of(python) or running, glibc)
     others = () if claim.fits(running) else filter(claim.fits, claim.pythons)
     for version in others:
         found = shutil.which(f"python{version}")
-        if found and _said(Path(found)) == version:
+        if found and _version_of(Path(found)) == version:
             return PythonHost(Path(found), version, glibc)
     return PythonHost(Path(sys.executable), running, glibc)
 
 
-def _said(python: Path) -> str:
-    """The version of an interpreter that can make environments, "3.12"; '' where it is none."""
+def _version_of(python: Path) -> str:
+    """The version of an interpreter that can make environments, "3.12"; '' for anything else."""
     words = [str(python), "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
     try:
         said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)

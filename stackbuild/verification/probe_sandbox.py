@@ -1,8 +1,8 @@
-"""Where probes run: a bubblewrap cell without network, the caller's environment and home, over a few folders of a root.
+"""Where probes run: a bubblewrap sandbox without network, without the caller's environment and home.
 
-A wheel's code runs in it, so nothing that it can write is opened by name outside: jobs come in by a descriptor, answers and
-output go out by descriptors of files without a name, and the environment and the probes themselves are read-only
-to it. What it writes (profiles, outputs) is read by other probes alone. Each probe is a process with limits of its own.
+A wheel's code runs in it, so nothing that it can write is opened by name outside. Jobs come in by a descriptor. Answers
+and output go out by descriptors of files without a name. The environment and the probes are read-only. What a probe
+writes (profiles, outputs) is read by other probes only. Each probe is a process with limits of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FILE = 8 << 30
 #: Share of this machine's memory that a probe may take, where control groups can be made.
 _MEMORY = 0.75
 _POLL = 0.2
-#: Variables of the caller that change what ONNX Runtime or ROCm do (facts: they override session options).
+#: Variables of the caller that change what ONNX Runtime or ROCm do: some override session options.
 OVERRIDES = (
     "HSA_", "ORT_", "MIGRAPHX_", "MIOPEN_", "HIP_", "ROCR_", "ROCBLAS_", "GPU_", "AMD_", "LD_", "PYTHONHOME", "PYTHONPATH", "OMP_", "CUDA_",
 )  # fmt: skip
@@ -51,7 +51,7 @@ class ProbeResult:
 
     @property
     def termination(self) -> str:
-        """'' for a process that left by itself, otherwise what ended it."""
+        """'' for a process that exited by itself, otherwise what ended it."""
         if self.timed_out:
             return f"did not end within {self.seconds:.0f} s"
         if self.code < 0 or self.code > 128:
@@ -62,7 +62,7 @@ class ProbeResult:
 
     @property
     def problem(self) -> str:
-        """'' for an answer, otherwise how it died, in words."""
+        """'' for a good answer, otherwise what went wrong."""
         if self.termination:
             return self.termination
         if self.code or not self.answer:
@@ -103,12 +103,12 @@ class ProbeSandbox:
         if not scripts.exists():
             shutil.copytree(PROBES, scripts, ignore=shutil.ignore_patterns("__pycache__"))
             shutil.copy(ERROR_METRICS, scripts)
-        with self._file("job") as asked, self._file("answer") as told:
-            asked.write(json.dumps(job).encode())
-            asked.seek(0)
-            argv = [str(self.python), str(scripts / f"{name}.py"), str(asked.fileno()), str(told.fileno())]
-            result = self._run(argv, seconds, env, (asked.fileno(), told.fileno()), ())
-            return ProbeResult(result.code, result.timed_out, result.seconds, _read(told), result.tail)
+        with self._file("job") as job_file, self._file("answer") as answer:
+            job_file.write(json.dumps(job).encode())
+            job_file.seek(0)
+            argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
+            result = self._run(argv, seconds, env, (job_file.fileno(), answer.fileno()), ())
+            return ProbeResult(result.code, result.timed_out, result.seconds, _read(answer), result.tail)
 
     def furnish(self, argv: list[str], seconds: float) -> ProbeResult:
         """Run a command that may write to the environment: the one that makes it, and pip."""
@@ -185,7 +185,7 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def scrubbed() -> tuple[str, ...]:
+def scrubbed_variables() -> tuple[str, ...]:
     """The caller's variables that probes do not see although they would matter to them."""
     return tuple(sorted(name for name in os.environ if name.startswith(OVERRIDES)))
 
@@ -224,10 +224,10 @@ def _limited(procs_file: str) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
 
 
-def _read(told: BinaryIO) -> dict[str, Json]:
-    """A probe's answer; {} where there is none or it is none."""
-    told.seek(0)
-    data = told.read(_ANSWER + 1)
+def _read(answer: BinaryIO) -> dict[str, Json]:
+    """A probe's answer; {} where it is missing or not a JSON object."""
+    answer.seek(0)
+    data = answer.read(_ANSWER + 1)
     try:
         found = json.loads(data.decode("utf-8")) if len(data) <= _ANSWER else None
     except (ValueError, RecursionError):

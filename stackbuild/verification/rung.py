@@ -1,4 +1,4 @@
-"""What the rungs share while they are climbed: the subject, the environment, and how to end a rung."""
+"""What the rungs share: the subject, the environment, and how a rung ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RungContext:
 
 @dataclass(frozen=True)
 class RungOutcome:
-    """How a rung went: `skip` says why it could not be climbed, `says` what a passed one proved."""
+    """How a rung went: `skip` is why it could not run, `says` what a passed one showed."""
 
     findings: tuple[Finding, ...] = ()
     skip: str = ""
@@ -38,7 +38,7 @@ class RungOutcome:
 
 
 def rung(name: str, check: Callable[[], RungOutcome]) -> Rung:
-    """Climb one rung: failed by an error finding, skipped with a reason, otherwise passed."""
+    """Run one rung: failed by an error finding, skipped with a reason, otherwise passed."""
     started = time.monotonic()
     outcome = check()
     seconds = time.monotonic() - started
@@ -50,11 +50,11 @@ def rung(name: str, check: Callable[[], RungOutcome]) -> Rung:
     return Rung(name, status, outcome.skip or outcome.says, seconds, outcome.findings)
 
 
-def skipped(name: str, reason: str) -> Rung:
+def skipped_rung(name: str, reason: str) -> Rung:
     return Rung(name, Status.SKIPPED, reason, 0.0)
 
 
 def probe_finding(about: About, subject: str, result: ProbeResult) -> Finding:
-    """The finding for a probe that gave no good answer: a crash where it died, `about` where it said what is wrong."""
+    """The finding for a probe without a good answer: a crash where it died, else `about` with its message."""
     died = result.timed_out or result.code < 0 or result.code > 128
     return (CRASH if died else about).finding(subject, result.problem)

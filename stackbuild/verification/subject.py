@@ -1,4 +1,4 @@
-"""What a set of wheels claims to be, told from their facts: how they enter ONNX Runtime, and with which providers."""
+"""What a set of wheels claims to be, by their facts: how they enter ONNX Runtime, and with which providers."""
 
 from __future__ import annotations
 

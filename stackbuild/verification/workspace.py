@@ -1,4 +1,4 @@
-"""The folder that a ladder is climbed in: removed at the end, and what a killed `verify` left of one at the next start."""
+"""The folder that verification works in. It is removed at the end; that of a killed `verify` at the next start."""
 
 from __future__ import annotations
 

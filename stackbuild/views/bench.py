@@ -67,7 +67,7 @@ def progress() -> Iterator[Tick]:
 
 
 def _text(text: str, style: str = "") -> Text:
-    """A line or a cell as a terminal may show it: names come from files, and none may move a cursor or forge a line."""
+    """A line or a cell, safe for a terminal: names come from files and must not move the cursor or forge a line."""
     return Text(safe(text, keep=""), style)
 
 

@@ -110,8 +110,8 @@ class PlainView:
 class LiveView:
     """Finished steps scroll up; below them the running ones with elapsed and expected time and the end of their logs.
 
-    One lock is held while anything is drawn. rich's own refreshing thread and a line printed beside it each move the cursor
-    up by the height that the other has just changed: lines that had been printed were erased, and stale ones stayed.
+    One lock is held while anything is drawn. Without it rich's refreshing thread and a printed line each move the cursor up
+    by a height that the other has just changed. Printed lines were erased then, and stale ones stayed.
     """
 
     console: Console = field(default_factory=err)

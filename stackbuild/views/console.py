@@ -1,4 +1,4 @@
-"""The paper that everything for people is drawn on: the one module that imports rich.
+"""The consoles for people: the only module that imports rich.
 
 `out()` is stdout: the report a person asked for. `err()` is stderr: progress, warnings, hints. Both are plain text
 in a pipe and under NO_COLOR. `print_json` is the only thing that writes to stdout under `--json`.

@@ -1,4 +1,4 @@
-"""A run in the form asked for: HTML for people, Markdown for a CI summary, JUnit and JSON for programs."""
+"""A run in the wanted format: HTML for people, Markdown for a CI summary, JUnit and JSON for programs."""
 
 from __future__ import annotations
 

@@ -104,10 +104,10 @@ def _card(case: Case, verdicts: tuple[GateVerdict, ...], trends: tuple[TrendPlot
         for versus in sides
         if versus != first and (plot := pair_plot(case, first, versus, _gate_on(verdicts, versus)))
     )
-    shown = [s for s in case.series if s.side != CONTROL]
-    names = tuple(s.side.removesuffix("ExecutionProvider") for s in shown)
-    problems = tuple((s.side, s.problem) for s in shown if s.problem)
-    return CaseCard(case, verdicts, plots, trends, names, _figures(case, shown), problems, _ops(case))
+    series = [s for s in case.series if s.side != CONTROL]
+    names = tuple(s.side.removesuffix("ExecutionProvider") for s in series)
+    problems = tuple((s.side, s.problem) for s in series if s.problem)
+    return CaseCard(case, verdicts, plots, trends, names, _figures(case, series), problems, _ops(case))
 
 
 def _gate_on(verdicts: tuple[GateVerdict, ...], versus: str) -> GateVerdict | None:
@@ -115,9 +115,9 @@ def _gate_on(verdicts: tuple[GateVerdict, ...], versus: str) -> GateVerdict | No
     return next((v for v in verdicts if v.unit.startswith("×") and f"{versus} (" in v.says), None)
 
 
-def _figures(case: Case, shown: list[Series]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _figures(case: Case, series: list[Series]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The rows of a case's table, without those that are empty for every side."""
-    columns = [_column(case, one) for one in shown]
+    columns = [_column(case, one) for one in series]
     names = list(columns[0]) if columns else []
     rows = [(name, tuple(column[name] for column in columns)) for name in names]
     return tuple(row for row in rows if any(row[1]))

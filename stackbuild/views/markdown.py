@@ -1,7 +1,7 @@
 """A run as Markdown for a CI summary: what fits, most important first, and nothing in it can act.
 
-GitHub drops a step summary of more than 1 MiB whole, and a comment of more than 65,536 characters; the limit is kept by
-leaving out whole blocks from the end, and saying so.
+GitHub drops a step summary of more than 1 MiB whole, and a comment of more than 65,536 characters. To keep the limit,
+whole blocks are left out from the end, and a note says so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     if run.verdict:
         blocks += ["## Verdicts", *_gates([*run.verdict.closed, *(g for g in run.verdict.gates if not g.closed)])]
     if run.failed:
-        blocks += ["## Failed", *(f"**{escape_markdown(s.name)}** {s.how}\n\n{_quoted(s.says)}" for s in run.failed)]
+        blocks += ["## Failed", *(f"**{escape_markdown(s.name)}** {s.how}\n\n{_quote(s.says)}" for s in run.failed)]
     for one in run.conversions:
         rows = [[t.first.severity.value, t.first.rule, str(t.count), t.first.found, t.first.fix] for t in one.rules]
         says = (
@@ -55,7 +55,7 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
         slow = sorted(run.steps, key=lambda s: -s.seconds)[:20]
         rows = [[s.name, s.how, f"{s.seconds:.1f}", f"{s.hits}/{s.hits + s.misses}"] for s in slow]
         blocks += ["## Build", *_table(["step", "how", "s", "ccache hits"], rows)]
-    return _fitted(blocks, limit)
+    return _fit(blocks, limit)
 
 
 def escape_markdown(text: str) -> str:
@@ -119,11 +119,11 @@ def _table(head: list[str], rows: list[list[str]], at_once: int = 200) -> list[s
     return ["\n".join([top, *(f"| {' | '.join(map(escape_markdown, row))} |" for row in part)]) for part in parts]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "\n".join(f"> {escape_markdown(line)}<br>" for line in text.splitlines()[-30:]) or "> "
 
 
-def _fitted(blocks: list[str], limit: int) -> str:
+def _fit(blocks: list[str], limit: int) -> str:
     note = "_The rest does not fit here: see the HTML report._"
     kept: list[str] = []
     left = limit - len(note.encode()) - 2

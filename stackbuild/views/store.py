@@ -27,14 +27,14 @@ def draw_listing(rows: tuple[StoredOutput, ...], unfinished: tuple[Unfinished, .
         out().print(Text(f"not finished: {left.name}, {megabytes(left.size)}; {why}"))
 
 
-def draw_damage(found: tuple[Damage, ...]) -> None:
-    for damage in found:
+def draw_damage(damages: tuple[Damage, ...]) -> None:
+    for damage in damages:
         out().print(
             Text.assemble(
                 ("✗ ", "red"), f"{damage.tree[:12]}: {damage.reason}; in quarantine, the next build makes it again"
             )
         )
-    if not found:
+    if not damages:
         out().print("every file has its digest")
 
 

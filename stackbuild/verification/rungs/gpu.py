@@ -30,7 +30,7 @@ class GpuActivity:
     busy: int = 0
 
     @property
-    def worked(self) -> bool:
+    def is_busy(self) -> bool:
         return self.memory - self.memory_before >= _MEMORY or self.busy - self.busy_before >= _BUSY
 
 
@@ -47,7 +47,7 @@ class GpuWatch:
         return [device for device in found if _text(device / "vendor") == _AMD]
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def sampling(self) -> Iterator[None]:
         """Sample the counters until the block ends."""
         rows = [
             (device, GpuActivity(device.parent.name, *(_counters(device)[0],) * 2, *(_counters(device)[1],) * 2))
@@ -95,12 +95,12 @@ def check_gpu_activity(watch: GpuWatch, run: Callable[[], object], blocker: str)
         return RungOutcome(skip="no AMD GPU here")
     if blocker:
         return RungOutcome(skip=blocker)
-    with watch.watching():
+    with watch.sampling():
         run()
     activity = ", ".join(
         f"{w.name}: {max(0, w.memory - w.memory_before) >> 20} MiB of memory, busy up to {w.busy} %"
         for w in watch.activities
     )
-    if not any(w.worked for w in watch.activities):
+    if not any(w.is_busy for w in watch.activities):
         return RungOutcome((IDLE.finding("GPU", activity),))
     return RungOutcome(says=activity)

@@ -8,7 +8,7 @@ from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import IMPORT, INSTALL, SCRUBBED, SHADOWED
 from stackbuild.verification.clean_env import install
-from stackbuild.verification.probe_sandbox import ProbeSandbox, scrubbed
+from stackbuild.verification.probe_sandbox import ProbeSandbox, scrubbed_variables
 from stackbuild.verification.rung import RungOutcome, probe_finding
 from stackbuild.verification.subject import Form, Subject
 
@@ -21,8 +21,8 @@ def check_import(subject: Subject, sandbox: ProbeSandbox, wheelhouse: Path | Non
     if result.code and wheelhouse is None and subject.requires:
         return RungOutcome(skip="there is no wheelhouse to take its dependencies from (--wheelhouse DIR)")
     if result.code:
-        said = INSTALL.finding(subject.name, f"pip: {result.tail or 'it said nothing'}")
-        return RungOutcome((probe_finding(INSTALL, subject.name, result) if result.termination else said,))
+        refused = INSTALL.finding(subject.name, f"pip: {result.tail or 'it said nothing'}")
+        return RungOutcome((probe_finding(INSTALL, subject.name, result) if result.termination else refused,))
     if not subject.modules:
         return RungOutcome(skip="it has no package to import")
     result = sandbox.probe("importing", {"modules": list(subject.modules)}, SECONDS)
@@ -31,8 +31,8 @@ def check_import(subject: Subject, sandbox: ProbeSandbox, wheelhouse: Path | Non
     modules = _items(result.answer.get("modules"))
     if {name for name, _ in modules} != set(subject.modules):
         return RungOutcome((IMPORT.finding(subject.name, "the import gave no true account of itself"),))
-    found = [finding for name, said in modules for finding in _judge(name, said, sandbox, result.tail)]
-    names = scrubbed()
+    found = [finding for name, answer in modules for finding in _judge(name, answer, sandbox, result.tail)]
+    names = scrubbed_variables()
     if names:
         found.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))
     return RungOutcome(
@@ -45,10 +45,10 @@ def _items(value: Json) -> list[tuple[str, dict[str, Json]]]:
     return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
 
 
-def _judge(name: str, said: dict[str, Json], sandbox: ProbeSandbox, tail: str) -> list[Finding]:
-    if "error" in said:
-        return [IMPORT.finding(name, str(said["error"]) + (f"; it printed: {tail}" if tail else ""))]
-    file = str(said.get("file", ""))
+def _judge(name: str, answer: dict[str, Json], sandbox: ProbeSandbox, tail: str) -> list[Finding]:
+    if "error" in answer:
+        return [IMPORT.finding(name, str(answer["error"]) + (f"; it printed: {tail}" if tail else ""))]
+    file = str(answer.get("file", ""))
     if file and not Path(file).is_relative_to(sandbox.folder):
         return [SHADOWED.finding(name, f"imported from {file}")]
     return []

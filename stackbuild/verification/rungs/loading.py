@@ -23,7 +23,7 @@ _MOST = 64
 
 @dataclass(frozen=True)
 class LoadProbes:
-    """What loading every library came to, or `only` some; asked once. `rocm`: with ROCm in sight.
+    """The results of loading every library, or `only` some; each is loaded once. `rocm`: with ROCm visible.
 
     Another root may have ROCm in /usr, where it cannot be hidden: what needs it there is not loaded without `rocm`.
     """
@@ -53,7 +53,7 @@ class LoadProbes:
         names = self.results[path].answer.get("missing", [])
         return [str(name) for name in names] if isinstance(names, list) else []
 
-    def lacks(self, path: str) -> str:
+    def missing_here(self, path: str) -> str:
         """What this machine is without that the library may rightly ask for: ROCm, or a newer system; '' for nothing."""
         if path in self.needs_rocm:
             return self.needs_rocm[path]
@@ -83,7 +83,7 @@ class LoadProbes:
 def check_loading(probes: LoadProbes) -> RungOutcome:
     """Everything that this machine can load, loads."""
     found = [finding for path, result in probes.results.items() for finding in _judge(probes, path, result)]
-    able = [path for path in probes.results if not probes.lacks(path)]
+    able = [path for path in probes.results if not probes.missing_here(path)]
     if not probes.results and not probes.needs_rocm:
         return RungOutcome(skip="there is no library to load")
     if not able:
@@ -96,7 +96,7 @@ def check_loading(probes: LoadProbes) -> RungOutcome:
 
 def unloaded_libraries(probes: LoadProbes) -> frozenset[str]:
     """The libraries that did not load for want of ROCm or a newer system."""
-    return frozenset(path for path in (*probes.results, *probes.needs_rocm) if probes.lacks(path))
+    return frozenset(path for path in (*probes.results, *probes.needs_rocm) if probes.missing_here(path))
 
 
 def missing_names(probes: LoadProbes) -> str:
@@ -116,7 +116,12 @@ def check_loading_with_rocm(probes: LoadProbes) -> RungOutcome:
 
 def _reason(probes: LoadProbes) -> str:
     names = sorted(
-        {name for path in (*probes.results, *probes.needs_rocm) for name in probes.lacks(path).split(", ") if name}
+        {
+            name
+            for path in (*probes.results, *probes.needs_rocm)
+            for name in probes.missing_here(path).split(", ")
+            if name
+        }
     )
     if probes.needs_rocm:
         return f"they need {', '.join(names)}, which {probes.context.sandbox.root} has where it cannot be hidden"
@@ -126,7 +131,7 @@ def _reason(probes: LoadProbes) -> str:
 def _judge(probes: LoadProbes, path: str, result: ProbeResult) -> list[Finding]:
     if result.problem:
         return [probe_finding(LOAD, path, result)]
-    if result.answer.get("loaded") or probes.lacks(path):
+    if result.answer.get("loaded") or probes.missing_here(path):
         return []
     missing = [name for name in probes.missing(path) if not probes._is_rocm(name)]
     return [

@@ -23,7 +23,7 @@ OPERATORS = ("Attention", "BatchNormalization", "Conv", "GroupNormalization", "L
 
 @dataclass(frozen=True)
 class CustomOpProbes:
-    """What running every case of every operator came to, asked once for both rungs; a process for each operator."""
+    """The results of every case of every operator, taken once for both rungs; a process for each operator."""
 
     context: RungContext
     env: tuple[tuple[str, str], ...] = ()
@@ -88,7 +88,7 @@ def check_numerics(probes: CustomOpProbes) -> RungOutcome:
 
 
 def check_gpu(context: RungContext, watch: GpuWatch, blocker: str) -> RungOutcome:
-    """All cases once more with the operators on the GPU, which has to be seen working; `blocker` says why that cannot be."""
+    """All cases again with the operators on the GPU, whose counters must move; `blocker` is why that cannot run."""
     probes = CustomOpProbes(context, ON_GPU)
     worked = check_gpu_activity(
         watch,
@@ -128,7 +128,7 @@ def _worst(probes: CustomOpProbes) -> str:
 
 
 def number(value: Json) -> float:
-    """A measure of a probe's answer; NaN, which no bound lets pass, where it is no number."""
+    """A measure of a probe's answer; NaN, which fails every bound, where it is not a number."""
     return float(value) if isinstance(value, int | float) else math.nan
 
 

@@ -34,7 +34,7 @@ CLAIMED = (
 
 @dataclass(frozen=True)
 class ProviderProbes:
-    """The providers of a subject and what their sessions came to, each asked once. `blocker` says why none can be opened."""
+    """The providers of a subject and the results of their sessions, each run once. `blocker`: why none can be opened."""
 
     context: RungContext
     models: tuple[ReferenceModel, ...]
@@ -50,7 +50,7 @@ class ProviderProbes:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Providers to open sessions on: a plugin's that offered a device, or those told from the libraries."""
+        """Providers to open sessions on: a plugin's that offered a device, or those that the libraries name."""
         if self.plugin is None:
             return self.context.subject.providers
         offered = self.plugin.answer.get("providers")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stackbuild.bench.devices import AMD, NVIDIA, ClockUnavailable, DeviceEvents, Gpu, memory_reader
+from stackbuild.bench.devices import AMD, NVIDIA, ClockUnavailable, DeviceEvents, RuntimeGpu, memory_reader
 
 pytestmark = pytest.mark.gpu
 SIZE = 4 << 30
@@ -21,7 +21,7 @@ FUNCTIONS = {
 class Filling:
     """Four GiB on the GPU, and filling them on a stream."""
 
-    def __init__(self, gpu: Gpu, stream: ctypes.c_void_p) -> None:
+    def __init__(self, gpu: RuntimeGpu, stream: ctypes.c_void_p) -> None:
         self.gpu, self.stream, self.memory = gpu, stream, ctypes.c_void_p()
         gpu.call(FUNCTIONS[gpu.vendor]["take"], ctypes.byref(self.memory), ctypes.c_size_t(SIZE))
 
@@ -37,7 +37,7 @@ class Filling:
 def clock() -> Iterator[DeviceEvents]:
     for vendor in (AMD, NVIDIA):
         try:
-            yield DeviceEvents(Gpu(vendor, 0))
+            yield DeviceEvents(RuntimeGpu(vendor, 0))
             return
         except ClockUnavailable:
             continue

@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 import pytest
 
 from stackbuild.bench import devices
-from stackbuild.bench.devices import AMD, NVIDIA, ClockUnavailable, DeviceEvents, Gpu, hip_runtimes, memory_reader
+from stackbuild.bench.devices import (
+    AMD,
+    NVIDIA,
+    ClockUnavailable,
+    DeviceEvents,
+    RuntimeGpu,
+    hip_runtimes,
+    memory_reader,
+)
 from stackbuild.bench.environment import plain_environment
 from stackbuild.bench.experiment import Contender, Experiment, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget
@@ -60,7 +68,7 @@ class Made:
 
 
 def events(vendor: int, made: Made) -> DeviceEvents:
-    return DeviceEvents(Gpu(vendor, 0, made))
+    return DeviceEvents(RuntimeGpu(vendor, 0, made))
 
 
 @pytest.mark.parametrize(("vendor", "prefix"), [(AMD, "hip"), (NVIDIA, "cu")])
@@ -89,9 +97,9 @@ def test_a_runtime_that_refuses_is_named() -> None:
     with pytest.raises(ClockUnavailable, match="hipEventCreateWithFlags answered 1"):
         events(AMD, Made("hipEventCreateWithFlags"))
     with pytest.raises(ClockUnavailable, match="cuInit answered 1"):
-        Gpu(NVIDIA, 0, Made("cuInit"))
+        RuntimeGpu(NVIDIA, 0, Made("cuInit"))
     with pytest.raises(ClockUnavailable, match="the loader finds none of libamdhip64"):
-        Gpu(AMD, 0)
+        RuntimeGpu(AMD, 0)
 
 
 def test_memory_is_read_of_the_card_that_the_runtime_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.bench import experiment
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.experiment import Contender, Experiment, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget, WorkerAnswer
 from stackbuild.bench.selection import parse_providers
@@ -46,7 +46,7 @@ def test_a_provider_is_measured_once() -> None:
 
 def test_a_broken_interpreter_or_plugin_has_a_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "run_job", lambda *_: WorkerAnswer({}, problem="it is no library"))
-    broken = Environment(Path("/bin/false"))
+    broken = WorkerEnvironment(Path("/bin/false"))
     for plugin, next in (("x.so", "--plugin"), ("", "--python")):
         contender = Contender(Side("candidate", "X"), broken, SessionOptions("X", plugin=plugin))
         with pytest.raises(MachineLacks) as stop:

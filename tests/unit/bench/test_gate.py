@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.bench.experiment import Experiment, Task, no_progress
-from stackbuild.bench.gate import GateRequest, _lock_named, _providers, gates_of, measure_wheel, run_gate, wheel_for
+from stackbuild.bench.gate import GateRequest, _gates_lock, _providers, gates_of, measure_wheel, run_gate, wheel_for
 from stackbuild.bench.job import TimingBudget
 from stackbuild.bench.measure import baseline_of, run
 from stackbuild.bench.results_file import document, read_benchmarks, write
@@ -48,9 +48,9 @@ def test_one_baseline_is_judged_against() -> None:
     with pytest.raises(UsageError, match="2 baselines"):
         baseline_of(Path("x.whl"), two)
     locks = gates({"kind": "baseline", "lock": "a.yaml"}, {"kind": "baseline", "lock": "b.yaml"}).gates
-    assert _lock_named(locks[:1]) == Path("a.yaml")
+    assert _gates_lock(locks[:1]) == Path("a.yaml")
     with pytest.raises(UsageError, match=r"2 locks of the baseline: a\.yaml and b\.yaml"):
-        _lock_named(locks)
+        _gates_lock(locks)
 
 
 def test_the_candidate_is_not_compared_with_itself() -> None:

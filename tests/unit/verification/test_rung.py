@@ -11,7 +11,7 @@ from stackbuild.inspection import inspect
 from stackbuild.model.findings import Finding, Severity, Status, Verification
 from stackbuild.verification.catalogue import LOAD
 from stackbuild.verification.clean_env import this_machine
-from stackbuild.verification.probe_sandbox import ProbeResult, scrubbed
+from stackbuild.verification.probe_sandbox import ProbeResult, scrubbed_variables
 from stackbuild.verification.rung import RungOutcome, probe_finding, rung
 from stackbuild.verification.rungs.static import static_rung
 from support.binaries import GOOD
@@ -63,8 +63,8 @@ def test_overrides_are_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "11.0.0")
     monkeypatch.setenv("ORT_MIGRAPHX_FP16_ENABLE", "1")
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")
-    assert {"HSA_OVERRIDE_GFX_VERSION", "ORT_MIGRAPHX_FP16_ENABLE"} <= set(scrubbed())
-    assert "PYTHONUNBUFFERED" not in scrubbed(), "it changes nothing of what ONNX Runtime or ROCm do"
+    assert {"HSA_OVERRIDE_GFX_VERSION", "ORT_MIGRAPHX_FP16_ENABLE"} <= set(scrubbed_variables())
+    assert "PYTHONUNBUFFERED" not in scrubbed_variables(), "it changes nothing of what ONNX Runtime or ROCm do"
 
 
 def test_reasons_are_said_once(tmp_path: Path):
