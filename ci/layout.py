@@ -149,6 +149,54 @@ STACKBUILD = Tree(
     loose=frozenset(("__main__", "version")),
     separate=frozenset(("verification/probes",)),
 )
+KERNEL_LEVELS: dict[str, Layer] = {
+    "case": Layer(1, "one correctness case: inputs, attributes, the float64 answer, what is a mismatch"),
+    "selection": Layer(1, "the operators' names, and parts of their cases"),
+    "processes": Layer(1, "child processes, signals and the time limit of a script"),
+    "device": Layer(1, "the HIP library through ctypes"),
+    "report": Layer(1, "the timing table"),
+    "provider": Layer(1, "the commands of the provider's checks"),
+    "resources": Layer(1, "registers and spills of built libraries against kernels/budgets.toml"),
+    "cases": Layer(2, "all operators' cases, and ONNX models of them"),
+    "params": Layer(2, "a case as the launcher's parameters"),
+    "sanitizer": Layer(2, "compute-sanitizer: commands, and what its output means"),
+    "timing": Layer(2, "times of contenders in one interleaved run"),
+    "correctness": Layer(3, "every case on the device against float64"),
+    "shapes": Layer(3, "the shapes that are timed"),
+    "check": Layer(3, "every case through ONNX Runtime"),
+    "streams": Layer(4, "two streams at once against one alone"),
+    "conv_ways": Layer(4, "every algorithm of a convolution, checked and timed"),
+    "stage": Layer(5, "one stage of gpu-check, a process"),
+    "gpu_check": Layer(6, "kernels/gpu-check"),
+    "ep": Layer(6, "the provider's checks"),
+}
+"""Module of `kernels/tools` to its layer."""
+
+KERNEL_EP_LEVELS: dict[str, Layer] = {
+    "edge": Layer(1, "one edge case: a model, inputs, the ruling"),
+    "registered": Layer(1, "the kernels that the provider registers, and ONNX's schemas"),
+    "session": Layer(1, "sessions on the provider, and where their nodes ran"),
+    "cases": Layer(1, "random cases of every operator against NumPy"),
+    "models": Layer(1, "ResNet-50 and BERT-base"),
+    "attention_edges": Layer(2, "edge cases of Attention"),
+    "multi_head_edges": Layer(2, "edge cases of MultiHeadAttention"),
+    "nans": Layer(2, "edge cases with NaN"),
+    "rulings": Layer(2, "edge cases that ONNX's text decides"),
+    "examples": Layer(2, "one small node of each operator"),
+    "node_tests": Layer(2, "ONNX's backend node tests"),
+    "graphs": Layer(2, "small graphs for fusion and layout"),
+    "bench": Layer(2, "times of models beside PyTorch"),
+    "steps": Layer(2, "the number of steps that a model takes"),
+    "edges": Layer(3, "all edge cases against the CPU provider"),
+    "element_types": Layer(3, "every combination of element types"),
+    "linears": Layer(3, "linear layers as exporters write them"),
+    "devices": Layer(3, "several devices against the first"),
+    "gpu_check": Layer(4, "kernels/ep/gpu-check"),
+}
+"""Module of `kernels/tools/ep` to its layer."""
+
+KERNEL_TOOLS = Tree(REPOSITORY / "kernels" / "tools", "tools", KERNEL_LEVELS)
+KERNEL_EP_TOOLS = Tree(REPOSITORY / "kernels" / "tools" / "ep", "tools.ep", KERNEL_EP_LEVELS)
 HIPIFY_LEVELS: dict[str, Layer] = {
     "code": Layer(1, "the digest of the package's own source"),
     "tables": Layer(1, "HIPIFY's tables: finding and reading them, and the libraries that they lack"),
@@ -202,7 +250,7 @@ HIPIFY = Tree(REPOSITORY / "stackbuild/hipify", "stackbuild.hipify", HIPIFY_LEVE
 LINT = Tree(REPOSITORY / "stackbuild/hipify/lint", "stackbuild.hipify.lint", LINT_LEVELS)
 INSPECTION = Tree(REPOSITORY / "stackbuild/inspection", "stackbuild.inspection", INSPECTION_LEVELS)
 READERS = Tree(REPOSITORY / "stackbuild/inspection/readers", "stackbuild.inspection.readers", READER_LEVELS)
-TREES = (STACKBUILD, HIPIFY, LINT, INSPECTION, READERS)
+TREES = (STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, KERNEL_TOOLS, KERNEL_EP_TOOLS)
 
 
 def main() -> int:

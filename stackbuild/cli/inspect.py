@@ -100,12 +100,12 @@ def expectations_for(recipe: str | None, distribution: str, gfx: tuple[str, ...]
         return NOTHING
     from stackbuild.recipe.wheels import narrowed
     from stackbuild.verification.expectations import expectations_of
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     read, commits = _recipe(recipe)
     found = expectations_of(narrowed(read, gfx)[0], distribution, commits)
     if found == NOTHING:
-        margin().print(f"{recipe} makes no wheel of {distribution}: it is judged as any other", markup=False)
+        err().print(f"{recipe} makes no wheel of {distribution}: it is judged as any other", markup=False)
     return found
 
 
@@ -116,7 +116,7 @@ def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
     from stackbuild.model.components import OnnxRuntime
     from stackbuild.recipe.load import load
     from stackbuild.recipe.lock_file import read_lock
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     loaded = load(name)
     if not any(isinstance(component, OnnxRuntime) for component in loaded.recipe.components.values()):
@@ -124,7 +124,7 @@ def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
     try:
         return loaded.recipe, read_lock(loaded).commits
     except LockError as error:
-        margin().print(f"{name}: {error.what}: no commit is compared", markup=False)
+        err().print(f"{name}: {error.what}: no commit is compared", markup=False)
         return loaded.recipe, {}
 
 
@@ -144,13 +144,13 @@ def _print(
         files = [document(facts, found, kernels=kernels) for facts, found in inspected]
         print_json({"files": files, "together": joint_findings}, "stackbuild.inspect/1")
         return
-    from stackbuild.views.console import page
+    from stackbuild.views.console import out
     from stackbuild.views.inspect import draw_facts, draw_findings
 
     for facts, found in inspected:
         draw_facts(facts)
         draw_findings(found)
-        page().print()
+        out().print()
     if joint_findings:
         draw_findings(joint_findings)
 
@@ -162,21 +162,21 @@ def _write(
     junit: Path | None,
 ) -> None:
     """Write the requested reports: each file is a Verification with the static rung alone."""
-    from stackbuild.verification.rungs.static import static_rung, verification
+    from stackbuild.verification.rungs.static import static_verification
 
-    verifications = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in inspected]
+    verifications = [static_verification(facts.path, facts.sha256, found) for facts, found in inspected]
     if joint_findings:
-        verifications.append(verification("together", "", [static_rung(joint_findings, 0.0)]))
+        verifications.append(static_verification("together", "", joint_findings))
     write_reports(verifications, sarif, junit)
 
 
 def write_reports(verifications: list[Verification], sarif_file: Path | None, junit_file: Path | None) -> None:
     """Write the requested reports. Raises UsageError where a file cannot be written."""
     from stackbuild.core.errors import UsageError
-    from stackbuild.views.junit import junit
+    from stackbuild.views.junit import junit_of_verifications
     from stackbuild.views.sarif import sarif
 
-    for path, text in ((sarif_file, sarif), (junit_file, junit)):
+    for path, text in ((sarif_file, sarif), (junit_file, junit_of_verifications)):
         if path is not None:
             try:
                 path.write_text(text(verifications), encoding="utf-8", errors="replace")
@@ -191,14 +191,14 @@ def write_reports(verifications: list[Verification], sarif_file: Path | None, ju
 def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Path | None) -> None:
     from stackbuild import inspection
     from stackbuild.inspection.diff import difference
-    from stackbuild.verification.rungs.static import static_rung, verification
+    from stackbuild.verification.rungs.static import static_verification
     from stackbuild.views.console import print_json
     from stackbuild.views.inspect import draw_difference
 
     after = inspection.inspect(new)
     made = difference(inspection.inspect(old), after)
     print_json(made, "stackbuild.inspect-diff/1") if json else draw_difference(made)
-    write_reports([verification(after.path, after.sha256, [static_rung(made.findings, 0.0)])], sarif, junit)
+    write_reports([static_verification(after.path, after.sha256, made.findings)], sarif, junit)
     if made.findings:
         leave(5)
 

@@ -14,7 +14,7 @@ from stackbuild.hipify.model import Report
 from stackbuild.hipify.perl.compare import Comparison
 from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
-from stackbuild.views.console import Text, margin, page, print_json, print_text, table
+from stackbuild.views.console import Text, err, out, print_json, print_text, table
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 SCHEMA = "stackbuild.hipify/1"
@@ -23,9 +23,9 @@ SCHEMA = "stackbuild.hipify/1"
 def draw_report(run: Report) -> None:
     """The whole report for a person: findings, their meaning, counts."""
     for finding in run.findings:
-        page().print(_line(finding))
+        out().print(_line(finding))
     if run.findings:
-        page().print()
+        out().print()
         _meanings(run.findings)
     draw_summary(run)
 
@@ -41,16 +41,16 @@ def _line(finding: Finding) -> Text:
 def _meanings(findings: tuple[Finding, ...]) -> None:
     counts = Counter(f.rule for f in findings)
     for finding in {f.rule: f for f in findings}.values():
-        page().print(Text.assemble((finding.rule, "bold"), f" ({counts[finding.rule]}): {finding.why}"))
+        out().print(Text.assemble((finding.rule, "bold"), f" ({counts[finding.rule]}): {finding.why}"))
         fixes: dict[str, str] = {}
         for one in findings:
             if one.rule == finding.rule:
                 fixes.setdefault(one.fix, one.found)
         for fix, found in fixes.items():
-            page().print(Text(f"    do: {fix}" if len(fixes) == 1 else f"    do, where {found}: {fix}"))
+            out().print(Text(f"    do: {fix}" if len(fixes) == 1 else f"    do, where {found}: {fix}"))
         if finding.link:
-            page().print(Text(f"    see: {finding.link}", style="dim"))
-    page().print()
+            out().print(Text(f"    see: {finding.link}", style="dim"))
+    out().print()
 
 
 def draw_summary(run: Report) -> None:
@@ -58,15 +58,15 @@ def draw_summary(run: Report) -> None:
     states = Counter(file.state for file in run.files)
     found = Counter(f.severity for f in run.findings)
     files = ", ".join(f"{states[s]} {s}" for s in ("converted", "unchanged", "copied", "refused") if states[s])
-    page().print(Text(f"{len(run.files)} files: {files or 'none'}; {run.written} written, {len(run.removed)} removed"))
+    out().print(Text(f"{len(run.files)} files: {files or 'none'}; {run.written} written, {len(run.removed)} removed"))
     counted = ", ".join(f"{found[s]} {s.value}{'s' * (found[s] != 1)}" for s in Severity if found[s])
-    page().print(Text(f"findings: {counted or 'none'}"))
+    out().print(Text(f"findings: {counted or 'none'}"))
     groups = sorted(run.substitutions.items(), key=lambda item: (-item[1], item[0]))
     listed = ", ".join(f"{name} {count}" for name, count in groups)
-    page().print(
+    out().print(
         Text(f"substitutions: {sum(run.substitutions.values())} ({listed})" if groups else "substitutions: none")
     )
-    margin().print(Text(f"{run.engine} engine, tables of {run.tool}, {run.seconds:.2f} s"))
+    err().print(Text(f"{run.engine} engine, tables of {run.tool}, {run.seconds:.2f} s"))
 
 
 def print_report_json(run: Report) -> None:
@@ -138,14 +138,14 @@ def draw_differences(comparison: Comparison) -> None:
         if difference.defect is None:
             theirs, ours = difference.theirs[:120], difference.ours[:120]
             line = f"{difference.file}:{difference.line}: hipify-perl {theirs!r}, fast {ours!r}"
-            page().print(Text(line, style="bold red"))
+            out().print(Text(line, style="bold red"))
     drawn = table("difference", "count", "why")
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         drawn.add_row(Text(name), str(count), Text(comparison.reasons.get(name, "no known defect explains it")))
     if counts:
-        page().print(drawn)
+        out().print(drawn)
     same = len(comparison.files) - len({d.file for d in comparison.differences})
-    page().print(
+    out().print(
         Text(f"{len(comparison.files)} files: {same} the same, {counts['UNEXPLAINED']} differences unexplained")
     )
 

@@ -20,7 +20,7 @@ summary: the bundled kernels for four AMD targets and for the CPU
 base: {debian: {suite: trixie, packages: [ccache, cmake, g++, hipcc, libamdhip64-dev, make]}}
 gfx: [gfx90a, gfx942, gfx1030, gfx1100]
 sources:
-  kernels: {bundled: kernels, exclude: [bench, bench/*, "*.md", gpu-check, ep/checks, ep/checks/*, ep/gpu-check]}
+  kernels: {bundled: kernels, exclude: [tools, tools/*, budgets.toml, "*.md", gpu-check, ep/gpu-check]}
   headers: {debian: libonnxruntime-dev, suite: experimental}
 components:
   amd: {kind: kernels, source: kernels, headers: headers, memory: 6G}

@@ -292,7 +292,7 @@ NIGHTLY = (
 
 def caught(mutation: Mutation, folder: Path) -> None:
     kernels = folder / "kernels"
-    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "bench", "customop"))
+    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "tools", "customop"))
     text = (kernels / mutation.file).read_text()
     assert mutation.was in text, f"{mutation.file} no longer has {mutation.was!r}"
     (kernels / mutation.file).write_text(text.replace(mutation.was, mutation.becomes))

@@ -24,14 +24,14 @@ def compiler(stack: Stack) -> list[str]:
 def test_memory_of_another_vendor_is_left_to_its_own_plugin(platform: str, compiler: list[str], tmp_path: Path) -> None:
     program = tmp_path / "copy"
     asking = Path(__file__).with_name("copy_orders.cpp")
-    run(*compiler, *platform.split(), asking, CORE / "sync.cpp", "-o", program)
+    run(*compiler, *platform.split(), asking, CORE / "memory" / "sync.cpp", "-o", program)
     assert run(program).strip() == "all hold"
 
 
 def test_sync_waits_for_all_that_the_session_was_given(compiler: list[str], tmp_path: Path) -> None:
     program = tmp_path / "sync"
     asking = Path(__file__).with_name("sync_orders.cpp")
-    sources = [CORE / name for name in ("ep.cpp", "pool.cpp", "stream.cpp", "sync.cpp")]
+    sources = [CORE / name for name in ("provider/ep.cpp", "memory/pool.cpp", "memory/stream.cpp", "memory/sync.cpp")]
     # Kernels and graphs, which Sync has no use for.
     unlinked = ["-fno-pie", "-no-pie", "-Wl,--unresolved-symbols=ignore-all"]
     run(*compiler, *unlinked, asking, *sources, "-o", program)

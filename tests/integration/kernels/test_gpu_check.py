@@ -36,7 +36,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def mutated(folder: Path, was: str, becomes: str) -> Path:
     """LeakyRelu with one line of its kernel changed."""
     kernels = folder / "kernels"
-    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "bench", "customop"))
+    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "tools", "customop"))
     kernel = kernels / "leaky_relu" / "leaky_relu_kernels.hpp"
     assert was in kernel.read_text()
     kernel.write_text(kernel.read_text().replace(was, becomes))
@@ -72,7 +72,7 @@ def checked(
 
 def stand_in(out: Path, more: str) -> Path:
     """A library whose device is the host's memory and has `more`: what gives memory, and the launchers."""
-    asks = "import sys; sys.path.insert(0, sys.argv[1]); from bench import device as d; print(*(d.c.sizeof(s) for s in d.STRUCTURES))"
+    asks = "import sys; sys.path.insert(0, sys.argv[1]); from tools import device as d; print(*(d.c.sizeof(s) for s in d.STRUCTURES))"
     command = [sys.executable, "-c", asks, str(KERNELS)]
     sizes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     out.with_suffix(".c").write_text(
@@ -283,12 +283,12 @@ def gone_or_left(pids: list[int]) -> list[int]:
 LEADERLESS = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
-from common.processes import Children
+from tools.processes import Children
 with Children() as children:
     start = time.monotonic()
     run = children.start("it", ["sh", "-c", "sleep 300 & echo $!"])
-    (one,) = children.finished([run], start + 30)
-    print(one.in_time, one.said().strip(), time.monotonic() - start < 10)
+    (one,) = children.as_completed([run], start + 30)
+    print(one.in_time, one.output().strip(), time.monotonic() - start < 10)
 """
 
 
@@ -312,7 +312,7 @@ def test_another_library_is_exit_2(library: Path, tmp_path: Path) -> None:
 
 
 def test_a_bare_name_is_a_file_here(library: Path) -> None:
-    asks = "import sys, pathlib; sys.path.insert(0, sys.argv[1]); from bench import device; print(device.Device(pathlib.Path(sys.argv[2])).count())"
+    asks = "import sys, pathlib; sys.path.insert(0, sys.argv[1]); from tools import device; print(device.Device(pathlib.Path(sys.argv[2])).count())"
     command = [sys.executable, "-c", asks, str(KERNELS), library.name]
     done = subprocess.run(command, cwd=library.parent, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
@@ -477,6 +477,6 @@ def test_a_build_of_the_tests_ends_with_them(tmp_path: Path, number: signal.Sign
 
 
 def test_every_check_of_the_provider_is_run() -> None:
-    here = KERNELS / "bench" / "provider.py"
+    here, provider = KERNELS / "tools" / "provider.py", KERNELS / "tools" / "ep" / "gpu_check.py"
     asked = [check for part in assigned(here, "CHECKS") for check in part] + list(assigned(here, "ALONE"))  # type: ignore[attr-defined]
-    assert sorted(asked) == sorted([*assigned(SCRIPTS[1], "CHECKS"), assigned(SCRIPTS[1], "TIMES")])  # type: ignore[misc]
+    assert sorted(asked) == sorted([*assigned(provider, "CHECKS"), assigned(provider, "TIMES")])  # type: ignore[misc]

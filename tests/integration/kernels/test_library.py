@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(1500)]
 
 def check(library: Path, *options: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(KERNELS / "check.py"), str(library), *options],
+        [sys.executable, str(KERNELS / "tools" / "check.py"), str(library), *options],
         capture_output=True,
         text=True,
         env={**os.environ, **env},
@@ -50,7 +50,7 @@ def test_asking_for_a_gpu_that_is_not_there_is_an_error_not_the_cpu(amd: Path) -
 
 
 def test_device_code_stays_inside_its_register_budgets(amd: Path) -> None:
-    command = (sys.executable, KERNELS / "bench" / "resources.py", amd / "libstackbuild_kernels_hip.so")
+    command = (sys.executable, KERNELS / "tools" / "resources.py", amd / "libstackbuild_kernels_hip.so")
     said = run(*command, "--targets", "gfx90a,gfx942,gfx1030,gfx1100")
     assert "(wave32: gfx1030, gfx1100; wave64: gfx90a, gfx942), 0 over budget" in said
 
@@ -75,7 +75,7 @@ def test_the_gate_closes_on_what_it_is_there_for(
     changed, found = re.subn(was, becomes, data, count=1, flags=re.DOTALL)
     assert found == 1
     (tmp_path / "changed.so").write_bytes(changed)
-    command = [sys.executable, str(KERNELS / "bench" / "resources.py"), str(tmp_path / "changed.so")]
+    command = [sys.executable, str(KERNELS / "tools" / "resources.py"), str(tmp_path / "changed.so")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, says in done.stdout + done.stderr) == (status, True), done.stdout + done.stderr
 
@@ -96,7 +96,7 @@ def test_the_inspector_sees_every_target_and_no_spills(amd: Path) -> None:
 
 def test_a_library_without_device_code_has_no_budget_to_keep(cpu: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(KERNELS / "bench" / "resources.py"), str(cpu)], capture_output=True, text=True
+        [sys.executable, str(KERNELS / "tools" / "resources.py"), str(cpu)], capture_output=True, text=True
     )
     assert done.returncode == 2
     assert "no device code" in done.stderr
@@ -104,7 +104,7 @@ def test_a_library_without_device_code_has_no_budget_to_keep(cpu: Path) -> None:
 
 def test_without_stackbuild_it_says_so(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-S", "-I", str(KERNELS / "bench" / "resources.py"), "any.so"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-S", "-I", str(KERNELS / "tools" / "resources.py"), "any.so"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert "cannot be imported: install stackbuild" in done.stderr
@@ -133,7 +133,7 @@ def test_every_target_compiles_with_the_newest_compiler_in_debian(tmp_path: Path
         stack.built("kernels") / "stackbuild_kernels" / "libstackbuild_kernels_hip.so",
         stack.built("kernels-ep") / "onnxruntime_ep_rockernels" / "librockernels_ep_hip.so",
     )
-    said = run(sys.executable, KERNELS / "bench" / "resources.py", *libraries, "--targets", ALL_TARGETS.strip("[]").replace(" ", ""))
+    said = run(sys.executable, KERNELS / "tools" / "resources.py", *libraries, "--targets", ALL_TARGETS.strip("[]").replace(" ", ""))
     for words in (
         "wave32: gfx1030, gfx1100, gfx1151, gfx1200, gfx1201",
         "wave64: gfx90a, gfx942, gfx950",

@@ -60,7 +60,7 @@ def kernels() -> Iterator[None]:
     yield
     sys.path.remove(str(KERNELS))
     for name in set(sys.modules) - before:
-        if name.split(".")[0] in {"attention", "common"}:
+        if name.split(".")[0] in {"attention", "tools"}:
             del sys.modules[name]
 
 

@@ -67,7 +67,7 @@ def waves(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(library: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(KERNELS / "check.py"), str(library), *words]
+    command = [sys.executable, str(KERNELS / "tools" / "check.py"), str(library), *words]
     for op in ("Attention", "BatchNormalization", "GroupNormalization", "LeakyRelu", "MultiHeadAttention"):
         command += ["--op", op]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -87,7 +87,7 @@ def test_the_route_on_emulated_waves(stack: Stack, waves: Path, tmp_path: Path) 
     goes the way it goes with ROCm's, past, masks and bias included. (Conv and its workspaces: the test above.)"""
     headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
     kernels = tmp_path / "kernels"
-    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "bench"))
+    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "tools"))
     registered = kernels / "customop" / "register.cpp"
     assert BOTH in registered.read_text()
     registered.write_text(registered.read_text().replace(BOTH, ON_GPU))

@@ -15,7 +15,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 KERNELS = Path(__file__).parents[3] / "kernels"
-FOLDERS = {"cases", "common", "bench", "attention", "batch_norm", "conv", "group_norm", "leaky_relu"}
+FOLDERS = {"tools", "attention", "batch_norm", "conv", "group_norm", "leaky_relu"}
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def measured(
     torch: ModuleType, monkeypatch: pytest.MonkeyPatch, ours: Launch, naive: Launch, theirs: Launch = right
 ) -> list[str]:
     """What the stage "time" finds wrong with one shape."""
-    from bench import shapes, stage, timing
+    from tools import shapes, stage, timing
 
     def make(dtype: str, launcher: object) -> timing.Problem:
         output = np.zeros(1000, dtype.removeprefix("torch."))
@@ -123,7 +123,7 @@ def measured(
         launches = (lambda: ours(output), library, lambda: naive(output))
         return timing.Problem(*launches, Tensor(output), lambda: Tensor(WANTED), 1.0, 1.0, [])
 
-    monkeypatch.setattr(shapes, "SHAPES", [timing.Shape("LeakyRelu", "a shape", make)])
+    monkeypatch.setattr(shapes, "SHAPES", [timing.TimedShape("LeakyRelu", "a shape", make)])
     monkeypatch.setattr(shapes, "HALF_ONLY", [])
     monkeypatch.setattr(timing, "ceilings", lambda torch: {"copy": 1e12, "float32": 1e12, "float16": 1e12})
     monkeypatch.setattr(timing, "Launcher", lambda torch, device, naive, try_all: SimpleNamespace(naive_library=naive))
@@ -154,7 +154,7 @@ def test_a_wrong_answer_at_a_timed_shape_is_wrong(
 
 def made_of(torch: ModuleType, monkeypatch: pytest.MonkeyPatch, flops: float) -> list[list[int]]:
     """Which tensors each launch of a shape of 300 bytes had, with 1000 bytes to take turns in: ours', then PyTorch's."""
-    from bench import timing
+    from tools import timing
 
     monkeypatch.setattr(timing, "ROTATED", 1000)
     monkeypatch.setattr(timing, "error_of", lambda *_: timing.Error(0.0, 0.0))
@@ -167,7 +167,7 @@ def made_of(torch: ModuleType, monkeypatch: pytest.MonkeyPatch, flops: float) ->
         ours, library = (functools.partial(of.append, number) for of in taken)
         return timing.Problem(ours, library, None, Tensor(np.zeros(1)), lambda: None, 300.0, flops, [])
 
-    timing.run(torch, timing.Shape("LeakyRelu", "a shape", make), "torch.float32", None)  # type: ignore[arg-type]
+    timing.run(torch, timing.TimedShape("LeakyRelu", "a shape", make), "torch.float32", None)  # type: ignore[arg-type]
     return [of[1:] for of in taken]  # the first is for the answer
 
 
@@ -240,9 +240,9 @@ class Sharing(Device):
 
 
 def pairs(device: Device) -> tuple[int, list[str]]:
-    from bench import correctness, streams
+    from tools import correctness, streams
 
-    return streams.check(device, correctness.Choice(0, (0, 20), ("LeakyRelu",)))  # type: ignore[arg-type]
+    return streams.check(device, correctness.Selection(0, (0, 20), ("LeakyRelu",)))  # type: ignore[arg-type]
 
 
 def test_two_streams_that_keep_apart() -> None:
@@ -259,17 +259,17 @@ def test_two_streams_that_share_something_for_one_launch() -> None:
 
 
 def test_every_second_case_is_channels_last_in_a_sample_too() -> None:
-    from bench import correctness, operators
+    from tools import correctness, selection
 
     for seed in range(2):
-        layouts = {last for case, last in correctness.cases(seed, operators.sample(seed), ("BatchNormalization",))}
+        layouts = {last for case, last in correctness.cases(seed, selection.sample(seed), ("BatchNormalization",))}
         assert layouts == {False, True}
 
 
 def test_another_seed_samples_other_cases() -> None:
-    from bench import operators, sanitizer
+    from tools import sanitizer, selection
 
-    assert len({operators.sample(seed) for seed in range(operators.SAMPLE)}) == operators.SAMPLE
+    assert len({selection.sample(seed) for seed in range(selection.SAMPLE)}) == selection.SAMPLE
     assert set(sanitizer.parts(0, False)).isdisjoint(sanitizer.parts(1, False))
 
 
@@ -278,7 +278,7 @@ def test_an_onnxruntime_that_cannot_register_a_provider_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, says: str
 ) -> None:
     """Told without importing it; under whatever name its distribution goes."""
-    from bench import provider
+    from tools import provider
 
     for module in ("onnxruntime", "onnx"):
         (tmp_path / module).mkdir()
@@ -289,14 +289,14 @@ def test_an_onnxruntime_that_cannot_register_a_provider_is_named(
     (told / "top_level.txt").write_text("onnxruntime\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(KERNELS)])
     (tmp_path / "ep").mkdir()
-    assert "is not there" in provider.lacks(tmp_path / "it.so")
+    assert "is not there" in provider.missing_for(tmp_path / "it.so")
     (tmp_path / "ep" / "libonnxruntime_ep_rockernels.so").touch()
-    assert provider.lacks(tmp_path / "it.so") == says
+    assert provider.missing_for(tmp_path / "it.so") == says
 
 
 def test_a_package_that_is_missing_is_named() -> None:
-    from bench import provider
+    from tools import provider
 
-    assert provider.absent("json", "no_such_module") == "no_such_module is not installed"
-    assert provider.absent("no_such", "nor_this") == "no_such, nor_this are not installed"
-    assert provider.absent("json") == ""
+    assert provider.missing_modules("json", "no_such_module") == "no_such_module is not installed"
+    assert provider.missing_modules("no_such", "nor_this") == "no_such, nor_this are not installed"
+    assert provider.missing_modules("json") == ""

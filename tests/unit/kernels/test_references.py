@@ -22,7 +22,7 @@ def on_path() -> object:
     yield
     sys.path.remove(str(KERNELS))
     for name in set(sys.modules) - before:
-        if name.split(".")[0] in {"cases", "common", "bench", "attention", "batch_norm", "conv", "group_norm", "leaky_relu"}:
+        if name.split(".")[0] in {"tools", "attention", "batch_norm", "conv", "group_norm", "leaky_relu"}:
             del sys.modules[name]
 
 
@@ -31,9 +31,9 @@ ODD = ("nan", "infinite", "closed", "least", "greatest", "sink", "greatest", "si
 
 
 def test_references_agree_with_onnx() -> None:
-    import cases
-    from common.case import mismatch
     from onnx.reference import ReferenceEvaluator
+    from tools import cases
+    from tools.case import mismatch
 
     checked, odd_ones = dict.fromkeys(set(cases.OPERATORS) - {"MultiHeadAttention"}, 0), 0  # which is not ONNX's
     for case in cases.all_cases(seed=7, dtypes=(np.float32,)):
@@ -55,10 +55,10 @@ def test_references_agree_with_onnx() -> None:
 def test_the_reference_of_multi_head_attention_agrees_with_onnx_runtimes_own() -> None:
     """com.microsoft's operator on the CPU, of float32, without the packed forms, which it does not take there."""
     ort = pytest.importorskip("onnxruntime")
-    import cases
     from attention import multi_head_cases
-    from common.case import mismatch
     from onnx import TensorProto, helper
+    from tools import cases
+    from tools.case import mismatch
 
     options = ort.SessionOptions()
     options.log_severity_level = 4
@@ -83,7 +83,7 @@ def test_the_reference_of_multi_head_attention_agrees_with_onnx_runtimes_own() -
 
 
 def test_every_operator_has_thirty_cases_of_each_type_with_odd_sizes_and_empty_ones() -> None:
-    import cases
+    from tools import cases
 
     found: dict[tuple[str, str], list[object]] = {}
     for case in cases.all_cases():
@@ -100,8 +100,8 @@ def test_every_operator_has_thirty_cases_of_each_type_with_odd_sizes_and_empty_o
     (lambda a: a * np.float32(1.0001), "relative"),
 ])
 def test_a_wrong_answer_is_told(change: object, word: str) -> None:
-    import cases
-    from common.case import mismatch
+    from tools import cases
+    from tools.case import mismatch
 
     case = next(c for c in cases.all_cases(dtypes=(np.float32,)) if c.op == "LeakyRelu" and c.expected.size > 100)
     right = case.expected.astype(np.float32)
@@ -110,7 +110,7 @@ def test_a_wrong_answer_is_told(change: object, word: str) -> None:
 
 
 def test_the_package_and_the_cases_name_the_same_operators() -> None:
-    import cases
+    from tools import cases
 
     source = (KERNELS / "package" / "__init__.py").read_text()
     for name in cases.OPERATORS:
@@ -121,8 +121,7 @@ def test_the_package_and_the_cases_name_the_same_operators() -> None:
 
 
 def test_device_parameters_of_every_case_can_be_made() -> None:
-    import cases
-    from bench import params
+    from tools import cases, params
 
     for case in cases.all_cases(seed=1):
         for last in (False, True) if case.op in params.LAYOUTS else (False,):
@@ -131,8 +130,8 @@ def test_device_parameters_of_every_case_can_be_made() -> None:
 
 
 def test_the_results_table_has_a_row_per_measurement() -> None:
-    from bench import report
-    from bench.timing import Error, Row
+    from tools import report
+    from tools.timing import Error, Row
 
     none = {"ours": Error(0.0, 0.0), "torch": Error(0.0, 0.0)}
     row = Row("LeakyRelu", "1", "float32", 4e9, 0.0, {"ours": [1.0, 1.1, 1.2], "torch": [2.2] * 3}, none)
@@ -149,8 +148,8 @@ def test_the_results_table_has_a_row_per_measurement() -> None:
     [(1e9, 25e9, "| 25.0 TF/s, 50% of GEMM |"), (3e9, 5e9, "| 5.0 TF/s, 10% of GEMM; by bytes 75% of copy |")],
 )
 def test_a_rate_is_told_by_bytes_too_where_they_are_the_limit(moved: float, multiplied: float, told: str) -> None:
-    from bench import report
-    from bench.timing import Error, Row
+    from tools import report
+    from tools.timing import Error, Row
 
     none = {"ours": Error(0.0, 0.0), "torch": Error(0.0, 0.0)}
     row = Row("Conv", "1", "float32", moved, multiplied, {"ours": [1.0] * 3, "torch": [1.0] * 3}, none)

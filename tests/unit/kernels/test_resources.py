@@ -1,4 +1,4 @@
-"""kernels/bench/resources.py: what it refuses."""
+"""kernels/tools/resources.py: what it refuses."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from types import ModuleType
 
 import pytest
 
-SOURCE = Path(__file__).parents[3] / "kernels" / "bench" / "resources.py"
+SOURCE = Path(__file__).parents[3] / "kernels" / "tools" / "resources.py"
 
 
 @pytest.fixture
 def resources(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("kernels_bench_resources", SOURCE)
+    spec = importlib.util.spec_from_file_location("kernels_tools_resources", SOURCE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "kernels_bench_resources", module)  # dataclasses look their module up
+    monkeypatch.setitem(sys.modules, "kernels_tools_resources", module)  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 

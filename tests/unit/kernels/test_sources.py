@@ -87,7 +87,7 @@ def test_presets_cover_the_platforms_and_all_targets() -> None:
 
 
 def test_every_kernel_for_amd_has_a_register_budget() -> None:
-    budgets = tomllib.loads((KERNELS / "bench" / "budgets.toml").read_text())
+    budgets = tomllib.loads((KERNELS / "budgets.toml").read_text())
     found = set()
     for path in (p for ending in ("hip", "hpp", "cpp") for p in KERNELS.rglob(f"*.{ending}")):
         if path.parent.name not in {"naive"} and not re.search(r"_(hopper|tma|wgmma)_kernels", path.name):  # baselines; Hopper's own

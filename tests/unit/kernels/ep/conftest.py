@@ -1,4 +1,4 @@
-"""The provider's checks are scripts with bare names for modules: each test gets them fresh and leaves none behind."""
+"""The provider's checks lie outside the package: each test gets them fresh and leaves none behind."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from types import ModuleType
 import pytest
 
 KERNELS = Path(__file__).parents[4] / "kernels"
-CHECKS = KERNELS / "ep" / "checks"
 
 
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
-    """Imports a module of kernels/ep/checks by its name."""
-    monkeypatch.syspath_prepend(str(KERNELS))  # the kernels' own cases, of which some are the provider's too
-    monkeypatch.syspath_prepend(str(CHECKS))
-    yield importlib.import_module
+    """Imports a module of kernels/tools/ep by its name."""
+    monkeypatch.syspath_prepend(str(KERNELS))
+    yield lambda name: importlib.import_module(f"tools.ep.{name}")
     for name, module in list(sys.modules.items()):
-        if KERNELS in Path(getattr(module, "__file__", None) or "/").parents or name in ("attention", "common"):
+        if KERNELS in Path(getattr(module, "__file__", None) or "/").parents or name == "attention":
             del sys.modules[name]

@@ -1,4 +1,4 @@
-"""The random cases of kernels/ep/checks: valid models, and the same for the same seed."""
+"""The random cases of kernels/tools/ep: valid models, and the same for the same seed."""
 
 from __future__ import annotations
 

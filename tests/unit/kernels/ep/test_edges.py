@@ -1,4 +1,4 @@
-"""The edges of kernels/ep/checks: who judges them, and that a wrong answer is told."""
+"""The edges of kernels/tools/ep: who judges them, and that a wrong answer is told."""
 
 from __future__ import annotations
 

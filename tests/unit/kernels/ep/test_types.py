@@ -1,4 +1,4 @@
-"""The check of element types in kernels/ep/checks: a type variable that a kernel leaves out is told, and nothing is left untried."""
+"""The check of element types in kernels/tools/ep: a type variable that a kernel leaves out is told, and nothing is left untried."""
 
 from __future__ import annotations
 
