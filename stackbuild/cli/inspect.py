@@ -222,15 +222,15 @@ def rules(
 
     groups = catalogue()
     if ids:
-        known = {about.id: about for _, abouts in groups for about in abouts}
+        known = {rule.id: rule for _, described in groups for rule in described}
         unknown = [wanted for wanted in ids if wanted.upper() not in known]
         if unknown:
             raise UsageError(f"no rule {unknown[0]!r}", next="`stackbuild rules` lists them")
         chosen = [known[wanted.upper()] for wanted in ids]
-        print_json([about.about for about in chosen], "stackbuild.rules/1") if json else draw_rules(chosen)
+        print_json([rule.description for rule in chosen], "stackbuild.rules/1") if json else draw_rules(chosen)
     elif markdown:
         print_text(text_of_all(groups))
     elif json:
-        print_json([about.about for _, abouts in groups for about in abouts], "stackbuild.rules/1")
+        print_json([rule.description for _, described in groups for rule in described], "stackbuild.rules/1")
     else:
         draw_list(groups)

@@ -205,7 +205,7 @@ def glob(pattern: str) -> re.Pattern[str]:
 def read(text: str, name: str) -> RuleSet:
     """The rule set of a YAML text; `name` is the file in messages. Raises RecipeError with every mistake."""
     data, places = compose(text, name)
-    reader = _Reader(places)
+    reader = _RuleReader(places)
     rules = reader.rules(data)
     if reader.mistakes:
         raise RecipeError(tuple(reader.mistakes))
@@ -213,7 +213,7 @@ def read(text: str, name: str) -> RuleSet:
     return RuleSet((str(data["name"]),), rules)
 
 
-class _Reader:
+class _RuleReader:
     def __init__(self, places: Places) -> None:
         self.places = places
         self.mistakes: list[Mistake] = []

@@ -69,6 +69,11 @@ class _Destination:
         same = record and record.key == self.key and record.origin == self.origin(job) and record.name == job.name
         return record if same else None
 
+    def current_state(self) -> State:
+        """The state of the last run, read again if another run wrote meanwhile."""
+        unchanged = state.stamp(self.folder) == self.state_stamp
+        return self.last_state if unchanged else state.load(self.folder)
+
     def is_own(self, lost_names: Collection[str], record: OutputRecord) -> bool:
         """Whether an output of an earlier run came from this run's sources, and not from what cannot be read now."""
         real = self.folder.resolve()
@@ -106,18 +111,11 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     } | destination.last_state.support.keys() & engine.rules.shims.keys()
     headers = write.support_outputs({name: engine.rules.shims[name] for name in shims})
     with locked(destination.folder) as writer:
-        current = (
-            destination.last_state
-            if state.stamp(destination.folder) == destination.state_stamp
-            else state.load(destination.folder)
-        )
+        current = destination.current_state()
         result = write.write_outputs(writer, current, [*outputs, *headers], force)
         lost_names = [finding.subject for finding in entries]
-        stale = (
-            write.stale_outputs(current, records, partial(destination.is_own, lost_names))
-            if destination.is_whole
-            else []
-        )
+        is_own = partial(destination.is_own, lost_names)
+        stale = write.stale_outputs(current, records, is_own) if destination.is_whole else []
         removed = write.remove(writer, current, stale)
         write.save_state(writer, _after(current, records, result, headers, stale))
     reports = tuple(

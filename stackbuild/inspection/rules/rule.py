@@ -18,8 +18,8 @@ ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 @dataclass(frozen=True)
-class About:
-    """What docs/rules.md says of a rule. `when` says when it speaks, `needs` the expectation without which it never does."""
+class RuleDescription:
+    """The text of a rule in docs/rules.md. `when` is its condition, `needs` the expectation without which it never applies."""
 
     id: str
     severity: Severity
@@ -31,16 +31,16 @@ class About:
     needs: str
 
     @property
-    def about(self) -> About:
+    def description(self) -> RuleDescription:
         """The rule's text without its check, as data."""
-        return About(**{field.name: getattr(self, field.name) for field in fields(About)})
+        return RuleDescription(**{field.name: getattr(self, field.name) for field in fields(RuleDescription)})
 
     def finding(self, subject: str, found: str) -> Finding:
         return Finding(self.id, self.severity, subject, found, self.why, self.fix, self.link)
 
 
 @dataclass(frozen=True)
-class Rule(About):
+class Rule(RuleDescription):
     """A rule over the facts of one file."""
 
     check: Check
@@ -54,7 +54,7 @@ class Rule(About):
 
 
 @dataclass(frozen=True)
-class JointRule(About):
+class JointRule(RuleDescription):
     """A rule over several files that would be installed together."""
 
     check: Callable[[tuple[Facts, ...]], Iterable[Found]]

@@ -105,7 +105,7 @@ _DELIMITER = re.compile(r"[(){};]")
 
 
 def body_end(code: str, at: int) -> int:
-    """About where the statement ends whose head begins at `at`: after a `}` or `;` outside of its brackets."""
+    """RuleDescription where the statement ends whose head begins at `at`: after a `}` or `;` outside of its brackets."""
     depth = 0
     for found in _DELIMITER.finditer(code, at, at + _REACH):
         sign = found.group()

@@ -47,11 +47,11 @@ def test_wheels_that_install_one_file_by_two_paths_overwrite_each_other(tmp_path
 
 
 def test_rule_ids_are_unique_and_said_in_full():
-    abouts = [about for _, group in catalogue() for about in group]
-    assert len({about.id for about in abouts}) == len(abouts) >= 60
-    for about in abouts:
-        assert about.id.startswith("SB-") and about.when and about.why and about.fix and about.title, about.id
-        assert not about.title.endswith(".") and about.why.endswith("."), about.id
+    rules = [rule for _, group in catalogue() for rule in group]
+    assert len({rule.id for rule in rules}) == len(rules) >= 60
+    for rule in rules:
+        assert rule.id.startswith("SB-") and rule.when and rule.why and rule.fix and rule.title, rule.id
+        assert not rule.title.endswith(".") and rule.why.endswith("."), rule.id
 
 
 def test_the_rule_pages_are_current():
