@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from stackbuild.bench.compare import FigureChange, changes
 from stackbuild.bench.results_file import identity, write
 from stackbuild.core.errors import UsageError
+from stackbuild.hipify.tree.report_file import Conversion, RuleSummary
+from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.results import (
     Benchmarks,
     Case,
@@ -76,6 +78,15 @@ def test_verdicts_come_first_and_each_part_is_there() -> None:
     order = [text.index(f'id="{part}"') for part in ("verdicts", "benchmarks", "stages", "provenance")]
     assert order == sorted(order)
     assert text.count("<figure>") == 3 + 1 and 'class="limit"' in text and 'class="interval"' in text
+
+
+def test_a_conversion_shows_its_counts_and_the_first_finding_of_each_rule() -> None:
+    first = Finding("HIPIFY-UNSUPPORTED", Severity.ERROR, "a.cu", "cuNothing is gone", "why it is", "use another")
+    conversion = Conversion("hipify.one", "hipify-perl 6.0", 3, 4, {"memory": 7}, (RuleSummary(2, first),), ("0001-x",))
+    run = replace(whole_run(), conversions=(conversion,))
+    for text in (html(run), markdown(run)):
+        assert "cuNothing is gone" in text and "use another" in text and "3 of 4 files" in text
+    assert "×2" in html(run) and "<b>7</b> memory" in html(run) and "then patched by 0001-x" in html(run)
 
 
 @pytest.mark.parametrize(
