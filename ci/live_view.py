@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackbuild.core.model import events
+from stackbuild.model import events
 from stackbuild.model.events import Compiles
 from stackbuild.views.build import LiveView, lines_of
 

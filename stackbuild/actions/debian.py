@@ -18,7 +18,7 @@ from stackbuild.actions.job import Job
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.recipe import Debian
-from stackbuild.sources.mirror import refuse, unpacked
+from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
 POINTS = ("build", "deps", "out", "src", "ccache")
 """Folders every base has, so that sessions can mount onto them."""
@@ -34,9 +34,9 @@ _OFFLINE = re.compile(
 
 def do(job: Job) -> dict[str, str]:
     """Make the root file system in `job.out`. Notes: `packages`, canonical JSON of name to installed version."""
-    if (notes := unpacked(job.step.key, job.out)) is not None:
+    if (notes := unpack_object(job.mirror, job.step.key, job.out)) is not None:
         return notes
-    refuse(f"the base of {job.step.name}, objects/{job.step.key}.tar")
+    refuse_packages(job.mirror, f"the base of {job.step.name}, objects/{job.step.key}.tar")
     params = job.params
     pins = {name.removeprefix("package "): v for name, v in params.items() if name.startswith("package ")}
     preferences = job.scratch / "pins"
@@ -135,9 +135,9 @@ def _installed(root: Path) -> dict[str, str]:
     return found
 
 
-def ask(debian: Debian) -> dict[str, str]:
+def ask(debian: Debian, mirror: Mirror | None) -> dict[str, str]:
     """What the archive would install now, name to version: `stackbuild lock`. Raises MachineLacks, StepFailed."""
-    refuse("Debian's package archive")
+    refuse_packages(mirror, "Debian's package archive")
     found = _simulate(debian, debian.packages)
     if debian.extract:
         alone = _simulate(debian, debian.extract)

@@ -114,16 +114,16 @@ def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -
 def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
     """A recipe, read once however many files are judged by it, and the commits that its lock has."""
     from stackbuild.core.errors import LockError
-    from stackbuild.lock.update import read
     from stackbuild.model.components import OnnxRuntime
     from stackbuild.recipe.load import load
+    from stackbuild.recipe.lock_file import read_lock
     from stackbuild.views.console import margin
 
     loaded = load(name)
     if not any(isinstance(component, OnnxRuntime) for component in loaded.recipe.components.values()):
         return loaded.recipe, {}
     try:
-        return loaded.recipe, read(loaded).commits
+        return loaded.recipe, read_lock(loaded).commits
     except LockError as error:
         margin().print(f"{name}: {error.what}: no commit is compared", markup=False)
         return loaded.recipe, {}

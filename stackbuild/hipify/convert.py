@@ -5,30 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-import stackbuild.hipify.cpp.directives as directives
-import stackbuild.hipify.lint as lint
-import stackbuild.hipify.passes.api_report as apireport
-import stackbuild.hipify.passes.calls as calls
-import stackbuild.hipify.passes.cub_warps as warps
-import stackbuild.hipify.passes.includes as includes
-import stackbuild.hipify.passes.lane_masks as masks
-import stackbuild.hipify.passes.launch as launch
-import stackbuild.hipify.passes.rename as rename
+from stackbuild.hipify import lint
+from stackbuild.hipify.cpp import directives
 from stackbuild.hipify.cpp.edits import Edit, apply, line_map, settle
 from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.scan import spliced_names
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.model import Converted, Target
+from stackbuild.hipify.passes import api_report, calls, cub_warps, includes, lane_masks, launch, rename
 from stackbuild.hipify.passes.argument_list import NewList, compose
-from stackbuild.hipify.rules.lookups import Plan, prepare
-from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.rules.lookups import Lookups, prepare
+from stackbuild.hipify.rules.rules import RuleSet
 from stackbuild.hipify.tables.tables import Tables
 from stackbuild.model.findings import Finding, Severity
 
 _ORDER = {severity: i for i, severity in enumerate(Severity)}
 
 
-def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str = "") -> Converted:
+def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str = "") -> Converted:
     """The HIP text of a CUDA text, with what was found on the way.
 
     `name` is the path relative to the source: rules select by it and findings are placed in it; without one the text
@@ -56,7 +50,7 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
 
 
 def _edits(
-    view: View, plan: Plan, found: directives.Directives
+    view: View, plan: Lookups, found: directives.Directives
 ) -> tuple[list[Edit], list[NewList], list[Finding], tuple[str, ...]]:
     """Every edit asked for, those of project rules first; new argument lists; findings; the support headers needed."""
     present = view.words & plan.interesting
@@ -67,9 +61,9 @@ def _edits(
     edits += called.edits
     fixes = plan.fixes(view.name)
     if fix := fixes.get("cub-warps"):
-        edits += warps.fix(view, fix)
+        edits += cub_warps.fix(view, fix)
     if fix := fixes.get("sync-masks"):
-        widened, told = masks.fix(view, fix, _has_lane_mask(plan, view.name))
+        widened, told = lane_masks.fix(view, fix, _has_lane_mask(plan, view.name))
         edits += widened
         findings += told
     edits += rename.by_tables(view, plan, present)
@@ -83,14 +77,14 @@ def _edits(
         *_not_renamed(view, plan, present),
         *called.findings,
         *headers.findings,
-        *apireport.report(view, plan, present, ruled | _supplied(plan, headers.needs)),
+        *api_report.report(view, plan, present, ruled | _supplied(plan, headers.needs)),
     ]
     added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed = [e for e in headers.edits if e.start < e.end]
     return added + edits + changed, called.lists, findings, headers.needs
 
 
-def _not_renamed(view: View, plan: Plan, present: Iterable[str]) -> Iterator[Finding]:
+def _not_renamed(view: View, plan: Lookups, present: Iterable[str]) -> Iterator[Finding]:
     """CUDA's names that the text declares as its own, and those that a continued line divides: left as they are."""
     for name in view.words & plan.supplied:
         yield from (
@@ -145,12 +139,12 @@ def _own_function(view: View, at: int, found: str, why: str) -> Finding:
     )
 
 
-def _has_lane_mask(plan: Plan, name: str) -> bool:
+def _has_lane_mask(plan: Lookups, name: str) -> bool:
     """Whether a file that uses warp functions includes the support header that widens masks."""
     return any("__shfl_sync" in rule.when for rule in plan.of_kind("shim", name))
 
 
-def _supplied(plan: Plan, needs: tuple[str, ...]) -> frozenset[str]:
+def _supplied(plan: Lookups, needs: tuple[str, ...]) -> frozenset[str]:
     """The names that the support headers of a text define."""
     return frozenset(n for r in plan.rules.get("shim", ()) if not set(r.match).isdisjoint(needs) for n in r.when)
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import stackbuild.hipify.tables.installed as installed
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.cpp.edits import LineMap
 from stackbuild.hipify.model import Converted, Target
-from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.rules.rules import RuleSet
+from stackbuild.hipify.tables import installed
 from stackbuild.hipify.tables.tables import Tables
 
 NAMES = ("fast", "perl", "clang")
@@ -27,7 +27,7 @@ class Engine:
 
     name: str
     tables: Tables
-    rules: Rules
+    rules: RuleSet
     target: Target
     tools: installed.Tools
     parsed: Path | None = None

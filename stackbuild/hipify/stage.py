@@ -13,20 +13,21 @@ from typing import Any
 
 from stackbuild.core.digest import of_value
 from stackbuild.core.errors import StepFailed, UsageError
+from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules import bundled
-from stackbuild.hipify.rules.rules import Rules, renamed
+from stackbuild.hipify.rules.rules import RuleSet, renamed
 from stackbuild.hipify.tree.files import walk
 from stackbuild.hipify.tree.state import STATE
-from stackbuild.hipify.tree.tree import code_digest, hipify_files
+from stackbuild.hipify.tree.tree import hipify_files
 from stackbuild.model.findings import Finding, Severity
 
 SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Asked:
+class ConversionOptions:
     """What the recipe asks of a conversion, as the step's parameters have it."""
 
     rules: tuple[str, ...]
@@ -39,7 +40,7 @@ class Asked:
     target: Target
 
     @classmethod
-    def of(cls, params: Mapping[str, Any], rocm: str) -> Asked:
+    def of(cls, params: Mapping[str, Any], rocm: str) -> ConversionOptions:
         """Of the parameters' values as they were before they were printed."""
         return cls(
             rules=tuple(params["rules"]),
@@ -60,17 +61,17 @@ class Asked:
         )
 
 
-def rules_of(names: Sequence[str], folder: Path) -> Rules:
+def rules_of(names: Sequence[str], folder: Path) -> RuleSet:
     """The rule sets of a recipe in `folder`: bundled by name, its own by path. Raises UsageError, RecipeError."""
     return bundled.load([str(folder / name) if name.endswith((".yaml", ".yml")) else name for name in names])
 
 
-def code_and_rules(rules: Rules) -> str:
+def code_and_rules(rules: RuleSet) -> str:
     """The digest of what converts: the rules, and this package's own code."""
     return of_value([code_digest(), rules.digest])
 
 
-def convert_source(source: Path, scratch: Path, engine: Engine, asked: Asked) -> Report:
+def convert_source(source: Path, scratch: Path, engine: Engine, asked: ConversionOptions) -> Report:
     """Convert `source` into `scratch`. The report is also of files that stay as they are. Raises StepFailed, UsageError.
 
     Links stay links: what they lead to is converted where it is part of the source, and a link out of it could lead to
@@ -105,7 +106,7 @@ def _put(made: Path, place: Path, engine: Engine) -> None:
     copyfile(made, place)
 
 
-def _twins(source: Path, names: Sequence[str], engine: Engine, asked: Asked) -> frozenset[str]:
+def _twins(source: Path, names: Sequence[str], engine: Engine, asked: ConversionOptions) -> frozenset[str]:
     """The files that a path rule would put over another file of the source. Raises StepFailed where that is refused."""
     moving = [
         r for r in engine.rules.rules if r.kind == "path" and r.is_for_target(engine.target.rocm, engine.target.flavour)

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.build.schedule import machine_memory
+from stackbuild.core.versions import numbers, series
 from stackbuild.machine import gpu
 from stackbuild.machine.env import all_warnings
+from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
 from stackbuild.store.store import default_root
-from stackbuild.tables.compatibility import numbers, series, table
+from stackbuild.tables.compatibility import table
 
 DISK_BUILD = 60 << 30
 """Bytes of disk that a whole ROCm stack may take: base, sources, LLVM's build tree. A guess to warn by."""

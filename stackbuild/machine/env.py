@@ -15,6 +15,7 @@ from typing import Literal
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
+from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
 from stackbuild.tables.targets import TARGETS, Target, is_known
 
@@ -95,8 +96,8 @@ def _plain(name: str) -> str:
     return _VENDOR.sub("", name.lower()).removeprefix("rx")
 
 
-def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "") -> Environment:
-    """The rows for that GPU and workload, and warnings for what `given` already has, and for a GPU without binaries.
+def environment(gpu: str, workload: str, variables: Mapping[str, str], rocm: str = "") -> Environment:
+    """The rows for that GPU and workload, and warnings for what `variables` already has, and for a GPU without binaries.
 
     `rocm`, a version such as `7.2.4`, decides which rows hold (all, where it is not known), and goes into the names of folders
     that must not outlive it. Raises UsageError.
@@ -115,12 +116,12 @@ def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "
         and _holds(s, rocm)
         and (not s.gfx or any(fnmatch.fnmatchcase(target.gfx, p) for p in s.gfx))
     )
-    warned = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in given))
+    warned = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in variables))
     return Environment(gpu, target.gfx, next(w for w in WORKLOADS if w == workload), fits, warned)
 
 
 def _holds(row: Setting | Warned, rocm: str) -> bool:
-    return not rocm or compatibility.numbers(_release(rocm)) >= compatibility.numbers(row.since)
+    return not rocm or numbers(_release(rocm)) >= numbers(row.since)
 
 
 def _release(rocm: str) -> str:

@@ -11,12 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stackbuild.build.perform import Workshop, is_sound
-from stackbuild.build.schedule import Limits, machine_memory, schedule
-from stackbuild.checks.preflight import this_python
+from stackbuild.build.context import BuildContext
+from stackbuild.build.perform import is_sound
+from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import GateClosed, MachineLacks, StepFailed, UsageError, VerificationFailed
+from stackbuild.core.interpreter import this_python
+from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
@@ -72,46 +74,46 @@ class Result:
     remembered: bool
 
 
-def _stage(name: str, key: str, shop: Workshop, make: Callable[[], dict[str, Json]]) -> Result:
+def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[str, Json]]) -> Result:
     """The stage's result: as remembered under the key, or made now. Only what stands is remembered.
 
     `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
     """
     started = time.monotonic()
-    body = shop.store.recall(key)
+    body = context.store.recall(key)
     remembered = isinstance(body, dict)
     if not isinstance(body, dict):
-        shop.emit(StageStarted(name))
+        context.emit(StageStarted(name))
         body = make()
         if body["stands"]:
-            shop.store.remember(key, body)
-    write_hint(shop.logs.parent / f"{name}.json", digest.canonical(body), shop.store.tmp)
-    shop.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
+            context.store.remember(key, body)
+    write_hint(context.logs.parent / f"{name}.json", digest.canonical(body), context.store.tmp)
+    context.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
     return Result(str(body["says"]), bool(body["stands"]), body, remembered)
 
 
-def _sound_wheelhouse(name: str, tree: str, made: Made, shop: Workshop) -> Path:
+def _sound_wheelhouse(name: str, tree: str, made: Made, context: BuildContext) -> Path:
     """The wheelhouse of that step, read whole and, where it was damaged, made again. Raises StepFailed, MachineLacks."""
-    if not is_sound(name, tree, shop):
-        _, broken = schedule(replace(made.plan, wanted=(name,)), shop, Limits(1, machine_memory()))
+    if not is_sound(name, tree, context):
+        _, broken = schedule(replace(made.plan, wanted=(name,)), context, Limits(1, machine_memory()))
         if broken:
             raise StepFailed(f"step `{broken[0].step}` failed: {broken[0].what}", where=broken[0].log)
-    return shop.store.tree(tree)
+    return context.store.tree(tree)
 
 
-def _wheelhouses(made: Made, shop: Workshop) -> tuple[tuple[str, Path], ...]:
+def _wheelhouses(made: Made, context: BuildContext) -> tuple[tuple[str, Path], ...]:
     """The wheelhouses that the store has, by their Python: this machine's, and the base's where that is another."""
-    kept = ((s.name, shop.store.find(s.key)) for s in made.plan.steps if s.action == "wheelhouse")
-    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, made, shop)) for name, r in kept if r)
+    kept = ((s.name, context.store.find(s.key)) for s in made.plan.steps if s.action == "wheelhouse")
+    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, made, context)) for name, r in kept if r)
 
 
-def _base(made: Made, shop: Workshop) -> Path | None:
+def _base(made: Made, context: BuildContext) -> Path | None:
     """The recipe's base as a root file system, where the store still has it."""
-    record = next((shop.store.find(s.key) for s in made.plan.steps if s.action in ("debian", "image")), None)
-    return shop.store.tree(record.tree) if record else None
+    record = next((context.store.find(s.key) for s in made.plan.steps if s.action in ("debian", "image")), None)
+    return context.store.tree(record.tree) if record else None
 
 
-def proved(made: Made, shop: Workshop) -> Result:
+def proved(made: Made, context: BuildContext) -> Result:
     """Climb the ladder of verification; `body["claim"]` is what may be said. Raises VerificationFailed."""
 
     def climb() -> dict[str, Json]:
@@ -120,7 +122,10 @@ def proved(made: Made, shop: Workshop) -> Result:
 
         runtime = made.recipe.verify.runtime if made.recipe.verify else ()
         ground = Ground(
-            wheelhouses=_wheelhouses(made, shop), runtime=runtime, root=_base(made, shop), check=shop.stopper.check
+            wheelhouses=_wheelhouses(made, context),
+            runtime=runtime,
+            root=_base(made, context),
+            check=context.stopper.check,
         )
         found = [verify((w,), lambda project: expectations_of(made.recipe, project), ground) for w in made.wheels]
         return {
@@ -131,7 +136,7 @@ def proved(made: Made, shop: Workshop) -> Result:
         }
 
     houses = [step.key for step in made.plan.steps if step.action == "wheelhouse"]
-    result = _stage("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify, houses), shop, climb)
+    result = _stage("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify, houses), context, climb)
     if not result.stands:
         raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {made.wheels[0]}")
     return result
@@ -153,7 +158,7 @@ def refuse_unmeasurable(recipe: Recipe) -> None:
         )
 
 
-def measured(made: Made, shop: Workshop) -> Result | None:
+def measured(made: Made, context: BuildContext) -> Result | None:
     """Run the recipe's suite on the wheel and judge it by the recipe's gates; None where the recipe has no suite.
 
     Raises GateClosed with the one line that says which gate and by how much.
@@ -166,7 +171,7 @@ def measured(made: Made, shop: Workshop) -> Result | None:
         return None
 
     def measure() -> dict[str, Json]:
-        found = _measure(suite, made, shop)
+        found = _measure(suite, made, context)
         closed = [gate.says for gate in found.verdict.closed]
         says = f"{len(found.benchmarks.cases)} cases, gates {found.verdict.outcome}" + (
             f": {closed[0]}" if closed else ""
@@ -181,9 +186,9 @@ def measured(made: Made, shop: Workshop) -> Result | None:
     suite, baseline = _suite(bench.suite, made), baseline_of(None, made.recipe.gates)
     files = [digest.of_file(file) for file in (Path(suite), baseline) if file and file.is_file()]
     key = made.stands_on("bench", bench, made.recipe.gates, files, fingerprint().stable)
-    result = _stage("bench", key, shop, measure)
+    result = _stage("bench", key, context, measure)
     if not result.stands:
-        raise GateClosed(result.says, next=f"stackbuild report {shop.run} shows the measurement")
+        raise GateClosed(result.says, next=f"stackbuild report {context.run} shows the measurement")
     return result
 
 
@@ -193,7 +198,7 @@ def _suite(name: str, made: Made) -> str:
     return str(beside) if beside.is_file() else name
 
 
-def _measure(suite: str, made: Made, shop: Workshop) -> Measured:
+def _measure(suite: str, made: Made, context: BuildContext) -> Measured:
     """The suite, on the wheel it is for: kernels beside ONNX Runtime's own operators, or models on the recipe's provider."""
     from stackbuild.bench.gate import Asked, measure_wheel, wheel_for
     from stackbuild.bench.history import append, default_file
@@ -204,34 +209,34 @@ def _measure(suite: str, made: Made, shop: Workshop) -> Measured:
             next=f"run stackbuild with one of Python {', '.join(made.recipe.python)}",
         )
     verify = made.recipe.verify
-    house = _sound_wheelhouse(f"wheelhouse.{this_python()}", made.wheelhouse_digest, made, shop)
+    house = _sound_wheelhouse(f"wheelhouse.{this_python()}", made.wheelhouse_digest, made, context)
     asked = Asked(
         wheel_for(suite, made.wheels),
         suite=suite,
         candidate_lock=made.lock,
         provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
-        python=clean_python(house, made.wheelhouse_digest, shop.store),
-        cache=shop.store.root / "bench",
+        python=clean_python(house, made.wheelhouse_digest, context.store),
+        cache=context.store.root / "bench",
     )
-    found = measure_wheel(asked, made.recipe.gates, lambda *_: shop.stopper.check())
+    found = measure_wheel(asked, made.recipe.gates, lambda *_: context.stopper.check())
     try:
         append(default_file(), found.benchmarks)
     except (MachineLacks, UsageError) as lacks:
-        shop.emit(Note("warning", f"the measurement is not in the history: {lacks.what}"))
+        context.emit(Note("warning", f"the measurement is not in the history: {lacks.what}"))
     return found
 
 
-def published(made: Made, shop: Workshop) -> Receipt:
+def published(made: Made, context: BuildContext) -> Receipt:
     """Put the wheels on the recipe's index."""
     index = Path(made.recipe.publish.index)
     started = time.monotonic()
     there = is_published(made.wheels, index)
     if not there:
-        shop.emit(StageStarted("publish"))
+        context.emit(StageStarted("publish"))
     receipt = publish(made.wheels, index, replace=made.recipe.publish.replace)
     for wheel in receipt.wheels:  # the artifact that a later release is measured against: the wheel and its lock
         lock = index / wheel.project / f"{wheel.file}.lock.yaml"
         if wheel.fresh or not lock.exists():
             write_whole(lock, made.lock.read_text("utf-8"), lock.parent)
-    shop.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
+    context.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
     return receipt

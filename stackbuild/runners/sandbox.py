@@ -22,7 +22,7 @@ from pathlib import Path
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
 from stackbuild.runners import cgroup
-from stackbuild.runners.protocol import Exec, Outcome, Room, Session
+from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 
 LAUNCH = """\
 set -e
@@ -55,18 +55,18 @@ class Sandbox:
     name: str = "sandbox"
 
     @contextlib.contextmanager
-    def open(self, room: Room) -> Iterator[Session]:
+    def open(self, spec: SessionSpec) -> Iterator[Session]:
         _tools()
-        merged = room.work.with_name("root")
+        merged = spec.work.with_name("root")
         merged.mkdir(exist_ok=True)
-        for mount in room.mounts:  # mount points must be there before bwrap binds onto them
-            point = room.upper / mount.at.lstrip("/")
+        for mount in spec.mounts:  # mount points must be there before bwrap binds onto them
+            point = spec.upper / mount.at.lstrip("/")
             point.parent.mkdir(parents=True, exist_ok=True)
             point.mkdir(exist_ok=True) if mount.source.is_dir() else point.touch()
-        yield _SandboxSession(room)
+        yield _SandboxSession(spec)
 
-    def revisit(self, room: Room, kept: str) -> contextlib.AbstractContextManager[Session]:
-        return self.open(room)
+    def reopen(self, spec: SessionSpec, snapshot: str) -> contextlib.AbstractContextManager[Session]:
+        return self.open(spec)
 
     def reap(self) -> tuple[str, ...]:
         return cgroup.reap()
@@ -74,17 +74,17 @@ class Sandbox:
 
 @dataclass(frozen=True)
 class _SandboxSession:
-    room: Room
+    spec: SessionSpec
 
-    def run(self, exec: Exec, stopper: Stopper) -> Outcome:
+    def run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         started = time.monotonic()
         with (
-            cgroup.limited(self.room.label, self.room.memory) as group,
+            cgroup.memory_limit(self.spec.label, self.spec.memory) as group,
             exec.log.open("ab") as log,
             _pipe() as (status, tell),
         ):
             argv = ("/bin/sh", "-c", BEGIN, "sh", *exec.argv)
-            command = self._command(argv, exec.env, exec.cwd, group.door, ("--json-status-fd", str(tell)))
+            command = self._command(argv, exec.env, exec.cwd, group.procs_file, ("--json-status-fd", str(tell)))
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -99,39 +99,39 @@ class _SandboxSession:
             out_of_memory = group.ran_out()
             if code > 0 and not out_of_memory and b"exit-code" not in _said(status):
                 raise _closed(exec.log)
-            return Outcome(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
+            return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
 
-    def enter(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
+    def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
         return subprocess.run(self._command(argv, env, cwd), check=False, cwd=self._here).returncode
 
-    def keep(self) -> str:
+    def snapshot(self) -> str:
         return ""  # upper and work are kept by the store
 
     @property
     def _here(self) -> str:
         """The folder that the overlay's paths are relative to."""
-        return os.path.commonpath((self.room.base, self.room.work))
+        return os.path.commonpath((self.spec.base, self.spec.work))
 
     def _command(
         self,
         argv: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
         cwd: str,
-        door: str = "",
+        procs_file: str = "",
         more: tuple[str, ...] = (),
     ) -> list[str]:
         unshare, bwrap = _tools()
         root = os.geteuid() == 0
-        room = self.room
-        merged = str(room.work.with_name("root"))
-        layers = [os.path.relpath(layer, self._here) for layer in (room.base, room.upper, room.work)]
-        overlay = [str(os.getpid()), door, *layers, "" if root else ",userxattr", merged]
+        spec = self.spec
+        merged = str(spec.work.with_name("root"))
+        layers = [os.path.relpath(layer, self._here) for layer in (spec.base, spec.upper, spec.work)]
+        overlay = [str(os.getpid()), procs_file, *layers, "" if root else ",userxattr", merged]
         user = [] if root else ["--user", "--map-root-user"]
         return [
             *(unshare, "--mount", *user, "--propagation", "private", "--"),
             *("/bin/sh", "-c", LAUNCH, "sh", *overlay),
-            *(bwrap, *more, "--bind", merged, "/", *_inside(room.network, terminal=not more)),
-            *(word for m in room.mounts for word in ("--bind" if m.writable else "--ro-bind", str(m.source), m.at)),
+            *(bwrap, *more, "--bind", merged, "/", *_inside(spec.network, terminal=not more)),
+            *(word for m in spec.mounts for word in ("--bind" if m.writable else "--ro-bind", str(m.source), m.at)),
             *(word for name, value in env for word in ("--setenv", name, value)),
             *("--chdir", cwd, "--", *argv),
         ]

@@ -128,10 +128,10 @@ class Cell:
         """Run a command in the cell; it and all its children are dead when this returns."""
         self.out.mkdir(exist_ok=True)
         started = time.monotonic()
-        with self._file("output") as output, cgroup.limited("verify", _memory()) as group:
+        with self._file("output") as output, cgroup.memory_limit("verify", _memory()) as group:
             process = subprocess.Popen(
                 [*self._words(env, writable), *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.door), pass_fds=descriptors,
+                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.procs_file), pass_fds=descriptors,
             )  # fmt: skip
             try:
                 code, timed_out = self._wait(process, seconds)
@@ -213,10 +213,10 @@ def _memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY)
 
 
-def _limited(door: str) -> None:
+def _limited(procs_file: str) -> None:
     """Into the control group, no core dumps, and no file that fills the disk. Runs between fork and exec."""
-    if door:
-        with open(door, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
+    if procs_file:
+        with open(procs_file, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
             procs.write("0")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))

@@ -7,12 +7,12 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
-import stackbuild.hipify.cpp.macros as macros
+from stackbuild.hipify.cpp import macros
 from stackbuild.hipify.cpp.braces import Braces
 from stackbuild.hipify.cpp.macros import Macro
 from stackbuild.hipify.cpp.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names, words
 from stackbuild.hipify.cpp.scopes import Declaration, Scopes
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 # Namespaces that CUDA's own names stand in; any other qualifier makes a name someone else's.
 _CUDA_SPACES = frozenset(
@@ -225,7 +225,7 @@ class View:
     ) -> Finding:
         """A finding at an offset of the text."""
         line, column = self.lines.at(at)
-        return Finding(rule, severity, self.name, found, why, fix, link, Place(self.name, line, column))
+        return Finding(rule, severity, self.name, found, why, fix, link, SourceLocation(self.name, line, column))
 
 
 def _outside(places: list[int], hidden: list[Declaration]) -> list[int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import stackbuild.hipify.passes.launch as launch
 from stackbuild.hipify.cpp.scan import arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp.branches import HIP
+from stackbuild.hipify.passes import launch
 
 Found = tuple[int, str, tuple[str, ...]]
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import stackbuild.hipify.lint.ladders.recursion as recursion
-import stackbuild.hipify.lint.ladders.unrolled as unrolled
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp.scope import means_lane, means_warp
+from stackbuild.hipify.lint.ladders import loops, recursion, unrolled
 from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, Unread
-from stackbuild.hipify.lint.ladders.loops import ladders as loops
 from stackbuild.hipify.lint.ladders.shuffles import reach, shuffles
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -31,7 +29,7 @@ _TILE = re.compile(r"\b(thread_block_tile|tiled_partition)\s*<\s*(32|\w*(?:WARP|
 def ladders(view: View) -> Iterator[Ladder | Unread]:
     """The shuffle ladders of a text in every form, and the loops that look like one and could not be followed."""
     if calls := shuffles(view):
-        yield from loops(view, calls)
+        yield from loops.ladders(view, calls)
         yield from unrolled.ladders(view, calls)
         yield from recursion.ladders(view, calls)
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from stackbuild.hipify.cpp.directives import Branch, Directives, Include, place_for_include
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.rules.lookups import Plan
-from stackbuild.hipify.rules.rules import Rule, glob, renamed
+from stackbuild.hipify.rules.lookups import Lookups
+from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, glob, renamed
 from stackbuild.model.findings import Finding, Severity
 
 RUNTIME = "hip/hip_runtime.h"
 HEADER = "header"
-SUPPORT = "support:"
 _KERNEL_WORDS = frozenset(("__global__", "__shared__"))
 _DEVICE_WORDS = _KERNEL_WORDS | {
     "__device__", "__host__", "__constant__", "__managed__", "__launch_bounds__", "__forceinline__", "threadIdx",
@@ -32,7 +31,7 @@ class Headers:
     needs: tuple[str, ...] = ()
 
 
-def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str], launches: bool) -> Headers:
+def convert(view: View, plan: Lookups, directives: Directives, uses: Iterable[str], launches: bool) -> Headers:
     """All edits of includes. `uses` are the API groups of the names renamed in the text."""
     edits: list[Edit] = []
     findings: list[Finding] = []
@@ -69,7 +68,7 @@ def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str],
     return Headers(tuple(edits), tuple(findings), tuple(n for n in plan.shims if n in needed))
 
 
-def _target(plan: Plan, rules: list[Rule], path: str) -> tuple[tuple[str, ...], str, str] | None:
+def _target(plan: Lookups, rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str, str] | None:
     """The HIP headers that may stand for `path`, the rule that says so and its API group; None for no CUDA header.
 
     A rule may name the CUDA header, or the HIP header that the tables give for it and that has moved since.
@@ -83,7 +82,7 @@ def _target(plan: Plan, rules: list[Rule], path: str) -> tuple[tuple[str, ...], 
     return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)
 
 
-def _ruled(rules: list[Rule], path: str) -> tuple[tuple[str, ...], str] | None:
+def _ruled(rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str] | None:
     for rule in rules:
         for match in rule.match:
             if match == path:
@@ -94,11 +93,11 @@ def _ruled(rules: list[Rule], path: str) -> tuple[tuple[str, ...], str] | None:
     return None
 
 
-def _choose(view: View, plan: Plan, candidates: tuple[str, ...], by: str) -> str | None:
+def _choose(view: View, plan: Lookups, candidates: tuple[str, ...], by: str) -> str | None:
     """The first candidate that exists for the target, also in a folder of its own name. None where none does."""
     headers = plan.target.headers
-    if candidates[0].startswith(SUPPORT):
-        return _beside(view, candidates[0].removeprefix(SUPPORT))
+    if candidates[0].startswith(SUPPORT_PREFIX):
+        return _beside(view, candidates[0].removeprefix(SUPPORT_PREFIX))
     if headers is None or candidates[0] == "" or by in plan.unchecked:
         return candidates[0]
     for path in candidates:
@@ -136,12 +135,12 @@ def _dropped(view: View, include: Include, by: str, group: str) -> Iterator[Edit
             yield Edit(*rest.span(), "", by)
 
 
-def _mentioned(view: View, plan: Plan, rules: list[Rule], directives: Directives) -> Iterator[Edit]:
+def _mentioned(view: View, plan: Lookups, rules: list[ConversionRule], directives: Directives) -> Iterator[Edit]:
     """The edits of headers in `__has_include` and in macros that an `#include` names, where HIP has a header for them."""
     for mention in directives.mentions:
         if (target := _target(plan, rules, mention.path)) is not None:
             path = _choose(view, plan, target[0], target[1])
-            if path and path != mention.path and not target[0][0].startswith(SUPPORT):
+            if path and path != mention.path and not target[0][0].startswith(SUPPORT_PREFIX):
                 yield Edit(*mention.span, path, target[1], target[2])
 
 
@@ -150,7 +149,7 @@ def _already(seen: set[tuple[Branch, ...]] | None, include: Include) -> bool:
     return seen is not None and any(include.branches[:depth] in seen for depth in range(len(include.branches) + 1))
 
 
-def _shims(view: View, plan: Plan) -> list[tuple[str, str]]:
+def _shims(view: View, plan: Lookups) -> list[tuple[str, str]]:
     """The support headers that names of the text need, each with the rule that says so."""
     found: dict[str, str] = {}
     for rule in plan.of_kind("shim", view.name):
@@ -169,7 +168,7 @@ def _needs_runtime(view: View, uses: Iterable[str], launches: bool) -> bool:
     return not view.words.isdisjoint(_DEVICE_WORDS) or any(not g.startswith("include") and g for g in uses)
 
 
-def _brings_runtime(plan: Plan, have: set[str]) -> bool:
+def _brings_runtime(plan: Lookups, have: set[str]) -> bool:
     """Whether one of these headers is HIP's runtime or a support header that includes it."""
     support = (plan.shims.get(path.rsplit("/", 1)[-1], "") for path in have)
     return RUNTIME in have or any(f"<{RUNTIME}>" in text for text in support)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import stackbuild.hipify.passes.namespaces as namespaces
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.scan import is_name_char
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.model import INSIDE_NAME
-from stackbuild.hipify.rules.lookups import Plan, compiled
+from stackbuild.hipify.passes import namespaces
+from stackbuild.hipify.rules.lookups import Lookups, compiled
 from stackbuild.model.findings import Finding, Severity
 
 TABLE = "table"
 _NONE: frozenset[str] = frozenset()
 
 
-def by_tables(view: View, plan: Plan, present: frozenset[str]) -> Iterator[Edit]:
+def by_tables(view: View, plan: Lookups, present: frozenset[str]) -> Iterator[Edit]:
     """The table's edits for the names `present` in the text."""
     for name in present:
         if (subst := plan.names.get(name)) is not None:
@@ -25,7 +25,7 @@ def by_tables(view: View, plan: Plan, present: frozenset[str]) -> Iterator[Edit]
                 yield Edit(at, at + len(name), subst.hip, TABLE, subst.group)
 
 
-def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
+def by_rules(view: View, plan: Lookups) -> Iterator[Edit]:
     """The edits of identifier, pattern and namespace rules. Each comes before the tables: put them first.
 
     Patterns leave names alone that the tables know: those are CUDA's and not the project's.
@@ -49,7 +49,7 @@ def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
 _TAG = re.compile(r"\b(?:struct|class|union|enum)\s+(?:::\s*)?\Z")
 
 
-def literals(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:
+def literals(view: View, plan: Lookups) -> tuple[list[Edit], list[Finding]]:
     """The edits of literal rules, outside comments, and an error for each match inside a longer identifier."""
     edits: list[Edit] = []
     errors: list[Finding] = []

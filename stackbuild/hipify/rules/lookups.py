@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from stackbuild.hipify.model import Target
-from stackbuild.hipify.rules.rules import Rule, Rules, version
+from stackbuild.hipify.rules.rules import ConversionRule, RuleSet, version
 from stackbuild.hipify.tables.tables import Subst, Tables
 
 
 @dataclass(frozen=True)
-class Gate:
-    """Why a name needs attention: `kind` is a key of `apireport.KINDS`, `detail` what to print of it."""
+class ApiIssue:
+    """Why a name needs attention: `kind` is a key of `api_report.ISSUE_KINDS`, `detail` what to print of it."""
 
     kind: str
     detail: str = ""
@@ -22,7 +22,7 @@ class Gate:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Lookups:
     """`names` are the identifiers to rename, `kept` those that HIP spells alike, `headers` CUDA headers → HIP ones.
 
     `gates` are names to report, `known` all names of the tables, `interesting` those a file is searched for.
@@ -32,20 +32,20 @@ class Plan:
     names: Mapping[str, Subst]
     kept: frozenset[str]
     headers: Mapping[str, Subst]
-    gates: Mapping[str, tuple[Gate, ...]]
+    gates: Mapping[str, tuple[ApiIssue, ...]]
     known: frozenset[str]
     interesting: frozenset[str]
-    rules: Mapping[str, tuple[Rule, ...]]
+    rules: Mapping[str, tuple[ConversionRule, ...]]
     shims: Mapping[str, str]
 
-    def of_kind(self, kind: str, name: str) -> list[Rule]:
+    def of_kind(self, kind: str, name: str) -> list[ConversionRule]:
         """The rules of one kind that apply to the file `name`, in order of precedence."""
         if kind not in self._scoped:
             return self._listed.get(kind, _NONE)
         return [r for r in self.rules[kind] if r.is_for(name)]
 
     @cached_property
-    def _listed(self) -> dict[str, list[Rule]]:
+    def _listed(self) -> dict[str, list[ConversionRule]]:
         return {kind: list(rules) for kind, rules in self.rules.items()}
 
     @cached_property
@@ -110,11 +110,11 @@ class Plan:
         return asked
 
 
-_NONE: list[Rule] = []
+_NONE: list[ConversionRule] = []
 
 
 @lru_cache(maxsize=8)
-def prepare(tables: Tables, rules: Rules, target: Target) -> Plan:
+def prepare(tables: Tables, rules: RuleSet, target: Target) -> Lookups:
     """The lookups of one run."""
     names: dict[str, Subst] = {}
     headers: dict[str, Subst] = {}
@@ -128,7 +128,7 @@ def prepare(tables: Tables, rules: Rules, target: Target) -> Plan:
             names.setdefault(subst.cuda, subst)
     gates = _gates(tables, target, names)
     ruled = {m for r in rules.rules if r.kind in ("identifier", "call") for m in r.match}
-    return Plan(
+    return Lookups(
         target=target,
         names=names,
         kept=frozenset(kept),
@@ -141,34 +141,34 @@ def prepare(tables: Tables, rules: Rules, target: Target) -> Plan:
     )
 
 
-def _by_kind(rules: Rules, target: Target) -> dict[str, tuple[Rule, ...]]:
+def _by_kind(rules: RuleSet, target: Target) -> dict[str, tuple[ConversionRule, ...]]:
     """The rules for a target by kind, in order of precedence."""
-    found: dict[str, tuple[Rule, ...]] = {}
+    found: dict[str, tuple[ConversionRule, ...]] = {}
     for rule in rules.rules:
         if rule.is_for_rocm(target.rocm) and target.flavour in (rule.flavours or (target.flavour,)):
             found[rule.kind] = (*found.get(rule.kind, ()), rule)
     return found
 
 
-def _gates(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[str, tuple[Gate, ...]]:
+def _gates(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[str, tuple[ApiIssue, ...]]:
     """What to report of each name under this target."""
-    gates: dict[str, list[Gate]] = {}
+    gates: dict[str, list[ApiIssue]] = {}
     lacking = {"hip": ("hip", "hipdnn"), "miopen": ("hip", "miopen"), "roc": ("roc", "miopen")}[target.flavour]
     for name, by in tables.unsupported.items():
         if "device_function" in by:
-            gates.setdefault(name, []).append(Gate("device-function", call_only=True))
+            gates.setdefault(name, []).append(ApiIssue("device-function", call_only=True))
         elif "device_type" in by:
-            gates.setdefault(name, []).append(Gate("device-type"))
+            gates.setdefault(name, []).append(ApiIssue("device-type"))
         elif _lacks(target, names.get(name)) and (wanted := [kind for kind in by if kind in lacking]):
-            gates.setdefault(name, []).append(Gate("unsupported", wanted[0]))
+            gates.setdefault(name, []).append(ApiIssue("unsupported", wanted[0]))
     if not target.experimental:
         for name, since in tables.experimental.items():
-            gates.setdefault(name, []).append(Gate("experimental", since))
+            gates.setdefault(name, []).append(ApiIssue("experimental", since))
     for name, since in tables.removed.items():
-        gates.setdefault(name, []).append(Gate("removed", since))
+        gates.setdefault(name, []).append(ApiIssue("removed", since))
     for name, since in tables.deprecated.items():
         if name not in tables.removed:
-            gates.setdefault(name, []).append(Gate("deprecated", since))
+            gates.setdefault(name, []).append(ApiIssue("deprecated", since))
     if target.rocm:
         _gate_versions(tables, target.rocm, names, gates)
     return {name: tuple(found) for name, found in gates.items()}
@@ -179,15 +179,15 @@ def _lacks(target: Target, subst: Subst | None) -> bool:
     return subst is None or (target.flavour == "miopen" and subst.hip.lower().startswith("hipdnn"))
 
 
-def _gate_versions(tables: Tables, rocm: str, names: Mapping[str, Subst], gates: dict[str, list[Gate]]) -> None:
+def _gate_versions(tables: Tables, rocm: str, names: Mapping[str, Subst], gates: dict[str, list[ApiIssue]]) -> None:
     have = version(rocm)
     for name, subst in names.items():
         if (since := tables.versions.get(subst.hip)) is None:
             continue
         if since.added and version(since.added) > have:
-            gates.setdefault(name, []).append(Gate("too-new", f"{subst.hip} {since.added}"))
+            gates.setdefault(name, []).append(ApiIssue("too-new", f"{subst.hip} {since.added}"))
         if since.removed and version(since.removed) <= have:
-            gates.setdefault(name, []).append(Gate("gone", f"{subst.hip} {since.removed}"))
+            gates.setdefault(name, []).append(ApiIssue("gone", f"{subst.hip} {since.removed}"))
 
 
 _PATTERNS: dict[str, re.Pattern[str]] = {}

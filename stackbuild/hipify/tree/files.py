@@ -34,7 +34,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Job:
+class ConversionJob:
     """One file: where it is, what it is called in the report and in rules, and where it goes.
 
     `root` is which of the sources it came from, `below` its path in that, "" where that is the file itself.
@@ -51,7 +51,7 @@ class Job:
 class Walk:
     """The files of a run, and a finding for each entry of its sources that is none, though its name says so."""
 
-    jobs: list[Job]
+    jobs: list[ConversionJob]
     skipped: tuple[Finding, ...]
 
 
@@ -106,14 +106,14 @@ def _check(source: Path, out: Path) -> Path:
     return inner
 
 
-def _single(source: Path, out: Path, is_folder: bool) -> Job:
+def _single(source: Path, out: Path, is_folder: bool) -> ConversionJob:
     is_folder = is_folder or out.is_dir() or not out.suffix
-    job = Job(source, source.name, out / source.name if is_folder else out, source)
+    job = ConversionJob(source, source.name, out / source.name if is_folder else out, source)
     _refuse_overwriting([job], out)
     return job
 
 
-def _refuse_overwriting(picked: list[Job], out: Path) -> None:
+def _refuse_overwriting(picked: list[ConversionJob], out: Path) -> None:
     """Raises UsageError where an output would be one of the sources that were given."""
     named = {job.source.resolve() for job in picked if not job.below}
     for job in picked if named else ():
@@ -122,9 +122,9 @@ def _refuse_overwriting(picked: list[Job], out: Path) -> None:
             raise UsageError(what, where=str(job.source), next="give another folder")
 
 
-def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) -> Iterator[Job]:
+def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) -> Iterator[ConversionJob]:
     if source.is_file():
-        yield Job(source, source.name, out / source.name, source)
+        yield ConversionJob(source, source.name, out / source.name, source)
         return
     prefix = f"{source.resolve().name}/" if several else ""
     hidden = out.resolve()
@@ -146,7 +146,7 @@ def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) 
         for name in found:
             if below + name not in made:
                 relative = prefix + below + name
-                yield Job(here / name, relative, out / relative, source, below + name)
+                yield ConversionJob(here / name, relative, out / relative, source, below + name)
 
 
 def _is_walked(folder: Path, hidden: Path) -> bool:
@@ -238,15 +238,15 @@ def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
     return not any(glob(g).fullmatch(name) for g in exclude)
 
 
-def origins(found: Sequence[Job], folder: Path) -> Mapping[Path, str]:
+def origins(found: Sequence[ConversionJob], folder: Path) -> Mapping[Path, str]:
     """Each root's real path relative to that of the output folder: what tells one source's outputs from another's."""
     real = folder.resolve()
     return {root: os.path.relpath(root.resolve(), real) for root in dict.fromkeys(job.root for job in found)}
 
 
-def refuse_collisions(found: list[Job]) -> None:
+def refuse_collisions(found: list[ConversionJob]) -> None:
     """Raises UsageError where two sources would become one output."""
-    taken: dict[Path, Job] = {}
+    taken: dict[Path, ConversionJob] = {}
     for job in found:
         other = taken.setdefault(job.output, job)
         if other is not job:

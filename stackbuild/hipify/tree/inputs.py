@@ -9,22 +9,22 @@ import time
 from dataclasses import dataclass
 
 from stackbuild.core.errors import UsageError
-from stackbuild.hipify.tree.files import MAX_BYTES, Job
-from stackbuild.hipify.tree.state import Kept
+from stackbuild.hipify.tree.files import MAX_BYTES, ConversionJob
+from stackbuild.hipify.tree.state import OutputRecord
 
 _TICK_NS = 100_000_000
 
 
 @dataclass(frozen=True)
-class Read:
+class InputFile:
     """A file as read: its bytes and their sha256, its stamp and time before that.
 
     `kept` is what the last run made of the same. `data` is None where it was not read again, or is too large;
     `refusal` is why the file is not converted, or "".
     """
 
-    job: Job
-    kept: Kept | None
+    job: ConversionJob
+    kept: OutputRecord | None
     digest: str
     source: tuple[int, ...]
     mtime_ns: int
@@ -39,7 +39,7 @@ class Read:
         return (self.data is None and not self.refusal) or output_stands(self.job, self.kept)
 
 
-def read(job: Job, kept: Kept | None) -> Read:
+def read(job: ConversionJob, kept: OutputRecord | None) -> InputFile:
     """Read a file, unless its stamp says that it is what was read last time and its output is what was written.
 
     Raises OSError; for what is no file (any more) UsageError.
@@ -47,7 +47,7 @@ def read(job: Job, kept: Kept | None) -> Read:
     if kept is not None and any(kept.source):
         now = os.stat(job.source)  # noqa: PTH116 (thousands of files: Path costs)
         if kept.source == _stamp_of(now) and output_stands(job, kept):
-            return Read(job, kept, kept.read, kept.source, now.st_mtime_ns, None)
+            return InputFile(job, kept, kept.read, kept.source, now.st_mtime_ns, None)
     # A FIFO that took the file's place would hang an ordinary open.
     with open(os.open(job.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
         now = os.fstat(file.fileno())
@@ -56,14 +56,14 @@ def read(job: Job, kept: Kept | None) -> Read:
         source = _stamp_of(now)
         if now.st_size > MAX_BYTES:
             large = f"{now.st_size >> 20} MiB are more than the {MAX_BYTES >> 20} MiB that are converted"
-            return Read(
+            return InputFile(
                 job, kept, hashlib.file_digest(file, "sha256").hexdigest(), source, now.st_mtime_ns, None, large
             )
         data = file.read()
-    return Read(job, kept, hashlib.sha256(data).hexdigest(), source, now.st_mtime_ns, data, _refusal(data))
+    return InputFile(job, kept, hashlib.sha256(data).hexdigest(), source, now.st_mtime_ns, data, _refusal(data))
 
 
-def output_stands(job: Job, kept: Kept) -> bool:
+def output_stands(job: ConversionJob, kept: OutputRecord) -> bool:
     """Whether an output is where it was written and nobody wrote it since."""
     try:
         found = os.lstat(job.output)

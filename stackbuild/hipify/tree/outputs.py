@@ -25,7 +25,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
-class There:
+class ExistingEntry:
     """What lies at a path of the output: `kind` is "", file, link, folder or other; the digest and stamp of a file."""
 
     kind: str
@@ -33,7 +33,7 @@ class There:
     stamp: tuple[int, int] = (0, 0)
 
 
-class Place:
+class OutputFolder:
     """A locked output folder. Its methods take paths relative to it and raise UsageError."""
 
     def __init__(self, folder: Path, fd: int) -> None:
@@ -41,20 +41,20 @@ class Place:
         self._fd = fd
         self._last: tuple[str, int] | None = None
 
-    def look(self, path: str) -> There:
+    def look(self, path: str) -> ExistingEntry:
         """What lies at a path. A folder on the way that is a link, or a file, is an error."""
         with self._told(path):
             try:
                 fd = self._parent(path, make=False)
                 found = os.stat(_name(path), dir_fd=fd, follow_symlinks=False)
             except FileNotFoundError:
-                return There("")
+                return ExistingEntry("")
             if not stat.S_ISREG(found.st_mode):
-                return There(
+                return ExistingEntry(
                     "link" if stat.S_ISLNK(found.st_mode) else "folder" if stat.S_ISDIR(found.st_mode) else "other"
                 )
             with open(os.open(_name(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd), "rb") as file:  # noqa: PTH123
-                return There(
+                return ExistingEntry(
                     "file", hashlib.file_digest(file, "sha256").hexdigest(), (found.st_size, found.st_mtime_ns)
                 )
         raise AssertionError  # `_told` raises
@@ -157,7 +157,7 @@ class Place:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[Place]:
+def locked(folder: Path) -> Iterator[OutputFolder]:
     """The output folder, made where it is not there, held against other runs into it. Raises UsageError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def locked(folder: Path) -> Iterator[Place]:
     except OSError as error:
         what = "it is no folder" if isinstance(error, FileExistsError) else f"cannot be written: {error.strerror}"
         raise UsageError(what, where=str(folder), next="check the output folder") from error
-    place = Place(folder, fd)
+    place = OutputFolder(folder, fd)
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -10,14 +10,14 @@ from typing import Any
 
 from stackbuild.hipify.cpp.edits import LineMap
 from stackbuild.hipify.model import FileReport
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 STATE = ".stackbuild-hipify.json"
 FORMAT = 4
 
 
 @dataclass(frozen=True)
-class Kept:
+class OutputRecord:
     """One output of an earlier run.
 
     `key` is the digest of tables, rules, target and engine; `origin` the source's real path relative to the output folder's; `name`
@@ -44,7 +44,7 @@ class State:
     person's files.
     """
 
-    files: Mapping[str, Kept] = field(default_factory=dict)
+    files: Mapping[str, OutputRecord] = field(default_factory=dict)
     support: Mapping[str, str] = field(default_factory=dict)
     pending: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -93,7 +93,7 @@ def dump(state: State) -> bytes:
     return json.dumps(data, separators=(",", ":")).encode("utf-8", "surrogateescape")
 
 
-def _row(number: dict[str, int], kept: Kept) -> list[Any]:
+def _row(number: dict[str, int], kept: OutputRecord) -> list[Any]:
     report = kept.report
     findings = [
         [f.rule, f.severity.value, f.found, f.why, f.fix, f.link, f.place.line if f.place else 0, f.place.column if f.place else 0]
@@ -105,12 +105,12 @@ def _row(number: dict[str, int], kept: Kept) -> list[Any]:
     return [*mine, report.source, report.output, state, findings, *counts, report.lines.breaks]
 
 
-def _kept(keys: list[str], row: list[Any]) -> Kept:
+def _kept(keys: list[str], row: list[Any]) -> OutputRecord:
     key, origin, name, read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
     found = tuple(
-        Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], Place(name, f[6], f[7]) if f[6] else None)
+        Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], SourceLocation(name, f[6], f[7]) if f[6] else None)
         for f in findings
     )
     breaks = LineMap(tuple((a, b) for a, b in lines))
     report = FileReport(source, output, state, found, substitutions, rules, breaks)
-    return Kept(keys[key], origin, name, read, written, tuple(seen), (stamp[0], stamp[1]), report)
+    return OutputRecord(keys[key], origin, name, read, written, tuple(seen), (stamp[0], stamp[1]), report)

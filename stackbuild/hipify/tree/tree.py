@@ -11,31 +11,29 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from os.path import normpath
 from pathlib import Path
 
-import stackbuild.hipify.tree.inputs as inputs
-import stackbuild.hipify.tree.state as state
-import stackbuild.hipify.tree.unmatched_rules as rulecheck
-import stackbuild.hipify.tree.write as putting
 from stackbuild.core.digest import of_value
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Converted, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed
-from stackbuild.hipify.tree.files import Job, Walk, not_converted, origins, refuse_collisions, walk
-from stackbuild.hipify.tree.inputs import Read
+from stackbuild.hipify.tree import inputs, state, unmatched_rules, write
+from stackbuild.hipify.tree.files import ConversionJob, Walk, not_converted, origins, refuse_collisions, walk
+from stackbuild.hipify.tree.inputs import InputFile
 from stackbuild.hipify.tree.outputs import NEW, locked
-from stackbuild.hipify.tree.state import Kept, State
-from stackbuild.hipify.tree.write import Output, Put
+from stackbuild.hipify.tree.state import OutputRecord, State
+from stackbuild.hipify.tree.write import Output, WriteResult
 from stackbuild.model.findings import Finding, Severity
 
 _WORTH_WORKERS = 6 << 20  # bytes to convert before starting other processes pays
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Destination:
     """Where a run writes, and what it knows of the last: its key, the real paths of its sources from there.
 
     `cut` is how many characters of an output's path the folder is.
@@ -49,21 +47,21 @@ class _Place:
     last: State
     seen: tuple[int, ...]
 
-    def path(self, job: Job) -> str:
+    def path(self, job: ConversionJob) -> str:
         """The path of an output in the folder."""
         return str(job.output)[self.cut :]
 
-    def origin(self, job: Job) -> str:
+    def origin(self, job: ConversionJob) -> str:
         root = self.origins[job.root]
         return f"{root}/{job.below}" if job.below else root
 
-    def known(self, job: Job) -> Kept | None:
+    def known(self, job: ConversionJob) -> OutputRecord | None:
         """What the last run made of the same file under the same name, tables, rules and target."""
         kept = self.last.files.get(self.path(job))
         same = kept and kept.key == self.key and kept.origin == self.origin(job) and kept.name == job.name
         return kept if same else None
 
-    def is_mine(self, lost: Collection[str], kept: Kept) -> bool:
+    def is_mine(self, lost: Collection[str], kept: OutputRecord) -> bool:
         """Whether an output of an earlier run came from this run's sources, and not from what cannot be read now."""
         real = self.folder.resolve()
         at = normpath(real / kept.origin)
@@ -109,14 +107,14 @@ def hipify_files(found: Walk, out: Path, engine: Engine, *, workers: int = 1, fo
     shims = {
         name for one in made.values() for name in one.needs
     } | place.last.support.keys() & engine.rules.shims.keys()
-    headers = putting.support({name: engine.rules.shims[name] for name in shims})
+    headers = write.support({name: engine.rules.shims[name] for name in shims})
     with locked(place.folder) as writer:
         now = place.last if state.seen(place.folder) == place.seen else state.load(place.folder)
-        put = putting.put(writer, now, [*outputs, *headers], force)
+        put = write.put(writer, now, [*outputs, *headers], force)
         lost_names = [finding.subject for finding in entries]
-        gone = putting.gone(now, kept, partial(place.is_mine, lost_names)) if place.is_whole else []
-        removed = putting.remove(writer, now, gone)
-        putting.remember(writer, _after(now, kept, put, headers, gone))
+        gone = write.gone(now, kept, partial(place.is_mine, lost_names)) if place.is_whole else []
+        removed = write.remove(writer, now, gone)
+        write.remember(writer, _after(now, kept, put, headers, gone))
     reports = tuple(_told(kept[place.path(one.job)].report, one.job, one.job.name in made) for one in read)
     return Report(
         engine.name,
@@ -125,21 +123,21 @@ def hipify_files(found: Walk, out: Path, engine: Engine, *, workers: int = 1, fo
         reports,
         put.written,
         removed,
-        rulecheck.faults(engine, reports, moving),
+        unmatched_rules.faults(engine, reports, moving),
         time.monotonic() - began,
         (*entries, *put.findings),
     )
 
 
-def _place(out: Path, moved: Sequence[Job], engine: Engine) -> _Place:
+def _place(out: Path, moved: Sequence[ConversionJob], engine: Engine) -> _Destination:
     is_file = len(moved) == 1 and moved[0].output == out
     folder = out.parent if is_file else out
     seen = state.seen(folder)
     cut = 0 if folder == Path() else len(str(folder).rstrip("/")) + 1
-    return _Place(folder, cut, not is_file, run_key(engine), origins(moved, folder), state.load(folder), seen)
+    return _Destination(folder, cut, not is_file, run_key(engine), origins(moved, folder), state.load(folder), seen)
 
 
-def _renamed(found: list[Job], out: Path, engine: Engine) -> tuple[list[Job], frozenset[str]]:
+def _renamed(found: list[ConversionJob], out: Path, engine: Engine) -> tuple[list[ConversionJob], frozenset[str]]:
     """The jobs with their outputs where path rules put them, and the rules that did.
 
     Raises UsageError where two meet, or one would leave the output folder.
@@ -176,16 +174,7 @@ def run_key(engine: Engine) -> str:
     return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers])
 
 
-@cache
-def code_digest() -> str:
-    """sha256 over this package's own source: an output of older code is not fresh."""
-    hashed = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        hashed.update(path.read_bytes())
-    return hashed.hexdigest()
-
-
-def _read_all(found: Sequence[Job], place: _Place) -> tuple[list[Read], list[Finding]]:
+def _read_all(found: Sequence[ConversionJob], place: _Destination) -> tuple[list[InputFile], list[Finding]]:
     """The files, and a finding for each that cannot be read, or is gone since it was found."""
     read = []
     lost = []
@@ -198,7 +187,7 @@ def _read_all(found: Sequence[Job], place: _Place) -> tuple[list[Read], list[Fin
     return read, lost
 
 
-def _refuse_named(read: Sequence[Read], found: Sequence[Job], entries: Sequence[Finding]) -> None:
+def _refuse_named(read: Sequence[InputFile], found: Sequence[ConversionJob], entries: Sequence[Finding]) -> None:
     """A file that was named by itself and cannot be converted is a mistake of the command line."""
     named = {job.name: job.source for job in found if not job.below}
     refused = [(one.job.source, one.refusal) for one in read if one.refusal and not one.job.below]
@@ -207,7 +196,7 @@ def _refuse_named(read: Sequence[Read], found: Sequence[Job], entries: Sequence[
         raise UsageError(why, where=str(source), next="name CUDA or C++ sources, or their folder")
 
 
-def _convert_all(engine: Engine, stale: list[Read], workers: int) -> Iterator[tuple[str, Converted]]:
+def _convert_all(engine: Engine, stale: list[InputFile], workers: int) -> Iterator[tuple[str, Converted]]:
     """The texts of the files to convert, by name. Other processes help where there is enough to do."""
     todo = [(one.job.name, one.data) for one in stale if one.data is not None and not one.refusal]
     if workers > 1 and len(todo) > 1 and (engine.name != "fast" or sum(len(d) for _, d in todo) > _WORTH_WORKERS):
@@ -256,10 +245,10 @@ def _one(engine: Engine, item: tuple[str, bytes]) -> Converted:
 
 
 def _outcome(
-    read: Sequence[Read], made: Mapping[str, Converted], place: _Place
-) -> tuple[dict[str, Kept], list[Output]]:
+    read: Sequence[InputFile], made: Mapping[str, Converted], place: _Destination
+) -> tuple[dict[str, OutputRecord], list[Output]]:
     """What to remember of each output by its path, and the outputs that may have to be written or touched."""
-    kept: dict[str, Kept] = {}
+    kept: dict[str, OutputRecord] = {}
     outputs: list[Output] = []
     for one in read:
         path, origin = place.path(one.job), place.origin(one.job)
@@ -275,12 +264,14 @@ def _outcome(
         if converted is not None:
             data = converted.text.encode("utf-8", "surrogateescape")
             digest, report = hashlib.sha256(data).hexdigest(), _report(one, converted, data)
-        kept[path] = Kept(place.key, origin, one.job.name, one.digest, digest, one.source, (0, 0), report)
+        kept[path] = OutputRecord(place.key, origin, one.job.name, one.digest, digest, one.source, (0, 0), report)
         outputs.append(Output(path, data, digest, one.mtime_ns, origin))
     return kept, outputs
 
 
-def _after(now: State, kept: Mapping[str, Kept], put: Put, shims: Sequence[Output], gone: Collection[str]) -> State:
+def _after(
+    now: State, kept: Mapping[str, OutputRecord], put: WriteResult, shims: Sequence[Output], gone: Collection[str]
+) -> State:
     """The state that a run leaves: what it made, and what others made."""
     mine = {p: replace(one, stamp=put.stamps[p]) if p in put.stamps else one for p, one in kept.items()}
     files = {path: one for path, one in now.files.items() if path not in gone} | mine
@@ -289,7 +280,7 @@ def _after(now: State, kept: Mapping[str, Kept], put: Put, shims: Sequence[Outpu
     return State(files, support, pending)
 
 
-def _report(one: Read, made: Converted, data: bytes) -> FileReport:
+def _report(one: InputFile, made: Converted, data: bytes) -> FileReport:
     findings = made.findings
     before = one.data or b""
     if not _is_utf8(before):
@@ -299,7 +290,7 @@ def _report(one: Read, made: Converted, data: bytes) -> FileReport:
     return FileReport(source, output, how, findings, made.substitutions, made.rules, made.lines)  # type: ignore[arg-type]
 
 
-def _refused(one: Read) -> FileReport:
+def _refused(one: InputFile) -> FileReport:
     why = "only text is converted; the file was copied as it is"
     finding = Finding(
         "HIPIFY-NOT-CONVERTED", Severity.WARNING, one.job.name, one.refusal, why, "leave it out with --exclude"
@@ -322,7 +313,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _told(report: FileReport, job: Job, is_new: bool) -> FileReport:
+def _told(report: FileReport, job: ConversionJob, is_new: bool) -> FileReport:
     """A file's report under the paths that this run was given."""
     how = "unchanged" if report.state == "converted" and not is_new else report.state
     source, output = str(job.source), str(job.output)

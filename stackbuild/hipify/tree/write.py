@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import stackbuild.hipify.tree.state as state
 from stackbuild.core.errors import UsageError
-from stackbuild.hipify.tree.outputs import Place, There
-from stackbuild.hipify.tree.state import STATE, Kept, State
+from stackbuild.hipify.tree import state
+from stackbuild.hipify.tree.outputs import ExistingEntry, OutputFolder
+from stackbuild.hipify.tree.state import STATE, OutputRecord, State
 from stackbuild.model.findings import Finding, Severity
 
 _SHOWN = 5
@@ -32,7 +32,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Put:
+class WriteResult:
     """What came of it: size and time of each output, how many were written, and what there is to say."""
 
     stamps: Mapping[str, tuple[int, int]]
@@ -46,7 +46,7 @@ def support(texts: Mapping[str, str]) -> list[Output]:
     return [Output(name, data, hashlib.sha256(data).hexdigest()) for name, data in made]
 
 
-def put(place: Place, now: State, outputs: Sequence[Output], force: bool) -> Put:
+def put(place: OutputFolder, now: State, outputs: Sequence[Output], force: bool) -> WriteResult:
     """Write the outputs that differ from what lies there. Nothing is written where one may not be.
 
     What somebody wrote over an output is kept beside it, and told. Raises UsageError.
@@ -69,10 +69,10 @@ def put(place: Place, now: State, outputs: Sequence[Output], force: bool) -> Put
         if verdict == "edited" and not force:
             findings.append(_set_aside(place, output.path))
         stamps[output.path] = place.write(output.path, output.data, output.mtime_ns)
-    return Put(stamps, sum(verdict != "stands" for *_, verdict in found), tuple(findings))
+    return WriteResult(stamps, sum(verdict != "stands" for *_, verdict in found), tuple(findings))
 
 
-def _refuse_two_texts(place: Place, outputs: Iterable[Output]) -> None:
+def _refuse_two_texts(place: OutputFolder, outputs: Iterable[Output]) -> None:
     taken: dict[str, str] = {}
     for output in outputs:
         if taken.setdefault(output.path, output.digest) != output.digest:
@@ -83,7 +83,7 @@ def _refuse_two_texts(place: Place, outputs: Iterable[Output]) -> None:
             )
 
 
-def _verdict(place: Place, now: State, output: Output, there: There) -> str:
+def _verdict(place: OutputFolder, now: State, output: Output, there: ExistingEntry) -> str:
     """`stands`, `write`, `edited` (ours, and somebody wrote to it), or why it may not be written."""
     if there.kind == "":
         return "write"
@@ -101,7 +101,7 @@ def _verdict(place: Place, now: State, output: Output, there: There) -> str:
     return "edited" if made else "stackbuild did not make it"
 
 
-def _refusal(place: Place, refused: Sequence[tuple[Output, str]]) -> UsageError:
+def _refusal(place: OutputFolder, refused: Sequence[tuple[Output, str]]) -> UsageError:
     told = "; ".join(f"{place.folder / o.path}: {why}" for o, why in refused[:_SHOWN])
     more = f" (and {len(refused) - _SHOWN} more)" if len(refused) > _SHOWN else ""
     return UsageError(
@@ -109,14 +109,14 @@ def _refusal(place: Place, refused: Sequence[tuple[Output, str]]) -> UsageError:
     )
 
 
-def _journal(place: Place, now: State, outputs: Iterable[Output]) -> None:
+def _journal(place: OutputFolder, now: State, outputs: Iterable[Output]) -> None:
     """Say what is about to be written, so that a run after a killed one knows it."""
     pending = {output.path: (*now.pending.get(output.path, ()), output.digest) for output in outputs}
     if pending:
         place.write(STATE, state.dump(replace(now, pending={**now.pending, **pending})))
 
 
-def _set_aside(place: Place, path: str) -> Finding:
+def _set_aside(place: OutputFolder, path: str) -> Finding:
     free = (aside for n in itertools.count() if not place.look(aside := f"{path}.edited{f'.{n}' if n else ''}").kind)
     name = next(free).rpartition("/")[2]
     place.rename(path, name)
@@ -126,7 +126,7 @@ def _set_aside(place: Place, path: str) -> Finding:
     return Finding("HIPIFY-OUTPUT-EDITED", Severity.WARNING, path, found, why, fix)
 
 
-def remove(place: Place, now: State, paths: Iterable[str]) -> tuple[str, ...]:
+def remove(place: OutputFolder, now: State, paths: Iterable[str]) -> tuple[str, ...]:
     """Remove outputs, but those that somebody changed or a link leads to; the names of those removed."""
     removed = []
     for path in paths:
@@ -140,12 +140,12 @@ def remove(place: Place, now: State, paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(removed))
 
 
-def gone(now: State, current: Collection[str], is_mine: Callable[[Kept], bool]) -> list[str]:
+def gone(now: State, current: Collection[str], is_mine: Callable[[OutputRecord], bool]) -> list[str]:
     """The outputs of earlier runs that are `is_mine` and not among the current ones."""
     return [path for path, kept in now.files.items() if path not in current and is_mine(kept)]
 
 
-def remember(place: Place, after: State) -> None:
+def remember(place: OutputFolder, after: State) -> None:
     """Leave the state for the next run, where it is another."""
     data = state.dump(after)
     if place.look(STATE).digest != hashlib.sha256(data).hexdigest():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from stackbuild.inspection.expectations import Expectations
-from stackbuild.inspection.facts import Facts, Library, Provider
+from stackbuild.inspection.facts import Facts, Library, ProviderLibrary
 from stackbuild.inspection.readers.providers import bridge_stem
 from stackbuild.inspection.readers.wheel import required_names, same_version
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
@@ -186,7 +186,7 @@ def recipe_providers(facts: Facts, expected: Expectations) -> Iterator[Found]:
         yield "custom operators", "no library exports RegisterCustomOps"
 
 
-def _named_alike(found: Provider, wanted: str) -> bool:
+def _named_alike(found: ProviderLibrary, wanted: str) -> bool:
     """Whether a plugin's library is named for a provider, case and punctuation apart."""
     short = re.sub(r"[^a-z0-9]", "", wanted.lower()).removeprefix("lib").removesuffix("executionprovider")
     return found.form == "plugin" and len(short) > 2 and short in re.sub(r"[^a-z0-9]", "", found.name.lower())

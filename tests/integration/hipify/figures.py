@@ -2,7 +2,7 @@
 
     python tests/integration/hipify/figures.py CORPUS [--perl-files N] [--report-files N]
 
-CORPUS is what fetch_corpora.py makes. Needs hipify-perl on PATH or HIPIFY_PERL. Times are CPU seconds (user + system).
+CORPUS is what tests/support/cuda_corpora.py makes. Needs hipify-perl on PATH or HIPIFY_PERL. Times are CPU seconds (user + system).
 """
 
 from __future__ import annotations

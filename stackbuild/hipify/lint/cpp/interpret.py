@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
+from stackbuild.hipify.lint.cpp import arithmetic
 from stackbuild.hipify.lint.cpp.arithmetic import Env, Unknown
 from stackbuild.hipify.lint.cpp.statements import Block, Branch, Loop, Plain, Statement
 

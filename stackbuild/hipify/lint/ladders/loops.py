@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
 from stackbuild.hipify.cpp.scan import is_name_char
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp import arithmetic
 from stackbuild.hipify.lint.cpp.interpret import Interpreter, Lost, names_set
 from stackbuild.hipify.lint.cpp.scope import Scope, means_lane, means_warp, scope_of
 from stackbuild.hipify.lint.cpp.statements import Loop, Statements, Unreadable

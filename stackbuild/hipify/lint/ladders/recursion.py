@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
-import stackbuild.hipify.lint.cpp.functions as functions
 from stackbuild.hipify.cpp.scan import NAME, after_template, arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp import arithmetic, functions
 from stackbuild.hipify.lint.cpp.arithmetic import Env, Unknown
 from stackbuild.hipify.lint.cpp.functions import Function
 from stackbuild.hipify.lint.cpp.interpret import Lost, declared
