@@ -42,6 +42,9 @@ def _unwritten(error: OSError) -> int:
 
 def run() -> int:
     """Run the command line; every Stop becomes a message on stderr and its exit code."""
+    # Plugins of pydantic would change how recipes are read. To look for them, pydantic reads the metadata of every
+    # installed package, which takes a tenth of a small command's time.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from stackbuild.cli import app, load_commands
     from stackbuild.core.errors import Stop, Unwritten
 

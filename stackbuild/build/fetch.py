@@ -1,7 +1,7 @@
 """The verb `fetch`: everything of a recipe that comes from a network, into the store; and bundles for machines without one.
 
 A bundle is a mirror: archives and git repositories under `HOST/PATH` of their URLs, wheels under `wheels/`, and whole
-outputs (root file systems, packages) under `objects/KEY.tar`, and an index of all that (stackbuild/bundle.py). What comes out
+outputs (root file systems, packages) under `objects/KEY.tar`, and an index of all that (`sources/bundle.py`). What comes out
 of one is held against the lock: archives by their digests, git by the commit, wheels by pip. Objects the lock cannot know:
 they are held against the index, and that against the digest that was printed when the bundle was sealed, where it is given.
 """

@@ -5,12 +5,6 @@ The only module that imports pydantic.
 
 from __future__ import annotations
 
-import os
-
-os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-# Before the first model: plugins of other packages would change how recipes are read, and pydantic looks for them in the
-# metadata of every installed package, which takes a tenth of a small command's time.
-
 from pydantic import (
     BaseModel,
     ConfigDict,
