@@ -22,8 +22,8 @@ from stackbuild.sources.mirror import Mirror
 class LockUpdate:
     """A lock, and what could not be asked for it, a line each: that stands as the lock before had it, or is open.
 
-    `moved`: answers that changed though the question is the one of the lock before and should have the same answer for ever:
-    the commit of a tag or branch, the digest of an image, of a package version, of a URL.
+    `moved` has the answers that changed though the question did not and should always have the same answer: the commit
+    of a tag or branch, the digest of an image, of a package version, of a URL.
     """
 
     lock: Lock
@@ -34,9 +34,9 @@ class LockUpdate:
 def update(loaded: Loaded, mirror: Mirror | None = None) -> LockUpdate:
     """Ask Debian's archive, git servers, registries and the package index.
 
-    A question that cannot be asked keeps the answer it has in the lock beside the recipe, stale or not, as long as that
-    question is the same; else it stays open (`lock.unlocked` names it): the rest is worth having. Raises StepFailed,
-    LockError; MachineLacks where a base or a wheelhouse would be without any answer.
+    A question that cannot be asked keeps the answer that the lock beside the recipe has, stale or not, where the
+    question is the same. Otherwise it stays open, and `lock.unlocked` names it: the other answers are of use without
+    it. Raises StepFailed, LockError; MachineLacks where a base or a wheelhouse would be without any answer.
     """
     resolver = _Resolver(loaded, mirror)
     recipe, before, base = loaded.recipe, resolver.before, loaded.recipe.base
