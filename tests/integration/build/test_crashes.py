@@ -129,6 +129,7 @@ def test_killed_outright_nothing_runs_on_and_the_next_run_cleans_up(bench: Build
     assert left_over(bench, mark) == []
 
 
+@pytest.mark.usefixtures("memory_groups")
 @pytest.mark.parametrize("milliseconds", [0, 3, 10])
 def test_killed_while_the_sandbox_opens_nothing_outlives_the_next_start(bench: BuildBench, milliseconds: int) -> None:
     """bwrap cannot yet be bound to us then: what it began is ended by the next run, through its control group."""
