@@ -321,6 +321,7 @@ mount -o remount,size=200m "$disk"
 """
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
 @pytest.mark.parametrize("size", [4, 8, 24])
 def test_a_full_disk_is_exit_7_and_the_store_goes_on(bench: BuildBench, size: int) -> None:
     """R4: the store on a small tmpfs (the base's tree lies outside) that a step fills, then on a bigger one."""
