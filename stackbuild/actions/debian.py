@@ -45,7 +45,9 @@ def do(job: Job) -> dict[str, str]:
     extract = json.loads(params["extract"])
     words = [
         *_words(json.loads(params["packages"]), json.loads(params["areas"])),
-        f'--setup-hook=mkdir -p "$1/etc/apt/preferences.d" && cp {shlex.quote(str(preferences))} "$1/etc/apt/preferences.d/stackbuild"',
+        '--setup-hook=mkdir -p "$1/etc/apt/preferences.d"',
+        # A shell of a hook is a mapped user, whom a home of mode 0700 keeps out; `upload` reads as the caller.
+        f"--setup-hook=upload {shlex.quote(str(preferences))} /etc/apt/preferences.d/stackbuild",
         *(f"--customize-hook={_extract_hook(extract)}" for _ in extract[:1]),
         f"--customize-hook={_clean_hook()}",
         params["suite"],

@@ -11,11 +11,26 @@ from pathlib import Path
 from stackbuild.actions.job import Job
 from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.core.resources import folder
+from stackbuild.runners import bwrap
 from stackbuild.sources import oci
 from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 """This machine's certificates: a proxy's own may be among them."""
+PACKAGE_MANAGER = (
+    *("CAP_AUDIT_WRITE", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_MKNOD"),
+    *(
+        "CAP_NET_BIND_SERVICE",
+        "CAP_NET_RAW",
+        "CAP_SETFCAP",
+        "CAP_SETGID",
+        "CAP_SETPCAP",
+        "CAP_SETUID",
+        "CAP_SYS_CHROOT",
+    ),
+)
+"""The capabilities that `docker build` gives a RUN line, and that the maintainer scripts of packages are tried with.
+Source: moby, `oci/caps/defaults.go`."""
 
 
 def do(job: Job) -> dict[str, str]:
@@ -69,16 +84,20 @@ def _extend(job: Job) -> None:
             where=job.step.name,
             next="run as root, or take the base from a bundle that was made so: `export STACKBUILD_MIRROR=DIR`",
         )
-    words = ["bwrap", "--bind", str(job.out), "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
-    words += ["--unshare-pid", "--unshare-ipc", "--die-with-parent", "--clearenv"]
     mounted = {path: path for path in ("/etc/resolv.conf", "/etc/hosts") if Path(path).exists()}
     mounted |= {CERTIFICATES: "/tmp/certificates"} if Path(CERTIFICATES).exists() else {}
-    words += [word for path, at in mounted.items() for word in ("--ro-bind", path, at)]
-    for name, value in _environment(job).items():
-        words += ["--setenv", name, value]
+    sandbox = bwrap.Bwrap(
+        "bwrap",
+        root=("--bind", str(job.out), "/"),
+        mounts=tuple(word for path, at in mounted.items() for word in ("--ro-bind", path, at)),
+        env=tuple(_environment(job).items()),
+        user_namespace=False,  # packages have files of several users
+        network=True,
+        capabilities=PACKAGE_MANAGER,
+    )
     points = [job.out / at.lstrip("/") for at in mounted.values() if not (job.out / at.lstrip("/")).exists()]
     for line in oci.runs(folder("Dockerfile.base").read_text("utf-8")):
-        job.call([*words, "--", "/bin/sh", "-ec", line], "bubblewrap")
+        job.call(sandbox.command("/bin/sh", "-ec", line), "bubblewrap")
     for point in points:
         point.unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
 """Which batch to use: the smallest that gives nearly all the throughput, and which sizes to compile for real traffic.
 
-Graph compilers such as MIGraphX compile fixed shapes, so a real batch is padded up to a compiled one; a single large
-size then wastes most of its work (KataGo's PR 1235 measured half). The figure that counts is time per real item.
+Graph compilers such as MIGraphX compile fixed shapes, so a real batch is padded up to a compiled one. A single large
+size can waste most of its work (half in KataGo's pull request 1235). The figure that counts is time per real item.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class BatchLadder:
     """Compiled sizes and what serving a mix with them costs: seconds per real item, and the share of work on padding."""
 
     sizes: tuple[int, ...]
@@ -44,7 +44,7 @@ class Advice:
     advised: Point
     best: Point
     within: float
-    ladders: tuple[Ladder, ...] = ()
+    ladders: tuple[BatchLadder, ...] = ()
 
 
 def advise(
@@ -63,14 +63,14 @@ def advise(
     return Advice(curve, advised, best, within, tuple(dict.fromkeys(found)))
 
 
-def best_ladder(seconds: Mapping[int, float], mix: Mapping[int, float], count: int) -> Ladder:
+def best_ladder(seconds: Mapping[int, float], mix: Mapping[int, float], count: int) -> BatchLadder:
     """Of all ladders of at most so many measured sizes, the one that serves the mix fastest (the shortest of equals)."""
     chosen = (sizes for length in range(1, count + 1) for sizes in combinations(sorted(seconds), length))
-    ladders = (ladder(seconds, mix, sizes) for sizes in chosen)
+    ladders = (ladder_cost(seconds, mix, sizes) for sizes in chosen)
     return min(ladders, key=lambda found: (found.seconds_per_item, len(found.sizes), found.sizes))
 
 
-def ladder(seconds: Mapping[int, float], mix: Mapping[int, float], sizes: Sequence[int]) -> Ladder:
+def ladder_cost(seconds: Mapping[int, float], mix: Mapping[int, float], sizes: Sequence[int]) -> BatchLadder:
     """What these compiled sizes cost for that mix: each real batch runs in the smallest size that holds it."""
     time = items = slots = 0.0
     largest = max(sizes)
@@ -80,10 +80,10 @@ def ladder(seconds: Mapping[int, float], mix: Mapping[int, float], sizes: Sequen
         time += weight * (full * seconds[largest] + (seconds[last] if rest else 0.0))
         slots += weight * (full * largest + last)
         items += weight * batch
-    return Ladder(tuple(sizes), time / items, max(0.0, 1 - items / slots))
+    return BatchLadder(tuple(sizes), time / items, max(0.0, 1 - items / slots))
 
 
-def parsed_mix(text: str) -> dict[int, float]:
+def parse_mix(text: str) -> dict[int, float]:
     """`1:10,8:40,16:50` as real batch size → weight; or a file of them, `8:40` or just `8` a line: a log of real batches."""
     log = _log(text)
     parts = text.split(",") if log is None else log.split()

@@ -1,8 +1,8 @@
-"""Change points of a series: where its level turned, by repeated splitting. Pure and deterministic.
+"""Change points of a series: where its level changed, by repeated splitting. Pure and deterministic.
 
-A split counts where the two parts' medians differ by at least `least` and a rank test (Mann and Whitney, 1947; exact
-where a part is short, ties included) says so; the strongest split is taken first and each part looked at again. It is for nightly
-history, where a release gate's pairs do not exist, and it only marks: it closes nothing.
+A split counts where the medians of its two parts differ by at least `least` and a rank test is significant (Mann and
+Whitney, 1947; exact where a part is short, ties included). The strongest split is taken first, then each part is split
+again. This is for nightly history, which has no pairs as a release gate has. It marks changes and fails nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CHANCE = 0.01
 
 
 @dataclass(frozen=True)
-class Turn:
+class ChangePoint:
     """The level changes at index `at`: medians `before` and `after` of the parts beside it."""
 
     at: int
@@ -32,18 +32,19 @@ class Turn:
         return _change(self.before, self.after)
 
 
-def turns(values: Sequence[float], least: float = 0.03) -> tuple[Turn, ...]:
+def change_points(values: Sequence[float], least: float = 0.03) -> tuple[ChangePoint, ...]:
     """Every change point, in order; none in a series shorter than ten."""
     cuts = sorted(_cuts(values, 0, least))
     edges = [0, *cuts, len(values)]
     return tuple(
-        Turn(cut, median(values[edges[n] : cut]), median(values[cut : edges[n + 2]])) for n, cut in enumerate(cuts)
+        ChangePoint(cut, median(values[edges[n] : cut]), median(values[cut : edges[n + 2]]))
+        for n, cut in enumerate(cuts)
     )
 
 
 def _cuts(values: Sequence[float], offset: int, least: float) -> list[int]:
     found = [
-        (_chance(values[:cut], values[cut:]), cut)
+        (rank_test(values[:cut], values[cut:]), cut)
         for cut in range(SHORTEST, len(values) - SHORTEST + 1)
         if abs(_change(median(values[:cut]), median(values[cut:]))) >= least
     ]
@@ -60,7 +61,7 @@ def _change(before: float, after: float) -> float:
     return after / before - 1
 
 
-def _chance(a: Sequence[float], b: Sequence[float]) -> float:
+def rank_test(a: Sequence[float], b: Sequence[float]) -> float:
     """Two-sided Mann-Whitney: exact where a part has at most `EXACT` values, else by the normal approximation."""
     few, many = sorted((a, b), key=len)
     doubled = _doubled_ranks([*few, *many])

@@ -10,7 +10,7 @@ from stackbuild.model.results import Benchmarks, Case, Series
 
 
 @dataclass(frozen=True)
-class Change:
+class FigureChange:
     """One figure of one case in two results: `better` is how much better the newer is, as a share (-0.05 is worse)."""
 
     case: str
@@ -27,15 +27,15 @@ def stored_pair(baseline: Benchmarks, candidate: Benchmarks) -> Benchmarks:
     A case that one of them lacks stays, with the lack as its problem: what is not measured does not pass. Raises
     UsageError where they were not measured alike.
     """
-    refuse_unlike(baseline, candidate)
+    require_comparable(baseline, candidate)
     ours, theirs = _by_name(candidate), _by_name(baseline)
-    cases = tuple(_paired(theirs.get(name), ours.get(name)) for name in {**ours, **theirs})
+    cases = tuple(_pair(theirs.get(name), ours.get(name)) for name in {**ours, **theirs})
     sides = replace(candidate.sides[0], label="candidate"), replace(baseline.sides[0], label="baseline")
     note = "compared with stored results: weaker evidence than an interleaved run"
     return replace(candidate, sides=sides, cases=cases, notes=(*candidate.notes, note))
 
 
-def refuse_unlike(baseline: Benchmarks, candidate: Benchmarks) -> None:
+def require_comparable(baseline: Benchmarks, candidate: Benchmarks) -> None:
     """Raise UsageError where two results are of different machines, share no case, or cases of one name are not alike.
 
     Their first sides are compared: provider, options and threads must be equal, and each common case's file and shapes.
@@ -68,7 +68,7 @@ def refuse_unlike(baseline: Benchmarks, candidate: Benchmarks) -> None:
         )
 
 
-def changes(before: Benchmarks, after: Benchmarks) -> tuple[Change, ...]:
+def changes(before: Benchmarks, after: Benchmarks) -> tuple[FigureChange, ...]:
     """Every figure that both have, by case: latency, throughput, session creation, first inference, memory."""
     theirs = _by_name(before)
     return tuple(
@@ -79,7 +79,7 @@ def changes(before: Benchmarks, after: Benchmarks) -> tuple[Change, ...]:
     )
 
 
-def _changes(case: Case, before: Series, after: Series) -> list[Change]:
+def _changes(case: Case, before: Series, after: Series) -> list[FigureChange]:
     made = []
     for metric, unit, old, new in (
         ("latency", "ms", before.seconds, after.seconds),
@@ -88,19 +88,19 @@ def _changes(case: Case, before: Series, after: Series) -> list[Change]:
     ):
         if old and new:
             a, b = median(old) * 1e3, median(new) * 1e3
-            made.append(Change(case.name, metric, unit, a, b, (a - b) / a))
+            made.append(FigureChange(case.name, metric, unit, a, b, (a - b) / a))
             if metric == "latency":
                 x, y = case.items / a * 1e3, case.items / b * 1e3
-                made.append(Change(case.name, "throughput", f"{case.unit}s/s", x, y, (y - x) / x))
+                made.append(FigureChange(case.name, "throughput", f"{case.unit}s/s", x, y, (y - x) / x))
     for metric, peak, now in (
         ("host memory", before.host_bytes, after.host_bytes), ("device memory", before.device_bytes, after.device_bytes),
     ):  # fmt: skip
         if peak and now:
-            made.append(Change(case.name, metric, "MiB", peak / 2**20, now / 2**20, (peak - now) / peak))
+            made.append(FigureChange(case.name, metric, "MiB", peak / 2**20, now / 2**20, (peak - now) / peak))
     return made
 
 
-def _paired(theirs: Case | None, ours: Case | None) -> Case:
+def _pair(theirs: Case | None, ours: Case | None) -> Case:
     """One case of both; a lack is a problem of that side."""
     case = ours or theirs
     assert case is not None

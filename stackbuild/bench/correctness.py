@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.bench import counters
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.experiment import Contender, Experiment, Tick, Work
-from stackbuild.bench.job import ERROR_METRICS, Session, run_each
+from stackbuild.bench.job import ERROR_METRICS, SessionOptions, run_each
 from stackbuild.core.digest import Json, plain
 from stackbuild.model.results import CONTROL, Accuracy, Benchmarks, KernelCounters, OpTime, Series, Share
 
@@ -20,17 +20,17 @@ CPU = "CPUExecutionProvider"
 
 @dataclass(frozen=True)
 class Reference:
-    """What outputs are held against: files with the truth by case, or a session of its own and what it is told."""
+    """What outputs are compared with: files with the truth by case, or a session of its own and its work by case."""
 
-    says: str
-    environment: Environment
-    session: Session
+    description: str
+    environment: WorkerEnvironment
+    session: SessionOptions
     work: dict[str, Work]
     truth: dict[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class _Proof:
+class _SideCheck:
     """What was found of one side, by case."""
 
     accuracy: dict[str, Accuracy]
@@ -40,24 +40,24 @@ class _Proof:
     notes: tuple[str, ...] = ()
 
 
-def proved(
-    measured: Benchmarks, experiment: Experiment, reference: Reference | None, *, profile: bool, tick: Tick
+def add_correctness(
+    benchmarks: Benchmarks, experiment: Experiment, reference: Reference | None, *, profile: bool, tick: Tick
 ) -> Benchmarks:
     """The same results with accuracy and provider shares in every series but the control's."""
     with tempfile.TemporaryDirectory(prefix="stackbuild-proof-") as folder:
         truth = _truth(experiment, reference, Path(folder)) if reference else {}
-        proofs = {}
+        checks = {}
         for contender in experiment.contenders:
             if contender.side.label != CONTROL:
                 tick(f"proving {contender.side.label}", 0)
-                proof = _prove(experiment, contender, reference, truth, Path(folder))
-                proofs[contender.side.label] = _counted(proof, experiment, contender) if profile else proof
+                check = _check(experiment, contender, reference, truth, Path(folder))
+                checks[contender.side.label] = _with_counters(check, experiment, contender) if profile else check
     cases = tuple(
-        replace(case, series=tuple(_held(s, case.name, proofs.get(s.side), profile) for s in case.series))
-        for case in measured.cases
+        replace(case, series=tuple(_with_check(s, case.name, checks.get(s.side), profile) for s in case.series))
+        for case in benchmarks.cases
     )
-    told = tuple(dict.fromkeys(note for proof in proofs.values() for note in proof.notes))
-    return replace(measured, cases=cases, notes=(*measured.notes, *told))
+    told = tuple(dict.fromkeys(note for check in checks.values() for note in check.notes))
+    return replace(benchmarks, cases=cases, notes=(*benchmarks.notes, *told))
 
 
 def _truth(experiment: Experiment, reference: Reference, folder: Path) -> dict[str, Path | str]:
@@ -66,18 +66,18 @@ def _truth(experiment: Experiment, reference: Reference, folder: Path) -> dict[s
     names = [task.case.name for task in experiment.tasks if task.case.name not in made]
     if names:
         works = [reference.work[name] | {"name": name} for name in names]
-        kept, problems = _outputs(reference.environment, reference.session, works, folder, "truth")
-        made |= kept | {n: f"there is no reference: {why}" for n, why in problems.items()}
+        outputs, problems = _outputs(reference.environment, reference.session, works, folder, "truth")
+        made |= outputs | {n: f"there is no reference: {why}" for n, why in problems.items()}
     return made
 
 
-def _prove(
+def _check(
     experiment: Experiment,
     contender: Contender,
     reference: Reference | None,
     truth: dict[str, Path | str],
     folder: Path,
-) -> _Proof:
+) -> _SideCheck:
     label = contender.side.label
     works = [task.work[label] for task in experiment.tasks if label in task.work]
     job: Work = {"do": "profile", "session": plain(contender.session)}
@@ -85,28 +85,28 @@ def _prove(
     ops = {name: _ops(found.get("ops", [])) for name, found in profiled.cases.items()}
     problems = {name: str(found["problem"]) for name, found in profiled.cases.items() if "problem" in found}
     if reference is None:
-        return _Proof({}, ops, {}, problems)
+        return _SideCheck({}, ops, {}, problems)
     sound = [work for work in works if work["name"] not in problems]
-    kept, wrong = _outputs(contender.environment, contender.session, sound, folder, label)
-    accuracy, incomparable = _compared(reference, kept, truth)
-    return _Proof(accuracy, ops, {}, problems | wrong | incomparable)
+    outputs, wrong = _outputs(contender.environment, contender.session, sound, folder, label)
+    accuracy, incomparable = _compare(reference, outputs, truth)
+    return _SideCheck(accuracy, ops, {}, problems | wrong | incomparable)
 
 
-def _counted(proof: _Proof, experiment: Experiment, contender: Contender) -> _Proof:
+def _with_counters(check: _SideCheck, experiment: Experiment, contender: Contender) -> _SideCheck:
     """With the GPU kernels' counters of every case that ran, where rocprofv3 is there to take them."""
     rocprof = counters.program()
     if contender.side.provider == CPU or rocprof is None:
-        return proof
+        return check
     label, found, missing = contender.side.label, {}, list[str]()
-    for work in (t.work[label] for t in experiment.tasks if label in t.work and t.case.name not in proof.problems):
+    for work in (t.work[label] for t in experiment.tasks if label in t.work and t.case.name not in check.problems):
         job: Work = {"do": "profile", "session": plain(contender.session), "cases": [work]}
-        found[str(work["name"])], lacks = counters.collected(contender.environment, job, rocprof)
+        found[str(work["name"])], lacks = counters.collect_counters(contender.environment, job, rocprof)
         missing += lacks
-    return replace(proof, kernels=found, notes=tuple(missing))
+    return replace(check, kernels=found, notes=tuple(missing))
 
 
 def _outputs(
-    environment: Environment, session: Session, works: list[Work], folder: Path, label: str
+    environment: WorkerEnvironment, session: SessionOptions, works: list[Work], folder: Path, label: str
 ) -> tuple[dict[str, Path], Problems]:
     """Run every case once and keep what it computes."""
     files = {str(work["name"]): folder / f"{label}-{number}.npz" for number, work in enumerate(works)}
@@ -117,13 +117,13 @@ def _outputs(
     return {name: file for name, file in files.items() if name not in problems}, problems
 
 
-def _compared(
-    reference: Reference, kept: dict[str, Path], truth: dict[str, Path | str]
+def _compare(
+    reference: Reference, outputs: dict[str, Path], truth: dict[str, Path | str]
 ) -> tuple[dict[str, Accuracy], Problems]:
-    problems = {name: str(truth[name]) for name in kept if isinstance(truth[name], str)}
+    problems = {name: str(truth[name]) for name in outputs if isinstance(truth[name], str)}
     cases: list[Work] = [
         {"name": name, "ours": str(file), "theirs": str(truth[name])}
-        for name, file in kept.items()
+        for name, file in outputs.items()
         if name not in problems
     ]
     if not cases:
@@ -135,18 +135,18 @@ def _compared(
             problems[name] = f"its output cannot be compared: {found['problem']}"
         else:
             figures = {measure: float(str(value)) for measure, value in found.items()}
-            accuracy[name] = Accuracy(reference.says, **figures)
+            accuracy[name] = Accuracy(reference.description, **figures)
     return accuracy, problems
 
 
-def _held(series: Series, case: str, proof: _Proof | None, profile: bool) -> Series:
-    if proof is None:
+def _with_check(series: Series, case: str, check: _SideCheck | None, profile: bool) -> Series:
+    if check is None:
         return series
-    ops = proof.ops.get(case, ())
+    ops = check.ops.get(case, ())
     return replace(
-        series, accuracy=proof.accuracy.get(case), shares=shares(ops), ops=ops if profile else (),
-        kernels=proof.kernels.get(case, ()),
-        problem=series.problem or proof.problems.get(case, ""),
+        series, accuracy=check.accuracy.get(case), shares=shares(ops), ops=ops if profile else (),
+        kernels=check.kernels.get(case, ()),
+        problem=series.problem or check.problems.get(case, ""),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """GPU kernels' hardware counters by rocprofv3, where it is installed: occupancy, L2 hits, LDS bank conflicts.
 
-It writes one CSV row per counter and dispatch (rocprofiler-sdk, docs/how-to/using-rocprofv3); where a counter cannot be
-collected it writes no CSV and still exits 0, so the file itself is looked for. No machine here has rocprofv3: the reader
-is tested on the documented rows, the collecting with a stand-in that takes the same arguments.
+rocprofv3 writes one CSV row per counter and dispatch (rocprofiler-sdk, docs/how-to/using-rocprofv3). If a counter cannot
+be collected, it writes no CSV and still exits 0, so the file is what is checked. The tests read the documented rows and
+replace the program by a script with the same arguments: no machine of the project had rocprofv3.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.job import run_job
 from stackbuild.core.digest import Json
 from stackbuild.model.results import KernelCounters
@@ -32,10 +32,10 @@ def program() -> str | None:
     return shutil.which(PROGRAM, path=os.pathsep.join(folders))
 
 
-def collected(
-    environment: Environment, job: dict[str, Json], rocprof: str
+def collect_counters(
+    environment: WorkerEnvironment, job: dict[str, Json], rocprof: str
 ) -> tuple[tuple[KernelCounters, ...], tuple[str, ...]]:
-    """The counters of every kernel that the job dispatches, longest first, and what was not to be had.
+    """The counters of every kernel that the job dispatches, longest first, and why others are missing.
 
     One process per counter: they share the hardware's slots.
     """
@@ -44,15 +44,15 @@ def collected(
         for counter in COUNTERS:
             out = Path(folder) / counter
             words = (rocprof, "--pmc", counter, "-T", "--output-format", "csv", "-d", str(out), "-o", "c", "--")
-            answer = run_job(replace(environment, before=words), job)
+            answer = run_job(replace(environment, launcher=words), job)
             files = sorted(out.rglob("*counter_collection.csv"))
             texts += [file.read_text(errors="replace") for file in files]
             if answer.problem or not files:
                 missing.append(f"{PROGRAM} gave no {counter}: {answer.problem or 'it wrote no counters'}")
-    return parsed(texts), tuple(missing)
+    return parse_counters(texts), tuple(missing)
 
 
-def parsed(texts: Iterable[str]) -> tuple[KernelCounters, ...]:
+def parse_counters(texts: Iterable[str]) -> tuple[KernelCounters, ...]:
     """Sums of CSVs: seconds and dispatches of each kernel, and each counter's mean weighted by time."""
     seconds: dict[tuple[str, str], float] = defaultdict(float)
     weighted: dict[tuple[str, str], float] = defaultdict(float)

@@ -1,7 +1,7 @@
 """The worker's view of a GPU beside ONNX Runtime, by ctypes: its events, and how much of its memory is in use.
 
-The HIP runtime on AMD (hip_runtime_api.h; the functions used are in ROCm 5 to 7 alike), the driver's library on NVIDIA
-(cuda.h, nvml.h). It runs where stackbuild is not installed, so it imports the standard library alone.
+On AMD it calls the HIP runtime (hip_runtime_api.h; ROCm 5 to 7 have the same functions), on NVIDIA the driver's
+library (cuda.h, nvml.h). It runs where stackbuild is not installed, so it imports the standard library alone.
 """
 
 from __future__ import annotations
@@ -37,84 +37,84 @@ NAMES = {
 NON_BLOCKING, HELD = 1, 0.05
 
 
-class Lacking(RuntimeError):
+class ClockUnavailable(RuntimeError):
     """Why the device's clock cannot be had here."""
 
 
-class Gpu:
-    """One GPU by its runtime's number. Raises Lacking where there is no runtime, or no such GPU."""
+class RuntimeGpu:
+    """One GPU by its runtime's number. Raises ClockUnavailable without a runtime or such a GPU."""
 
     def __init__(self, vendor: int, number: int, library: Any = None) -> None:
         self.vendor, self.number, self.names = vendor, number, NAMES[vendor]
         self.library = library or _library(vendor)
         if vendor == NVIDIA:
-            self.say("cuInit", 0)
+            self.call("cuInit", 0)
 
-    def say(self, function: str, *arguments: Any) -> None:
+    def call(self, function: str, *arguments: Any) -> None:
         error = getattr(self.library, function)(*arguments)
         if error:
-            raise Lacking(f"{function} answered {error}")
+            raise ClockUnavailable(f"{function} answered {error}")
 
-    def do(self, what: str, *arguments: Any) -> None:
-        self.say(self.names[what], *arguments)
+    def call_by_role(self, what: str, *arguments: Any) -> None:
+        self.call(self.names[what], *arguments)
 
     def bus(self) -> str:
         """Its PCI address, lower case, such as 0000:c1:00.0."""
         text = ctypes.create_string_buffer(64)
-        self.do("bus", text, 64, self.number)
+        self.call_by_role("bus", text, 64, self.number)
         return text.value.decode().lower()
 
     def use(self) -> None:
         """Make it this thread's device."""
         if self.vendor == AMD:
-            self.say("hipSetDevice", self.number)
+            self.call("hipSetDevice", self.number)
         else:
             context = ctypes.c_void_p()
-            self.say("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.number)
-            self.say("cuCtxSetCurrent", context)
+            self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.number)
+            self.call("cuCtxSetCurrent", context)
 
-    def made(self, what: str, flags: int = 0) -> ctypes.c_void_p:
+    def create(self, what: str, flags: int = 0) -> ctypes.c_void_p:
         handle = ctypes.c_void_p()
-        self.do(what, ctypes.byref(handle), flags)
+        self.call_by_role(what, ctypes.byref(handle), flags)
         return handle
 
 
-class Events:
+class DeviceEvents:
     """A clock that reads the device's own: events before and after the work on a stream that the session is given.
 
     `options` are the provider options that hand the stream over.
     """
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: RuntimeGpu) -> None:
         gpu.use()
-        self.gpu, self.stream = gpu, gpu.made("stream", NON_BLOCKING)
-        self.start, self.stop = gpu.made("event"), gpu.made("event")
+        self.gpu, self.stream = gpu, gpu.create("stream", NON_BLOCKING)
+        self.start, self.stop = gpu.create("event"), gpu.create("event")
         self.options = {"has_user_compute_stream": "1", "user_compute_stream": str(self.stream.value)}
 
     def __call__(self, run: Callable[[], None]) -> float:
         """Seconds from the stream's reaching the run to its last kernel's end; `run` need not wait for it."""
-        self.gpu.do("record", self.start, self.stream)
+        self.gpu.call_by_role("record", self.start, self.stream)
         run()
-        self.gpu.do("record", self.stop, self.stream)
-        self.gpu.do("wait", self.stop)
+        self.gpu.call_by_role("record", self.stop, self.stream)
+        self.gpu.call_by_role("wait", self.stop)
         milliseconds = ctypes.c_float()
-        self.gpu.do("between", ctypes.byref(milliseconds), self.start, self.stop)
+        self.gpu.call_by_role("between", ctypes.byref(milliseconds), self.start, self.stop)
         return milliseconds.value * 1e-3
 
-    def prove(self, run: Callable[[], None]) -> None:
-        """Raise Lacking unless what holds up this stream holds up the session: else its events time something else.
+    def check_stream(self, run: Callable[[], None]) -> None:
+        """Raise ClockUnavailable unless the session works on this stream: else the events would time something else.
 
-        `run` waits for its own end. The stream is given a host function that sleeps, so a session on it takes longer by
-        the nap, and one that works elsewhere does not.
+        `run` waits for its own end. The stream gets a host function that sleeps. A session on this stream takes longer
+        by that time, a session on another stream does not.
         """
         usual = _wall(run)
         nap = min(0.9, max(HELD, usual))
         sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
-        self.gpu.do("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
+        self.gpu.call_by_role("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
         if _wall(run) < usual + nap * 0.6:
-            raise Lacking("the session does not work on the stream it was given")
-        if self.gpu.vendor == AMD and len(loaded()) > 1:
-            raise Lacking(f"two HIP runtimes are in one process: {', '.join(sorted(loaded()))}")
+            raise ClockUnavailable("the session does not work on the stream it was given")
+        if self.gpu.vendor == AMD and len(hip_runtimes()) > 1:
+            raise ClockUnavailable(f"two HIP runtimes are in one process: {', '.join(sorted(hip_runtimes()))}")
 
 
 def _wall(run: Callable[[], None]) -> float:
@@ -123,24 +123,24 @@ def _wall(run: Callable[[], None]) -> float:
     return time.perf_counter() - began
 
 
-def loaded(maps: Path = Path("/proc/self/maps")) -> frozenset[str]:
+def hip_runtimes(maps: Path = Path("/proc/self/maps")) -> frozenset[str]:
     """The files of HIP's runtime that this process has mapped."""
     return frozenset(re.findall(r"/\S*libamdhip64\.so\S*", maps.read_text()))
 
 
 def _library(vendor: int) -> Any:
     """The runtime that the process has already, else the newest that the loader finds."""
-    there = sorted(loaded()) if vendor == AMD else []
+    there = sorted(hip_runtimes()) if vendor == AMD else []
     for name in (*there, *LIBRARIES[vendor]):
         try:
             return ctypes.CDLL(name)
         except OSError:
             continue
-    raise Lacking(f"the loader finds none of {', '.join(LIBRARIES[vendor])}")
+    raise ClockUnavailable(f"the loader finds none of {', '.join(LIBRARIES[vendor])}")
 
 
 def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -> Callable[[], int] | None:
-    """A function that tells the bytes in use on those GPUs, by everybody; None where the machine does not tell.
+    """A function that returns the bytes in use on those GPUs, by all processes; None where the machine cannot tell.
 
     amdgpu's sysfs (kernel documentation, gpu/amdgpu/driver-misc.rst) or NVIDIA's management library.
     """
@@ -151,8 +151,8 @@ def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -
 
 def _bus(vendor: int, number: int) -> str:
     try:
-        return Gpu(vendor, number).bus()
-    except (Lacking, AttributeError):
+        return RuntimeGpu(vendor, number).bus()
+    except (ClockUnavailable, AttributeError):
         return ""
 
 

@@ -12,18 +12,19 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 
-#: What a worker may see of the caller's environment. Everything else is scrubbed: ORT_MIGRAPHX_* and its like override
-#: session options (facts/stack.md 9), and a gate that reads them would judge the caller's shell.
+#: What a worker may see of the caller's environment. Everything else is scrubbed: variables such as ORT_MIGRAPHX_*
+#: override session options (ONNX Runtime's documentation of the MIGraphX execution provider), and a gate would judge
+#: the caller's shell.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "ROCM_PATH", "HSA_OVERRIDE_GFX_VERSION",
         "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")  # fmt: skip
 SCRUBBED = ("ORT_", "MIGRAPHX_", "MIOPEN_", "HSA_", "HIP_", "ROCBLAS_", "GPU_", "AMD_", "NVIDIA_", "OMP_")
 
 
 @dataclass(frozen=True)
-class Environment:
+class WorkerEnvironment:
     """An interpreter and the folder laid over its packages; `sha256` names the wheel that is in the folder.
 
-    `before` is a command that runs the interpreter, such as a profiler.
+    `launcher` is a command that runs the interpreter, such as a profiler.
     """
 
     python: Path
@@ -31,7 +32,7 @@ class Environment:
     artifact: str = ""
     sha256: str = ""
     env: tuple[tuple[str, str], ...] = ()
-    before: tuple[str, ...] = ()
+    launcher: tuple[str, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """The whole environment of a worker."""
@@ -40,14 +41,14 @@ class Environment:
         return kept | {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0"} | over | dict(self.env)
 
 
-def scrubbed() -> tuple[str, ...]:
+def scrubbed_variables() -> tuple[str, ...]:
     """The variables of the caller that workers will not see although they would matter to them."""
     return tuple(sorted(n for n in os.environ if n.startswith(SCRUBBED) and n not in KEPT))
 
 
-def here(python: Path | None = None) -> Environment:
+def plain_environment(python: Path | None = None) -> WorkerEnvironment:
     """The interpreter as it is: this one's own, or another's."""
-    return Environment(_interpreter(python))
+    return WorkerEnvironment(_interpreter(python))
 
 
 def _interpreter(python: Path | None) -> Path:
@@ -55,10 +56,10 @@ def _interpreter(python: Path | None) -> Path:
     return python.absolute() if python else Path(sys.executable)
 
 
-def with_wheel(wheel: Path, cache: Path, python: Path | None = None) -> Environment:
+def wheel_environment(wheel: Path, cache: Path, python: Path | None = None) -> WorkerEnvironment:
     """The interpreter with that wheel over it, unpacked once per wheel by its own pip, without its dependencies.
 
-    Raises UsageError where there is no such wheel or pip refuses it for that interpreter.
+    Raises UsageError where the wheel does not exist or pip refuses it for that interpreter.
     """
     if not wheel.is_file():
         raise UsageError("there is no such wheel", where=str(wheel), next="give the path of a .whl file")
@@ -67,7 +68,7 @@ def with_wheel(wheel: Path, cache: Path, python: Path | None = None) -> Environm
     overlay = cache.absolute() / "overlays" / digest.of_text(f"{sha256} {interpreter}")[:24]
     if not overlay.is_dir():
         _install(wheel, interpreter, overlay)
-    return Environment(interpreter, overlay, wheel.name, sha256)
+    return WorkerEnvironment(interpreter, overlay, wheel.name, sha256)
 
 
 def _install(wheel: Path, python: Path, overlay: Path) -> None:

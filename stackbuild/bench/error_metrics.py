@@ -9,9 +9,9 @@ Notation: `y` is what was computed, `r` the reference, `d = y - r`, all flattene
     cosine      sum y·r / (|y| |r|)                                  1 is perfect (a similarity, not a distance)
     snr_db      10 log10(sum r² / sum d²)                            larger is better; +inf when d = 0
 
-Elements that are not finite are never averaged away: where `y` and `r` disagree on which elements are NaN or which
-infinity they are, every distance is +inf, the cosine 0 and the SNR -inf; where they agree, they count as equal. Where
-nothing else is left (`finite` is 0) all measures are perfect and prove nothing: who judges asks for evidence first.
+Elements that are not finite are never averaged away. Where `y` and `r` disagree on which elements are NaN or infinite,
+every distance is +inf, the cosine 0 and the SNR -inf. Where they agree, these elements count as equal. If no element is
+finite (`finite` is 0), all measures are perfect and mean nothing: check `is_conclusive` first.
 
 It imports numpy alone, and only when a measure is taken: probes run a copy of it where stackbuild is not installed.
 """
@@ -50,8 +50,8 @@ class Errors:
     finite: int = 0
 
     @property
-    def proves(self) -> bool:
-        """Whether anything was compared: a mismatch, or a finite element. NaN beside NaN says nothing of a kernel."""
+    def is_conclusive(self) -> bool:
+        """Whether anything was compared: a mismatch, or a finite element. NaN beside NaN tests no kernel."""
         return self.mismatched > 0 or self.finite > 0
 
 

@@ -1,7 +1,7 @@
 """An experiment: the contenders, the tasks, and rounds of them, each sample from a fresh process.
 
-A round runs every side once, in an order drawn for that round, so that drift and neighbours fall on all sides alike
-(duet benchmarking: interleaved pairs cancel most of a shared machine's noise).
+A round runs every side once, in a random order, so that drift and other load affect all sides alike. Interleaved pairs
+cancel most of a shared machine's noise (Bulej et al., "Duet benchmarking", ICPE 2020).
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from stackbuild.bench.environment import Environment
-from stackbuild.bench.job import Answer, Budget, Session, run_job
-from stackbuild.bench.machine import busy, fingerprint
-from stackbuild.bench.providers import table
+from stackbuild.bench.environment import WorkerEnvironment
+from stackbuild.bench.job import SessionOptions, TimingBudget, WorkerAnswer, run_job
+from stackbuild.bench.machine import busy_notes, fingerprint
+from stackbuild.bench.providers import builtin_providers
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.model.results import CONTROL, Benchmarks, Case, Fingerprint, Series, Side
 
 Work = dict[str, Json]
 Tick = Callable[[str, int], None]
-"""Hears what ended, and how many processes of this stretch are left (0: not known)."""
+"""Called with what ended and with the number of processes that are left (0: not known)."""
 
 
-def silent(what: str, left: int) -> None:
-    """A tick that nobody hears."""
+def no_progress(what: str, left: int) -> None:
+    """A tick that does nothing."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Contender:
     """One side and how it is run."""
 
     side: Side
-    environment: Environment
-    session: Session
+    environment: WorkerEnvironment
+    session: SessionOptions
     copies: bool = False
 
 
 @dataclass(frozen=True)
 class Task:
-    """One case, and for each side's label what the worker is told of it."""
+    """One case, and the worker's job for it by the side's label."""
 
     case: Case
     work: dict[str, Work]
@@ -48,7 +48,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is measured. `apart` gives each case a process of its own; else one process runs all cases of a round.
+    """What is measured. `process_per_case` gives each case a process of its own; else one process runs all cases of a round.
 
     `clock` is wall, or device for the GPU's own events.
     """
@@ -57,12 +57,12 @@ class Experiment:
     kind: str
     contenders: tuple[Contender, ...]
     tasks: tuple[Task, ...]
-    budget: Budget
-    apart: bool
+    budget: TimingBudget
+    process_per_case: bool
     seed: int = 0
     clock: str = "wall"
 
-    def only(self, cases: Iterable[str]) -> Experiment:
+    def with_cases(self, cases: Iterable[str]) -> Experiment:
         """The same with some of its cases."""
         wanted = set(cases)
         return replace(self, tasks=tuple(t for t in self.tasks if t.case.name in wanted))
@@ -72,7 +72,7 @@ class Experiment:
         return rounds * len(self._groups()) * len(self.contenders)
 
     def _groups(self) -> list[tuple[Task, ...]]:
-        return [(task,) for task in self.tasks] if self.apart else [self.tasks]
+        return [(task,) for task in self.tasks] if self.process_per_case else [self.tasks]
 
 
 def with_control(contenders: Sequence[Contender], baseline: str) -> tuple[Contender, ...]:
@@ -81,19 +81,19 @@ def with_control(contenders: Sequence[Contender], baseline: str) -> tuple[Conten
     return (*contenders, replace(copied, side=replace(copied.side, label=CONTROL)))
 
 
-def checked(experiment: Experiment) -> Experiment:
+def with_libraries(experiment: Experiment) -> Experiment:
     """The same with the libraries that each side really has.
 
-    Raises MachineLacks where a side has no such provider or its interpreter cannot run the worker, UsageError where the
-    device's clock is asked for and a provider takes no stream to put events on.
+    Raises MachineLacks where a side lacks its provider or its interpreter cannot run the worker. Raises UsageError where
+    the device's clock is wanted and a provider does not take a stream to put events on.
     """
     if experiment.clock == "device":
         for contender in experiment.contenders:
             _refuse_without_stream(contender)
-    return replace(experiment, contenders=tuple(_checked(c) for c in experiment.contenders))
+    return replace(experiment, contenders=tuple(_with_libraries(c) for c in experiment.contenders))
 
 
-def _checked(contender: Contender) -> Contender:
+def _with_libraries(contender: Contender) -> Contender:
     answer = run_job(contender.environment, {"do": "versions", "session": plain(contender.session)})
     if answer.problem:
         lacks = "check that --plugin is an execution provider's library for this onnxruntime, and --provider its name"
@@ -111,8 +111,8 @@ def _checked(contender: Contender) -> Contender:
 
 
 def _refuse_without_stream(contender: Contender) -> None:
-    """A plugin EP is asked in the worker, which proves that the session works on the stream it was given."""
-    known = table().get(contender.side.provider)
+    """For built-in providers only: for a plugin EP the worker checks that the session works on the given stream."""
+    known = builtin_providers().get(contender.side.provider)
     if not contender.session.plugin and known is not None and "user_compute_stream" not in known.options:
         raise UsageError(
             f"{known.name} takes no stream of the caller's, so no events can be put around its work",
@@ -121,9 +121,14 @@ def _refuse_without_stream(contender: Contender) -> None:
 
 
 def measure(
-    experiment: Experiment, rounds: int, *, begin: int = 0, machine: Fingerprint | None = None, tick: Tick = silent
+    experiment: Experiment,
+    rounds: int,
+    *,
+    first_round: int = 0,
+    machine: Fingerprint | None = None,
+    tick: Tick = no_progress,
 ) -> Benchmarks:
-    """Rounds `begin` to `begin + rounds` of the experiment. `tick` hears of every process that ended.
+    """Rounds `first_round` to `first_round + rounds` of the experiment. `tick` hears of every process that ended.
 
     The machine is looked at once for a whole measurement: its vendor's tools take seconds.
     """
@@ -136,12 +141,17 @@ def measure(
     cases = tuple(
         case
         for number, group in enumerate(experiment._groups())
-        for case in _measured(
-            experiment, group, number, range(begin, begin + rounds), lambda what, _: tick(what, next(left)), clocks
+        for case in _measure_group(
+            experiment,
+            group,
+            number,
+            range(first_round, first_round + rounds),
+            lambda what, _: tick(what, next(left)),
+            clocks,
         )
     )
     sides = tuple(c.side for c in experiment.contenders)
-    notes = busy(machine) if rounds and not begin else ()
+    notes = busy_notes(machine) if rounds and not first_round else ()
     return Benchmarks(experiment.suite, experiment.kind, taken, machine, sides, cases, _timer(clocks), notes)
 
 
@@ -153,15 +163,15 @@ def _timer(clocks: dict[str, str]) -> str:
     return ways[0] if ways else ""
 
 
-def _measured(
+def _measure_group(
     experiment: Experiment, group: tuple[Task, ...], number: int, rounds: range, tick: Tick, clocks: dict[str, str]
 ) -> list[Case]:
     """The cases of one group with a series per side; a round in which any side failed counts for none of them."""
-    found: dict[tuple[str, str], list[Work]] = {}
+    results: dict[tuple[str, str], list[Work]] = {}
     problems: dict[tuple[str, str], str] = {}
     for turn in rounds:
         answers = {
-            c.side.label: _asked(experiment, c, group, tick)
+            c.side.label: _run_group(experiment, c, group, tick)
             for c in _order(experiment, number, turn)
         }  # fmt: skip
         for task in group:
@@ -171,9 +181,9 @@ def _measured(
             for label, work in this.items():
                 clocks |= {label: str(work["clock"])} if "clock" in work else {}
                 if not bad:
-                    found.setdefault((task.case.name, label), []).append(work)
+                    results.setdefault((task.case.name, label), []).append(work)
     return [
-        replace(t.case, series=tuple(_series(n, found.get((t.case.name, n), []), problems.get((t.case.name, n), ""))
+        replace(t.case, series=tuple(_series(n, results.get((t.case.name, n), []), problems.get((t.case.name, n), ""))
                                      for n in t.work))
         for t in group
     ]  # fmt: skip
@@ -185,7 +195,7 @@ def _order(experiment: Experiment, group: int, turn: int) -> list[Contender]:
     return order
 
 
-def _asked(experiment: Experiment, contender: Contender, group: tuple[Task, ...], tick: Tick) -> Answer:
+def _run_group(experiment: Experiment, contender: Contender, group: tuple[Task, ...], tick: Tick) -> WorkerAnswer:
     label = contender.side.label
     cases: list[Json] = [task.work[label] for task in group if label in task.work]
     job: Work = {
@@ -197,16 +207,16 @@ def _asked(experiment: Experiment, contender: Contender, group: tuple[Task, ...]
     return answer
 
 
-def _case_of(answer: Answer, name: str) -> Work:
+def _case_of(answer: WorkerAnswer, name: str) -> Work:
     return {"problem": answer.problem} if answer.problem else answer.cases[name]
 
 
-def _series(label: str, found: list[Work], problem: str) -> Series:
+def _series(label: str, results: list[Work], problem: str) -> Series:
     def of(name: str) -> tuple[float, ...]:
-        return tuple(float(str(work[name])) for work in found)
+        return tuple(float(str(work[name])) for work in results)
 
     def largest(name: str) -> int | None:
-        seen = [int(str(work[name])) for work in found if work[name] is not None]
+        seen = [int(str(work[name])) for work in results if work[name] is not None]
         return max(seen, default=None)
 
     return Series(

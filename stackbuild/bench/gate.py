@@ -12,13 +12,13 @@ from stackbuild.bench.compare import stored_pair
 from stackbuild.bench.environment import default_cache
 from stackbuild.bench.experiment import Tick
 from stackbuild.bench.kernels import KernelBench, measure_kernels
-from stackbuild.bench.lock_diff import inputs_between, lock_beside
-from stackbuild.bench.measure import Measured, baseline_of
+from stackbuild.bench.lock_diff import compare_inputs, lock_beside
+from stackbuild.bench.measure import Measurement, baseline_of
 from stackbuild.bench.models import CPU, ModelBench, measure_models
 from stackbuild.bench.results_file import read_benchmarks
-from stackbuild.bench.suites import read, suite
+from stackbuild.bench.suites import load_suite, read_yaml
 from stackbuild.core.errors import UsageError
-from stackbuild.judgement import judge, sides_missing
+from stackbuild.judgement import judge, missing_sides
 from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, Gates
 from stackbuild.model.results import Evidence
 from stackbuild.recipe.load import load
@@ -28,7 +28,7 @@ DEFAULT: tuple[Gate, ...] = (AccuracyGate(kind="accuracy"), BaselineGate(kind="b
 
 
 @dataclass(frozen=True)
-class Asked:
+class GateRequest:
     """What is to be judged: `candidate` and `baseline` are both wheels, or both results files.
 
     An artifact is a wheel and its lock: `WHEEL.lock.yaml` beside it unless another is named.
@@ -51,13 +51,13 @@ class Asked:
 def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
     """The gates of a YAML file with `gates:`, or of a recipe; without either, DEFAULT.
 
-    Raises UsageError for both at once, and for either without a gate: nothing judged is no PASS.
+    Raises UsageError for both at once, and for either without a gate: without a gate nothing is judged.
     """
     if file and recipe:
         raise UsageError("--gates and --recipe both say which gates", next="give one of them")
     if not (file or recipe):
         return DEFAULT
-    found = read(file, Gates).gates if file else load(recipe).recipe.gates
+    found = read_yaml(file, Gates).gates if file else load(recipe).recipe.gates
     if not found:
         option = "--gates" if file else "--recipe"
         raise UsageError(
@@ -68,66 +68,66 @@ def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
     return found
 
 
-def gated(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
-    """Measure or read what is asked, and judge it. Raises UsageError for inputs that do not go together."""
-    for file in (asked.candidate, asked.baseline):
+def run_gate(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
+    """Measure wheels or read results, and judge them. Raises UsageError for inputs that do not go together."""
+    for file in (request.candidate, request.baseline):
         if file is not None and not file.is_file():
             raise UsageError("there is no such file", where=str(file), next="give a .whl, or results that bench wrote")
-    kinds = {file.suffix for file in (asked.candidate, asked.baseline) if file}
+    kinds = {file.suffix for file in (request.candidate, request.baseline) if file}
     if kinds == {".json"}:
-        return _stored(asked, gates)
+        return _judge_files(request, gates)
     if kinds != {".whl"}:
         raise UsageError(
             f"cannot judge {' and '.join(sorted(kinds))} together", next="give two wheels (best), or two results files"
         )
-    return measure_wheel(asked, gates, tick)
+    return measure_wheel(request, gates, tick)
 
 
-def _stored(asked: Asked, gates: Sequence[Gate]) -> Measured:
+def _judge_files(request: GateRequest, gates: Sequence[Gate]) -> Measurement:
     """Judge what files hold. One results file may hold both sides, interleaved; two are weaker evidence."""
-    found, evidence = read_benchmarks(asked.candidate), Evidence.INTERLEAVED
-    if asked.baseline:
-        found, evidence = stored_pair(read_benchmarks(asked.baseline), found), Evidence.STORED
-    elif missing := sides_missing(found, gates):
+    found, evidence = read_benchmarks(request.candidate), Evidence.INTERLEAVED
+    if request.baseline:
+        found, evidence = stored_pair(read_benchmarks(request.baseline), found), Evidence.STORED
+    elif missing := missing_sides(found, gates):
         raise UsageError(
-            f"the results have no side {missing[0]!r}", where=str(asked.candidate),
+            f"the results have no side {missing[0]!r}", where=str(request.candidate),
             next="give --baseline, or measure that side too (--baseline, --against)",
         )  # fmt: skip
-    return Measured(found, judge(found, gates, datetime.now(UTC).date(), evidence))
+    return Measurement(found, judge(found, gates, datetime.now(UTC).date(), evidence))
 
 
-def measure_wheel(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
-    """Measure a wheel, judge it, and tell what it was built of otherwise than its baseline.
+def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
+    """Measure a wheel, judge it, and list the inputs in which it differs from its baseline.
 
     Raises UsageError for another wheel, or one that has no baseline.
     """
-    _refuse_itself(asked, gates)
-    baseline = baseline_of(asked.baseline, gates)
+    _refuse_itself(request, gates)
+    baseline = baseline_of(request.baseline, gates)
     if baseline is None:
-        return _measured(asked, gates, tick)
-    locks = _locks(asked, baseline, gates)
-    inputs = inputs_between(*locks) if isinstance(locks, tuple) else None
-    found = _measured(asked, gates, tick)
+        return _measure(request, gates, tick)
+    locks = _locks(request, baseline, gates)
+    inputs = compare_inputs(*locks) if isinstance(locks, tuple) else None
+    found = _measure(request, gates, tick)
     noted = (locks,) if isinstance(locks, str) else ()
     benchmarks = replace(found.benchmarks, inputs=inputs, notes=(*found.benchmarks.notes, *noted))
     told = (inputs.says,) if inputs else noted
-    return Measured(benchmarks, replace(found.verdict, notes=(*found.verdict.notes, *told)))
+    return Measurement(benchmarks, replace(found.verdict, notes=(*found.verdict.notes, *told)))
 
 
-def _locks(asked: Asked, baseline: Path, gates: Sequence[Gate]) -> tuple[Path, Path] | str:
+def _locks(request: GateRequest, baseline: Path, gates: Sequence[Gate]) -> tuple[Path, Path] | str:
     """The baseline's lock and the candidate's, or why they cannot be compared. One that is named must be there."""
-    theirs = asked.baseline_lock or _lock_named(gates) or lock_beside(baseline)
-    ours = asked.candidate_lock or lock_beside(asked.candidate)
+    theirs = request.baseline_lock or _gates_lock(gates) or lock_beside(baseline)
+    ours = request.candidate_lock or lock_beside(request.candidate)
     for whose, lock, default in (
         ("baseline", theirs, lock_beside(baseline)),
-        ("candidate", ours, lock_beside(asked.candidate)),
+        ("candidate", ours, lock_beside(request.candidate)),
     ):
         if lock == default and not lock.is_file():
             return f"the {whose} has no {lock.name} beside it: which inputs differ is not known"
     return theirs, ours
 
 
-def _lock_named(gates: Sequence[Gate]) -> Path | None:
+def _gates_lock(gates: Sequence[Gate]) -> Path | None:
     """The lock that the baseline gates name. Raises UsageError where they name two: there is one baseline."""
     named = sorted({g.lock for g in gates if isinstance(g, BaselineGate) and g.lock})
     if len(named) > 1:
@@ -137,48 +137,48 @@ def _lock_named(gates: Sequence[Gate]) -> Path | None:
     return Path(named[0]) if named else None
 
 
-def _refuse_itself(asked: Asked, gates: Sequence[Gate]) -> None:
+def _refuse_itself(request: GateRequest, gates: Sequence[Gate]) -> None:
     """Raise UsageError for a gate that would compare the candidate with itself, before anything is measured."""
     for gate in gates:
-        if {gate.side, getattr(gate, "versus", "")} <= {"candidate", asked.provider}:
+        if {gate.side, getattr(gate, "versus", "")} <= {"candidate", request.provider}:
             raise UsageError(
-                f"the gate {gate.name or gate.kind!r} compares the candidate with itself: it runs on {asked.provider}",
+                f"the gate {gate.name or gate.kind!r} compares the candidate with itself: it runs on {request.provider}",
                 next="name a side under versus (baseline, onnxruntime), or measure on another --provider",
             )
 
 
-def _measured(asked: Asked, gates: Sequence[Gate], tick: Tick) -> Measured:
+def _measure(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
     """Measure a wheel by what is in it: bundled kernels by a suite of kernels, an onnxruntime or a plugin EP by models.
 
     Every provider that a gate names is a side. Raises UsageError for another wheel, or one that has no baseline.
     """
-    baseline = baseline_of(asked.baseline, gates)
+    baseline = baseline_of(request.baseline, gates)
     if baseline is None and any(isinstance(gate, BaselineGate) for gate in gates):
         raise UsageError("there is no baseline to compare with", next="give --baseline OLD.whl, or name it in the gate")
-    package = _package(asked.candidate)
+    package = _package(request.candidate)
     if baseline and baseline.is_file() and _package(baseline) != package:
         raise UsageError(f"the candidate has {package}, the baseline {_package(baseline)}", next="give two of a kind")
     if package == "stackbuild_kernels":
-        name = asked.suite or "kernels-quick"
+        name = request.suite or "kernels-quick"
         kernels = KernelBench(
-            asked.candidate, asked.baseline, asked.provider, asked.options, asked.python, asked.cache, asked.threads,
-            seed=asked.seed, clock=asked.clock,
+            request.candidate, request.baseline, request.provider, request.options, request.python, request.cache, request.threads,
+            seed=request.seed, clock=request.clock,
         )  # fmt: skip
-        return measure_kernels(kernels, suite(name), name, gates, tick)
-    name = asked.suite or "models-quick"
+        return measure_kernels(kernels, load_suite(name), name, gates, tick)
+    name = request.suite or "models-quick"
     plugin = "" if package == "onnxruntime" else f"{package}:get_library_path"
-    if plugin and asked.provider == CPU:
-        raise UsageError(f"{asked.candidate.name} is a plugin EP's", next="name its provider with --provider")
+    if plugin and request.provider == CPU:
+        raise UsageError(f"{request.candidate.name} is a plugin EP's", next="name its provider with --provider")
     models = ModelBench(
-        asked.provider, asked.options, _providers(gates, asked), wheel=asked.candidate, baseline=asked.baseline,
-        python=asked.python, plugin=plugin, cache=asked.cache, threads=asked.threads, seed=asked.seed, clock=asked.clock,
+        request.provider, request.options, _providers(gates, request), wheel=request.candidate, baseline=request.baseline,
+        python=request.python, plugin=plugin, cache=request.cache, threads=request.threads, seed=request.seed, clock=request.clock,
     )  # fmt: skip
-    return measure_models(models, suite(name), name, gates, tick)
+    return measure_models(models, load_suite(name), name, gates, tick)
 
 
 def wheel_for(name: str, wheels: Sequence[Path]) -> Path:
     """The wheel that a suite of that name is for. Raises UsageError where there is none."""
-    kind = suite(name).kind
+    kind = load_suite(name).kind
     wanted = {"kernels": "stackbuild_kernels", "models": "onnxruntime or a plugin EP"}[kind]
     found = next((wheel for wheel in wheels if _measured_by(kind, _tops(wheel))), None)
     if found is None:
@@ -189,10 +189,10 @@ def wheel_for(name: str, wheels: Sequence[Path]) -> Path:
     return found
 
 
-def _providers(gates: Sequence[Gate], asked: Asked) -> tuple[str, ...]:
+def _providers(gates: Sequence[Gate], request: GateRequest) -> tuple[str, ...]:
     """The providers that gates judge or compare with, so that they are measured too."""
     named = {str(getattr(gate, field, "")) for gate in gates for field in ("side", "versus")}
-    return tuple(sorted(n for n in named if n.endswith("ExecutionProvider") and n != asked.provider))
+    return tuple(sorted(n for n in named if n.endswith("ExecutionProvider") and n != request.provider))
 
 
 def _package(wheel: Path) -> str:

@@ -62,75 +62,87 @@ _FIRST = ("taken", "suite", "side", "artifact")
 
 
 def default_file() -> Path:
-    """~/.local/share/stackbuild/history.sqlite, or where XDG_DATA_HOME says: a history is no cache."""
+    """~/.local/share/stackbuild/history.sqlite, or below XDG_DATA_HOME: a history is data, not a cache."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "stackbuild" / "history.sqlite"
 
 
 def require_usable(file: Path) -> None:
-    """Make the history where there is none. Raises MachineLacks or UsageError where it cannot be appended to."""
-    with _opened_to_append(file):
+    """Create the history if it does not exist. Raises MachineLacks or UsageError where it cannot be appended to."""
+    with _appending(file):
         pass
 
 
-def append(file: Path, measured: Benchmarks) -> int:
-    """Add every figure of a measurement in one transaction; says how many. Raises MachineLacks where it cannot write."""
-    rows = list(_figures(measured))
-    with _opened_to_append(file) as connection:
+def append(file: Path, benchmarks: Benchmarks) -> int:
+    """Add every figure of a measurement in one transaction; returns their number. Raises MachineLacks where it cannot write."""
+    rows = list(_figures(benchmarks))
+    with _appending(file) as connection:
         marks = ",".join("?" * len(COLUMNS))
         connection.executemany(f"insert into figures values ({marks})", [tuple(vars(r).values()) for r in rows])
     return len(rows)
 
 
-def series(
-    file: Path, case: str, metric: str, side: str = "candidate", machine: str = "", provider: str = ""
-) -> tuple[Figure, ...]:
-    """One series by time. Without a machine or provider, those of the latest entry, and its model and way of measuring:
-    different ones are never mixed.
+@dataclass(frozen=True)
+class SeriesQuery:
+    """Which series is meant. An empty machine, provider, model or conditions stands for that of the latest entry.
 
-    Raises UsageError where there is no such file or series; it names the cases there are.
+    `machine` may be the beginning of a fingerprint's digest.
     """
-    if metric not in METRICS:
-        close = get_close_matches(metric, METRICS, 1)
+
+    case: str
+    metric: str
+    side: str = "candidate"
+    machine: str = ""
+    provider: str = ""
+    model: str = ""
+    conditions: str = ""
+
+
+def load_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
+    """One series by time.
+
+    Raises UsageError for an unknown file, metric or series, with the known ones.
+    """
+    if query.metric not in METRICS:
+        close = get_close_matches(query.metric, METRICS, 1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"no metric {metric!r}", next=f"{hint}there are {', '.join(METRICS)}")
-    found = series_of(file, case, metric, side, machine, provider)
+        raise UsageError(f"no metric {query.metric!r}", next=f"{hint}there are {', '.join(METRICS)}")
+    found = find_series(file, query)
     if not found:
         known = sorted({name for name, _, _ in cases(file)})
         raise UsageError(
-            f"no {metric} of {case!r} by {side}" + (f" on {provider}" if provider else ""),
+            f"no {query.metric} of {query.case!r} by {query.side}"
+            + (f" on {query.provider}" if query.provider else ""),
             where=str(file),
             next=f"there are {', '.join(known[:8]) or 'no cases'}",
         )
     return found
 
 
-def series_of(
-    file: Path, case: str, metric: str, side: str, machine: str, provider: str, model: str = "", how: str = ""
-) -> tuple[Figure, ...]:
-    """The same, empty where there is none; of one model and way of measuring where they are given."""
-    query = 'select * from figures where "case" = ? and metric = ? and side = ? order by taken, rowid'
-    with _opened(file) as connection:
-        rows = [Figure(*row) for row in connection.execute(query, (case, metric, side))]
-    rows = [row for row in rows if row.machine.startswith(machine) and provider in ("", row.provider)]
-    rows = [row for row in rows if model in ("", row.model) and how in ("", row.how)]
-    return tuple(row for row in rows if _alike(row) == _alike(rows[-1]))
+def find_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
+    """One series by time, empty where there is none. Machines, providers, models and conditions are never mixed."""
+    select = 'select * from figures where "case" = ? and metric = ? and side = ? order by taken, rowid'
+    with _reading(file) as connection:
+        rows = [Figure(*row) for row in connection.execute(select, (query.case, query.metric, query.side))]
+    rows = [row for row in rows if row.machine.startswith(query.machine) and query.provider in ("", row.provider)]
+    rows = [row for row in rows if query.model in ("", row.model) and query.conditions in ("", row.how)]
+    return tuple(row for row in rows if _identity(row) == _identity(rows[-1]))
 
 
-def _alike(row: Figure) -> tuple[str, ...]:
+def _identity(row: Figure) -> tuple[str, ...]:
     """What is equal within one series."""
     return row.machine, row.provider, row.model, row.how
 
 
-def way(measured: Benchmarks, side: Side) -> str:
+def measuring_conditions(benchmarks: Benchmarks, side: Side) -> str:
     """How a side was measured: what must be equal, beside machine, provider and model, before figures make a series."""
-    said = {"timer": measured.timer, "threads": side.threads, "options": side.options}
+    said = {"timer": benchmarks.timer, "threads": side.threads, "options": side.options}
     return json.dumps(said, ensure_ascii=False, sort_keys=True)
 
 
 def cases(file: Path) -> tuple[tuple[str, str, int], ...]:
-    """Every (case, side) with how many latencies there are of it."""
+    """Every (case, side) and its number of latencies."""
     query = """select "case", side, count(*) from figures where metric = 'latency' group by 1, 2 order by 1, 2"""
-    with _opened(file) as connection:
+    with _reading(file) as connection:
         return tuple((str(c), str(s), int(n)) for c, s, n in connection.execute(query))
 
 
@@ -139,19 +151,19 @@ def to_csv(file: Path) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    with _opened(file) as connection:
+    with _reading(file) as connection:
         rows = connection.execute("select * from figures order by taken, rowid")
         writer.writerows([*row, *[""] * (len(COLUMNS) - len(row))] for row in rows)
     return text.getvalue()
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+def _reading(file: Path) -> Iterator[sqlite3.Connection]:
     """The history for reading: it is neither made nor changed, and another program's database is refused."""
     if not file.is_file():
         raise UsageError("there is no history yet", where=str(file), next="stackbuild bench … appends to it")
     with (
-        _told(file),
+        _as_machine_lacks(file),
         closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=30)) as connection,
     ):
         if _is_empty(connection):
@@ -161,9 +173,9 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _opened_to_append(file: Path) -> Iterator[sqlite3.Connection]:
+def _appending(file: Path) -> Iterator[sqlite3.Connection]:
     """The history, made where there is none, in one transaction. Another program's database is refused unchanged."""
-    with _told(file):
+    with _as_machine_lacks(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(file, timeout=30, isolation_level=None)) as connection:
             connection.execute("begin immediate")
@@ -182,7 +194,7 @@ def _opened_to_append(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _told(file: Path) -> Iterator[None]:
+def _as_machine_lacks(file: Path) -> Iterator[None]:
     """What the file system or SQLite refuses, as MachineLacks."""
     try:
         yield
@@ -213,19 +225,19 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("pragma user_version").fetchone()[0])
 
 
-def _figures(measured: Benchmarks) -> Iterator[Figure]:
-    machine = digest.of_value(measured.machine.stable)[:16]
-    about = json.dumps(measured.machine.stable, ensure_ascii=False, sort_keys=True)
-    for case in measured.cases:
+def _figures(benchmarks: Benchmarks) -> Iterator[Figure]:
+    machine = digest.of_value(benchmarks.machine.stable)[:16]
+    about = json.dumps(benchmarks.machine.stable, ensure_ascii=False, sort_keys=True)
+    for case in benchmarks.cases:
         for one in case.series:
-            side = measured.side(one.side)
+            side = benchmarks.side(one.side)
             if side is None or one.side == CONTROL or one.problem:
                 continue
             for metric, unit, value, samples in _of(case, one):
                 yield Figure(
-                    measured.taken, measured.suite, one.side, side.artifact, side.sha256, side.provider,
+                    benchmarks.taken, benchmarks.suite, one.side, side.artifact, side.sha256, side.provider,
                     side.libraries.get("onnxruntime", ""), machine, about, case.name, metric, unit, value, samples,
-                    case.sha256, way(measured, side),
+                    case.sha256, measuring_conditions(benchmarks, side),
                 )  # fmt: skip
 
 

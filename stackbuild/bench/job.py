@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import MachineLacks
 
@@ -19,7 +19,7 @@ ERROR_METRICS = Path(__file__).with_name("error_metrics.py")
 
 
 @dataclass(frozen=True)
-class Budget:
+class TimingBudget:
     """How long a case may warm up and be timed, in seconds, and how many timed runs it has."""
 
     warm_seconds: float = 1.0
@@ -29,7 +29,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Session:
+class SessionOptions:
     """How ONNX Runtime is to be opened: provider, its options, custom-op libraries (`package:function` or a path).
 
     `plugin` is the shared library of a plugin EP, named in the same way.
@@ -44,7 +44,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Answer:
+class WorkerAnswer:
     """What the worker found by case, and the versions of what it ran with. `problem` where the process itself died."""
 
     cases: dict[str, dict[str, Json]]
@@ -52,41 +52,41 @@ class Answer:
     problem: str = ""
 
 
-def run_job(environment: Environment, job: dict[str, Json], timeout: float = 600.0) -> Answer:
+def run_job(environment: WorkerEnvironment, job: dict[str, Json], timeout: float = 600.0) -> WorkerAnswer:
     """Run one job. A worker that dies answers with a problem; one that cannot start raises MachineLacks."""
     with tempfile.TemporaryDirectory(prefix="stackbuild-bench-") as folder:
         file, answer = Path(folder) / "job.json", Path(folder) / "answer.json"
         file.write_text(json.dumps(job | {"answer": str(answer)}))
         try:
             ran = subprocess.run(
-                [*environment.before, environment.python, "-s", WORKER, file], env=environment.variables(), cwd=folder, timeout=timeout,
+                [*environment.launcher, environment.python, "-s", WORKER, file], env=environment.variables(), cwd=folder, timeout=timeout,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
             )  # fmt: skip
         except FileNotFoundError as error:
             raise MachineLacks(f"there is no interpreter {environment.python}", next="give another --python") from error
         except subprocess.TimeoutExpired:
-            return Answer({}, problem=f"took longer than {timeout:g} s and was stopped")
+            return WorkerAnswer({}, problem=f"took longer than {timeout:g} s and was stopped")
         if ran.returncode or not answer.exists():
-            return Answer({}, problem=_died(ran.returncode, ran.stderr))
+            return WorkerAnswer({}, problem=_death(ran.returncode, ran.stderr))
         found = json.loads(answer.read_text())
-    return Answer(found["cases"], found["libraries"])
+    return WorkerAnswer(found["cases"], found["libraries"])
 
 
-def run_each(environment: Environment, job: dict[str, Json], cases: Sequence[dict[str, Json]]) -> Answer:
+def run_each(environment: WorkerEnvironment, job: dict[str, Json], cases: Sequence[dict[str, Json]]) -> WorkerAnswer:
     """All the cases in one process; should that die, each in its own, so that one crash is blamed on one case."""
     together = run_job(environment, job | {"cases": [*cases]})
     if not together.problem or len(cases) == 1:
-        return together if not together.problem else _blamed(together, cases)
+        return together if not together.problem else _blame_all(together, cases)
     answers = [run_each(environment, job, [case]) for case in cases]
     found = {name: case for answer in answers for name, case in answer.cases.items()}
-    return Answer(found, next((a.libraries for a in answers if a.libraries), {}))
+    return WorkerAnswer(found, next((a.libraries for a in answers if a.libraries), {}))
 
 
-def _blamed(answer: Answer, cases: Sequence[dict[str, Json]]) -> Answer:
-    return Answer({str(case["name"]): {"problem": answer.problem} for case in cases}, answer.libraries)
+def _blame_all(answer: WorkerAnswer, cases: Sequence[dict[str, Json]]) -> WorkerAnswer:
+    return WorkerAnswer({str(case["name"]): {"problem": answer.problem} for case in cases}, answer.libraries)
 
 
-def _died(code: int, stderr: str) -> str:
+def _death(code: int, stderr: str) -> str:
     lines = [line for line in stderr.strip().splitlines() if line.strip()]
     last = lines[-1][:500] if lines else "it said nothing"
     if "ModuleNotFoundError" in last:

@@ -1,8 +1,8 @@
 """A plain script: writes the bundled kernels' benchmark cases as files for the worker.
 
-`python kernel_cases.py KERNELS WANTED.json OUT`: per case OUT/N.custom.onnx, OUT/N.standard.onnx where ONNX has the
-operator, OUT/N.npz with the inputs and OUT/N.truth.npz with the float64 answer; OUT/index.json lists them. It runs in
-a process of its own because the cases live beside the kernels, outside this package, and are found by path.
+`python kernel_cases.py KERNELS WANTED.json OUT` writes for each case OUT/N.custom.onnx, OUT/N.standard.onnx where ONNX
+has the operator, OUT/N.npz with the inputs and OUT/N.truth.npz with the float64 answer. OUT/index.json lists them. It
+runs in a process of its own because the cases are beside the kernels, outside this package, and found by path.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ def main() -> None:
     kernels, wanted, out = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3])
     sys.path.insert(0, kernels)
     builder = importlib.import_module("tools.cases")
-    found = [case for want in wanted for case in drawn(builder.OPERATORS, want)]
-    index = [written(builder, case, number, out) for number, case in enumerate(found)]
+    found = [case for want in wanted for case in entry_cases(builder.OPERATORS, want)]
+    index = [write_case(builder, case, number, out) for number, case in enumerate(found)]
     (out / "index.json").write_text(json.dumps(index))
 
 
-def drawn(operators: dict[str, ModuleType], want: dict[str, Any]) -> list[Any]:
+def entry_cases(operators: dict[str, ModuleType], want: dict[str, Any]) -> list[Any]:
     """The cases that one entry of a suite asks for: its own shapes, or the few that the kernel's folder names."""
     if want["op"] not in operators:
         raise SystemExit(f"there is no operator {want['op']!r}; there are {', '.join(operators)}")
     module, cases = operators[want["op"]], []
     for name in want["dtype"]:
         dtype = np.dtype(name).type
-        cases += [made(module, shape, dtype) for shape in want["make"]]
+        cases += [make_case(module, shape, dtype) for shape in want["make"]]
         if not want["make"]:
             cases += module.bench(np.random.default_rng(0), dtype)
     return cases
 
 
-def made(module: ModuleType, shape: dict[str, Any], dtype: type) -> Any:
+def make_case(module: ModuleType, shape: dict[str, Any], dtype: type) -> Any:
     """One case by the kernel's own `make`, given keywords as the suite writes them."""
     arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in shape.items()}
     if "s" in inspect.signature(module.make).parameters:  # Attention takes its sizes as one value
@@ -48,7 +48,7 @@ def made(module: ModuleType, shape: dict[str, Any], dtype: type) -> Any:
     return module.make(rng=np.random.default_rng(0), dtype=dtype, **arguments)
 
 
-def written(builder: ModuleType, case: Any, number: int, out: Path) -> dict[str, Any]:
+def write_case(builder: ModuleType, case: Any, number: int, out: Path) -> dict[str, Any]:
     feeds = builder.feeds(case)
     np.savez(out / f"{number}.npz", **feeds)
     np.savez(out / f"{number}.truth.npz", **{case.output: case.expected})

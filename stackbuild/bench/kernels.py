@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackbuild.bench.correctness import Reference
-from stackbuild.bench.environment import Environment, default_cache, here, with_wheel
-from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, checked, with_control
-from stackbuild.bench.job import Budget, Session
-from stackbuild.bench.measure import Measured, baseline_of, run
+from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
+from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, with_control, with_libraries
+from stackbuild.bench.job import SessionOptions, TimingBudget
+from stackbuild.bench.measure import Measurement, baseline_of, run
 from stackbuild.bench.suites import Suite
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
@@ -58,7 +58,7 @@ class _Row:
     shapes: dict[str, list[int]]
 
 
-def measure_kernels(asked: KernelBench, suite: Suite, name: str, gates: Sequence[Gate], tick: Tick) -> Measured:
+def measure_kernels(request: KernelBench, suite: Suite, name: str, gates: Sequence[Gate], tick: Tick) -> Measurement:
     """Measure a custom-op wheel against ONNX Runtime's own operators (and a baseline wheel), paired and interleaved.
 
     With `gates`, pairs are added while one is undecided. Raises UsageError for a wheel or suite that is none,
@@ -66,43 +66,55 @@ def measure_kernels(asked: KernelBench, suite: Suite, name: str, gates: Sequence
     """
     if suite.kind != "kernels":
         raise UsageError(f"the suite {name} is of {suite.kind}", next="stackbuild bench models --suite " + name)
-    asked = replace(asked, baseline=baseline_of(asked.baseline, gates))
+    request = replace(request, baseline=baseline_of(request.baseline, gates))
     with ExitStack() as stack:
         out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stackbuild-kernels-")))
-        rows = _cases(suite, out, asked.python)
-        contenders = _contenders(asked)
+        rows = _cases(suite, out, request.python)
+        contenders = _contenders(request)
         tasks = tuple(_task(row, contenders, out) for row in rows)
-        budget = Budget(**suite.budget.model_dump())
-        whole = Experiment(name, "kernels", contenders, tasks, budget, apart=False, seed=asked.seed, clock=asked.clock)
-        experiment = checked(whole)
+        budget = TimingBudget(**suite.budget.model_dump())
+        whole = Experiment(
+            name, "kernels", contenders, tasks, budget, process_per_case=False, seed=request.seed, clock=request.clock
+        )
+        experiment = with_libraries(whole)
         reference = Reference(
-            "float64 on the CPU", here(asked.python), Session(CPU), {},
+            "float64 on the CPU", plain_environment(request.python), SessionOptions(CPU), {},
             {t.case.name: out / f"{r.number}.truth.npz" for t, r in zip(tasks, rows, strict=True)},
         )  # fmt: skip
-        return run(experiment, asked.rounds or suite.rounds, gates, reference, profile=asked.profile, tick=tick)
+        return run(experiment, request.rounds or suite.rounds, gates, reference, profile=request.profile, tick=tick)
 
 
-def _contenders(asked: KernelBench) -> tuple[Contender, ...]:
+def _contenders(request: KernelBench) -> tuple[Contender, ...]:
     """The candidate, the baseline with its control where there is one, and ONNX Runtime's own operators."""
-    made = [_contender("candidate", with_wheel(asked.wheel, asked.cache, asked.python), asked, (LIBRARY,))]
-    if asked.baseline:
-        made.append(_contender("baseline", with_wheel(asked.baseline, asked.cache, asked.python), asked, (LIBRARY,)))
+    made = [
+        _contender("candidate", wheel_environment(request.wheel, request.cache, request.python), request, (LIBRARY,))
+    ]
+    if request.baseline:
+        made.append(
+            _contender(
+                "baseline", wheel_environment(request.baseline, request.cache, request.python), request, (LIBRARY,)
+            )
+        )
         made = list(with_control(made, "baseline"))
-    made.append(_contender(OWN, here(asked.python), asked, ()))
+    made.append(_contender(OWN, plain_environment(request.python), request, ()))
     return tuple(made)
 
 
-def _contender(label: str, environment: Environment, asked: KernelBench, libraries: tuple[str, ...]) -> Contender:
-    session = Session(asked.provider, asked.options, libraries, threads=asked.threads)
-    side = Side(label, asked.provider, environment.artifact, environment.sha256, asked.options, threads=asked.threads)
+def _contender(
+    label: str, environment: WorkerEnvironment, request: KernelBench, libraries: tuple[str, ...]
+) -> Contender:
+    session = SessionOptions(request.provider, request.options, libraries, threads=request.threads)
+    side = Side(
+        label, request.provider, environment.artifact, environment.sha256, request.options, threads=request.threads
+    )
     return Contender(side, environment, session)
 
 
 def _cases(suite: Suite, out: Path, python: Path | None) -> list[_Row]:
-    """Have the kernels' own folder write the suite's cases; what it says of a wrong one is the error."""
+    """Have the kernels' own folder write the suite's cases; its message about a wrong one becomes the error."""
     wanted = out / "wanted.json"
     wanted.write_text(json.dumps([digest.plain(k) for k in suite.kernels]))
-    environment = here(python)
+    environment = plain_environment(python)
     ran = subprocess.run(
         [environment.python, "-s", SCRIPT, folder("kernels"), wanted, out], env=environment.variables(),
         capture_output=True, text=True, check=False, timeout=900,

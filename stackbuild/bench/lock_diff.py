@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from stackbuild.core import digest
-from stackbuild.core import yaml as yamlread
+from stackbuild.core import yaml as yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.lock import Lock
-from stackbuild.model.results import Inputs, Moved
+from stackbuild.model.results import ChangedInput, InputsCompared
 
 
 def lock_beside(wheel: Path) -> Path:
@@ -21,21 +21,21 @@ def lock_beside(wheel: Path) -> Path:
     return wheel.with_name(f"{wheel.name}.lock.yaml")
 
 
-def inputs_between(baseline: Path, candidate: Path) -> Inputs:
-    """The two locks' digests, and every input that differs. Raises UsageError for a file that is no lock."""
+def compare_inputs(baseline: Path, candidate: Path) -> InputsCompared:
+    """The two locks' digests, and every input that differs. Raises UsageError for a file that is not a lock."""
     before, after = _read(baseline), _read(candidate)
     theirs, ours = dict(_answers(before)), dict(_answers(after))
     moved = tuple(
-        Moved(what, theirs.get(what, ""), ours.get(what, ""))
+        ChangedInput(what, theirs.get(what, ""), ours.get(what, ""))
         for what in dict.fromkeys([*theirs, *ours])
         if theirs.get(what) != ours.get(what)
     )
-    return Inputs(digest.of_file(baseline), digest.of_file(candidate), moved)
+    return InputsCompared(digest.of_file(baseline), digest.of_file(candidate), moved)
 
 
 def _read(path: Path) -> Lock:
     try:
-        data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+        data, _ = yaml.compose(path.read_text("utf-8"), str(path))
         return Lock.model_validate(data)
     except FileNotFoundError:
         what = "there is no such file"
@@ -50,16 +50,16 @@ def _read(path: Path) -> Lock:
 
 def _answers(lock: Lock) -> Iterator[tuple[str, str]]:
     """Every answer of a lock by what it is of, sources first."""
-    yield from _named("source", lock.commits)
-    yield from _named("source", {name: f"{file.version} {file.sha256[:12]}" for name, file in lock.files.items()})
+    yield from _prefixed("source", lock.commits)
+    yield from _prefixed("source", {name: f"{file.version} {file.sha256[:12]}" for name, file in lock.files.items()})
     for source, deps in lock.deps.items():
-        yield from _named(f"dependency of {source}:", {d.name: f"{d.url} {d.digest[:19]}".strip() for d in deps})
+        yield from _prefixed(f"dependency of {source}:", {d.name: f"{d.url} {d.digest[:19]}".strip() for d in deps})
     if lock.image:
         yield "base image", lock.image
-    yield from _named("base package", lock.packages)
+    yield from _prefixed("base package", lock.packages)
     for python, pins in lock.wheelhouse.items():
-        yield from _named(f"Python {python}:", {n: f"{p.version} {p.sha256[0][:12]}" for n, p in pins.items()})
+        yield from _prefixed(f"Python {python}:", {n: f"{p.version} {p.sha256[0][:12]}" for n, p in pins.items()})
 
 
-def _named(kind: str, answers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _prefixed(kind: str, answers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     return ((f"{kind} {name}", answer) for name, answer in answers.items())

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stackbuild.bench.environment import scrubbed
+from stackbuild.bench.environment import scrubbed_variables
 from stackbuild.model.results import Fingerprint
 
 _NVIDIA = ("name", "driver_version", "memory.total", "power.limit")
@@ -23,18 +23,18 @@ def fingerprint(root: Path = Path("/")) -> Fingerprint:
     """The machine as it is now."""
     stable = _host(root) | _amd(root) | _nvidia(_NVIDIA)
     passing = _host_now(root) | _amd_now(root) | _nvidia(_NVIDIA_NOW)
-    if hidden := scrubbed():
+    if hidden := scrubbed_variables():
         passing["variables not passed on"] = " ".join(hidden)
     return Fingerprint(stable, passing)
 
 
-def busy(machine: Fingerprint) -> tuple[str, ...]:
+def busy_notes(machine: Fingerprint) -> tuple[str, ...]:
     """A note when more than half of the cores had other work as the measurement began."""
     load, cores = float(machine.passing.get("load", "0")), int(machine.stable.get("cores", "1"))
     return (f"the machine was busy when this began: load {load:g} on {cores} cores",) if load > cores / 2 else ()
 
 
-def gfx(version: int) -> str:
+def gfx_name(version: int) -> str:
     """gfx942 of kfd's 90402: major, minor and stepping, two decimal digits each; the last two are printed in hex."""
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
 
@@ -67,7 +67,7 @@ def _amd(root: Path) -> dict[str, str]:
     for number, node in enumerate(_gpus(root)):
         facts = dict(line.split() for line in _text(node / "properties").splitlines() if len(line.split()) == 2)
         units = int(facts.get("simd_count", 0)) // max(1, int(facts.get("simd_per_cu", 1)))
-        found[f"gpu {number}"] = f"{gfx(int(facts['gfx_target_version']))}, {units} CUs"
+        found[f"gpu {number}"] = f"{gfx_name(int(facts['gfx_target_version']))}, {units} CUs"
     for number, device in enumerate(_cards(root)):
         if cap := _number(device, "power1_cap"):
             found[f"power cap {number}"] = f"{cap // 1_000_000} W"

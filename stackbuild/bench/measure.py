@@ -1,4 +1,4 @@
-"""One whole measurement: prove, then rounds, then more rounds of what a gate cannot decide yet."""
+"""One whole measurement: check the outputs, run the rounds, then more rounds of undecided cases."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackbuild.bench.correctness import Reference, proved
-from stackbuild.bench.experiment import Experiment, Tick, measure, silent
+from stackbuild.bench.correctness import Reference, add_correctness
+from stackbuild.bench.experiment import Experiment, Tick, measure, no_progress
 from stackbuild.core.errors import StepFailed, UsageError
-from stackbuild.judgement import judge, pairs_wanted
+from stackbuild.judgement import judge, next_pair_count
 from stackbuild.model.gates import BaselineGate, Gate
-from stackbuild.model.results import Benchmarks, Verdict, joined, twice
+from stackbuild.model.results import Benchmarks, Verdict, append_rounds, first_duplicate
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """The results, and what the gates say of them."""
 
     benchmarks: Benchmarks
     verdict: Verdict
 
 
-def baseline_of(given: Path | None, gates: Sequence[Gate]) -> Path | None:
+def baseline_of(explicit: Path | None, gates: Sequence[Gate]) -> Path | None:
     """The baseline wheel: as given, else as the baseline gates name it.
 
     Raises UsageError where they name two: one is measured, and the other's gate would be judged by its numbers.
@@ -34,12 +34,12 @@ def baseline_of(given: Path | None, gates: Sequence[Gate]) -> Path | None:
             f"the gates name {len(named)} baselines: {' and '.join(named[:2])}",
             next="judge against one at a time: stackbuild gate --gates FILE, a file for each",
         )
-    return given or next((Path(name) for name in named), None)
+    return explicit or next((Path(name) for name in named), None)
 
 
-def require_ran(measured: Benchmarks) -> None:
-    """Raise StepFailed where a case did not run on some side: a measurement with holes is no success."""
-    broken = [(case, one) for case in measured.cases for one in case.series if one.problem]
+def require_complete(benchmarks: Benchmarks) -> None:
+    """Raise StepFailed where a case did not run on some side: a measurement with holes is not a success."""
+    broken = [(case, one) for case in benchmarks.cases for one in case.series if one.problem]
     if broken:
         case, one = broken[0]
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
@@ -49,9 +49,9 @@ def require_ran(measured: Benchmarks) -> None:
         )
 
 
-def refuse_namesakes(experiment: Experiment) -> None:
+def require_distinct_names(experiment: Experiment) -> None:
     """Raise UsageError where two cases have one name: results go by it, so each would get the other's numbers."""
-    if double := twice(task.case.name for task in experiment.tasks):
+    if double := first_duplicate(task.case.name for task in experiment.tasks):
         files = [w.get("model") for t in experiment.tasks if t.case.name == double for w in list(t.work.values())[:1]]
         raise UsageError(
             f"two cases are called {double}: {' and '.join(map(str, files[:2]))}",
@@ -66,22 +66,22 @@ def run(
     reference: Reference | None,
     *,
     profile: bool = False,
-    tick: Tick = silent,
-) -> Measured:
+    tick: Tick = no_progress,
+) -> Measurement:
     """Correctness first, then `rounds` of every case, then as many more as the gates allow while one is undecided.
 
     Raises UsageError where two cases have one name.
     """
-    refuse_namesakes(experiment)
+    require_distinct_names(experiment)
     today = datetime.now(UTC).date()
-    found = proved(measure(experiment, 0), experiment, reference, profile=profile, tick=tick)
-    wanted: int | None = pairs_wanted(gates, 0) or rounds
+    found = add_correctness(measure(experiment, 0), experiment, reference, profile=profile, tick=tick)
+    wanted: int | None = next_pair_count(gates, 0) or rounds
     taken, left = 0, experiment
     while True:
         assert wanted is not None
-        found = joined(found, measure(left, wanted - taken, begin=taken, machine=found.machine, tick=tick))
+        found = append_rounds(found, measure(left, wanted - taken, first_round=taken, machine=found.machine, tick=tick))
         verdict = judge(found, gates, today)
-        taken, wanted = wanted, pairs_wanted(gates, wanted)
-        left = experiment.only(verdict.undecided())
+        taken, wanted = wanted, next_pair_count(gates, wanted)
+        left = experiment.with_cases(verdict.undecided_cases())
         if wanted is None or not left.tasks:
-            return Measured(found, verdict)
+            return Measurement(found, verdict)

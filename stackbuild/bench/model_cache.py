@@ -1,4 +1,4 @@
-"""Model files, made once and kept: an architecture at a dtype, quantised or optimised where asked."""
+"""Model files, made once and kept: an architecture at a dtype, optionally quantised or optimised."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.bench.environment import Environment
+from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.job import run_job
 from stackbuild.bench.nets import Net
 from stackbuild.core import digest
@@ -18,7 +18,7 @@ from stackbuild.core.errors import UsageError
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A file, its bytes' sha256, its opset, and what the optimiser fused ("" where it was not asked)."""
+    """A file, its bytes' sha256, its opset, and what the optimiser fused ("" where it was not run)."""
 
     path: Path
     sha256: str
@@ -26,7 +26,7 @@ class ModelFile:
     fused: str = ""
 
 
-def written(net: Net, dtype: str, cache: Path) -> ModelFile:
+def net_file(net: Net, dtype: str, cache: Path) -> ModelFile:
     """The architecture's float32 or float16 file."""
     from stackbuild.bench.nets.graph import OPSET, Graph
 
@@ -36,26 +36,26 @@ def written(net: Net, dtype: str, cache: Path) -> ModelFile:
         graph.save(path)
         return ""
 
-    return _kept(cache.absolute() / "models" / f"{net.name}-v{net.version}-opset{OPSET}-{dtype}.onnx", write)
+    return _cache_file(cache.absolute() / "models" / f"{net.name}-v{net.version}-opset{OPSET}-{dtype}.onnx", write)
 
 
 def model_file(
-    net: Net, dtype: str, optimised: bool, find_environment: Callable[[], Environment], cache: Path
+    net: Net, dtype: str, optimised: bool, find_environment: Callable[[], WorkerEnvironment], cache: Path
 ) -> ModelFile:
     """The file of any dtype and form; int8 and the optimised form are made by the environment's own ONNX Runtime.
 
     Raises UsageError where the optimiser does not apply to the architecture or fails.
     """
-    made = written(net, "float32" if dtype == "int8" else dtype, cache)
+    source = net_file(net, "float32" if dtype == "int8" else dtype, cache)
     if not optimised and dtype != "int8":
-        return made
+        return source
     environment = find_environment()
     by = _runtime(environment)
     if optimised:
-        made = _changed(made, "optimise", _optimiser(net), environment, by)
+        source = _transform(source, "optimise", _optimiser(net), environment, by)
     if dtype == "int8":
-        made = _changed(made, "quantise", {}, environment, by)
-    return made
+        source = _transform(source, "quantise", {}, environment, by)
+    return source
 
 
 def _optimiser(net: Net) -> dict[str, Json]:
@@ -67,9 +67,11 @@ def _optimiser(net: Net) -> dict[str, Json]:
     return {"type": kind, "heads": heads, "hidden": hidden}
 
 
-def _changed(made: ModelFile, do: str, extra: dict[str, Json], environment: Environment, by: str) -> ModelFile:
+def _transform(
+    source: ModelFile, do: str, extra: dict[str, Json], environment: WorkerEnvironment, by: str
+) -> ModelFile:
     def change(path: Path) -> str:
-        case: dict[str, Json] = {"name": "model", "model": str(made.path), "keep": str(path), **extra}
+        case: dict[str, Json] = {"name": "model", "model": str(source.path), "keep": str(path), **extra}
         answer = run_job(environment, {"do": do, "cases": [case]}, timeout=1800)
         found = answer.cases.get("model", {})
         if problem := answer.problem or found.get("problem"):
@@ -77,15 +79,15 @@ def _changed(made: ModelFile, do: str, extra: dict[str, Json], environment: Envi
                 "its Python lacks a package: pip install 'stackbuild[bench]'" if "ImportError" in str(problem) else ""
             )
             raise UsageError(
-                f"ONNX Runtime could not {do} {made.path.name}: {problem}", next=lacks or "leave this form out"
+                f"ONNX Runtime could not {do} {source.path.name}: {problem}", next=lacks or "leave this form out"
             )
         fused = found.get("fused")
         return ", ".join(f"{op} {count}" for op, count in fused.items()) if isinstance(fused, dict) else ""
 
-    return _kept(made.path.with_name(f"{made.path.stem}-{do}d-{by}.onnx"), change)
+    return _cache_file(source.path.with_name(f"{source.path.stem}-{do}d-{by}.onnx"), change)
 
 
-def _runtime(environment: Environment) -> str:
+def _runtime(environment: WorkerEnvironment) -> str:
     answer = run_job(environment, {"do": "versions"})
     if answer.problem:
         raise UsageError(
@@ -94,18 +96,18 @@ def _runtime(environment: Environment) -> str:
     return f"ort{answer.libraries['onnxruntime']}"
 
 
-def _kept(path: Path, make: Callable[[Path], str]) -> ModelFile:
+def _cache_file(path: Path, make: Callable[[Path], str]) -> ModelFile:
     """The file and its facts, made unless both are there and agree; renamed into place, facts last."""
-    from stackbuild.bench.nets.graph import described
+    from stackbuild.bench.nets.graph import describe_inputs
 
     facts = path.with_suffix(".json")
-    if known := _known(path, facts):
+    if known := _cached_file(path, facts):
         return known
     path.parent.mkdir(parents=True, exist_ok=True)
     staged, told = (path.with_name(f".{os.getpid()}-{end.name}") for end in (path, facts))
     try:
         fused = make(staged)
-        opset, _ = described(staged)
+        opset, _ = describe_inputs(staged)
         found = ModelFile(path, digest.of_file(staged), opset, fused)
         told.write_text(json.dumps({"sha256": found.sha256, "opset": opset, "fused": fused}))
         staged.rename(path)
@@ -116,7 +118,7 @@ def _kept(path: Path, make: Callable[[Path], str]) -> ModelFile:
     return found
 
 
-def _known(path: Path, facts: Path) -> ModelFile | None:
+def _cached_file(path: Path, facts: Path) -> ModelFile | None:
     """The model that is kept, if its facts can be read and its bytes are the ones they are of."""
     try:
         found = json.loads(facts.read_text("utf-8"))

@@ -22,7 +22,7 @@ class UserModel:
     shapes: Shapes
 
 
-def parsed_shape(text: str) -> tuple[str, tuple[int, ...]]:
+def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
     """`input=1x3x224x224` as a name and a shape."""
     name, equals, sizes = text.partition("=")
     try:
@@ -35,14 +35,14 @@ def parsed_shape(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def user_case(user: UserModel) -> tuple[Case, Work]:
-    """The case and what the worker is told. Raises UsageError for a missing file, an unknown input or a wrong shape."""
-    from stackbuild.bench.nets.graph import described
+    """The case and the worker's job for it. Raises UsageError for a missing file, an unknown input or a wrong shape."""
+    from stackbuild.bench.nets.graph import describe_inputs
 
     where = str(user.path)
     if not user.path.is_file():
         raise UsageError("there is no such model", where=where, next="give the path of an .onnx file")
     try:
-        opset, inputs = described(user.path)
+        opset, inputs = describe_inputs(user.path)
     except ValueError as error:
         raise UsageError(str(error), where=where, next="export it again, or check it with onnx.checker") from None
     for name in user.shapes.keys() - inputs.keys():

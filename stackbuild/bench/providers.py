@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from stackbuild.bench.suites import read
+from stackbuild.bench.suites import read_yaml
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
 
 TABLE = Path(__file__).with_name("providers.yaml")
 
 
-class Provider(Model):
+class ProviderOptions(Model):
     """One provider of the table. `gone` tells what became of options that older guides still name.
 
     A `plugin` is a library of its own; it may bear the name of a provider that is built in, and take other options.
@@ -28,21 +28,21 @@ class Provider(Model):
     gone: dict[str, str] = Field(default_factory=dict)
 
 
-class _Table(Model):
-    providers: tuple[Provider, ...]
+class _ProviderTable(Model):
+    providers: tuple[ProviderOptions, ...]
 
 
 @cache
-def table() -> dict[str, Provider]:
+def builtin_providers() -> dict[str, ProviderOptions]:
     """The built-in providers by short and by full name."""
-    found = [p for p in read(TABLE, _Table).providers if not p.plugin]
+    found = [p for p in read_yaml(TABLE, _ProviderTable).providers if not p.plugin]
     return {p.short: p for p in found} | {p.name: p for p in found}
 
 
 @cache
-def plugins() -> dict[str, Provider]:
+def plugin_providers() -> dict[str, ProviderOptions]:
     """The plugin EPs by name."""
-    return {p.name: p for p in read(TABLE, _Table).providers if p.plugin}
+    return {p.name: p for p in read_yaml(TABLE, _ProviderTable).providers if p.plugin}
 
 
 def clock_name(text: str) -> str:
@@ -54,7 +54,7 @@ def clock_name(text: str) -> str:
 
 def provider_name(text: str) -> str:
     """The full name of `cpu`, `migraphx`, … or a full name as it is; a plugin EP may be called anything."""
-    known = table()
+    known = builtin_providers()
     if text in known:
         return known[text].name
     if text.endswith("ExecutionProvider"):
@@ -65,10 +65,10 @@ def provider_name(text: str) -> str:
     raise UsageError(f"no provider {text!r}", next=f"{hint}one of {shorts}, or a full name")
 
 
-def provider_options(provider: str, written: Sequence[str], plugin: bool = False) -> dict[str, str]:
+def provider_options(provider: str, texts: Sequence[str], plugin: bool = False) -> dict[str, str]:
     """`KEY=VALUE` texts as options of that provider. Raises UsageError for one that it does not take."""
-    made = dict(_parted(text) for text in written)
-    entry = (plugins() if plugin else table()).get(provider)
+    made = dict(_split(text) for text in texts)
+    entry = (plugin_providers() if plugin else builtin_providers()).get(provider)
     for key in made if entry else ():
         assert entry is not None
         if key not in entry.options:
@@ -76,17 +76,17 @@ def provider_options(provider: str, written: Sequence[str], plugin: bool = False
     return made
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _split(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise UsageError(f"{text!r} is not KEY=VALUE", next="write for example --option device_id=0")
     return key, value
 
 
-def _elsewhere(key: str, entry: Provider) -> str:
+def _elsewhere(key: str, entry: ProviderOptions) -> str:
     if key in entry.gone:
         return f" any more: {entry.gone[key]}"
-    owners = [p.name for p in table().values() if key in p.options]
+    owners = [p.name for p in builtin_providers().values() if key in p.options]
     return f"; it is one of {owners[0]}" if owners else ""
 
 
@@ -98,7 +98,7 @@ _SAME_JOB = {
 }  # fmt: skip
 
 
-def _instead(key: str, entry: Provider) -> str:
+def _instead(key: str, entry: ProviderOptions) -> str:
     job = {**{v: k for k, v in _SAME_JOB.items()}, **_SAME_JOB}.get(key)
     close = [job] if job in entry.options else difflib.get_close_matches(key, entry.options, n=1, cutoff=0.5)
     if close:

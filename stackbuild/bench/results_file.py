@@ -18,33 +18,33 @@ from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.model import TypeAdapter, ValidationError
 from stackbuild.model.results import SCHEMA, VERDICT_SCHEMA, Benchmarks, Verdict
 
-Noun = TypeVar("Noun")
+Document = TypeVar("Document")
 
 TIMES = (1e-12, 1e9)
-"""What a measured time can be, in seconds: no clock tells less, nobody waits longer."""
+"""The range of a measured time, in seconds: below any clock's resolution, and beyond any run."""
 
 
-def document(noun: Benchmarks | Verdict) -> dict[str, Json]:
-    """The noun as strict JSON with its schema."""
-    body = _encodable(_finite(plain(noun)))
+def document(value: Benchmarks | Verdict) -> dict[str, Json]:
+    """The value as strict JSON with its schema."""
+    body = _encodable(_finite(plain(value)))
     assert isinstance(body, dict)
-    return {"schema": SCHEMA if isinstance(noun, Benchmarks) else VERDICT_SCHEMA, **body}
+    return {"schema": SCHEMA if isinstance(value, Benchmarks) else VERDICT_SCHEMA, **body}
 
 
-def identity(measured: Benchmarks) -> str:
-    """What tells this measurement from every other: sha256 of when and where it was taken and of every sample."""
+def identity(benchmarks: Benchmarks) -> str:
+    """The identity of a measurement: sha256 of its time, its machine and every sample."""
     samples = [
         [case.name, case.sha256, one.side, [float(second).hex() for second in one.seconds]]
-        for case in measured.cases
+        for case in benchmarks.cases
         for one in case.series
     ]
-    return digest.of_value(_encodable(plain([measured.suite, measured.taken, measured.machine.stable, samples])))
+    return digest.of_value(_encodable(plain([benchmarks.suite, benchmarks.taken, benchmarks.machine.stable, samples])))
 
 
-def read_verdict_on(measured: Benchmarks, path: Path) -> Verdict:
+def read_verdict_on(benchmarks: Benchmarks, path: Path) -> Verdict:
     """The verdict in a file. Raises UsageError where it is not on this measurement."""
     verdict = read_verdict(path)
-    if verdict.of != identity(measured):
+    if verdict.of != identity(benchmarks):
         raise UsageError(
             "the verdict is on another measurement" if verdict.of else "the verdict does not say what it is on",
             where=str(path), next="give the results that `stackbuild gate --out` wrote beside this verdict",
@@ -62,7 +62,7 @@ def require_writable(*paths: Path | None) -> None:
                 if not os.access(path, os.W_OK):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
                 continue
-            staged = _staged(_behind_links(path))
+            staged = _staging_path(_behind_links(path))
             staged.touch()
             staged.unlink()
         except OSError as error:
@@ -71,15 +71,15 @@ def require_writable(*paths: Path | None) -> None:
             ) from None
 
 
-def write(noun: Benchmarks | Verdict, path: Path) -> None:
-    """Write the noun, whole or not at all: through a link into what it points to, and into a device or pipe as it is."""
-    text = json.dumps(document(noun), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def write(value: Benchmarks | Verdict, path: Path) -> None:
+    """Write the value, whole or not at all. A link is followed; a device or a pipe is written to as it is."""
+    text = json.dumps(document(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         if _is_stream(path):
             path.write_text(text, "utf-8")
             return
         real = _behind_links(path)
-        staged = _staged(real)
+        staged = _staging_path(real)
         staged.write_text(text, "utf-8")
         staged.replace(real)
     except OSError as error:
@@ -100,13 +100,13 @@ def _behind_links(path: Path) -> Path:
     return real
 
 
-def _staged(real: Path) -> Path:
+def _staging_path(real: Path) -> Path:
     return real.with_name(f".{real.name[:200]}.{os.getpid()}")
 
 
 def read_benchmarks(path: Path) -> Benchmarks:
     """The results in a file. Raises UsageError for anything that is not one of this schema."""
-    return _sound(_as(Benchmarks, _read(path, SCHEMA), path), path)
+    return _require_possible(_as(Benchmarks, _read(path, SCHEMA), path), path)
 
 
 def read_verdict(path: Path) -> Verdict:
@@ -115,24 +115,26 @@ def read_verdict(path: Path) -> Verdict:
 
 
 def read_run_results(path: Path) -> tuple[Benchmarks, Verdict]:
-    """What a build's run folder keeps of its measurement: both nouns in one file, of this stackbuild's own schema."""
+    """What a build's run folder keeps of its measurement: results and verdict in one file, in this version's schema."""
     found = _json(path)
     if not isinstance(found, dict) or not {"benchmarks", "verdict"} <= found.keys():
         raise UsageError("it has no benchmarks and verdict in it", where=str(path), next="build again")
-    return _sound(_as(Benchmarks, found["benchmarks"], path), path), _as(Verdict, found["verdict"], path)
+    return _require_possible(_as(Benchmarks, found["benchmarks"], path), path), _as(Verdict, found["verdict"], path)
 
 
-def _sound(measured: Benchmarks, path: Path) -> Benchmarks:
+def _require_possible(benchmarks: Benchmarks, path: Path) -> Benchmarks:
     """The results, if they can be ones: there is a side, times are positive, batches too. Raises UsageError."""
-    seconds = [s for case in measured.cases for one in case.series for s in (*one.seconds, *one.create, *one.first)]
-    peaks = [p for case in measured.cases for one in case.series for p in (one.host_bytes or 0, one.device_bytes or 0)]
-    impossible = any(peak < 0 for peak in peaks) or any(case.items < 1 for case in measured.cases)
-    if impossible or not measured.sides or not all(TIMES[0] <= s <= TIMES[1] for s in seconds):
+    seconds = [s for case in benchmarks.cases for one in case.series for s in (*one.seconds, *one.create, *one.first)]
+    peaks = [
+        p for case in benchmarks.cases for one in case.series for p in (one.host_bytes or 0, one.device_bytes or 0)
+    ]
+    impossible = any(peak < 0 for peak in peaks) or any(case.items < 1 for case in benchmarks.cases)
+    if impossible or not benchmarks.sides or not all(TIMES[0] <= s <= TIMES[1] for s in seconds):
         raise UsageError(
             "no measurement gives such results: a time, a size or a batch is not possible, or there is no side",
             where=str(path), next="the file was changed by hand; measure again",
         )  # fmt: skip
-    return measured
+    return benchmarks
 
 
 def _read(path: Path, schema: str) -> dict[str, Json]:
@@ -169,7 +171,7 @@ def _next(has: object, schema: str) -> str:
     return "give a file that stackbuild bench wrote"
 
 
-def _as(shape: type[Noun], data: Json, path: Path) -> Noun:
+def _as(shape: type[Document], data: Json, path: Path) -> Document:
     try:
         return TypeAdapter(shape).validate_python(data)
     except ValidationError as error:

@@ -7,19 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from stackbuild.bench.advice import Advice, advise, parsed_mix
+from stackbuild.bench.advice import Advice, advise, parse_mix
 from stackbuild.bench.experiment import Tick
 from stackbuild.bench.models import ModelBench, measure_models
-from stackbuild.bench.onnx_file import UserModel, parsed_shape
+from stackbuild.bench.onnx_file import UserModel, parse_shape
 from stackbuild.bench.providers import provider_name
-from stackbuild.bench.suites import ModelCases, Suite
-from stackbuild.bench.suites import suite as named
+from stackbuild.bench.suites import ModelCases, Suite, load_suite
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.results import Benchmarks
 
 
-def chosen(
+def select_suite(
     suite: str, models: Sequence[str], batch: Sequence[int], dtype: Sequence[str], size: Sequence[str],
     optimised: bool, shape: Sequence[str],
 ) -> tuple[Suite, str, tuple[UserModel, ...]]:  # fmt: skip
@@ -29,9 +28,9 @@ def chosen(
             raise UsageError(
                 "--batch, --dtype, --size, --shape and --optimised go with --model", next="add --model NAME"
             )
-        return named(suite), suite, ()
-    frame = named(suite)
-    shapes = dict(parsed_shape(text) for text in shape)
+        return load_suite(suite), suite, ()
+    frame = load_suite(suite)
+    shapes = dict(parse_shape(text) for text in shape)
     users = tuple(UserModel(Path(m), shapes) for m in models if m.endswith(".onnx"))
     if shapes and not users:
         raise UsageError("--shape goes with an .onnx file", next="the tool's own models take --batch and --size")
@@ -43,7 +42,7 @@ def chosen(
     return frame.model_copy(update={"models": cells, "files": ()}), "+".join(models), users
 
 
-def parsed_devices(text: str) -> tuple[str, ...]:
+def parse_devices(text: str) -> tuple[str, ...]:
     """`0,1` as device numbers; none for an empty text."""
     found = tuple(part.strip() for part in text.split(",")) if text else ()
     if not all(part.isascii() and part.isdigit() for part in found) or len(set(found)) < len(found):
@@ -51,13 +50,13 @@ def parsed_devices(text: str) -> tuple[str, ...]:
     return found
 
 
-def parsed_against(texts: Sequence[str]) -> tuple[str, ...]:
+def parse_providers(texts: Sequence[str]) -> tuple[str, ...]:
     """The other providers' full names, each once."""
     return tuple(dict.fromkeys(map(provider_name, texts)))
 
 
 def batch_curve(
-    asked: ModelBench, model: str, dtype: str, sizes: str, within: float, mix: str, tick: Tick
+    request: ModelBench, model: str, dtype: str, sizes: str, within: float, mix: str, tick: Tick
 ) -> tuple[Benchmarks, Advice]:
     """Measure a model at every batch and advise."""
     try:
@@ -68,9 +67,9 @@ def batch_curve(
         ) from None
     if min(batches) < 1:
         raise UsageError("a batch is at least 1", next="write for example --sizes 1,2,4,8")
-    weights = parsed_mix(mix) if mix else None
-    frame = named("models-quick").model_copy(update={"models": (_cases(model, batches, (dtype,), {}, False),)})
-    found = measure_models(replace(asked), frame, f"batches of {model}", (), tick).benchmarks
+    weights = parse_mix(mix) if mix else None
+    frame = load_suite("models-quick").model_copy(update={"models": (_cases(model, batches, (dtype,), {}, False),)})
+    found = measure_models(replace(request), frame, f"batches of {model}", (), tick).benchmarks
     problems = [s.problem for case in found.cases for s in case.series if s.problem]
     if problems:
         raise UsageError(f"a batch did not run: {problems[0]}", next="leave that batch out of --sizes")

@@ -1,4 +1,4 @@
-"""One cell of a suite: an architecture at one dtype, form and size, as a case and as what the worker is told."""
+"""One case of a suite: an architecture at one dtype, form and size, as a result's case and as the worker's job."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from stackbuild.bench.experiment import Work
 from stackbuild.bench.model_cache import ModelFile
 from stackbuild.bench.nets import NETS, Net
-from stackbuild.bench.suites import ModelCases, model_cells
+from stackbuild.bench.suites import ModelCases, case_axes
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Case
 
 
 @dataclass(frozen=True)
-class Cell:
+class SuiteCase:
     """`sizes` has every symbolic dimension of the net, the batch too."""
 
     net: Net
@@ -38,7 +38,7 @@ class Cell:
         )
 
     def work(self, file: Path, dtype: str, devices: Sequence[dict[str, str]] = ({},)) -> Work:
-        """What the worker is told: the batch split over the devices (their provider options), sizes fixed if whole."""
+        """The worker's job: the batch split over the devices (by their provider options), sizes fixed where one has all."""
         ends = list(accumulate(split(self.sizes["batch"], len(devices)), initial=0))
         inputs = self._inputs(dtype)
         parts: list[Json] = [
@@ -59,8 +59,8 @@ class Cell:
         }
 
 
-def cells(cases: ModelCases) -> list[Cell]:
-    """Every cell of some cases. Raises UsageError for a model or a size that there is not."""
+def suite_cases(cases: ModelCases) -> list[SuiteCase]:
+    """Every combination that the cases stand for. Raises UsageError for an unknown model or size."""
     if cases.model not in NETS:
         raise UsageError(
             f"no model {cases.model!r}", next=f"one of {', '.join(NETS)}, or an .onnx file by --model FILE --shape …"
@@ -68,7 +68,7 @@ def cells(cases: ModelCases) -> list[Cell]:
     net = NETS[cases.model]
     if unknown := sorted(set(cases.sizes) - set(net.sizes)):
         raise UsageError(f"{net.name} has no size {unknown[0]!r}", next=f"it has {', '.join(net.sizes)}")
-    return [Cell(net, dtype, optimised, net.sizes | sizes) for dtype, optimised, sizes in model_cells(cases)]
+    return [SuiteCase(net, dtype, optimised, net.sizes | sizes) for dtype, optimised, sizes in case_axes(cases)]
 
 
 def split(batch: int, devices: int) -> list[int]:

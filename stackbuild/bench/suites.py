@@ -7,14 +7,14 @@ from itertools import product
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from stackbuild.core import yaml as yamlread
+from stackbuild.core import yaml as yaml
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
 from stackbuild.core.model import Field, Model, ValidationError
 
 FOLDER = Path(__file__).with_name("suites")
 Dtype = Literal["float32", "float16", "int8"]
 Plain = bool | int | float | str | tuple[int, ...]
-Read = TypeVar("Read", bound=Model)
+Shape = TypeVar("Shape", bound=Model)
 
 
 class BudgetText(Model):
@@ -66,25 +66,25 @@ class Suite(Model):
     kernels: tuple[KernelCases, ...] = ()
 
 
-def names() -> dict[str, Path]:
+def bundled_suites() -> dict[str, Path]:
     """The suites that ship, by name."""
     return {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
 
 
-def suite(name: str) -> Suite:
+def load_suite(name: str) -> Suite:
     """The suite of that name, or of that file. Raises UsageError or RecipeError with the place."""
-    known = names()
+    known = bundled_suites()
     path = known.get(name, Path(name))
     if not path.is_file():
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise UsageError(f"no suite {name!r}", next=f"{hint}there are {', '.join(known)}, or give a .yaml file")
-    found = read(path, Suite)
+    found = read_yaml(path, Suite)
     beside = tuple(f.model_copy(update={"file": str(path.parent / f.file)}) for f in found.files)
     return found.model_copy(update={"files": beside})
 
 
-def read(path: Path, shape: type[Read]) -> Read:
+def read_yaml(path: Path, shape: type[Shape]) -> Shape:
     """A YAML file as that model: RecipeError names file, line and column of each mistake."""
     try:
         text = path.read_text("utf-8")
@@ -92,7 +92,7 @@ def read(path: Path, shape: type[Read]) -> Read:
         raise UsageError(
             f"cannot read it: {error}", where=str(path), next="check the path and its permissions"
         ) from None
-    data, places = yamlread.compose(text, str(path))
+    data, places = yaml.compose(text, str(path))
     try:
         return shape.model_validate(data)
     except ValidationError as error:
@@ -100,7 +100,7 @@ def read(path: Path, shape: type[Read]) -> Read:
         raise RecipeError(tuple(_mistake(dict(d), places, shape) for d in found)) from None
 
 
-def _mistake(detail: dict[str, object], places: yamlread.Places, shape: type[Model]) -> Mistake:
+def _mistake(detail: dict[str, object], places: yaml.Places, shape: type[Model]) -> Mistake:
     loc = detail["loc"]
     path = tuple(part for part in loc if isinstance(part, str | int)) if isinstance(loc, tuple) else ()
     known = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
@@ -110,7 +110,7 @@ def _mistake(detail: dict[str, object], places: yamlread.Places, shape: type[Mod
     return Mistake(place, f"`{where}`: {what}", hint or "see docs/benchmarks.md")
 
 
-def model_cells(cases: ModelCases) -> list[tuple[str, bool, dict[str, int]]]:
+def case_axes(cases: ModelCases) -> list[tuple[str, bool, dict[str, int]]]:
     """Each (dtype, optimised, sizes) of these cases, sizes with the batch."""
     axes = {"batch": cases.batch, **cases.sizes}
     cells = [dict(zip(axes, row, strict=True)) for row in product(*axes.values())]

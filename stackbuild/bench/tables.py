@@ -30,26 +30,26 @@ class SpeedTable:
     rows: tuple[SpeedRow, ...]
 
 
-def short(side: Side, alone: bool = False) -> str:
+def column_name(side: Side, alone: bool = False) -> str:
     """What a column is called: the provider for a provider's side and a candidate without a baseline, else the label."""
     name = {"ROCMExecutionProvider": "ROCm"}.get(side.provider, side.provider.removesuffix("ExecutionProvider"))
     return name if side.label == side.provider or alone else side.label
 
 
-def figure(value: float) -> str:
+def format_figure(value: float) -> str:
     """A value for people: four figures, and a whole number from a thousand on instead of a power of ten."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def speed_table(measured: Benchmarks) -> SpeedTable | None:
+def speed_table(benchmarks: Benchmarks) -> SpeedTable | None:
     """Latency by side with speed-ups; None where there is only one side."""
-    sides = sorted((s for s in measured.sides if s.label != CONTROL), key=_slowest_first)
+    sides = sorted((s for s in benchmarks.sides if s.label != CONTROL), key=_slowest_first)
     if len(sides) < 2:
         return None
-    rows = tuple(_row(case, sides) for case in measured.cases)
+    rows = tuple(_row(case, sides) for case in benchmarks.cases)
     others = {s.provider for s in sides if s.label != "candidate"}
     alone = not any(s.label == "baseline" for s in sides)
-    names = (short(s, alone and s.label == "candidate" and s.provider not in others) for s in sides)
+    names = (column_name(s, alone and s.label == "candidate" and s.provider not in others) for s in sides)
     return SpeedTable(tuple(names), rows)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.bench.change_points import Turn, turns
-from stackbuild.bench.history import Figure, series_of, way
+from stackbuild.bench.change_points import ChangePoint, change_points
+from stackbuild.bench.history import Figure, SeriesQuery, find_series, measuring_conditions
 from stackbuild.core import digest
 from stackbuild.model.results import CONTROL, Benchmarks
 
@@ -20,7 +20,7 @@ class Trend:
     case: str
     side: str
     figures: tuple[Figure, ...]
-    turns: tuple[Turn, ...]
+    turns: tuple[ChangePoint, ...]
 
     @property
     def unit(self) -> str:
@@ -31,7 +31,7 @@ class Trend:
         """What a value is multiplied by to be in `unit`."""
         return UNITS.get(self.figures[0].unit, ("", 1.0))[1]
 
-    def says(self, turn: Turn) -> str:
+    def describe(self, turn: ChangePoint) -> str:
         """One change point in words: when, from what to what, and with which artifact."""
         figure, scale = self.figures[turn.at], self.scale
         level = f"{turn.before * scale:.4g} to {turn.after * scale:.4g} {self.unit} ({turn.change:+.1%})"
@@ -40,29 +40,38 @@ class Trend:
 
 def trend(figures: tuple[Figure, ...]) -> Trend:
     """A series (at least one figure) with its change points."""
-    return Trend(figures[0].case, figures[0].side, figures, turns([figure.value for figure in figures]))
+    return Trend(figures[0].case, figures[0].side, figures, change_points([figure.value for figure in figures]))
 
 
 WORTH_DRAWING = 5
-"""Results from which on a series says more than its last row does; change points ask for twice as many."""
+"""The fewest results for which a series is drawn; change points need twice as many."""
 
 
-def trends(file: Path, measured: Benchmarks, least: int = WORTH_DRAWING, most: int = 200) -> tuple[Trend, ...]:
+def trends(file: Path, benchmarks: Benchmarks, least: int = WORTH_DRAWING, most: int = 200) -> tuple[Trend, ...]:
     """The latencies of every case and side of a measurement as the history has them: the latest `most`.
 
     On its machine, of the same model file, measured the same way.
 
     A series shorter than `least` is left out.
     """
-    machine = digest.of_value(measured.machine.stable)[:16]
+    machine = digest.of_value(benchmarks.machine.stable)[:16]
     wanted = [
         (case, side)
-        for case in measured.cases
+        for case in benchmarks.cases
         for one in case.series
-        if one.side != CONTROL and (side := measured.side(one.side))
+        if one.side != CONTROL and (side := benchmarks.side(one.side))
     ]
-    found = (
-        series_of(file, case.name, "latency", side.label, machine, side.provider, case.sha256, way(measured, side))
+    queries = (
+        SeriesQuery(
+            case.name,
+            "latency",
+            side.label,
+            machine,
+            side.provider,
+            case.sha256,
+            measuring_conditions(benchmarks, side),
+        )
         for case, side in wanted
     )
+    found = (find_series(file, query) for query in queries)
     return tuple(trend(figures[-most:]) for figures in found if len(figures) >= least)

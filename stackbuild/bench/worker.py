@@ -61,7 +61,7 @@ def load_plugin(session: Job) -> None:
 
 
 def make_session(session: Job, case: Job, device: dict[str, str], profile: str = "") -> ort.InferenceSession:
-    """A session that really runs on the provider asked for, or an error that says what it fell back to."""
+    """A session that really runs on the job's provider, or an error with the one it fell back to."""
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = session.get("threads", 0)
@@ -100,10 +100,10 @@ def make_feeds(part: Job) -> Feeds:
         with np.load(part["feeds"]) as kept:
             return dict(kept)
     begin, end = part.get("rows", (0, None))
-    return {name: value[begin:end] for name, value in drawn(part).items()}
+    return {name: value[begin:end] for name, value in random_feeds(part).items()}
 
 
-def drawn(part: Job) -> Feeds:
+def random_feeds(part: Job) -> Feeds:
     """The whole batch, of which a device may take only some rows."""
     inputs, rng = part["inputs"], np.random.default_rng(1)
     feeds: Feeds = {}
@@ -166,7 +166,7 @@ def on_device(job: Job, part: Job) -> Job:
     return {**job, "session": {**session, "options": {**session.get("options", {}), **part.get("device", {})}}}
 
 
-def says(job: Job) -> str:
+def timing(job: Job) -> str:
     """How a run is timed, for the results: the clock, and whether copies between host and device are in it."""
     session = job["session"]
     copied = job.get("copies") or (vendor_of(session) and device_of(session)[0] == "cpu")
@@ -181,12 +181,12 @@ class Run:
 
     def __init__(self, session: ort.InferenceSession, feeds: Feeds, job: Job, loop: Job | None) -> None:
         self.session, self.feeds, self.loop, self.copies = session, feeds, loop, job.get("copies", False)
-        self.waits = True
+        self.synchronous = True
         self.device = device_of(job["session"])
         self.start = {k: ort.OrtValue.ortvalue_from_numpy(v, *self.device) for k, v in feeds.items()}
-        self.binding = self.bound(self.start)
+        self.binding = self.bind(self.start)
 
-    def bound(self, inputs: dict[str, Any]) -> Any:
+    def bind(self, inputs: dict[str, Any]) -> Any:
         binding = self.session.io_binding()
         for name, value in inputs.items():
             binding.bind_ortvalue_input(name, value)
@@ -204,11 +204,11 @@ class Run:
         elif self.copies:
             self.session.run(None, self.feeds)
         else:
-            self.once(self.binding)
+            self.infer(self.binding)
 
-    def once(self, binding: Any) -> None:
+    def infer(self, binding: Any) -> None:
         """One inference, waited for unless the caller's clock does so itself."""
-        if self.waits:
+        if self.synchronous:
             self.session.run_with_iobinding(binding)
             binding.synchronize_outputs()
         else:
@@ -220,13 +220,13 @@ class Run:
         """Feed outputs back as inputs, so that a key-value cache grows by a token each step."""
         inputs, names = dict(self.start), [o.name for o in self.session.get_outputs()]
         for _ in range(loop["steps"]):
-            binding = self.bound(inputs)
-            self.once(binding)
+            binding = self.bind(inputs)
+            self.infer(binding)
             outputs = dict(zip(names, binding.get_outputs(), strict=True))
             inputs |= {into: outputs[out] for out, into in loop["feed"].items()}
 
 
-class Several:
+class ParallelRuns:
     """One session per device, each with its part of the batch, run side by side."""
 
     def __init__(self, parts: list[Run]) -> None:
@@ -250,39 +250,39 @@ def time_case(job: Job, case: Job) -> Job:
         sessions = [make_session(job["session"], case, part.get("device", {}) | handed) for part in case["parts"]]
         create = time.perf_counter() - began
         runs = [Run(s, make_feeds(p), on_device(job, p), loop) for s, p in zip(sessions, case["parts"], strict=True)]
-        run = runs[0] if len(runs) == 1 else Several(runs)
-        first = timed(run)
+        run = runs[0] if len(runs) == 1 else ParallelRuns(runs)
+        first = wall_seconds(run)
         if events:
-            events.prove(run)
-            runs[0].waits = False
-        clock = events or timed
-        warm = warmed_up(run, job["budget"], clock)
-        samples = enough(run, job["budget"], clock)
+            events.check_stream(run)
+            runs[0].synchronous = False
+        clock = events or wall_seconds
+        warm = warm_up(run, job["budget"], clock)
+        samples = timed_samples(run, job["budget"], clock)
     for part in runs:
-        bound_outputs.prove(part)
+        bound_outputs.check(part)
     return {
-        "seconds": median(samples) / steps, "create": create, "first": first / steps, "clock": says(job),
+        "seconds": median(samples) / steps, "create": create, "first": first / steps, "clock": timing(job),
         "runs": len(samples), "warm": warm, "host_bytes": memory.host, "device_bytes": memory.device,
     }  # fmt: skip
 
 
-def events_of(job: Job, case: Job) -> devices.Events | None:
-    """The device's own clock where the job asks for it. Raises Lacking where there is none."""
+def events_of(job: Job, case: Job) -> devices.DeviceEvents | None:
+    """The device's own clock where the job asks for it. Raises ClockUnavailable where there is none."""
     if job.get("clock") != "device":
         return None
     vendor = vendor_of(job["session"])
     if not vendor or len(case["parts"]) > 1 or job.get("copies"):
-        raise devices.Lacking("the device's clock is for one GPU and bound inputs")
-    return devices.Events(devices.Gpu(vendor, number_of(job["session"])))
+        raise devices.ClockUnavailable("the device's clock is for one GPU and bound inputs")
+    return devices.DeviceEvents(devices.RuntimeGpu(vendor, number_of(job["session"])))
 
 
-def timed(run: Any) -> float:
+def wall_seconds(run: Any) -> float:
     began = time.perf_counter()
     run()
     return time.perf_counter() - began
 
 
-def warmed_up(run: Any, budget: Job, clock: Any) -> int:
+def warm_up(run: Any, budget: Job, clock: Any) -> int:
     """Run until the medians of the last two windows of five agree to 2 %, or the warm-up's time is spent."""
     seen: list[float] = []
     end = time.perf_counter() + budget["warm_seconds"]
@@ -293,7 +293,7 @@ def warmed_up(run: Any, budget: Job, clock: Any) -> int:
     return len(seen)
 
 
-def enough(run: Any, budget: Job, clock: Any) -> list[float]:
+def timed_samples(run: Any, budget: Job, clock: Any) -> list[float]:
     samples = [clock(run) for _ in range(budget["least"])]
     end = time.perf_counter() + budget["seconds"]
     while time.perf_counter() < end and len(samples) < budget["most"]:
@@ -315,7 +315,7 @@ class Memory:
         self.device: int | None = None
 
     def __enter__(self) -> Memory:
-        self.resident = status("VmRSS")
+        self.resident = proc_status("VmRSS")
         Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM: proc_pid_clear_refs(5)
         if self.read_device:
             self.idle, self.peak, self.done = self.read_device(), 0, threading.Event()
@@ -328,14 +328,14 @@ class Memory:
             self.peak = max(self.peak, self.read_device())
 
     def __exit__(self, *error: object) -> None:
-        self.host = max(0, status("VmHWM") - self.resident)
+        self.host = max(0, proc_status("VmHWM") - self.resident)
         if self.read_device:
             self.done.set()
             self.watcher.join()
             self.device = max(0, max(self.peak, self.read_device()) - self.idle)
 
 
-def status(field: str) -> int:
+def proc_status(field: str) -> int:
     """A field of /proc/self/status in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
@@ -364,8 +364,8 @@ def compare(job: Job, case: Job) -> Job:
     if set(ours.files) != set(theirs.files):
         raise ValueError(f"outputs differ: {sorted(ours.files)} against {sorted(theirs.files)}")
     by_name = {name: error_metrics.errors(ours[name], theirs[name]) for name in ours.files}
-    blind = [name for name, e in by_name.items() if e.count and not e.proves]
-    if blind or not any(e.proves for e in by_name.values()):
+    blind = [name for name, e in by_name.items() if e.count and not e.is_conclusive]
+    if blind or not any(e.is_conclusive for e in by_name.values()):
         raise ValueError(f"no element of {', '.join(blind) or 'any output'} is finite, here or in the reference")
     found = list(by_name.values())
     worst: Job = {m: max(getattr(e, m) for e in found) for m in ("max_abs", "max_rel", "rms")}

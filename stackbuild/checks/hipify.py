@@ -17,9 +17,9 @@ from stackbuild.sources.patches import series
 def hipify_findings(loaded: Loaded) -> tuple[Finding, ...]:
     """Every mistake in rule sets, in their support headers and in patches after the conversion."""
     found: list[Finding] = []
-    for name, asked in conversions(loaded.recipe).items():
+    for name, conversion in conversions(loaded.recipe).items():
         subject = f"components.{name}.hipify"
-        found += [*_rules(loaded, subject, asked), *_patches(loaded, subject, asked)]
+        found += [*_rules(loaded, subject, conversion), *_patches(loaded, subject, conversion)]
     return tuple(found)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import Json, argument, group, option
-from stackbuild.cli.shared_options import Running, Texts, sharing
+from stackbuild.cli.shared_options import SessionArguments, Texts, sharing
 
 if TYPE_CHECKING:
-    from stackbuild.bench.measure import Measured
+    from stackbuild.bench.measure import Measurement
     from stackbuild.model.results import Benchmarks
 
 app = group("bench", "Measure kernels and models, compare results, keep a history.")
@@ -22,7 +22,7 @@ Result = Annotated[Path, option("--out", "-o", help="The results file to write."
 
 
 @dataclass(frozen=True)
-class Measuring(Running):
+class MeasureArguments(SessionArguments):
     """How anything is measured, and where the results go."""
 
     rounds: Annotated[
@@ -35,7 +35,7 @@ class Measuring(Running):
 
 
 @dataclass(frozen=True)
-class Profiling(Measuring):
+class ProfileArguments(MeasureArguments):
     """With a profile too."""
 
     profile: Annotated[
@@ -44,13 +44,13 @@ class Profiling(Measuring):
 
 
 @app.command()
-@sharing(Profiling)
+@sharing(ProfileArguments)
 def kernels(
     wheel: Annotated[Path, argument(metavar="WHEEL", help="A custom-op wheel that stackbuild built.")],
     suite: Annotated[str, option("--suite", help="A suite's name or file.")] = "kernels-quick",
     baseline: Annotated[Path | None, option("--baseline", help="An older wheel to measure beside it.")] = None,
     out: Result = Path("bench-kernels.json"),
-    how: Profiling = Profiling(),
+    arguments: ProfileArguments = ProfileArguments(),
 ) -> None:
     """Measure a wheel's operators against ONNX Runtime's own.
 
@@ -61,22 +61,22 @@ def kernels(
     from stackbuild.bench.environment import default_cache
     from stackbuild.bench.kernels import KernelBench, measure_kernels
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
-    from stackbuild.bench.suites import suite as named
+    from stackbuild.bench.suites import load_suite
     from stackbuild.views.bench import progress
 
-    full = provider_name(how.provider)
-    asked = KernelBench(
-        wheel, baseline, full, provider_options(full, how.options or ()), how.python, how.cache or default_cache(),
-        how.threads, how.profile, how.rounds, how.seed, clock_name(how.clock),
+    full = provider_name(arguments.provider)
+    request = KernelBench(
+        wheel, baseline, full, provider_options(full, arguments.options or ()), arguments.python, arguments.cache or default_cache(),
+        arguments.threads, arguments.profile, arguments.rounds, arguments.seed, clock_name(arguments.clock),
     )  # fmt: skip
-    _require_kept(out, how)
+    _require_kept(out, arguments)
     with progress() as tick:
-        measured = measure_kernels(asked, named(suite), suite, (), tick)
-    _finish(measured, out, how)
+        measurement = measure_kernels(request, load_suite(suite), suite, (), tick)
+    _finish(measurement, out, arguments)
 
 
 @app.command()
-@sharing(Profiling)
+@sharing(ProfileArguments)
 def models(
     model: Annotated[
         Texts, option("--model", "-m", help="resnet50, bert-base, yolov5s, chess, gpt2-decode or an .onnx file.")
@@ -103,7 +103,7 @@ def models(
     ] = "",
     copies: Annotated[bool, option("--copies", help="Count copies between host and device too.")] = False,
     out: Result = Path("bench-models.json"),
-    how: Profiling = Profiling(),
+    arguments: ProfileArguments = ProfileArguments(),
 ) -> None:
     """Measure whole models, on one provider or against another.
 
@@ -114,24 +114,24 @@ def models(
     from stackbuild.bench.environment import default_cache
     from stackbuild.bench.models import ModelBench, measure_models
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
-    from stackbuild.bench.selection import chosen, parsed_against, parsed_devices
+    from stackbuild.bench.selection import parse_devices, parse_providers, select_suite
     from stackbuild.views.bench import progress
 
-    full = provider_name(how.provider)
-    asked = ModelBench(
-        full, provider_options(full, how.options or (), bool(plugin)), parsed_against(against or ()),
-        parsed_devices(devices), wheel, None, how.python, plugin, how.cache or default_cache(),
-        how.threads, copies, how.profile, how.rounds, how.seed, clock_name(how.clock),
+    full = provider_name(arguments.provider)
+    request = ModelBench(
+        full, provider_options(full, arguments.options or (), bool(plugin)), parse_providers(against or ()),
+        parse_devices(devices), wheel, None, arguments.python, plugin, arguments.cache or default_cache(),
+        arguments.threads, copies, arguments.profile, arguments.rounds, arguments.seed, clock_name(arguments.clock),
     )  # fmt: skip
-    picked, name, users = chosen(suite, model or (), batch or (), dtype or (), size or (), optimised, shape or ())
-    _require_kept(out, how)
+    picked, name, users = select_suite(suite, model or (), batch or (), dtype or (), size or (), optimised, shape or ())
+    _require_kept(out, arguments)
     with progress() as tick:
-        measured = measure_models(asked, picked, name, (), tick, users)
-    _finish(measured, out, how)
+        measurement = measure_models(request, picked, name, (), tick, users)
+    _finish(measurement, out, arguments)
 
 
 @app.command()
-@sharing(Measuring)
+@sharing(MeasureArguments)
 def batches(
     model: Annotated[str, argument(help="One of the tool's models.")],
     sizes: Annotated[str, option("--sizes", help="Batches to measure.")] = "1,2,4,8,16,32",
@@ -146,7 +146,7 @@ def batches(
         Path | None, option("--wheel", "-w", metavar="WHEEL", help="The wheel to measure; default: what is installed.")
     ] = None,
     out: Result = Path("bench-batches.json"),
-    how: Measuring = Measuring(),
+    arguments: MeasureArguments = MeasureArguments(),
 ) -> None:
     """Advise on a batch size, and on which sizes to compile.
 
@@ -161,16 +161,16 @@ def batches(
     from stackbuild.views.bench import draw_advice, progress
     from stackbuild.views.console import print_json
 
-    full = provider_name(how.provider)
-    asked = ModelBench(
-        full, provider_options(full, how.options or ()), wheel=wheel, python=how.python, threads=how.threads,
-        cache=how.cache or default_cache(), rounds=how.rounds or 5, seed=how.seed, clock=clock_name(how.clock),
+    full = provider_name(arguments.provider)
+    request = ModelBench(
+        full, provider_options(full, arguments.options or ()), wheel=wheel, python=arguments.python, threads=arguments.threads,
+        cache=arguments.cache or default_cache(), rounds=arguments.rounds or 5, seed=arguments.seed, clock=clock_name(arguments.clock),
     )  # fmt: skip
-    _require_kept(out, how)
+    _require_kept(out, arguments)
     with progress() as tick:
-        measured, advice = batch_curve(asked, model, dtype, sizes, within / 100, mix, tick)
-    _keep(measured, out, how)
-    print_json(advice, "stackbuild.batches/1") if how.json else draw_advice(advice)
+        benchmarks, advice = batch_curve(request, model, dtype, sizes, within / 100, mix, tick)
+    _keep(benchmarks, out, arguments)
+    print_json(advice, "stackbuild.batches/1") if arguments.json else draw_advice(advice)
 
 
 @app.command()
@@ -185,13 +185,13 @@ def compare(
 
     Example: stackbuild bench compare v1.json v2.json
     """
-    from stackbuild.bench.compare import changes, refuse_unlike
+    from stackbuild.bench.compare import changes, require_comparable
     from stackbuild.bench.results_file import read_benchmarks
     from stackbuild.views.bench import draw_changes
     from stackbuild.views.console import print_json
 
     old, new = read_benchmarks(before), read_benchmarks(after)
-    refuse_unlike(old, new)
+    require_comparable(old, new)
     found = changes(old, new)
     print_json(found, "stackbuild.changes/1") if json else draw_changes(found, before.stem, after.stem)
 
@@ -212,57 +212,58 @@ def history(
 
     Example: stackbuild bench history resnet50/b1/float32
     """
-    from stackbuild.bench import history as kept
+    from stackbuild.bench.history import SeriesQuery, cases, default_file, load_series, to_csv
     from stackbuild.bench.providers import provider_name
     from stackbuild.bench.trend import trend
     from stackbuild.views.bench import draw_cases, draw_history
     from stackbuild.views.console import print_json, print_text
 
-    file = history or kept.default_file()
+    file = history or default_file()
     if csv:
-        print_text(kept.to_csv(file))
+        print_text(to_csv(file))
     elif not case:
-        print_json(kept.cases(file), "stackbuild.history-cases/1") if json else draw_cases(kept.cases(file))
+        print_json(cases(file), "stackbuild.history-cases/1") if json else draw_cases(cases(file))
     else:
-        found = trend(kept.series(file, case, metric, side, provider=provider_name(provider) if provider else ""))
+        query = SeriesQuery(case, metric, side, provider=provider_name(provider) if provider else "")
+        found = trend(load_series(file, query))
         told = {"series": found.figures, "turns": found.turns}
         print_json(told, "stackbuild.history/1") if json else draw_history(found)
 
 
-def _require_kept(out: Path, how: Measuring) -> None:
+def _require_kept(out: Path, arguments: MeasureArguments) -> None:
     """Raise a Stop where the results file or the history cannot be written: before anything is measured, not after."""
-    from stackbuild.bench import history as kept
+    from stackbuild.bench.history import default_file, require_usable
     from stackbuild.bench.results_file import require_writable
 
     require_writable(out)
-    if not how.no_history:
-        kept.require_usable(how.history or kept.default_file())
+    if not arguments.no_history:
+        require_usable(arguments.history or default_file())
 
 
-def _keep(measured: Benchmarks, out: Path, how: Measuring) -> None:
+def _keep(benchmarks: Benchmarks, out: Path, arguments: MeasureArguments) -> None:
     """Write the results file and append to the history."""
-    from stackbuild.bench import history as kept
+    from stackbuild.bench.history import append, default_file
     from stackbuild.bench.results_file import write
 
-    write(measured, out)
-    if not how.no_history:
-        kept.append(how.history or kept.default_file(), measured)
+    write(benchmarks, out)
+    if not arguments.no_history:
+        append(arguments.history or default_file(), benchmarks)
 
 
-def _finish(measured: Measured, out: Path, how: Measuring) -> None:
+def _finish(measurement: Measurement, out: Path, arguments: MeasureArguments) -> None:
     """Keep the results and draw them. Raises StepFailed where a case did not run."""
-    from stackbuild.bench.measure import require_ran
+    from stackbuild.bench.measure import require_complete
     from stackbuild.bench.results_file import document
     from stackbuild.model.results import SCHEMA
     from stackbuild.views.bench import draw_benchmarks, draw_kernels, draw_profile
-    from stackbuild.views.console import margin, print_json
+    from stackbuild.views.console import err, print_json
 
-    _keep(measured.benchmarks, out, how)
-    if how.json:
-        print_json(document(measured.benchmarks), SCHEMA)
+    _keep(measurement.benchmarks, out, arguments)
+    if arguments.json:
+        print_json(document(measurement.benchmarks), SCHEMA)
     else:
-        draw_benchmarks(measured.benchmarks)
-        draw_profile(measured.benchmarks)
-        draw_kernels(measured.benchmarks)
-    margin().print(f"results in {out}", markup=False)
-    require_ran(measured.benchmarks)
+        draw_benchmarks(measurement.benchmarks)
+        draw_profile(measurement.benchmarks)
+        draw_kernels(measurement.benchmarks)
+    err().print(f"results in {out}", markup=False)
+    require_complete(measurement.benchmarks)

@@ -73,7 +73,7 @@ def build(
     from stackbuild.pipeline.release import release
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
-    from stackbuild.views.build import stream, view
+    from stackbuild.views.build import print_event, view
     from stackbuild.views.release import draw_dry_run, draw_release
 
     if until and only:
@@ -87,7 +87,7 @@ def build(
         draw_dry_run(dry(loaded, order), json)
         return
     if json:
-        release(loaded, order, (stream,))
+        release(loaded, order, (print_event,))
         return
     with view() as watching:
         released = release(loaded, order, (watching,))
@@ -171,23 +171,23 @@ def lock(
     from stackbuild.recipe.load import load
     from stackbuild.recipe.lock_file import read_lock, write_lock
     from stackbuild.sources.mirror import mirror_of
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     source_mirror = mirror_of(mirror, os.environ)
     loaded = load(recipe)
     if check:
         read_lock(loaded)
-        margin().print(f"{loaded.lock_path}: fresh", markup=False)
+        err().print(f"{loaded.lock_path}: fresh", markup=False)
         return
-    with margin().status("asking the archives …"):
+    with err().status("asking the archives …"):
         answer = update(loaded, source_mirror)
     write_lock(answer.lock, loaded)
-    margin().print(f"wrote {loaded.lock_path}: {len(answer.lock.packages)} packages", markup=False)
+    err().print(f"wrote {loaded.lock_path}: {len(answer.lock.packages)} packages", markup=False)
     open_ = unlocked(loaded.recipe, answer.lock)
     was = "moved since the lock before; look at what changed before you commit it:"
     for title, lines in ((was, answer.moved), ("could not be asked:", answer.unreachable), ("still open:", open_)):
         if lines:
-            margin().print("\n".join((title, *lines)), markup=False)
+            err().print("\n".join((title, *lines)), markup=False)
     if answer.unreachable or open_:
         leave(3)
 
@@ -195,10 +195,10 @@ def lock(
 def _tell_doubts(loaded: Loaded) -> None:
     """Warn of what the compatibility table does not know, as a real build does."""
     from stackbuild.plan.compatibility import doubts
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     for line in doubts(loaded):
-        margin().print(f"warning: {line}", markup=False)
+        err().print(f"warning: {line}", markup=False)
 
 
 def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:

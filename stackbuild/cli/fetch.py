@@ -39,7 +39,7 @@ def fetch(
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.build import view
-    from stackbuild.views.console import margin, print_json
+    from stackbuild.views.console import err, print_json
 
     source_mirror = mirror_of(mirror, os.environ, digest)
     if digest and source_mirror is None:
@@ -52,8 +52,6 @@ def fetch(
         return
     where = f"; {done.files} files, {done.bytes >> 20} MiB in {done.bundle}" if done.bundle else ""
     read = f"; {done.checked} files of the mirror as its index says" if done.checked else ""
-    margin().print(f"{done.recipe}: {len(done.steps)} fetched and verified{read}{where}", markup=False)
+    err().print(f"{done.recipe}: {len(done.steps)} fetched and verified{read}{where}", markup=False)
     if done.bundle:
-        margin().print(
-            f"sealed: carry this by another way, for `fetch --mirror DIR --digest {done.sha256}`", markup=False
-        )
+        err().print(f"sealed: carry this by another way, for `fetch --mirror DIR --digest {done.sha256}`", markup=False)

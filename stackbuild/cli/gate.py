@@ -7,11 +7,11 @@ from typing import Annotated
 
 from stackbuild.cli.app import Json, app, option
 from stackbuild.cli.completion import recipes
-from stackbuild.cli.shared_options import Running, sharing
+from stackbuild.cli.shared_options import SessionArguments, sharing
 
 
 @app.command()
-@sharing(Running)
+@sharing(SessionArguments)
 def gate(
     candidate: Annotated[Path, option("--candidate", "-c", metavar="C", help="The new wheel, or its results.")],
     baseline: Annotated[
@@ -42,7 +42,7 @@ def gate(
         Path | None, option("--verdict", metavar="FILE", help="Also write the verdict here.")
     ] = None,
     json: Json = False,
-    how: Running = Running(),
+    arguments: SessionArguments = SessionArguments(),
 ) -> None:
     """Judge a release by gates; exit code 6 when one is closed.
 
@@ -52,7 +52,7 @@ def gate(
     """
     from dataclasses import replace
 
-    from stackbuild.bench.gate import Asked, gated, gates_of
+    from stackbuild.bench.gate import GateRequest, gates_of, run_gate
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
     from stackbuild.bench.results_file import document, identity, require_writable, write
     from stackbuild.judgement import require_open
@@ -60,16 +60,16 @@ def gate(
     from stackbuild.views.bench import draw_inputs, draw_verdict, progress
     from stackbuild.views.console import print_json
 
-    full = provider_name(how.provider)
-    given = provider_options(full, how.options or (), plugin=candidate.name.startswith("onnxruntime_ep_"))
-    asked = Asked(
-        candidate, baseline, suite, full, given, how.python, how.threads, how.seed, clock_name(how.clock),
+    full = provider_name(arguments.provider)
+    given = provider_options(full, arguments.options or (), plugin=candidate.name.startswith("onnxruntime_ep_"))
+    request = GateRequest(
+        candidate, baseline, suite, full, given, arguments.python, arguments.threads, arguments.seed, clock_name(arguments.clock),
         candidate_lock, baseline_lock,
     )  # fmt: skip
     wanted = gates_of(gates, recipe)
     require_writable(out, verdict_out)
     with progress() as tick:
-        found = gated(asked, wanted, tick)
+        found = run_gate(request, wanted, tick)
     verdict = replace(found.verdict, of=identity(found.benchmarks))
     if out:
         write(found.benchmarks, out)

@@ -79,11 +79,10 @@ def inspect(
 
 
 def _look(file: Path, recipe: str | None, gfx: tuple[str, ...]) -> tuple[Facts, tuple[Finding, ...]]:
-    from stackbuild.inspection import inspect as read
-    from stackbuild.inspection import judge
+    from stackbuild import inspection
 
-    facts = read(file)
-    return facts, judge(facts, expected(recipe, facts.wheel.name if facts.wheel else "", gfx))
+    facts = inspection.inspect(file)
+    return facts, inspection.judge(facts, expected(recipe, facts.wheel.name if facts.wheel else "", gfx))
 
 
 def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -> Expectations:
@@ -101,12 +100,12 @@ def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -
         return NOTHING
     from stackbuild.recipe.wheels import narrowed
     from stackbuild.verification.expectations import expectations_of
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     read, commits = _recipe(recipe)
     found = expectations_of(narrowed(read, gfx)[0], distribution, commits)
     if found == NOTHING:
-        margin().print(f"{recipe} makes no wheel of {distribution}: it is judged as any other", markup=False)
+        err().print(f"{recipe} makes no wheel of {distribution}: it is judged as any other", markup=False)
     return found
 
 
@@ -117,7 +116,7 @@ def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
     from stackbuild.model.components import OnnxRuntime
     from stackbuild.recipe.load import load
     from stackbuild.recipe.lock_file import read_lock
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     loaded = load(name)
     if not any(isinstance(component, OnnxRuntime) for component in loaded.recipe.components.values()):
@@ -125,7 +124,7 @@ def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
     try:
         return loaded.recipe, read_lock(loaded).commits
     except LockError as error:
-        margin().print(f"{name}: {error.what}: no commit is compared", markup=False)
+        err().print(f"{name}: {error.what}: no commit is compared", markup=False)
         return loaded.recipe, {}
 
 
@@ -145,13 +144,13 @@ def _print(
         files = [document(facts, found, kernels=kernels) for facts, found in looked]
         print_json({"files": files, "together": together}, "stackbuild.inspect/1")
         return
-    from stackbuild.views.console import page
+    from stackbuild.views.console import out
     from stackbuild.views.inspect import draw_facts, draw_findings
 
     for facts, found in looked:
         draw_facts(facts)
         draw_findings(found)
-        page().print()
+        out().print()
     if together:
         draw_findings(together)
 
@@ -163,24 +162,24 @@ def _write(
     junit: Path | None,
 ) -> None:
     """Write the reports asked for, each file as a Verification of the one rung that inspect climbs."""
-    from stackbuild.verification.rungs.static import static_rung, verification
+    from stackbuild.verification.rungs.static import static_verification
 
-    made = [verification(facts.path, facts.sha256, [static_rung(found, 0.0)]) for facts, found in looked]
+    verifications = [static_verification(facts.path, facts.sha256, found) for facts, found in looked]
     if together:
-        made.append(verification("together", "", [static_rung(together, 0.0)]))
-    write_reports(made, sarif, junit)
+        verifications.append(static_verification("together", "", together))
+    write_reports(verifications, sarif, junit)
 
 
-def write_reports(made: list[Verification], sarif: Path | None, junit: Path | None) -> None:
+def write_reports(verifications: list[Verification], sarif_file: Path | None, junit_file: Path | None) -> None:
     """Write the reports asked for. Raises UsageError where a file cannot be written."""
     from stackbuild.core.errors import UsageError
-    from stackbuild.views.junit import junit as junit_text
-    from stackbuild.views.sarif import sarif as sarif_text
+    from stackbuild.views.junit import junit_of_verifications
+    from stackbuild.views.sarif import sarif
 
-    for path, text in ((sarif, sarif_text), (junit, junit_text)):
+    for path, text in ((sarif_file, sarif), (junit_file, junit_of_verifications)):
         if path is not None:
             try:
-                path.write_text(text(made), encoding="utf-8", errors="replace")
+                path.write_text(text(verifications), encoding="utf-8", errors="replace")
             except OSError as error:
                 raise UsageError(
                     f"cannot write the report: {error.strerror}",
@@ -190,16 +189,16 @@ def write_reports(made: list[Verification], sarif: Path | None, junit: Path | No
 
 
 def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Path | None) -> None:
-    from stackbuild.inspection import inspect as read
+    from stackbuild import inspection
     from stackbuild.inspection.diff import difference
-    from stackbuild.verification.rungs.static import static_rung, verification
+    from stackbuild.verification.rungs.static import static_verification
     from stackbuild.views.console import print_json
     from stackbuild.views.inspect import draw_difference
 
-    after = read(new)
-    made = difference(read(old), after)
+    after = inspection.inspect(new)
+    made = difference(inspection.inspect(old), after)
     print_json(made, "stackbuild.inspect-diff/1") if json else draw_difference(made)
-    write_reports([verification(after.path, after.sha256, [static_rung(made.findings, 0.0)])], sarif, junit)
+    write_reports([static_verification(after.path, after.sha256, made.findings)], sarif, junit)
     if made.findings:
         leave(5)
 

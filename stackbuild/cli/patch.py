@@ -33,8 +33,8 @@ def new(
     --upstream none --remove-when "1.23"
     """
     from stackbuild.sources.create_patch import Reason, changes, new_patch
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     path = new_patch(original, edited, series, what, Reason(why, upstream, remove_when))
-    margin().print(f"wrote {path}; name it in the recipe: `patches: {'/'.join(series.parts[-2:])}`", markup=False)
-    margin().print("\n".join(f"  {line}" for line in changes(path)), markup=False, highlight=False)
+    err().print(f"wrote {path}; name it in the recipe: `patches: {'/'.join(series.parts[-2:])}`", markup=False)
+    err().print("\n".join(f"  {line}" for line in changes(path)), markup=False, highlight=False)

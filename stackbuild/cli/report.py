@@ -52,35 +52,35 @@ def report(
     from dataclasses import replace
 
     from stackbuild.pipeline.run_record import find_run
-    from stackbuild.views.console import margin, print_text
-    from stackbuild.views.formats import written
+    from stackbuild.views.console import err, print_text
+    from stackbuild.views.formats import render_run
 
     record = find_run(run, verdict)
     if record.benchmarks and not no_history:
         record = replace(record, history=_trends(history, record.benchmarks))
-    text = written(record, "json" if json else format, limit)
+    text = render_run(record, "json" if json else format, limit)
     if out is None and (json or format != "html"):
         print_text(text)
         return
     target = out or Path("report.html")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, "utf-8")
-    margin().print(f"wrote {target}", markup=False)
+    err().print(f"wrote {target}", markup=False)
 
 
-def _trends(history: Path | None, measured: Benchmarks) -> tuple[Trend, ...]:
+def _trends(history: Path | None, benchmarks: Benchmarks) -> tuple[Trend, ...]:
     """The series of a history that was named, or of one's own where there is one and it can be read."""
     from stackbuild.bench.history import default_file
     from stackbuild.bench.trend import trends
     from stackbuild.core.errors import MachineLacks, UsageError
-    from stackbuild.views.console import margin
+    from stackbuild.views.console import err
 
     if history:
         if not history.is_file():
             raise UsageError("there is no such history", where=str(history), next="stackbuild bench … appends to one")
-        return trends(history, measured)
+        return trends(history, benchmarks)
     try:
-        return trends(default_file(), measured) if default_file().is_file() else ()
+        return trends(default_file(), benchmarks) if default_file().is_file() else ()
     except (MachineLacks, UsageError) as lacks:
-        margin().print(f"the report has no history: {lacks}", markup=False)
+        err().print(f"the report has no history: {lacks}", markup=False)
         return ()

@@ -42,7 +42,7 @@ Texts = list[str] | None
 
 
 @dataclass(frozen=True)
-class Running:
+class SessionArguments:
     """How ONNX Runtime is run and timed: what `bench` and `gate` have in common."""
 
     provider: Annotated[str, option("--provider", "-p", help="cpu, migraphx, rocm, cuda, or a full name.")] = "cpu"

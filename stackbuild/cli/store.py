@@ -39,10 +39,10 @@ def check(json: Json = False) -> None:
     """
     from stackbuild.store.maintenance import check as checked
     from stackbuild.store.store import open_store
-    from stackbuild.views.console import margin, print_json
+    from stackbuild.views.console import err, print_json
     from stackbuild.views.store import draw_damage
 
-    with open_store() as opened, margin().status("reading the store …"):
+    with open_store() as opened, err().status("reading the store …"):
         found = checked(opened)
     print_json(found, "stackbuild.store-check/1") if json else draw_damage(found)
     if found:

@@ -10,7 +10,7 @@ from stackbuild.cli.app import Json, app, argument, leave, option
 from stackbuild.cli.inspect import Junit, OptionalRecipe, OwedGfx, Sarif, expected, write_reports
 
 if TYPE_CHECKING:
-    from stackbuild.verification import Ground
+    from stackbuild.verification import VerifyOptions
 
 
 @app.command()
@@ -55,26 +55,26 @@ def verify(
     from stackbuild.views.verify import draw_rung, draw_verification
 
     stopper = Stopper()
-    ground = replace(_ground(recipe, wheelhouse, runtime, python, hide_rocm, root), check=stopper.check)
+    options = replace(_options(recipe, wheelhouse, runtime, python, hide_rocm, root), check=stopper.check)
     with stopper.on_signals():
-        made = prove(tuple(wheels), lambda name: expected(recipe, name, tuple(gfx or ())), ground, draw_rung)
+        made = prove(tuple(wheels), lambda name: expected(recipe, name, tuple(gfx or ())), options, draw_rung)
     print_json({"verification": made, "claim": made.claim}, "stackbuild.verify/1") if json else draw_verification(made)
     write_reports([made], sarif, junit)
     if made.failed:
         leave(5)
 
 
-def _ground(
+def _options(
     recipe: str | None,
     wheelhouse: Path | None,
     runtime: list[str] | None,
     python: Path | None,
     hide_rocm: bool,
     root: Path | None,
-) -> Ground:
+) -> VerifyOptions:
     from stackbuild.core.errors import UsageError
     from stackbuild.recipe.load import load
-    from stackbuild.verification import Ground
+    from stackbuild.verification import VerifyOptions
 
     if wheelhouse is not None and not wheelhouse.is_dir():
         raise UsageError(
@@ -87,8 +87,8 @@ def _ground(
     if python is not None and not os.access(python, os.X_OK):
         raise UsageError("not an interpreter", where=str(python), next="give the path of a python3 executable")
     said = load(recipe).recipe.verify if recipe else None
-    beside = tuple(runtime) if runtime else said.runtime if said else Ground().runtime
-    return Ground(
+    beside = tuple(runtime) if runtime else said.runtime if said else VerifyOptions().runtime
+    return VerifyOptions(
         wheelhouse.resolve() if wheelhouse else None,
         runtime=beside,
         python=python.absolute() if python else None,

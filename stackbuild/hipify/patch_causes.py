@@ -59,7 +59,7 @@ def explain(text: str, edits: list[Edit], changes: tuple[HunkChange, ...]) -> Hu
     """
     lines = apply(text, edits).split("\n")
     made = list(_placed(text, edits))
-    due = [one for change in changes for one in _due(made, change, _offset(lines, change))]
+    due = [one for change in changes for one in _causes_of(made, change, _offset(lines, change))]
     upstream = True if any(not name for name, _ in due) else False if all(sure for _, sure in due) else None
     return HunkCause(tuple(dict.fromkeys(name for name, _ in due if name)), upstream)
 
@@ -81,20 +81,20 @@ def _offset(lines: list[str], change: HunkChange) -> int | None:
     return sum(len(line) + 1 for line in lines[:nearest])
 
 
-def _due(made: list[_PlacedEdit], change: HunkChange, at: int | None) -> Iterator[tuple[str, bool]]:
+def _causes_of(edits: list[_PlacedEdit], change: HunkChange, at: int | None) -> Iterator[tuple[str, bool]]:
     """Whom a change is due to, "" for upstream, and whether that is certain."""
     if at is None:
         yield EARLIER, True
     elif change.kind == "added":
-        names = [m.name for m in made if m.start <= at and m.end >= at + len(change.text) and m.end > m.start]
+        names = [m.name for m in edits if m.start <= at and m.end >= at + len(change.text) and m.end > m.start]
         yield from ((name, True) for name in names or [""])
     elif change.kind == "missing":
-        names = [m.name for m in made if m.start == m.end == at and "\n" in m.before]
+        names = [m.name for m in edits if m.start == m.end == at and "\n" in m.before]
         yield from ((name, True) for name in names or [""])
     else:
         for start, end, before in change.spans:
-            found = [m for m in made if m.start < max(at + end, at + start + 1) and m.end > at + start]
-            found += [m for m in made if m.start == m.end == at + start]
+            found = [m for m in edits if m.start < max(at + end, at + start + 1) and m.end > at + start]
+            found += [m for m in edits if m.start == m.end == at + start]
             yield from ((m.name, bool(before) and before in m.before) for m in found)
             if not found:
                 yield "", True

@@ -149,17 +149,17 @@ def _spelt(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _read_all(filename: str, found: list[FileEntry], collected: Collected) -> tuple[WheelMetadata, list[Problem]]:
+def _read_all(filename: str, entries: list[FileEntry], collected: Collected) -> tuple[WheelMetadata, list[Problem]]:
     """Read the metadata first (it says which files are to be hashed), then every file."""
-    paths = [entry.path for entry in found if not entry.path.endswith("/")]
+    paths = [entry.path for entry in entries if not entry.path.endswith("/")]
     folder = wheel.dist_info(paths, filename)
     texts = {}
-    for entry in found:
+    for entry in entries:
         if entry.path in (f"{folder}/METADATA", f"{folder}/WHEEL", f"{folder}/RECORD") and entry.source:
             texts[entry.path] = _text(entry, collected)
     said, problems = wheel.wheel(filename, paths, texts, collected.add_problem)
     hashed = {row.path for row in said.record if row.hash.startswith("sha256=")}
-    for entry in found:
+    for entry in entries:
         if not entry.path.endswith("/"):
             read_file(entry, collected, hashed=entry.path in hashed)
     return said, problems
@@ -181,25 +181,31 @@ def _facts(
     kind: Kind,
     size: int,
     sha256: str,
-    said: WheelMetadata | None,
+    wheel_metadata: WheelMetadata | None,
     collected: Collected,
     packaging: list[Problem],
 ) -> Facts:
-    tags = {tag.rsplit("-", 1)[-1] for tag in (*said.filename_tags, *said.wheel_tags)} if said else set()
+    tags = (
+        {tag.rsplit("-", 1)[-1] for tag in (*wheel_metadata.filename_tags, *wheel_metadata.wheel_tags)}
+        if wheel_metadata
+        else set()
+    )
     libraries = tuple(collected.libraries)
     return Facts(
-        path=_spelt(path), kind=kind, size=size, sha256=sha256, wheel=said, members=tuple(collected.members), libraries=libraries,
+        path=_spelt(path), kind=kind, size=size, sha256=sha256, wheel=wheel_metadata, members=tuple(collected.members), libraries=libraries,
         device=tuple(collected.device), targets=by_target(collected.device), policy=policy.satisfied(libraries, tags), providers=providers.providers(libraries),
-        extras=tuple(collected.extras), texts=tuple(collected.texts), imports=_imports(said, collected), problems=tuple(collected.problems),
+        extras=tuple(collected.extras), texts=tuple(collected.texts), imports=_imports(wheel_metadata, collected), problems=tuple(collected.problems),
         packaging=tuple(packaging),
     )  # fmt: skip
 
 
-def _imports(said: WheelMetadata | None, collected: Collected) -> tuple[Import, ...]:
-    if said is None:
+def _imports(wheel_metadata: WheelMetadata | None, collected: Collected) -> tuple[Import, ...]:
+    if wheel_metadata is None:
         return ()
-    carried = frozenset(name.split(".", 1)[0] for name in said.top_level)
-    found = imports.missing(collected.sources, said.top_level, carried, collected.budget, collected.add_problem)
+    carried = frozenset(name.split(".", 1)[0] for name in wheel_metadata.top_level)
+    found = imports.missing(
+        collected.sources, wheel_metadata.top_level, carried, collected.budget, collected.add_problem
+    )
     extensions = [
         Import(hit.path, "numpy") for hit in collected.texts if hit.kind == "numpy" and "numpy" not in carried
     ]

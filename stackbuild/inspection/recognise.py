@@ -36,7 +36,7 @@ _KPACK_MAGIC = b"HIPK"  # in place of HIPF where the device code was split out i
 
 @dataclass
 class Collected:
-    """What has been read so far. `sources` are the Python sources among the files (of `kept` bytes), `budget` what the whole may cost."""
+    """What has been read so far. `sources` are the Python sources among the files (`source_bytes` long in all), `budget` what the whole may cost."""
 
     budget: ReadBudget = field(default_factory=ReadBudget)
     members: list[Member] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Collected:
     texts: list[TextHit] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     sources: dict[str, bytes] = field(default_factory=dict)
-    kept: int = 0
+    source_bytes: int = 0
     spent: set[Cost] = field(default_factory=set)
 
     def add_problem(self, subject: str, broken: MalformedError) -> None:
@@ -65,8 +65,8 @@ class Collected:
 
     def source(self, path: str, source: ByteSource) -> None:
         """Keep a Python source for reading its imports."""
-        if self.kept + source.size <= TEXT:
-            self.kept += source.size
+        if self.source_bytes + source.size <= TEXT:
+            self.source_bytes += source.size
             self.sources[path] = source.read(0, source.size)
 
 
@@ -75,31 +75,31 @@ def read_file(entry: FileEntry, collected: Collected, *, hashed: bool) -> None:
     if entry.source is None:
         collected.members.append(Member(entry.path, entry.size, entry.packed, entry.crc32 or 0, ""))
         return
-    survey = SinglePass(entry.source, collected.budget, hashed=hashed)
+    scan = SinglePass(entry.source, collected.budget, hashed=hashed)
     try:
-        survey.run()
-        if entry.crc32 is not None and survey.crc32 != entry.crc32:
+        scan.run()
+        if entry.crc32 is not None and scan.crc32 != entry.crc32:
             raise MalformedError("the content does not have the CRC that the archive says")
-        _recognise(entry.source, survey, collected)
+        _recognise(entry.source, scan, collected)
     except MalformedError as broken:
         collected.add_problem(entry.path, broken)
     entry.source.release()
-    collected.members.append(Member(entry.path, entry.size, entry.packed, survey.crc32, survey.sha256))
-    collected.texts += survey.texts.hits(entry.path)
+    collected.members.append(Member(entry.path, entry.size, entry.packed, scan.crc32, scan.sha256))
+    collected.texts += scan.texts.hits(entry.path)
 
 
-def _recognise(source: ByteSource, survey: SinglePass, collected: Collected) -> None:
+def _recognise(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
     path = source.path
-    machine = elf.machine_of(survey.head)
+    machine = elf.machine_of(scan.head)
     suffix = path.rsplit(".", 1)[-1] if "." in path.rsplit("/", 1)[-1] else ""
     if machine == EM_AMDGPU:
         made = read_all(code_object(0, source.size, "", collected.budget), source.read)
         collected.device.append(DeviceCode(path, "file", source.size, (_lone(made),)))
-    elif survey.head[:4] == b"\x7fELF":
-        _host(source, survey, collected)
-    elif bundle.is_start(survey.head):
-        _device(source, "file", [(0, source.size)], [], survey, collected)
-    elif suffix in _STARTS and not survey.head.startswith(_STARTS[suffix]):
+    elif scan.head[:4] == b"\x7fELF":
+        _host(source, scan, collected)
+    elif bundle.is_start(scan.head):
+        _device(source, "file", [(0, source.size)], [], scan, collected)
+    elif suffix in _STARTS and not scan.head.startswith(_STARTS[suffix]):
         raise MalformedError(f"named like a {_KINDS[suffix]}, but it does not start as one")
     elif suffix in _STARTS or (suffix == "dat" and "Tensile" in path):
         target = _GFX.search(path.rsplit("/", 1)[-1])
@@ -122,29 +122,29 @@ def _tensile(source: ByteSource, budget: ReadBudget) -> tuple[int, tuple[str, ..
     return tensile_library(source.read(0, source.size))
 
 
-def _lone(made: CodeObject) -> Bundle:
+def _lone(code: CodeObject) -> Bundle:
     """A code object that stands by itself, as the bundle of one that it is to a reader."""
-    return Bundle(0, made.size, made.size, "none", 0, None, (), (made,))
+    return Bundle(0, code.size, code.size, "none", 0, None, (), (code,))
 
 
-def _host(source: ByteSource, survey: SinglePass, collected: Collected) -> None:
+def _host(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
     made, sections, texts = elf.library(source, collected.budget)
     collected.libraries.append(made)
     spans = elf.merged(sections.get(_FATBIN, ()))
-    beside = _beside(survey, spans)
-    survey.texts.search(source, texts if sections else _around(texts, beside))
+    beside = _beside(scan, spans)
+    scan.texts.search(source, texts if sections else _around(texts, beside))
     if spans or beside:
-        _device(source, _FATBIN if spans else "elsewhere", spans, beside, survey, collected)
+        _device(source, _FATBIN if spans else "elsewhere", spans, beside, scan, collected)
     for at, size in sections.get(_WRAPPERS, ()):
         if source.read(at, 4) in (_KPACK_MAGIC, _KPACK_MAGIC[::-1]):
             collected.extras.append(Extra(source.path, "kpack wrapper", "", size))
 
 
-def _beside(survey: SinglePass, spans: list[elf.Span]) -> list[Bundle]:
+def _beside(scan: SinglePass, spans: list[elf.Span]) -> list[Bundle]:
     """Bundles with code that passed by outside the sections for it: in a library without sections, or under another name."""
     starts = [at for at, _ in spans]
     found = []
-    for at, made in sorted(survey.foreseen.items()):
+    for at, made in sorted(scan.foreseen.items()):
         before = bisect_right(starts, at) - 1
         if made.objects and (before < 0 or at >= sum(spans[before])):
             found.append(made)
@@ -168,13 +168,13 @@ def _device(
     section: str,
     spans: list[elf.Span],
     beside: list[Bundle],
-    survey: SinglePass,
+    scan: SinglePass,
     collected: Collected,
 ) -> None:
     found = list(beside)
     stopped: list[MalformedError] = []
     for at, size in spans:
-        made, wrong = read_all(bundle.bundles(at, size, collected.budget, survey.foreseen.get), source.read)
+        made, wrong = read_all(bundle.bundles(at, size, collected.budget, scan.foreseen.get), source.read)
         found += made
         stopped += wrong
     total = sum(size for _, size in spans) + sum(each.size for each in beside)

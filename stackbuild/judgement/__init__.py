@@ -1,8 +1,7 @@
 """The judge: Benchmarks and gates in, Verdict out. Pure: it reads no file, no clock and no machine.
 
-Correctness comes before speed: a case whose output failed an accuracy gate, or which did not run, is not timed at all
-as far as the verdict is concerned. Only paired, interleaved samples are strong evidence; a stored baseline is judged
-too, by a wider interval, and says so.
+Correctness comes before speed: the timings of a case are ignored if it did not run or failed an accuracy gate. Only
+paired, interleaved samples are strong evidence. A stored baseline is judged by a wider interval, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -14,118 +13,113 @@ from fnmatch import fnmatchcase
 
 from stackbuild.core.errors import GateClosed
 from stackbuild.judgement.intervals import geometric_mean, ratio_interval
-from stackbuild.judgement.paired import baseline_verdicts, speedup_verdict
+from stackbuild.judgement.paired import Trial, baseline_verdicts, speedup_verdict
 from stackbuild.judgement.single import accuracy_verdict, limit_verdict, memory_verdict, share_verdict
 from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, LimitGate, MemoryGate, ShareGate, SpeedupGate
-from stackbuild.model.results import Benchmarks, Case, Evidence, GateVerdict, Outcome, Verdict, side_label
+from stackbuild.model.results import Benchmarks, Case, Evidence, GateOutcome, GateVerdict, Verdict, side_label
 
 __all__ = ["judge", "pairs_wanted", "require_open", "sides_missing"]
 
 NEXT = {
-    Outcome.FAIL: "find what made it slower or wrong, or waive it in the gates with a reason and an end",
-    Outcome.INCONCLUSIVE: "measure on a quieter machine or with more pairs, or waive it with a reason and an end",
-    Outcome.UNSTABLE: "stop what else runs on this machine and fix its clocks, then judge again",
+    GateOutcome.FAIL: "find what made it slower or wrong, or waive it in the gates with a reason and an end",
+    GateOutcome.INCONCLUSIVE: "measure on a quieter machine or with more pairs, or waive it with a reason and an end",
+    GateOutcome.UNSTABLE: "stop what else runs on this machine and fix its clocks, then judge again",
 }
 
 
 def judge(
-    measured: Benchmarks,
+    benchmarks: Benchmarks,
     gates: Sequence[Gate],
     today: date,
     evidence: Evidence = Evidence.INTERLEAVED,
 ) -> Verdict:
-    """Decide every gate on every case it names. `evidence` says how the sides of `measured` were sampled."""
+    """Decide every gate on every case it names. `evidence` says how the sides of `benchmarks` were sampled."""
     ordered = sorted(gates, key=lambda gate: not isinstance(gate, AccuracyGate))
-    wrong: dict[str, str] = {}
+    trial, wrong = Trial(benchmarks, evidence), dict[str, str]()
     verdicts: list[GateVerdict] = []
     for gate in ordered:
-        cases = [case for case in measured.cases if _named(case.name, gate.cases)]
-        found = _decide(gate, measured, cases, wrong, evidence) if cases else [_matches_nothing(gate, measured)]
+        cases = [case for case in benchmarks.cases if _matches(case.name, gate.cases)]
+        found = _decide(gate, trial, cases, wrong) if cases else [_no_case_verdict(gate, benchmarks)]
         if isinstance(gate, AccuracyGate):
-            wrong |= {v.case: v.says for v in found if v.outcome is Outcome.FAIL}
-        verdicts += [_waived(verdict, gate, today) for verdict in found]
-    told = (measured.inputs.says,) if measured.inputs else ()
-    return Verdict(tuple(verdicts), geomean=_geomean(measured), notes=(*_expired(gates, today), *told))
+            wrong |= {v.case: v.says for v in found if v.outcome is GateOutcome.FAIL}
+        verdicts += [_apply_waivers(verdict, gate, today) for verdict in found]
+    told = (benchmarks.inputs.says,) if benchmarks.inputs else ()
+    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=(*_expired_notes(gates, today), *told))
 
 
 def require_open(verdict: Verdict) -> None:
-    """Raise GateClosed with the one line that says which gate is closed and by how much."""
+    """Raise GateClosed with the first closed gate and by how much it failed."""
     closed = verdict.closed
     if closed:
         more = f" (and {len(closed) - 1} more)" if len(closed) > 1 else ""
         raise GateClosed(f"{closed[0].outcome.value} {closed[0].says}{more}", next=NEXT[closed[0].outcome])
 
 
-def pairs_wanted(gates: Sequence[Gate], taken: int) -> int | None:
+def next_pair_count(gates: Sequence[Gate], taken: int) -> int | None:
     """How many pairs to have next, when `taken` were measured and some gate is undecided; None when none wants more."""
     steps = {n for gate in gates if isinstance(gate, BaselineGate | SpeedupGate) for n in gate.pairs}
     return min((n for n in steps if n > taken), default=None)
 
 
-def sides_missing(measured: Benchmarks, gates: Sequence[Gate]) -> tuple[str, ...]:
+def missing_sides(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[str, ...]:
     """The sides that gates compare with and nobody measured: what a caller must add, or give as --baseline."""
-    known = {name for side in measured.sides for name in (side.label, side.provider)}
+    known = {name for side in benchmarks.sides for name in (side.label, side.provider)}
     wanted = {gate.versus for gate in gates if isinstance(gate, BaselineGate | SpeedupGate)}
     return tuple(sorted(wanted - known))
 
 
-def _decide(
-    gate: Gate, measured: Benchmarks, cases: list[Case], wrong: dict[str, str], evidence: Evidence
-) -> list[GateVerdict]:
-    broken = [verdict for case in cases if (verdict := _not_judged(gate, measured, case, wrong))]
+def _decide(gate: Gate, trial: Trial, cases: list[Case], wrong: dict[str, str]) -> list[GateVerdict]:
+    broken = [verdict for case in cases if (verdict := _failed_before(gate, trial.benchmarks, case, wrong))]
     unsound = {verdict.case for verdict in broken}
     sound = [case for case in cases if case.name not in unsound]
     if isinstance(gate, BaselineGate):
-        return broken + baseline_verdicts(gate, measured, sound, evidence)
-    return broken + [_decide_one(gate, measured, case, evidence) for case in sound]
+        return broken + baseline_verdicts(gate, trial, sound)
+    return broken + [_decide_one(gate, trial, case) for case in sound]
 
 
 def _decide_one(
-    gate: SpeedupGate | LimitGate | MemoryGate | AccuracyGate | ShareGate,
-    measured: Benchmarks,
-    case: Case,
-    evidence: Evidence,
+    gate: SpeedupGate | LimitGate | MemoryGate | AccuracyGate | ShareGate, trial: Trial, case: Case
 ) -> GateVerdict:
     if isinstance(gate, SpeedupGate):
-        return speedup_verdict(gate, measured, case, evidence)
+        return speedup_verdict(gate, trial, case)
     if isinstance(gate, LimitGate):
-        return limit_verdict(gate, measured, case)
+        return limit_verdict(gate, trial.benchmarks, case)
     if isinstance(gate, MemoryGate):
-        return memory_verdict(gate, measured, case)
+        return memory_verdict(gate, trial.benchmarks, case)
     if isinstance(gate, AccuracyGate):
-        return accuracy_verdict(gate, measured, case)
-    return share_verdict(gate, measured, case)
+        return accuracy_verdict(gate, trial.benchmarks, case)
+    return share_verdict(gate, trial.benchmarks, case)
 
 
-def _not_judged(gate: Gate, measured: Benchmarks, case: Case, wrong: dict[str, str]) -> GateVerdict | None:
+def _failed_before(gate: Gate, benchmarks: Benchmarks, case: Case, wrong: dict[str, str]) -> GateVerdict | None:
     """FAIL for a case that did not run on the judged side, or (speed gates) whose output is wrong."""
     name = gate.name or gate.kind
-    series = case.of(side_label(measured, gate.side))
+    series = case.of(side_label(benchmarks, gate.side))
     if series is not None and series.problem:
-        return GateVerdict(name, case.name, Outcome.FAIL, f"{name}: {case.name} did not run: {series.problem}")
+        return GateVerdict(name, case.name, GateOutcome.FAIL, f"{name}: {case.name} did not run: {series.problem}")
     if case.name in wrong and not isinstance(gate, AccuracyGate):
-        return GateVerdict(name, case.name, Outcome.FAIL, f"{name}: {case.name} not judged: its output is wrong")
+        return GateVerdict(name, case.name, GateOutcome.FAIL, f"{name}: {case.name} not judged: its output is wrong")
     return None
 
 
-def _named(case: str, patterns: Iterable[str]) -> bool:
+def _matches(case: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(case, pattern) for pattern in patterns)
 
 
-def _matches_nothing(gate: Gate, measured: Benchmarks) -> GateVerdict:
-    name, asked = gate.name or gate.kind, ", ".join(gate.cases)
-    known = ", ".join(case.name for case in measured.cases[:5]) or "none"
-    return GateVerdict(name, asked, Outcome.FAIL, f"{name}: no case is called {asked}; there are {known}")
+def _no_case_verdict(gate: Gate, benchmarks: Benchmarks) -> GateVerdict:
+    name, patterns = gate.name or gate.kind, ", ".join(gate.cases)
+    known = ", ".join(case.name for case in benchmarks.cases[:5]) or "none"
+    return GateVerdict(name, patterns, GateOutcome.FAIL, f"{name}: no case is called {patterns}; there are {known}")
 
 
-def _waived(verdict: GateVerdict, gate: Gate, today: date) -> GateVerdict:
+def _apply_waivers(verdict: GateVerdict, gate: Gate, today: date) -> GateVerdict:
     for waiver in gate.waivers:
-        if verdict.outcome is not Outcome.PASS and fnmatchcase(verdict.case, waiver.case) and today <= waiver.until:
+        if verdict.outcome is not GateOutcome.PASS and fnmatchcase(verdict.case, waiver.case) and today <= waiver.until:
             return replace(verdict, waived=f"{waiver.reason} ({waiver.by}, until {waiver.until})")
     return verdict
 
 
-def _expired(gates: Sequence[Gate], today: date) -> tuple[str, ...]:
+def _expired_notes(gates: Sequence[Gate], today: date) -> tuple[str, ...]:
     return tuple(
         f"the waiver of {waiver.case} by {waiver.by} ended on {waiver.until}: {waiver.reason}"
         for gate in gates
@@ -134,10 +128,10 @@ def _expired(gates: Sequence[Gate], today: date) -> tuple[str, ...]:
     )
 
 
-def _geomean(measured: Benchmarks) -> float | None:
+def _geomean(benchmarks: Benchmarks) -> float | None:
     """Candidate over baseline, over all cases both ran."""
     ratios = []
-    for case in measured.cases:
+    for case in benchmarks.cases:
         ours, theirs = case.of("candidate"), case.of("baseline")
         pairs = min(len(ours.seconds), len(theirs.seconds)) if ours and theirs else 0
         if ours and theirs and pairs:

@@ -1,7 +1,7 @@
 """The statistics of a gate: exact, deterministic, without resampling at random and without a library.
 
-The bootstrap distribution of a median has a closed form: the resampled median is an order statistic of the sample, and
-how often each is drawn is a binomial probability (B. Efron, "Bootstrap methods: another look at the jackknife", 1979,
+The bootstrap distribution of a median has a closed form. The resampled median is an order statistic of the sample, and
+the probability of each is binomial (B. Efron, "Bootstrap methods: another look at the jackknife", 1979,
 section 3; J. S. Maritz and R. G. Jarrett, 1978). So the interval needs no seed and two readers get the same digits.
 """
 
@@ -36,7 +36,7 @@ def ratio_interval(above: Sequence[float], below: Sequence[float], confidence: f
     return Interval(math.exp(found.median), math.exp(found.low), math.exp(found.high))
 
 
-def apart_interval(above: Sequence[float], below: Sequence[float], confidence: float) -> Interval:
+def unpaired_interval(above: Sequence[float], below: Sequence[float], confidence: float) -> Interval:
     """The ratio of two medians of samples taken apart: each side's interval at half the error, combined.
 
     Wider than it need be (Bonferroni), on purpose: samples of different days share no noise that cancels.
@@ -54,7 +54,7 @@ def relative_spread(values: Sequence[float]) -> float:
     return (high - low) / middle if middle else math.inf
 
 
-def slower_by_chance(logs: Sequence[float]) -> float:
+def sign_test(logs: Sequence[float]) -> float:
     """One-sided sign test: how likely so many positive values are if the median were 0. Zeros are left out."""
     signs = [value > 0 for value in logs if value != 0]
     positive = sum(signs)

@@ -9,21 +9,34 @@ from statistics import median
 
 from stackbuild.judgement.intervals import (
     Interval,
-    apart_interval,
     holm,
     ratio_interval,
     relative_spread,
-    slower_by_chance,
+    sign_test,
+    unpaired_interval,
 )
-from stackbuild.model.gates import BaselineGate, PairedGate, SelfCheck, SpeedupGate, fewest
-from stackbuild.model.results import CONTROL, Benchmarks, Case, Evidence, GateVerdict, Outcome, side_label
+from stackbuild.model.gates import BaselineGate, PairedGate, SelfCheck, SpeedupGate, least_samples
+from stackbuild.model.results import CONTROL, Benchmarks, Case, Evidence, GateOutcome, GateVerdict, side_label
 
-#: Slower by less than this is no failure, by kind of suite (facts: Helion and TorchBench see 5-9 % on one build).
+#: Slower by less than this does not fail, by kind of suite. TorchBench bisects from 10 % on, because its single tests move
+#: by 5 to 9 % between runs of one build (github.com/pytorch/benchmark).
 DELTA = {"kernels": 0.03, "models": 0.05}
 
 
 @dataclass(frozen=True)
-class _Few:
+class Trial:
+    """What is judged: the measurement, and how its sides were sampled."""
+
+    benchmarks: Benchmarks
+    evidence: Evidence
+
+    @property
+    def interleaved(self) -> bool:
+        return self.evidence is Evidence.INTERLEAVED
+
+
+@dataclass(frozen=True)
+class _TooFewPairs:
     """Why two sides cannot be compared, and the pairs there are: more of them may decide where there is one."""
 
     why: str
@@ -48,44 +61,42 @@ class _Pairs:
         return [math.log(a / b) for a, b in zip(self.ours, self.theirs, strict=False)]
 
 
-def baseline_verdicts(
-    gate: BaselineGate, measured: Benchmarks, cases: Sequence[Case], evidence: Evidence
-) -> list[GateVerdict]:
+def baseline_verdicts(gate: BaselineGate, trial: Trial, cases: Sequence[Case]) -> list[GateVerdict]:
     """PASS below 1 + delta with the whole interval; FAIL with the interval over 1 and the median over 1 + delta.
 
     All the cases of one gate share one error: FAIL needs its sign test to stand in Holm's order as well.
     """
-    delta = gate.delta or DELTA.get(measured.kind, DELTA["models"])
-    found = [(case, _pairs(gate, measured, case, evidence)) for case in cases]
-    chances = [slower_by_chance(p.logs) if isinstance(p, _Pairs) and evidence is Evidence.INTERLEAVED else 0.0
+    delta = gate.delta or DELTA.get(trial.benchmarks.kind, DELTA["models"])
+    found = [(case, _pairs(gate, trial, case)) for case in cases]
+    chances = [sign_test(p.logs) if isinstance(p, _Pairs) and trial.interleaved else 0.0
                for _, p in found]  # fmt: skip
     stands = holm(chances, (1 - gate.confidence) / 2)
     return [
-        _undecidable(gate, case, pairs, evidence)
-        if isinstance(pairs, _Few)
-        else _against_baseline(gate, measured, case, pairs, delta, surely, evidence)
-        for (case, pairs), surely in zip(found, stands, strict=True)
+        _undecidable(gate, trial, case, pairs)
+        if isinstance(pairs, _TooFewPairs)
+        else _against_baseline(gate, trial, case, pairs, delta, significant)
+        for (case, pairs), significant in zip(found, stands, strict=True)
     ]
 
 
-def speedup_verdict(gate: SpeedupGate, measured: Benchmarks, case: Case, evidence: Evidence) -> GateVerdict:
+def speedup_verdict(gate: SpeedupGate, trial: Trial, case: Case) -> GateVerdict:
     """PASS when the whole interval reaches the wanted speed-up, FAIL when none of it does."""
-    pairs = _pairs(gate, measured, case, evidence)
-    if isinstance(pairs, _Few):
-        return _undecidable(gate, case, pairs, evidence)
+    pairs = _pairs(gate, trial, case)
+    if isinstance(pairs, _TooFewPairs):
+        return _undecidable(gate, trial, case, pairs)
     fast = Interval(1 / pairs.ratio.median, 1 / pairs.ratio.high, 1 / pairs.ratio.low)
-    outcome = Outcome.INCONCLUSIVE
+    outcome = GateOutcome.INCONCLUSIVE
     if fast.low >= gate.at_least:
-        outcome = Outcome.PASS
+        outcome = GateOutcome.PASS
     elif fast.high < gate.at_least:
-        outcome = Outcome.FAIL
+        outcome = GateOutcome.FAIL
     says = (
         f"{_name(gate)}: {case.name} is {fast.median:.3g}× as fast as {gate.versus} "
         f"({_percent(gate.confidence)} interval {fast.low:.3g} to {fast.high:.3g}, wanted {gate.at_least:g}×)"
     )
     return GateVerdict(
         _name(gate), case.name, outcome, says, fast.median, fast.low, fast.high, gate.at_least, "×",
-        pairs.count, evidence,
+        pairs.count, trial.evidence,
     )  # fmt: skip
 
 
@@ -110,62 +121,60 @@ def self_check(case: Case, baseline: str, limits: SelfCheck, least: int) -> str:
 
 
 def _against_baseline(
-    gate: BaselineGate, measured: Benchmarks, case: Case, pairs: _Pairs, delta: float, surely: bool, evidence: Evidence
+    gate: BaselineGate, trial: Trial, case: Case, pairs: _Pairs, delta: float, significant: bool
 ) -> GateVerdict:
-    ratio, outcome = pairs.ratio, Outcome.INCONCLUSIVE
-    counted = f"{pairs.count} pairs" if _strong(evidence) else f"{len(pairs.ours)} and {len(pairs.theirs)} samples"
+    ratio, outcome = pairs.ratio, GateOutcome.INCONCLUSIVE
+    counted = f"{pairs.count} pairs" if trial.interleaved else f"{len(pairs.ours)} and {len(pairs.theirs)} samples"
     interval = f"{_percent(gate.confidence)} interval {ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
     says = (
         f"{_name(gate)}: {case.name} is {_slower(ratio.median)} than {gate.versus} "
         f"({interval}, allowed {delta:+.1%}, {counted})"
     )
-    baseline = side_label(measured, gate.versus)
-    restless = self_check(case, baseline, gate.self_check, gate.pairs[0]) if _strong(evidence) else ""
+    baseline = side_label(trial.benchmarks, gate.versus)
+    restless = self_check(case, baseline, gate.self_check, gate.pairs[0]) if trial.interleaved else ""
     if restless:
-        outcome, says = Outcome.UNSTABLE, f"{says}: no verdict, {restless}"
+        outcome, says = GateOutcome.UNSTABLE, f"{says}: no verdict, {restless}"
     elif ratio.high < 1 + delta:
-        outcome = Outcome.PASS
-    elif ratio.low > 1 and ratio.median > 1 + delta and surely:
-        outcome = Outcome.FAIL
+        outcome = GateOutcome.PASS
+    elif ratio.low > 1 and ratio.median > 1 + delta and significant:
+        outcome = GateOutcome.FAIL
     return GateVerdict(
         _name(gate), case.name, outcome, says, ratio.median, ratio.low, ratio.high, 1 + delta, "× time",
-        pairs.count, evidence,
+        pairs.count, trial.evidence,
     )  # fmt: skip
 
 
-def _pairs(gate: PairedGate, measured: Benchmarks, case: Case, evidence: Evidence) -> _Pairs | _Few:
+def _pairs(gate: PairedGate, trial: Trial, case: Case) -> _Pairs | _TooFewPairs:
     """The samples to compare, or what is missing."""
-    judged, against = side_label(measured, gate.side), side_label(measured, gate.versus)
+    judged, against = side_label(trial.benchmarks, gate.side), side_label(trial.benchmarks, gate.versus)
     if judged == against:
-        return _Few(f"{gate.versus!r} is the side {judged!r} itself: nothing is compared")
+        return _TooFewPairs(f"{gate.versus!r} is the side {judged!r} itself: nothing is compared")
     ours, theirs = case.of(judged), case.of(against)
     for name, series in ((gate.side, ours), (gate.versus, theirs)):
         if series is None:
-            return _Few(f"nobody measured the side {name!r} (there are {', '.join(s.label for s in measured.sides)})")
+            return _TooFewPairs(
+                f"nobody measured the side {name!r} (there are {', '.join(s.label for s in trial.benchmarks.sides)})"
+            )
         if series.problem or not series.seconds:
-            return _Few(f"the side {name!r} did not run: {series.problem or 'no samples'}")
+            return _TooFewPairs(f"the side {name!r} did not run: {series.problem or 'no samples'}")
     assert ours is not None and theirs is not None
     pairs = min(len(ours.seconds), len(theirs.seconds))
-    if not _strong(evidence):
-        least = fewest(1 - (1 - gate.confidence) / 2)  # each side's own interval is taken at half the error
+    if not trial.interleaved:
+        least = least_samples(1 - (1 - gate.confidence) / 2)  # each side's own interval is taken at half the error
         if pairs < least:
-            return _Few(
+            return _TooFewPairs(
                 f"{pairs} stored samples of a side cannot bear a {_percent(gate.confidence)} interval, {least} can"
             )
-        return _Pairs(ours.seconds, theirs.seconds, apart_interval(ours.seconds, theirs.seconds, gate.confidence))
+        return _Pairs(ours.seconds, theirs.seconds, unpaired_interval(ours.seconds, theirs.seconds, gate.confidence))
     if pairs < gate.pairs[0]:
-        return _Few(f"only {pairs} pairs were measured; the gate wants {gate.pairs[0]}", pairs)
+        return _TooFewPairs(f"only {pairs} pairs were measured; the gate wants {gate.pairs[0]}", pairs)
     above, below = ours.seconds[:pairs], theirs.seconds[:pairs]
     return _Pairs(above, below, ratio_interval(above, below, gate.confidence))
 
 
-def _undecidable(gate: PairedGate, case: Case, few: _Few, evidence: Evidence) -> GateVerdict:
+def _undecidable(gate: PairedGate, trial: Trial, case: Case, few: _TooFewPairs) -> GateVerdict:
     says = f"{_name(gate)}: {case.name} cannot be judged: {few.why}"
-    return GateVerdict(_name(gate), case.name, Outcome.INCONCLUSIVE, says, pairs=few.pairs, evidence=evidence)
-
-
-def _strong(evidence: Evidence) -> bool:
-    return evidence is Evidence.INTERLEAVED
+    return GateVerdict(_name(gate), case.name, GateOutcome.INCONCLUSIVE, says, pairs=few.pairs, evidence=trial.evidence)
 
 
 def _name(gate: PairedGate) -> str:

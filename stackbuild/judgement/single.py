@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from stackbuild.judgement.intervals import Interval, median_interval
-from stackbuild.model.gates import AccuracyGate, LimitGate, MemoryGate, ShareGate, fewest
-from stackbuild.model.results import Benchmarks, Case, GateVerdict, Outcome, Series, side_label
+from stackbuild.model.gates import AccuracyGate, LimitGate, MemoryGate, ShareGate, least_samples
+from stackbuild.model.results import Benchmarks, Case, GateOutcome, GateVerdict, Series, side_label
 
 _SHOWN = {"latency": (1e3, "ms"), "create": (1e3, "ms"), "first": (1e3, "ms"), "throughput": (1.0, "/s")}
 _MIB = 2.0**20
@@ -21,16 +21,16 @@ SNR_FLOORS = {
 OTHER_FLOOR = 20.0
 
 
-def limit_verdict(gate: LimitGate, measured: Benchmarks, case: Case) -> GateVerdict:
+def limit_verdict(gate: LimitGate, benchmarks: Benchmarks, case: Case) -> GateVerdict:
     """An absolute floor or ceiling: the whole interval must keep it; a memory peak has no interval."""
-    series = case.of(side_label(measured, gate.side))
+    series = case.of(side_label(benchmarks, gate.side))
     found = _figure(gate, case, series) if series else None
     name = gate.name or gate.kind
     if series is None or found is None:
-        return _absent(name, case, f"there is no {gate.metric} of the side {gate.side!r}")
-    least = fewest(gate.confidence)
+        return _inconclusive(name, case, f"there is no {gate.metric} of the side {gate.side!r}")
+    least = least_samples(gate.confidence)
     if not gate.metric.endswith("memory") and len(series.seconds) < least:
-        return _absent(
+        return _inconclusive(
             name, case, f"{len(series.seconds)} samples cannot bear a {gate.confidence:.0%} interval, {least} can"
         )
     if gate.at_most is not None:
@@ -38,7 +38,7 @@ def limit_verdict(gate: LimitGate, measured: Benchmarks, case: Case) -> GateVerd
     else:
         limit = gate.at_least or 0.0
         kept, broken = found.low >= limit, found.high < limit
-    outcome = Outcome.PASS if kept else Outcome.FAIL if broken else Outcome.INCONCLUSIVE
+    outcome = GateOutcome.PASS if kept else GateOutcome.FAIL if broken else GateOutcome.INCONCLUSIVE
     scale, unit = _SHOWN.get(gate.metric, (1 / _MIB, "MiB"))
     middle, low, high, bound = (v * scale for v in (found.median, found.low, found.high, limit))
     wanted = f"{'at most' if gate.at_most is not None else 'at least'} {bound:.4g}"
@@ -46,57 +46,57 @@ def limit_verdict(gate: LimitGate, measured: Benchmarks, case: Case) -> GateVerd
     return GateVerdict(name, case.name, outcome, says, middle, low, high, bound, unit, len(series.seconds))
 
 
-def memory_verdict(gate: MemoryGate, measured: Benchmarks, case: Case) -> GateVerdict:
+def memory_verdict(gate: MemoryGate, benchmarks: Benchmarks, case: Case) -> GateVerdict:
     """Peak memory against a ceiling and against another side's peak."""
     name = gate.name or gate.kind
-    ours = _peak(case.of(side_label(measured, gate.side)), gate.where)
+    ours = _peak(case.of(side_label(benchmarks, gate.side)), gate.where)
     if ours is None:
-        return _absent(name, case, f"this machine did not tell {gate.where} memory")
+        return _inconclusive(name, case, f"this machine did not tell {gate.where} memory")
     says = f"{name}: {case.name} takes {ours / _MIB:.1f} MiB of {gate.where} memory"
     if gate.at_most is not None and ours > gate.at_most:
         says += f", {(ours - gate.at_most) / _MIB:.1f} MiB over the {gate.at_most / _MIB:.1f} allowed"
-        return _memory(name, case, Outcome.FAIL, says, ours, gate.at_most)
+        return _memory(name, case, GateOutcome.FAIL, says, ours, gate.at_most)
     if gate.grows_at_most is None:
-        return _memory(name, case, Outcome.PASS, says, ours, gate.at_most)
-    against = side_label(measured, gate.versus)
-    if against == side_label(measured, gate.side):
-        return _absent(name, case, f"{gate.versus!r} is the side {against!r} itself: nothing is compared")
+        return _memory(name, case, GateOutcome.PASS, says, ours, gate.at_most)
+    against = side_label(benchmarks, gate.versus)
+    if against == side_label(benchmarks, gate.side):
+        return _inconclusive(name, case, f"{gate.versus!r} is the side {against!r} itself: nothing is compared")
     theirs = _peak(case.of(against), gate.where)
     if not theirs:
-        return _absent(name, case, f"there is no {gate.where} memory of the side {gate.versus!r}")
+        return _inconclusive(name, case, f"there is no {gate.where} memory of the side {gate.versus!r}")
     growth = ours / theirs - 1
-    outcome = Outcome.FAIL if growth > gate.grows_at_most else Outcome.PASS
+    outcome = GateOutcome.FAIL if growth > gate.grows_at_most else GateOutcome.PASS
     says += f", {growth:+.1%} against {gate.versus} (allowed {gate.grows_at_most:+.1%})"
     return _memory(name, case, outcome, says, ours, theirs * (1 + gate.grows_at_most))
 
 
-def accuracy_verdict(gate: AccuracyGate, measured: Benchmarks, case: Case) -> GateVerdict:
+def accuracy_verdict(gate: AccuracyGate, benchmarks: Benchmarks, case: Case) -> GateVerdict:
     """Every bound that the gate names must be kept; a NaN keeps none. The worst bound is the one it says."""
     name = gate.name or gate.kind
-    series = case.of(side_label(measured, gate.side))
+    series = case.of(side_label(benchmarks, gate.side))
     found = series.accuracy if series else None
     if found is None:
-        return _absent(name, case, f"the output of the side {gate.side!r} was not compared with a reference")
-    least = gate.snr_db if gate.bounded else SNR_FLOORS.get(measured.kind, {}).get(case.dtype, OTHER_FLOOR)
+        return _inconclusive(name, case, f"the output of the side {gate.side!r} was not compared with a reference")
+    least = gate.snr_db if gate.has_bound else SNR_FLOORS.get(benchmarks.kind, {}).get(case.dtype, OTHER_FLOOR)
     floors = {"snr_db": (found.snr_db, least), "cosine": (found.cosine, gate.cosine)}
     ceilings = {m: (getattr(found, m), getattr(gate, m)) for m in ("max_abs", "max_rel", "rms")}
     broken = [f"{m} {v:.4g} (at least {b:g})" for m, (v, b) in floors.items() if b is not None and not v >= b]
     broken += [f"{m} {v:.4g} (at most {b:g})" for m, (v, b) in ceilings.items() if b is not None and not v <= b]
-    outcome = Outcome.FAIL if broken else Outcome.PASS
+    outcome = GateOutcome.FAIL if broken else GateOutcome.PASS
     worst = "; ".join(broken) or f"SNR {_decibel(found.snr_db)}, max error {found.max_abs:.3g}"
     says = f"{name}: {case.name} against {found.reference}: {worst}"
     return GateVerdict(name, case.name, outcome, says, found.snr_db, limit=least, unit="dB")
 
 
-def share_verdict(gate: ShareGate, measured: Benchmarks, case: Case) -> GateVerdict:
+def share_verdict(gate: ShareGate, benchmarks: Benchmarks, case: Case) -> GateVerdict:
     """Whether the provider ran as much of the case as is needed to call it a result of that provider."""
     name = gate.name or gate.kind
-    series = case.of(side_label(measured, gate.side))
+    series = case.of(side_label(benchmarks, gate.side))
     if series is None or not series.shares:
-        return _absent(name, case, "the run was not profiled")
+        return _inconclusive(name, case, "the run was not profiled")
     share = next((s for s in series.shares if s.provider == gate.provider), None)
     nodes, seconds = (share.nodes, share.seconds) if share else (0.0, 0.0)
-    outcome = Outcome.PASS if nodes >= gate.nodes and seconds >= gate.seconds else Outcome.FAIL
+    outcome = GateOutcome.PASS if nodes >= gate.nodes and seconds >= gate.seconds else GateOutcome.FAIL
     says = (
         f"{name}: {gate.provider} ran {nodes:.0%} of the nodes and {seconds:.0%} of the time of {case.name} "
         f"(at least {gate.nodes:.0%} and {gate.seconds:.0%})"
@@ -123,12 +123,12 @@ def _peak(series: Series | None, where: str) -> int | None:
     return series.host_bytes if where == "host" else series.device_bytes
 
 
-def _memory(name: str, case: Case, outcome: Outcome, says: str, ours: int, limit: float | None) -> GateVerdict:
+def _memory(name: str, case: Case, outcome: GateOutcome, says: str, ours: int, limit: float | None) -> GateVerdict:
     return GateVerdict(name, case.name, outcome, says, ours / _MIB, limit=limit / _MIB if limit else None, unit="MiB")
 
 
-def _absent(name: str, case: Case, why: str) -> GateVerdict:
-    return GateVerdict(name, case.name, Outcome.INCONCLUSIVE, f"{name}: {case.name} cannot be judged: {why}")
+def _inconclusive(name: str, case: Case, why: str) -> GateVerdict:
+    return GateVerdict(name, case.name, GateOutcome.INCONCLUSIVE, f"{name}: {case.name} cannot be judged: {why}")
 
 
 def _decibel(value: float) -> str:

@@ -15,6 +15,7 @@ from stackbuild.machine import gpu
 from stackbuild.machine.env import all_warnings
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
+from stackbuild.runners import bwrap
 from stackbuild.store.store import default_root
 from stackbuild.tables.compatibility import table
 
@@ -58,9 +59,10 @@ def examine(machine: Machine) -> tuple[Rung, ...]:
 
 
 def _sandbox(_: Machine) -> tuple[Status, str]:
-    if not shutil.which("bwrap"):
+    path = shutil.which("bwrap")
+    if path is None:
         return Status.FAILED, "bubblewrap is not installed: apt-get install bubblewrap"
-    words = ["bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"]
+    words = bwrap.Bwrap(path, root=("--ro-bind", "/", "/")).command("true")
     done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         return Status.FAILED, f"bubblewrap cannot make a namespace ({done.stderr.strip()[:120]}): allow user namespaces"

@@ -17,7 +17,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
 from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
-from stackbuild.tables.targets import TARGETS, Target, is_known
+from stackbuild.tables.targets import BUILDABLE, GpuTarget, is_buildable
 
 Workload = Literal["onnxruntime", "migraphx", "lc0", "pytorch"]
 WORKLOADS: tuple[Workload, ...] = ("onnxruntime", "migraphx", "lc0", "pytorch")
@@ -70,11 +70,11 @@ def _table() -> _Table:
     return _Table.model_validate(data)
 
 
-def target_of(gpu: str) -> Target:
+def target_of(gpu: str) -> GpuTarget:
     """The target of a product's name or a gfx: `RX 7900 XTX`, `MI 300X`, `gfx1100`, `gfx942:xnack-`. Raises UsageError."""
-    asked = _plain(gpu.partition(":")[0] if is_known(gpu) else gpu)
-    names = {_plain(name): name for target in TARGETS.values() for name in (target.gfx, *target.products)}
-    for target in TARGETS.values():
+    asked = _plain(gpu.partition(":")[0] if is_buildable(gpu) else gpu)
+    names = {_plain(name): name for target in BUILDABLE.values() for name in (target.gfx, *target.products)}
+    for target in BUILDABLE.values():
         if asked and asked in (target.gfx, *map(_plain, target.products)):
             return target
     longer = [plain for plain in names if len(asked) > 2 and plain.startswith(asked)][:3]
@@ -129,7 +129,7 @@ def _release(rocm: str) -> str:
     return rocm.partition("-")[0]
 
 
-def _no_binaries(target: Target, rocm: str) -> tuple[Warned, ...]:
+def _no_binaries(target: GpuTarget, rocm: str) -> tuple[Warned, ...]:
     """A warning for a target that this ROCm of the compatibility table has no binaries for, or none of them; and for a ROCm
     that the table does not know."""
     table, source = compatibility.table(), "recipes/compatibility.yaml, gfx"

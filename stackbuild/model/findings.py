@@ -1,4 +1,4 @@
-"""What stackbuild says about what it made: findings, rungs and verifications.
+"""What stackbuild reports of the files it built: findings, rungs and verifications.
 
 Values only: frozen, complete, printable. `digest.plain` turns each into JSON.
 """
@@ -60,7 +60,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was proved of one artifact. `sha256` names the bytes that were looked at."""
+    """The verification of one artifact. `sha256` identifies the bytes."""
 
     subject: str
     sha256: str
@@ -76,7 +76,7 @@ class Verification:
 
     @property
     def claim(self) -> str:
-        """What may honestly be said: the rungs climbed before the first failure, and what was skipped."""
+        """What may be claimed: the rungs passed before the first failure, and those skipped."""
         climbed: list[str] = []
         for rung in self.rungs:
             if rung.status is Status.FAILED:

@@ -48,7 +48,7 @@ def quantity(text: object) -> object:
     return float(match[1]) * _UNITS[match[2].lower()]
 
 
-def fewest(confidence: float) -> int:
+def least_samples(confidence: float) -> int:
     """How many samples it takes until their whole range holds the median with that confidence: 1 - 2 / 2^n."""
     return math.ceil(1 - math.log2(1 - confidence))
 
@@ -68,7 +68,7 @@ class Waiver(Model):
 
     @field_validator("case", "reason", "by", mode="before")
     @classmethod
-    def _said(cls, text: object) -> object:
+    def _stripped(cls, text: object) -> object:
         """Blanks say nothing."""
         return text.strip() if isinstance(text, str) else text
 
@@ -115,8 +115,8 @@ class _Paired(_Gate):
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        """From so few pairs even the whole range of the ratios holds the median less surely than is asked for."""
-        least = fewest(self.confidence)
+        """With fewer pairs even the whole range of the ratios holds the median with less than the wanted confidence."""
+        least = least_samples(self.confidence)
         if self.pairs[0] < least:
             raise ValueError(
                 f"{self.pairs[0]} pairs cannot bear a {self.confidence:.1%} interval; start at {least} or more"
@@ -207,7 +207,7 @@ class AccuracyGate(_Gate):
     _quantities = field_validator("snr_db", mode="before")(quantity)
 
     @property
-    def bounded(self) -> bool:
+    def has_bound(self) -> bool:
         """Whether it names a bound."""
         return any(v is not None for v in (self.snr_db, self.cosine, self.max_abs, self.max_rel, self.rms))
 

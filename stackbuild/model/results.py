@@ -138,7 +138,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Moved:
+class ChangedInput:
     """One input that two builds answered differently; empty where one had none."""
 
     what: str
@@ -147,12 +147,12 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputsCompared:
     """What the baseline and the candidate were built of: their locks' sha256, and each difference."""
 
     baseline: str
     candidate: str
-    moved: tuple[Moved, ...]
+    moved: tuple[ChangedInput, ...]
 
     @property
     def says(self) -> str:
@@ -179,18 +179,18 @@ class Benchmarks:
     cases: tuple[Case, ...]
     timer: str = ""
     notes: tuple[str, ...] = ()
-    inputs: Inputs | None = None
+    inputs: InputsCompared | None = None
 
     def __post_init__(self) -> None:
-        if double := twice(case.name for case in self.cases):
+        if double := first_duplicate(case.name for case in self.cases):
             raise ValueError(f"two cases are called {double}")
 
     def side(self, label: str) -> Side | None:
         return next((s for s in self.sides if s.label == label), None)
 
 
-class Outcome(StrEnum):
-    """What a gate says. Only PASS opens it; a waived gate is open and says so."""
+class GateOutcome(StrEnum):
+    """What a gate decides. Only PASS opens it; a waived gate is open too, and marked."""
 
     PASS = "PASS"
     FAIL = "FAIL"
@@ -210,7 +210,7 @@ class GateVerdict:
 
     gate: str
     case: str
-    outcome: Outcome
+    outcome: GateOutcome
     says: str
     value: float | None = None
     low: float | None = None
@@ -223,7 +223,7 @@ class GateVerdict:
 
     @property
     def closed(self) -> bool:
-        return self.outcome is not Outcome.PASS and not self.waived
+        return self.outcome is not GateOutcome.PASS and not self.waived
 
 
 @dataclass(frozen=True)
@@ -241,45 +241,45 @@ class Verdict:
     @property
     def closed(self) -> tuple[GateVerdict, ...]:
         """The verdicts that keep the gate shut, worst kind first."""
-        order = [Outcome.FAIL, Outcome.UNSTABLE, Outcome.INCONCLUSIVE]
+        order = [GateOutcome.FAIL, GateOutcome.UNSTABLE, GateOutcome.INCONCLUSIVE]
         return tuple(sorted((g for g in self.gates if g.closed), key=lambda g: order.index(g.outcome)))
 
     @property
-    def outcome(self) -> Outcome:
-        return self.closed[0].outcome if self.closed else Outcome.PASS
+    def outcome(self) -> GateOutcome:
+        return self.closed[0].outcome if self.closed else GateOutcome.PASS
 
-    def undecided(self) -> frozenset[str]:
+    def undecided_cases(self) -> frozenset[str]:
         """The cases for which more pairs could still decide, or show the machine to be quiet enough after all."""
-        open_ended = (Outcome.INCONCLUSIVE, Outcome.UNSTABLE)
+        open_ended = (GateOutcome.INCONCLUSIVE, GateOutcome.UNSTABLE)
         return frozenset(g.case for g in self.gates if g.outcome in open_ended and g.pairs and not g.waived)
 
 
-def twice(names: Iterable[str]) -> str:
+def first_duplicate(names: Iterable[str]) -> str:
     """The first name that comes a second time, or an empty text."""
     return next((name for name, count in Counter(names).items() if count > 1), "")
 
 
-def side_label(measured: Benchmarks, name: str) -> str:
+def side_label(benchmarks: Benchmarks, name: str) -> str:
     """The label of the side that `name` means: a label itself, or the provider of the first side that has it."""
-    labels = [s.label for s in measured.sides]
-    return name if name in labels else next((s.label for s in measured.sides if s.provider == name), name)
+    labels = [s.label for s in benchmarks.sides]
+    return name if name in labels else next((s.label for s in benchmarks.sides if s.provider == name), name)
 
 
-def joined(first: Benchmarks, more: Benchmarks) -> Benchmarks:
+def append_rounds(first: Benchmarks, more: Benchmarks) -> Benchmarks:
     """One measurement continued by another of the same sides: the samples of equal cases follow each other."""
     later = {case.name: case for case in more.cases}
-    cases = tuple(_case_joined(case, later[case.name]) if case.name in later else case for case in first.cases)
+    cases = tuple(_append_case(case, later[case.name]) if case.name in later else case for case in first.cases)
     timer = more.timer or first.timer
     return replace(
         first, cases=cases, timer=timer, notes=first.notes + tuple(n for n in more.notes if n not in first.notes)
     )
 
 
-def _case_joined(first: Case, more: Case) -> Case:
-    return replace(first, series=tuple(_series_joined(s, more.of(s.side)) for s in first.series))
+def _append_case(first: Case, more: Case) -> Case:
+    return replace(first, series=tuple(_append_series(s, more.of(s.side)) for s in first.series))
 
 
-def _series_joined(first: Series, more: Series | None) -> Series:
+def _append_series(first: Series, more: Series | None) -> Series:
     if more is None:
         return first
     return replace(

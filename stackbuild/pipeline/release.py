@@ -14,7 +14,7 @@ from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.index import Receipt
-from stackbuild.pipeline.stages import Made, measured, proved, published, refuse_unmeasurable
+from stackbuild.pipeline.stages import BuiltWheels, bench_stage, publish_stage, require_bench_packages, verify_stage
 from stackbuild.recipe.wheels import narrowed
 
 
@@ -46,53 +46,53 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
     """
     started = time.monotonic()
     if not order.choice.until:
-        refuse_unmeasurable(loaded.recipe)
+        require_bench_packages(loaded.recipe)
     with open_context(loaded, order, listeners) as context:
         outputs = build(loaded, order, context)
         recipe, partial = narrowed(loaded.recipe, order.choice.gfx)
-        made = _made(recipe, loaded, outputs, order.choice.until, context)
+        built = _built_wheels(recipe, loaded, outputs, order.choice.until, context)
         fresh, claim, receipt = outputs.ran > 0, "", None
-        if made.wheels:
-            proof = proved(made, context)
+        if built.wheels:
+            proof = verify_stage(built, context)
             claim = str(proof.body["claim"])
             fresh |= not proof.remembered
             if order.choice.until:
                 context.emit(Note("info", STOPPED))
             else:
-                fresh |= _measured_anew(made, context)
-                receipt = _published(partial, made, loaded.recipe, context)
+                fresh |= _measured_now(built, context)
+                receipt = _published(partial, built, loaded.recipe, context)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
-    names = tuple(path.name for path in made.wheels)
+    names = tuple(path.name for path in built.wheels)
     return Released(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
 
 
-def _measured_anew(made: Made, context: BuildContext) -> bool:
-    measurement = measured(made, context)
+def _measured_now(built: BuiltWheels, context: BuildContext) -> bool:
+    measurement = bench_stage(built, context)
     return measurement is not None and not measurement.remembered
 
 
-def _published(partial: tuple[str, ...], made: Made, whole: Recipe, context: BuildContext) -> Receipt | None:
+def _published(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe, context: BuildContext) -> Receipt | None:
     if partial:
-        context.emit(_withheld(partial, made, whole))
+        context.emit(_withheld(partial, built, whole))
         return None
-    return published(made, context)
+    return publish_stage(built, context)
 
 
-def _withheld(partial: tuple[str, ...], made: Made, whole: Recipe) -> Note:
+def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> Note:
     """Why the wheels are not published, and where they are."""
-    files = ", ".join(str(wheel) for wheel in made.wheels)
+    files = ", ".join(str(wheel) for wheel in built.wheels)
     return Note(
         "warning",
-        f"not published: {', '.join(partial)} was built for {', '.join(made.recipe.gfx)} only and the recipe promises"
+        f"not published: {', '.join(partial)} was built for {', '.join(built.recipe.gfx)} only and the recipe promises"
         f" {', '.join(whole.gfx)}; install it from the store ({files}), or name these targets in a recipe of your own",
     )
 
 
-def _made(recipe: Recipe, loaded: Loaded, outputs: Outputs, until: str, context: BuildContext) -> Made:
+def _built_wheels(recipe: Recipe, loaded: Loaded, outputs: Outputs, until: str, context: BuildContext) -> BuiltWheels:
     """The wheels, and the wheelhouse they are proved in where the lock has one for this Python."""
-    made = wheels(outputs, context.store)
+    built = wheels(outputs, context.store)
     house = next((b for b in outputs.built if b.step == f"wheelhouse.{this_python()}"), None)
-    if made and loaded.recipe.verify and house is None and not until:
+    if built and loaded.recipe.verify and house is None and not until:
         context.emit(
             Note(
                 "warning",
@@ -101,4 +101,4 @@ def _made(recipe: Recipe, loaded: Loaded, outputs: Outputs, until: str, context:
             )
         )
     wheelhouse = context.store.tree(house.tree) if house else None
-    return Made(recipe, outputs.plan, made, wheelhouse, house.tree if house else "", loaded.lock_path)
+    return BuiltWheels(recipe, outputs.plan, built, wheelhouse, house.tree if house else "", loaded.lock_path)

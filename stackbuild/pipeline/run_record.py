@@ -1,7 +1,8 @@
-"""A whole run as one value: what the report is drawn from. Read from a run's folder, or made of results alone.
+"""A whole run as one value, for the report: read from a run's folder, or made from results alone.
 
-A run's folder has `events.jsonl` (stackbuild.events, each line with `at`, seconds since 1970) and, where those stages
-were reached, `hipify.STEP.json` of each conversion to HIP, `verify.json` with a `verification` and `bench.json` with `benchmarks` and `verdict` in it.
+A run's folder has `events.jsonl`: one event of `stackbuild.model.events` a line, with `at` in seconds since 1970. The
+stages that were reached add files: `hipify.STEP.json` for each conversion to HIP, `verify.json` with a `verification`,
+and `bench.json` with `benchmarks` and `verdict`.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
 
     path = Path(name)
     if path.is_file():
-        measured = read_benchmarks(path)
-        return of_results(measured, read_verdict_on(measured, verdict) if verdict else None)
+        benchmarks = read_benchmarks(path)
+        return of_results(benchmarks, read_verdict_on(benchmarks, verdict) if verdict else None)
     if path.is_dir():
         return read_run(path)
     runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
@@ -107,11 +108,11 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     return read_run(default_root() / "runs" / meant[0])
 
 
-def of_results(measured: Benchmarks, verdict: Verdict | None) -> RunRecord:
+def of_results(benchmarks: Benchmarks, verdict: Verdict | None) -> RunRecord:
     """A run that was only a measurement."""
-    subject = next((side.artifact for side in measured.sides if side.artifact), "")
-    title = f"Benchmarks: {measured.suite}" + (f", {subject}" if subject else "")
-    return RunRecord(title, measured.taken, 0.0, benchmarks=measured, verdict=verdict)
+    subject = next((side.artifact for side in benchmarks.sides if side.artifact), "")
+    title = f"Benchmarks: {benchmarks.suite}" + (f", {subject}" if subject else "")
+    return RunRecord(title, benchmarks.taken, 0.0, benchmarks=benchmarks, verdict=verdict)
 
 
 def read_run(folder: Path) -> RunRecord:
@@ -156,7 +157,7 @@ def _events(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _once(spans: Iterator[Span]) -> tuple[Span, ...]:
-    """Each step once: the base is told as run when it is made, and as cached when the plan with it begins."""
+    """Each step once: the base has an event when it is made, and another as cached when the plan begins."""
     found: dict[str, Span] = {}
     for span in spans:
         if span.name not in found or span.how != "cached":

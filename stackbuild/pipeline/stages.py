@@ -1,4 +1,4 @@
-"""The stages after the build, each remembered by what it stands on: prove, measure, judge, publish."""
+"""The stages after the build: verify, benchmark with gates, publish. Each result is kept under a key of its inputs."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
-from stackbuild.pipeline.clean_env import clean_python
 from stackbuild.pipeline.index import Receipt, is_published, publish
 from stackbuild.store.atomic import write_hint, write_whole
 
 if TYPE_CHECKING:
-    from stackbuild.bench.measure import Measured
+    from stackbuild.bench.measure import Measurement
 
-JUDGES = ("inspection", "verification", "bench", "judgement", "pipeline/clean_env.py", "model/findings.py")
-"""The parts of stackbuild whose code and data decide what a stage finds."""
+JUDGES = ("inspection", "verification", "bench", "judgement", "model/findings.py")
+"""The parts of stackbuild whose code and data decide a stage's result."""
 
 
 @cache
 def _code() -> str:
-    """Digest of those, so that a newer stackbuild does not believe what an older one found."""
+    """Digest of those, so that a newer stackbuild does not reuse an older one's results."""
     package = Path(__file__).parents[1]
     found = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
     return digest.of_value(
@@ -45,7 +44,7 @@ def _code() -> str:
 
 
 @dataclass(frozen=True)
-class Made:
+class BuiltWheels:
     """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest (None and "" without).
 
     `plan` can make the wheelhouse again where its stored files turn out damaged. `lock` is what they were built under.
@@ -58,24 +57,24 @@ class Made:
     wheelhouse_digest: str
     lock: Path
 
-    def stands_on(self, stage: str, *more: object) -> str:
-        """The key under which a stage's result is remembered: these bytes, this recipe's wishes, this stackbuild."""
+    def stage_key(self, stage: str, *more: object) -> str:
+        """The key under which a stage's result is remembered: these bytes, this recipe's settings, this stackbuild."""
         files = [digest.of_file(wheel) for wheel in self.wheels]
         return digest.of_value([stage, _code(), files, self.wheelhouse_digest, *map(plain, more)])
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a stage came to: the line people see, whether it stands, its JSON, and whether it was known before."""
+class StageResult:
+    """A stage's result: its line for people, whether it passed, its JSON, and whether it was known before."""
 
     says: str
-    stands: bool
+    passed: bool
     body: dict[str, Json]
     remembered: bool
 
 
-def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[str, Json]]) -> Result:
-    """The stage's result: as remembered under the key, or made now. Only what stands is remembered.
+def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[str, Json]]) -> StageResult:
+    """The stage's result: as remembered under the key, or computed now. Only a passed one is remembered.
 
     `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
     """
@@ -89,66 +88,68 @@ def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[s
             context.store.remember(key, body)
     write_hint(context.logs.parent / f"{name}.json", digest.canonical(body), context.store.tmp)
     context.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
-    return Result(str(body["says"]), bool(body["stands"]), body, remembered)
+    return StageResult(str(body["says"]), bool(body["stands"]), body, remembered)
 
 
-def _sound_wheelhouse(name: str, tree: str, made: Made, context: BuildContext) -> Path:
+def _sound_wheelhouse(name: str, tree: str, built: BuiltWheels, context: BuildContext) -> Path:
     """The wheelhouse of that step, read whole and, where it was damaged, made again. Raises StepFailed, MachineLacks."""
     if not is_sound(name, tree, context):
-        _, broken = schedule(replace(made.plan, wanted=(name,)), context, Limits(1, machine_memory()))
+        _, broken = schedule(replace(built.plan, wanted=(name,)), context, Limits(1, machine_memory()))
         if broken:
             raise StepFailed(f"step `{broken[0].step}` failed: {broken[0].what}", where=broken[0].log)
     return context.store.tree(tree)
 
 
-def _wheelhouses(made: Made, context: BuildContext) -> tuple[tuple[str, Path], ...]:
+def _wheelhouses(built: BuiltWheels, context: BuildContext) -> tuple[tuple[str, Path], ...]:
     """The wheelhouses that the store has, by their Python: this machine's, and the base's where that is another."""
-    kept = ((s.name, context.store.find(s.key)) for s in made.plan.steps if s.action == "wheelhouse")
-    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, made, context)) for name, r in kept if r)
+    kept = ((s.name, context.store.find(s.key)) for s in built.plan.steps if s.action == "wheelhouse")
+    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, built, context)) for name, r in kept if r)
 
 
-def _base(made: Made, context: BuildContext) -> Path | None:
+def _base(built: BuiltWheels, context: BuildContext) -> Path | None:
     """The recipe's base as a root file system, where the store still has it."""
-    record = next((context.store.find(s.key) for s in made.plan.steps if s.action in ("debian", "image")), None)
+    record = next((context.store.find(s.key) for s in built.plan.steps if s.action in ("debian", "image")), None)
     return context.store.tree(record.tree) if record else None
 
 
-def proved(made: Made, context: BuildContext) -> Result:
-    """Climb the ladder of verification; `body["claim"]` is what may be said. Raises VerificationFailed."""
+def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
+    """Verify the wheels; `body["claim"]` is what may be claimed. Raises VerificationFailed."""
 
-    def climb() -> dict[str, Json]:
-        from stackbuild.verification import Ground, verify
+    def run_ladder() -> dict[str, Json]:
+        from stackbuild.verification import VerifyOptions, verify
         from stackbuild.verification.expectations import expectations_of
 
-        runtime = made.recipe.verify.runtime if made.recipe.verify else ()
-        ground = Ground(
-            wheelhouses=_wheelhouses(made, context),
+        runtime = built.recipe.verify.runtime if built.recipe.verify else ()
+        options = VerifyOptions(
+            wheelhouses=_wheelhouses(built, context),
             runtime=runtime,
-            root=_base(made, context),
+            root=_base(built, context),
             check=context.stopper.check,
         )
-        found = [verify((w,), lambda project: expectations_of(made.recipe, project), ground) for w in made.wheels]
+        found = [verify((w,), lambda project: expectations_of(built.recipe, project), options) for w in built.wheels]
         return {
-            "says": _climbed(tuple(rung for one in found for rung in one.rungs)),
+            "says": _rung_counts(tuple(rung for one in found for rung in one.rungs)),
             "stands": not any(one.failed for one in found),
             "claim": "; ".join(one.claim for one in found),
             "verification": [plain(one) for one in found],
         }
 
-    houses = [step.key for step in made.plan.steps if step.action == "wheelhouse"]
-    result = _stage("verify", made.stands_on("verify", made.recipe.gfx, made.recipe.verify, houses), context, climb)
-    if not result.stands:
-        raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {made.wheels[0]}")
+    houses = [step.key for step in built.plan.steps if step.action == "wheelhouse"]
+    result = _stage(
+        "verify", built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses), context, run_ladder
+    )
+    if not result.passed:
+        raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {built.wheels[0]}")
     return result
 
 
-def _climbed(rungs: tuple[Rung, ...]) -> str:
-    """How far up the ladder, in a line."""
+def _rung_counts(rungs: tuple[Rung, ...]) -> str:
+    """How many rungs passed, in a line."""
     count = [sum(rung.status is status for rung in rungs) for status in (Status.PASSED, Status.SKIPPED, Status.FAILED)]
     return "{} rungs passed, {} not run, {} failed".format(*count)
 
 
-def refuse_unmeasurable(recipe: Recipe) -> None:
+def require_bench_packages(recipe: Recipe) -> None:
     """Before anything is compiled: a recipe with a suite, and no packages here to measure with. Raises MachineLacks."""
     missing = [name for name in ("numpy", "onnx") if find_spec(name) is None] if recipe.bench else []
     if missing:
@@ -158,20 +159,20 @@ def refuse_unmeasurable(recipe: Recipe) -> None:
         )
 
 
-def measured(made: Made, context: BuildContext) -> Result | None:
+def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None:
     """Run the recipe's suite on the wheel and judge it by the recipe's gates; None where the recipe has no suite.
 
-    Raises GateClosed with the one line that says which gate and by how much.
+    Raises GateClosed with the gate and by how much it failed.
     """
     from stackbuild.bench.machine import fingerprint
     from stackbuild.bench.measure import baseline_of
 
-    bench = made.recipe.bench
+    bench = built.recipe.bench
     if bench is None:
         return None
 
     def measure() -> dict[str, Json]:
-        found = _measure(suite, made, context)
+        found = _measure(suite, built, context)
         closed = [gate.says for gate in found.verdict.closed]
         says = f"{len(found.benchmarks.cases)} cases, gates {found.verdict.outcome}" + (
             f": {closed[0]}" if closed else ""
@@ -183,42 +184,43 @@ def measured(made: Made, context: BuildContext) -> Result | None:
             "verdict": plain(found.verdict),
         }
 
-    suite, baseline = _suite(bench.suite, made), baseline_of(None, made.recipe.gates)
+    suite, baseline = _suite(bench.suite, built), baseline_of(None, built.recipe.gates)
     files = [digest.of_file(file) for file in (Path(suite), baseline) if file and file.is_file()]
-    key = made.stands_on("bench", bench, made.recipe.gates, files, fingerprint().stable)
+    key = built.stage_key("bench", bench, built.recipe.gates, files, fingerprint().stable)
     result = _stage("bench", key, context, measure)
-    if not result.stands:
+    if not result.passed:
         raise GateClosed(result.says, next=f"stackbuild report {context.run} shows the measurement")
     return result
 
 
-def _suite(name: str, made: Made) -> str:
+def _suite(name: str, built: BuiltWheels) -> str:
     """A bundled suite's name, or the path of one beside the recipe."""
-    beside = made.lock.parent / name
+    beside = built.lock.parent / name
     return str(beside) if beside.is_file() else name
 
 
-def _measure(suite: str, made: Made, context: BuildContext) -> Measured:
+def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measurement:
     """The suite, on the wheel it is for: kernels beside ONNX Runtime's own operators, or models on the recipe's provider."""
-    from stackbuild.bench.gate import Asked, measure_wheel, wheel_for
+    from stackbuild.bench.gate import GateRequest, measure_wheel, wheel_for
     from stackbuild.bench.history import append, default_file
+    from stackbuild.verification.clean_env import wheelhouse_python
 
-    if made.wheelhouse is None:
+    if built.wheelhouse is None:
         raise MachineLacks(
             f"the suite {suite} needs the recipe's wheelhouse for Python {this_python()}",
-            next=f"run stackbuild with one of Python {', '.join(made.recipe.python)}",
+            next=f"run stackbuild with one of Python {', '.join(built.recipe.python)}",
         )
-    verify = made.recipe.verify
-    house = _sound_wheelhouse(f"wheelhouse.{this_python()}", made.wheelhouse_digest, made, context)
-    asked = Asked(
-        wheel_for(suite, made.wheels),
+    verify = built.recipe.verify
+    house = _sound_wheelhouse(f"wheelhouse.{this_python()}", built.wheelhouse_digest, built, context)
+    request = GateRequest(
+        wheel_for(suite, built.wheels),
         suite=suite,
-        candidate_lock=made.lock,
+        candidate_lock=built.lock,
         provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
-        python=clean_python(house, made.wheelhouse_digest, context.store),
+        python=wheelhouse_python(house, built.wheelhouse_digest, context.store),
         cache=context.store.root / "bench",
     )
-    found = measure_wheel(asked, made.recipe.gates, lambda *_: context.stopper.check())
+    found = measure_wheel(request, built.recipe.gates, lambda *_: context.stopper.check())
     try:
         append(default_file(), found.benchmarks)
     except (MachineLacks, UsageError) as lacks:
@@ -226,17 +228,17 @@ def _measure(suite: str, made: Made, context: BuildContext) -> Measured:
     return found
 
 
-def published(made: Made, context: BuildContext) -> Receipt:
+def publish_stage(built: BuiltWheels, context: BuildContext) -> Receipt:
     """Put the wheels on the recipe's index."""
-    index = Path(made.recipe.publish.index)
+    index = Path(built.recipe.publish.index)
     started = time.monotonic()
-    there = is_published(made.wheels, index)
+    there = is_published(built.wheels, index)
     if not there:
         context.emit(StageStarted("publish"))
-    receipt = publish(made.wheels, index, replace=made.recipe.publish.replace)
+    receipt = publish(built.wheels, index, replace=built.recipe.publish.replace)
     for wheel in receipt.wheels:  # the artifact that a later release is measured against: the wheel and its lock
         lock = index / wheel.project / f"{wheel.file}.lock.yaml"
         if wheel.fresh or not lock.exists():
-            write_whole(lock, made.lock.read_text("utf-8"), lock.parent)
+            write_whole(lock, built.lock.read_text("utf-8"), lock.parent)
     context.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
     return receipt

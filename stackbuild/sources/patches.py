@@ -74,12 +74,12 @@ class Misfit:
     file: str
     line: int
     now: int
-    moved: HunkCause
+    cause: HunkCause
     upstream: str
 
     def __str__(self) -> str:
         now = f" (now about line {self.now})" if self.now and abs(self.now - self.line) > 1 else ""
-        return f"{self.patch}: the hunk at {self.file}:{self.line}{now} does not apply; {self.moved} (upstream: {self.upstream})"
+        return f"{self.patch}: the hunk at {self.file}:{self.line}{now} does not apply; {self.cause} (upstream: {self.upstream})"
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""Proof that wheels do what they claim: static rules, then the wheel installed, loaded and run, rung by rung.
+"""Verifies that wheels do what they claim: static rules first, then the wheel is installed, loaded and run.
 
-verification = verify((Path("dist/x.whl"),), expectations, Ground(wheelhouse=Path("wheelhouse")))
+verification = verify((Path("dist/x.whl"),), expectations, VerifyOptions(wheelhouse=Path("wheelhouse")))
 print(verification.claim)
 """
 
 from __future__ import annotations
 
-from stackbuild.verification.ladder import Ground, verify
+from stackbuild.verification.ladder import VerifyOptions, verify
 
-__all__ = ["Ground", "verify"]
+__all__ = ["VerifyOptions", "verify"]

@@ -1,4 +1,8 @@
-"""Clean environments: an interpreter that fits the wheel, a virtual environment, and pip without an index."""
+"""Clean environments: an interpreter that fits the wheel, a virtual environment, and pip without an index.
+
+There is one command that makes an environment and one that installs into it. Verification runs both in a sandbox
+(`make_venv`, `install`); benchmarks need the machine itself (`wheelhouse_python`).
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,18 @@ from pathlib import Path
 from stackbuild.core.errors import MachineLacks
 from stackbuild.core.packaging import Claim
 from stackbuild.inspection.facts import Library
-from stackbuild.verification.probe_sandbox import Cell, Ended
+from stackbuild.store import atomic
+from stackbuild.store.store import Store
+from stackbuild.verification.probe_sandbox import ProbeResult, ProbeSandbox
 
 _SECONDS = 600.0
+_COMPLETE = "whole"
+"""The file that marks a complete environment."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a ladder is climbed: an interpreter, the root file system it runs in (None: this machine's), and its glibc."""
+class PythonHost:
+    """Where wheels are verified: an interpreter, the root file system it runs in (None: this machine's), and its glibc."""
 
     python: Path
     version: str
@@ -31,35 +39,37 @@ class Place:
     root: Path | None = None
 
     @property
-    def called(self) -> str:
+    def description(self) -> str:
         return f"the root file system {self.root}" if self.root else "this machine"
 
-    def lacks(self, libraries: Iterable[Library], claim: Claim) -> str:
+    def refusal(self, libraries: Iterable[Library], claim: Claim) -> str:
         """Why it cannot take the wheel: its Python, its glibc, or the processor; '' where it can."""
         needed = [
             _version(v) for lib in libraries for _, asked in lib.versions for v in asked if v.startswith("GLIBC_2.")
         ]
         if max(needed, default=(0,)) > _version(self.glibc):
-            return f"the libraries need glibc {_spelt(max(needed))}, {self.called} has {_spelt(_version(self.glibc))}"
-        return claim.refuses(self.version, _version(self.glibc), platform.machine(), self.called)
+            return (
+                f"the libraries need glibc {_spelt(max(needed))}, {self.description} has {_spelt(_version(self.glibc))}"
+            )
+        return claim.refuses(self.version, _version(self.glibc), platform.machine(), self.description)
 
 
-def here(claim: Claim, chosen: Path | None) -> Place:
+def this_machine(claim: Claim, python: Path | None) -> PythonHost:
     """This machine with the chosen interpreter, else this one where it fits, else one that fits and is on PATH."""
     running = _spelt(sys.version_info[:2])
     glibc = os.confstr("CS_GNU_LIBC_VERSION") or "glibc 2.0"
-    if chosen is not None:
-        return Place(chosen, _said(chosen) or running, glibc)
+    if python is not None:
+        return PythonHost(python, _version_of(python) or running, glibc)
     others = () if claim.fits(running) else filter(claim.fits, claim.pythons)
     for version in others:
         found = shutil.which(f"python{version}")
-        if found and _said(Path(found)) == version:
-            return Place(Path(found), version, glibc)
-    return Place(Path(sys.executable), running, glibc)
+        if found and _version_of(Path(found)) == version:
+            return PythonHost(Path(found), version, glibc)
+    return PythonHost(Path(sys.executable), running, glibc)
 
 
-def _said(python: Path) -> str:
-    """The version of an interpreter that can make environments, "3.12"; '' where it is none."""
+def _version_of(python: Path) -> str:
+    """The version of an interpreter that can make environments, "3.12"; '' for anything else."""
     words = [str(python), "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
     try:
         said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
@@ -68,7 +78,7 @@ def _said(python: Path) -> str:
     return said.stdout.strip() if said.returncode == 0 else ""
 
 
-def there(root: Path, claim: Claim, folder: Path, check: Callable[[], None]) -> tuple[Place | None, str]:
+def other_root(root: Path, claim: Claim, folder: Path, check: Callable[[], None]) -> tuple[PythonHost | None, str]:
     """Another root file system with an interpreter of its own that fits; or None and what it lacks.
 
     `folder` is an empty one to ask in.
@@ -78,11 +88,11 @@ def there(root: Path, claim: Claim, folder: Path, check: Callable[[], None]) -> 
         if not (root / "usr" / "bin" / name).is_symlink() and not (root / "usr" / "bin" / name).is_file():
             continue
         python = Path("/usr/bin") / name
-        ended = Cell(folder, python, root=root, check=check).probe("place", {}, _SECONDS)
-        if ended.how:
-            why = f"{root}{python} does not run: {ended.how}"
-        elif claim.fits(found := str(ended.answer.get("python"))):
-            return Place(python, found, str(ended.answer.get("glibc")), root), ""
+        result = ProbeSandbox(folder, python, root=root, check=check).probe("place", {}, _SECONDS)
+        if result.problem:
+            why = f"{root}{python} does not run: {result.problem}"
+        elif claim.fits(found := str(result.answer.get("python"))):
+            return PythonHost(python, found, str(result.answer.get("glibc")), root), ""
     return None, why
 
 
@@ -94,25 +104,77 @@ def _spelt(version: Iterable[int]) -> str:
     return ".".join(map(str, version))
 
 
-def make(folder: Path, place: Place, readable: tuple[Path, ...], check: Callable[[], None]) -> tuple[Cell, Ended]:
-    """A new virtual environment in `folder`, with nothing in it, not even pip, and the cell around it; how making it ended."""
-    maker = Cell(folder, place.python, readable, root=place.root, check=check)
-    ended = maker.furnish(
-        [str(place.python), "-m", "venv", "--without-pip", "--symlinks", str(folder / "env")], _SECONDS
-    )
-    return replace(maker, python=folder / "env" / "bin" / "python"), ended
+def make_venv(
+    folder: Path, host: PythonHost, readable: tuple[Path, ...], check: Callable[[], None]
+) -> tuple[ProbeSandbox, ProbeResult]:
+    """A new virtual environment in `folder`, made in a sandbox: the sandbox around it, and how making it ended."""
+    maker = ProbeSandbox(folder, host.python, readable, root=host.root, check=check)
+    result = maker.furnish(_venv_command(host.python, folder / "env"), _SECONDS)
+    return replace(maker, python=folder / "env" / "bin" / "python"), result
 
 
-def install(cell: Cell, wheelhouse: Path | None, requirements: tuple[str, ...]) -> Ended:
-    """stackbuild's own pip, run by the environment's interpreter, installs into it without an index; dependencies come from
-    the wheelhouse alone, and nothing is built.
+def install(sandbox: ProbeSandbox, wheelhouse: Path | None, requirements: tuple[str, ...]) -> ProbeResult:
+    """Install into the sandbox's environment; dependencies come from the wheelhouse alone.
 
     Raises MachineLacks where stackbuild has no pip.
     """
+    pip = _own_pip()
+    links = ["--find-links", str(wheelhouse)] if wheelhouse else []
+    command = _install_command(sandbox.python, pip, [*links, *requirements])
+    return replace(sandbox, readable=(*sandbox.readable, pip)).furnish(command, _SECONDS)
+
+
+def wheelhouse_python(wheelhouse: Path, name: str, store: Store) -> Path:
+    """The interpreter of an environment with every wheel of the wheelhouse, made once for each `name` (its digest).
+
+    It is made without a sandbox, for benchmarks: they use this machine's GPU and ROCm. Raises MachineLacks where venv or
+    pip refuse.
+    """
+    home = store.root / "envs" / name[:24]
+    python = home / "bin" / "python"
+    with store.lock(f"env.{name[:24]}", lambda pid: None, lambda: None):
+        if not (home / _COMPLETE).exists():
+            atomic.remove(home)
+            _run(
+                _venv_command(Path(sys.executable), home),
+                "no virtual environment",
+                next="apt-get install python3-venv",
+            )
+            wheels = sorted(str(path) for path in wheelhouse.glob("*.whl"))
+            _run(
+                _install_command(python, _own_pip(), ["--no-deps", *wheels]),
+                f"pip does not install the wheelhouse for Python {_spelt(sys.version_info[:2])}",
+                where=str(wheelhouse),
+                next="run `stackbuild lock` with a Python the recipe lists",
+            )
+            (home / _COMPLETE).write_text(name)
+    return python
+
+
+def _run(command: list[str], failure: str, *, next: str, where: str = "") -> None:
+    """Run a command. Raises MachineLacks with what it wrote last where it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise MachineLacks(f"{failure}: {error}", where=where, next=next) from None
+    if done.returncode != 0:
+        raise MachineLacks(f"{failure}: {(done.stderr or done.stdout).strip()[-300:]}", where=where, next=next)
+
+
+def _venv_command(python: Path, env: Path) -> list[str]:
+    """Makes a virtual environment with nothing in it, not even pip."""
+    return [str(python), "-m", "venv", "--without-pip", "--symlinks", str(env)]
+
+
+def _install_command(python: Path, pip: Path, arguments: list[str]) -> list[str]:
+    """Has an environment's interpreter run stackbuild's own pip: without an index, and without building anything."""
+    flags = ["--no-index", "--no-compile", "--quiet", "--only-binary", ":all:"]
+    return [str(python), str(pip / "__pip-runner__.py"), "install", *flags, *arguments]
+
+
+def _own_pip() -> Path:
+    """The folder of the pip beside stackbuild. Raises MachineLacks where there is none."""
     found = find_spec("pip")
     if found is None or found.origin is None:
         raise MachineLacks("the Python that runs stackbuild has no pip", next=f"{sys.executable} -m ensurepip")
-    pip = Path(found.origin).parent
-    words = [str(cell.python), str(pip / "__pip-runner__.py"), "install", "--no-index", "--no-compile", "--quiet"]
-    words += ["--only-binary", ":all:", *(["--find-links", str(wheelhouse)] if wheelhouse else [])]
-    return replace(cell, readable=(*cell.readable, pip)).furnish([*words, *requirements], _SECONDS)
+    return Path(found.origin).parent

@@ -1,6 +1,6 @@
-"""What a recipe demands of its wheels, as the expectations that inspect judges by. Pure.
+"""What a recipe requires of its wheels, as the expectations of `inspect`. Pure.
 
-A demand belongs to the wheel it is about: it follows from the component that the wheel packs, or the recipe says it of that
+A requirement belongs to one wheel. It follows from the component that the wheel packs, or the recipe states it for that
 wheel (`verify.wheels`).
 """
 
@@ -24,14 +24,14 @@ _OF_THE_STEPS = (
     migraphx_ep.FORCED,
     "FETCHCONTENT_SOURCE_DIR_*",
 )
-"""Cache entries that stackbuild itself gives and lets go unused."""
+"""CMake cache entries that stackbuild sets itself and that may stay unused."""
 
 
 def expectations_of(recipe: Recipe, distribution: str = "", commits: Mapping[str, str] | None = None) -> Expectations:
-    """What the recipe demands of its wheel of that distribution; of one that it does not make, nothing.
+    """What the recipe requires of its wheel of that distribution; nothing for a wheel that it does not build.
 
-    What has no distribution (a library, a log) is judged by what holds for every file of the stack. `commits` are the lock's,
-    by source.
+    A file without a distribution (a library, a log) is judged by what applies to every file of the stack. `commits` are
+    the lock's, by source.
     """
     if not distribution:
         return _of_any(recipe)
@@ -42,7 +42,7 @@ def expectations_of(recipe: Recipe, distribution: str = "", commits: Mapping[str
 
 
 def _of_any(recipe: Recipe) -> Expectations:
-    """What holds for every file of the stack."""
+    """What applies to every file of the stack."""
     said = recipe.verify or NOTHING_SAID
     allowed = [name for each in recipe.components.values() for name in getattr(each, "unused_ok", ())]
     return Expectations(

@@ -9,7 +9,7 @@ NAMES = ("resnet50", "bert-base")
 
 
 @dataclass(frozen=True)
-class Model:
+class ReferenceModel:
     """A file, the sizes its symbolic dimensions are given, and the largest value (exclusive) of each integer input."""
 
     path: Path
@@ -21,10 +21,10 @@ class Model:
         return self.path.name.split("-v", 1)[0]
 
 
-def write_models(folder: Path) -> tuple[tuple[Model, ...], str]:
+def write_models(folder: Path) -> tuple[tuple[ReferenceModel, ...], str]:
     """The models, batch 1 and 128 tokens, small enough for a CPU; and why there are none: '' when there are."""
     try:
-        from stackbuild.bench.model_cache import written
+        from stackbuild.bench.model_cache import net_file
         from stackbuild.bench.nets import NETS
     except ModuleNotFoundError as missing:
         return (), f"models cannot be written without {missing.name}: pip install 'stackbuild[bench]'"
@@ -34,5 +34,5 @@ def write_models(folder: Path) -> tuple[tuple[Model, ...], str]:
         highs = tuple(
             (n, -1 if i.fill == "ones" else i.high) for n, i in net.inputs.items() if i.dtype.startswith("int")
         )
-        made.append(Model(written(net, "float32", folder).path, tuple(net.sizes.items()), highs))
+        made.append(ReferenceModel(net_file(net, "float32", folder).path, tuple(net.sizes.items()), highs))
     return tuple(made), ""

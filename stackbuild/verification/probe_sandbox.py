@@ -1,8 +1,8 @@
-"""Where probes run: a bubblewrap cell without network, the caller's environment and home, over a few folders of a root.
+"""Where probes run: a bubblewrap sandbox without network, without the caller's environment and home.
 
-A wheel's code runs in it, so nothing that it can write is opened by name outside: jobs come in by a descriptor, answers and
-output go out by descriptors of files without a name, and the environment and the probes themselves are read-only
-to it. What it writes (profiles, outputs) is read by other probes alone. Each probe is a process with limits of its own.
+A wheel's code runs in it, so nothing that it can write is opened by name outside. Jobs come in by a descriptor. Answers
+and output go out by descriptors of files without a name. The environment and the probes are read-only. What a probe
+writes (profiles, outputs) is read by other probes only. Each probe is a process with limits of its own.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from stackbuild.core.digest import Json
-from stackbuild.core.errors import MachineLacks
 from stackbuild.core.log_excerpt import clean
-from stackbuild.runners import cgroup
+from stackbuild.runners import bwrap, cgroup
 
 PROBES = Path(__file__).with_name("probes")
 ERROR_METRICS = Path(__file__).resolve().parents[1] / "bench" / "error_metrics.py"
@@ -33,14 +32,14 @@ _FILE = 8 << 30
 #: Share of this machine's memory that a probe may take, where control groups can be made.
 _MEMORY = 0.75
 _POLL = 0.2
-#: Variables of the caller that change what ONNX Runtime or ROCm do (facts: they override session options).
+#: Variables of the caller that change what ONNX Runtime or ROCm do: some override session options.
 OVERRIDES = (
     "HSA_", "ORT_", "MIGRAPHX_", "MIOPEN_", "HIP_", "ROCR_", "ROCBLAS_", "GPU_", "AMD_", "LD_", "PYTHONHOME", "PYTHONPATH", "OMP_", "CUDA_",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProbeResult:
     """How a probe ended: exit code (negative: by that signal), its answer, and the end of what it printed, to be shown only."""
 
     code: int
@@ -50,8 +49,8 @@ class Ended:
     tail: str
 
     @property
-    def died(self) -> str:
-        """'' for a process that left by itself, otherwise what ended it."""
+    def termination(self) -> str:
+        """'' for a process that exited by itself, otherwise what ended it."""
         if self.timed_out:
             return f"did not end within {self.seconds:.0f} s"
         if self.code < 0 or self.code > 128:
@@ -61,17 +60,17 @@ class Ended:
         return ""
 
     @property
-    def how(self) -> str:
-        """'' for an answer, otherwise how it died, in words."""
-        if self.died:
-            return self.died
+    def problem(self) -> str:
+        """'' for a good answer, otherwise what went wrong."""
+        if self.termination:
+            return self.termination
         if self.code or not self.answer:
             return f"exit code {self.code} without an answer: {self.tail or 'it printed nothing'}"
         return str(self.answer.get("error", ""))
 
 
 @dataclass(frozen=True)
-class Cell:
+class ProbeSandbox:
     """The folder of one ladder and what its probes see of the machine.
 
     In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
@@ -95,20 +94,22 @@ class Cell:
         """Where probes may write, and other probes may read it."""
         return self.folder / "out"
 
-    def probe(self, name: str, job: dict[str, Json], seconds: float, env: tuple[tuple[str, str], ...] = ()) -> Ended:
+    def probe(
+        self, name: str, job: dict[str, Json], seconds: float, env: tuple[tuple[str, str], ...] = ()
+    ) -> ProbeResult:
         """Run `probes/NAME.py` on a job."""
         scripts = self.folder / "probes"
         if not scripts.exists():
             shutil.copytree(PROBES, scripts, ignore=shutil.ignore_patterns("__pycache__"))
             shutil.copy(ERROR_METRICS, scripts)
-        with self._file("job") as asked, self._file("answer") as told:
-            asked.write(json.dumps(job).encode())
-            asked.seek(0)
-            argv = [str(self.python), str(scripts / f"{name}.py"), str(asked.fileno()), str(told.fileno())]
-            ended = self._run(argv, seconds, env, (asked.fileno(), told.fileno()), ())
-            return Ended(ended.code, ended.timed_out, ended.seconds, _read(told), ended.tail)
+        with self._file("job") as job_file, self._file("answer") as answer:
+            job_file.write(json.dumps(job).encode())
+            job_file.seek(0)
+            argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
+            result = self._run(argv, seconds, env, (job_file.fileno(), answer.fileno()), ())
+            return ProbeResult(result.code, result.timed_out, result.seconds, _read(answer), result.tail)
 
-    def furnish(self, argv: list[str], seconds: float) -> Ended:
+    def furnish(self, argv: list[str], seconds: float) -> ProbeResult:
         """Run a command that may write to the environment: the one that makes it, and pip."""
         (self.folder / "env").mkdir(exist_ok=True)
         return self._run(argv, seconds, (), (), (self.folder / "env",))
@@ -124,13 +125,13 @@ class Cell:
         env: tuple[tuple[str, str], ...],
         descriptors: tuple[int, ...],
         writable: tuple[Path, ...],
-    ) -> Ended:
+    ) -> ProbeResult:
         """Run a command in the cell; it and all its children are dead when this returns."""
         self.out.mkdir(exist_ok=True)
         started = time.monotonic()
         with self._file("output") as output, cgroup.memory_limit("verify", _memory()) as group:
             process = subprocess.Popen(
-                [*self._words(env, writable), *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                self._bwrap(env, writable).command(*argv), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 start_new_session=True, env={}, preexec_fn=lambda: _limited(group.procs_file), pass_fds=descriptors,
             )  # fmt: skip
             try:
@@ -139,7 +140,7 @@ class Cell:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)  # bwrap's end is the end of its pid namespace
                     process.wait()
-            return Ended(code, timed_out, time.monotonic() - started, {}, _tail(output))
+            return ProbeResult(code, timed_out, time.monotonic() - started, {}, _tail(output))
 
     def _wait(self, process: subprocess.Popen[bytes], seconds: float) -> tuple[int, bool]:
         """The exit code, and whether it ran out of time."""
@@ -151,25 +152,22 @@ class Cell:
                 self.check()
         return -signal.SIGKILL, True
 
-    def _words(self, env: tuple[tuple[str, str], ...], writable: tuple[Path, ...]) -> list[str]:
-        bwrap = shutil.which("bwrap")
-        if bwrap is None:
-            raise MachineLacks(
-                "`bwrap` is not installed: probes are not run outside a sandbox", next="apt-get install bubblewrap"
-            )
-        words = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
-        words += [*_shown(self.root or Path("/"), self.rocm), "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    def _bwrap(self, env: tuple[tuple[str, str], ...], writable: tuple[Path, ...]) -> bwrap.Bwrap:
         readable = (*(() if self.root else _interpreter(self.python)), *self.readable)
         own = tuple(path for name in ("env", "probes") if (path := self.folder / name).is_dir())
-        for path in (*readable, *(path for path in own if path not in writable)):
-            words += ["--ro-bind", str(path), str(path)]
-        for path in (self.out, *writable):
-            words += ["--bind", str(path), str(path)]
-        words += ["--chdir", str(self.out)]
-        if self.rocm:
-            devices = [d for d in ("/dev/kfd", "/dev/dri") if Path(d).exists()]
-            words += [w for device in devices for w in ("--dev-bind", device, device)]
-        return words + [w for name, value in (*_ENVIRONMENT, *env) for w in ("--setenv", name, value)] + ["--"]
+        shown = (*readable, *(path for path in own if path not in writable))
+        devices = [d for d in ("/dev/kfd", "/dev/dri") if Path(d).exists()] if self.rocm else []
+        binds = [("--ro-bind", path) for path in shown] + [("--bind", path) for path in (self.out, *writable)]
+        return bwrap.Bwrap(
+            bwrap.installed(": probes are not run outside a sandbox"),
+            root=_shown(self.root or Path("/"), self.rocm),
+            mounts=(
+                *(word for kind, path in binds for word in (kind, str(path), str(path))),
+                *(word for device in devices for word in ("--dev-bind", device, device)),
+            ),
+            env=(*_ENVIRONMENT, *env),
+            cwd=str(self.out),
+        )
 
 
 _ENVIRONMENT = (
@@ -183,12 +181,12 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def scrubbed() -> tuple[str, ...]:
+def scrubbed_variables() -> tuple[str, ...]:
     """The caller's variables that probes do not see although they would matter to them."""
     return tuple(sorted(name for name in os.environ if name.startswith(OVERRIDES)))
 
 
-def _shown(root: Path, rocm: bool) -> list[str]:
+def _shown(root: Path, rocm: bool) -> tuple[str, ...]:
     """The parts of a root file system that programs need, read-only, on an empty `/` where anything can be mounted.
 
     Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs.
@@ -200,7 +198,7 @@ def _shown(root: Path, rocm: bool) -> list[str]:
             words += ["--symlink", os.readlink(path), f"/{name}"]
         elif path.exists():
             words += ["--ro-bind", str(path), f"/{name}"]
-    return [*words, "--ro-bind", "/sys", "/sys"]
+    return (*words, "--ro-bind", "/sys", "/sys")
 
 
 def _interpreter(python: Path) -> list[Path]:
@@ -222,10 +220,10 @@ def _limited(procs_file: str) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
 
 
-def _read(told: BinaryIO) -> dict[str, Json]:
-    """A probe's answer; {} where there is none or it is none."""
-    told.seek(0)
-    data = told.read(_ANSWER + 1)
+def _read(answer: BinaryIO) -> dict[str, Json]:
+    """A probe's answer; {} where it is missing or not a JSON object."""
+    answer.seek(0)
+    data = answer.read(_ANSWER + 1)
     try:
         found = json.loads(data.decode("utf-8")) if len(data) <= _ANSWER else None
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What the rungs share while they are climbed: the subject, the environment, and how to end a rung."""
+"""What the rungs share: the subject, the environment, and how a rung ends."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from pathlib import Path
 from stackbuild.inspection.rules.rule import About
 from stackbuild.model.findings import Finding, Rung, Severity, Status
 from stackbuild.verification.catalogue import CRASH
-from stackbuild.verification.probe_sandbox import Cell, Ended
+from stackbuild.verification.probe_sandbox import ProbeResult, ProbeSandbox
 from stackbuild.verification.subject import Subject
 
 
 @dataclass(frozen=True)
-class Climb:
-    """Everything a rung may use. `cell` has the wheel and the runtime installed; `kernels` are the bundled cases.
+class RungContext:
+    """Everything a rung may use. `sandbox` has the wheel and the runtime installed; `kernels` are the bundled cases.
 
     `external`: sonames that the user's machine is said to provide.
     """
 
     subject: Subject
     external: tuple[str, ...]
-    cell: Cell
+    sandbox: ProbeSandbox
     kernels: Path
     work: Path
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a rung went: `skip` says why it could not be climbed, `says` what a passed one proved."""
+class RungOutcome:
+    """How a rung went: `skip` is why it could not run, `says` what a passed one showed."""
 
     findings: tuple[Finding, ...] = ()
     skip: str = ""
     says: str = ""
 
 
-def rung(name: str, climb: Callable[[], Outcome]) -> Rung:
-    """Climb one rung: failed by an error finding, skipped with a reason, otherwise passed."""
+def rung(name: str, check: Callable[[], RungOutcome]) -> Rung:
+    """Run one rung: failed by an error finding, skipped with a reason, otherwise passed."""
     started = time.monotonic()
-    outcome = climb()
+    outcome = check()
     seconds = time.monotonic() - started
     errors = [f for f in outcome.findings if f.severity is Severity.ERROR]
     if errors:
@@ -50,11 +50,11 @@ def rung(name: str, climb: Callable[[], Outcome]) -> Rung:
     return Rung(name, status, outcome.skip or outcome.says, seconds, outcome.findings)
 
 
-def skipped(name: str, reason: str) -> Rung:
+def skipped_rung(name: str, reason: str) -> Rung:
     return Rung(name, Status.SKIPPED, reason, 0.0)
 
 
-def trouble(about: About, subject: str, ended: Ended) -> Finding:
-    """The finding for a probe that gave no good answer: a crash where it died, `about` where it said what is wrong."""
-    died = ended.timed_out or ended.code < 0 or ended.code > 128
-    return (CRASH if died else about).finding(subject, ended.how)
+def probe_finding(about: About, subject: str, result: ProbeResult) -> Finding:
+    """The finding for a probe without a good answer: a crash where it died, else `about` with its message."""
+    died = result.timed_out or result.code < 0 or result.code > 128
+    return (CRASH if died else about).finding(subject, result.problem)

@@ -1,4 +1,4 @@
-"""What a set of wheels claims to be, told from their facts: how they enter ONNX Runtime, and with which providers."""
+"""What a set of wheels claims to be, by their facts: how they enter ONNX Runtime, and with which providers."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def subject_of(all_facts: tuple[Facts, ...]) -> Subject:
     )  # fmt: skip
 
 
-def installed(path: str) -> str:
+def installed_path(path: str) -> str:
     """Where in site-packages a file of a wheel comes to lie: `NAME.data/purelib/` and `platlib/` are emptied into it."""
     return re.sub(r"^[^/]+\.data/(purelib|platlib)/", "", path)
 
 
 def _moved(facts: Facts) -> set[str]:
     """What the top of site-packages gets from the wheel's `.data` folder."""
-    return {installed(m.path).split("/", 1)[0] for m in facts.members if installed(m.path) != m.path}
+    return {installed_path(m.path).split("/", 1)[0] for m in facts.members if installed_path(m.path) != m.path}
 
 
 def _module(top: str) -> str:

@@ -1,4 +1,4 @@
-"""The folder that a ladder is climbed in: removed at the end, and what a killed `verify` left of one at the next start."""
+"""The folder that verification works in. It is removed at the end; that of a killed `verify` at the next start."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from stackbuild.store import atomic as files
-from stackbuild.store import locks
+from stackbuild.store import atomic, locks
 
 _PREFIX = "stackbuild-verify-"
 _ALIVE = ".alive"
@@ -25,7 +24,7 @@ def workspace() -> Iterator[Path]:
         with locks.hold(work / _ALIVE, lambda pid: None, lambda: None):
             yield work
     finally:
-        files.remove(work)
+        atomic.remove(work)
 
 
 def _reap(folder: Path) -> None:
@@ -34,4 +33,4 @@ def _reap(folder: Path) -> None:
         with contextlib.suppress(OSError):  # another's, or gone meanwhile
             mine = os.lstat(left).st_uid == os.geteuid() and not left.is_symlink()
             if mine and (left / _ALIVE).is_file():
-                locks.remove_dead(left / _ALIVE, partial(files.remove, left))
+                locks.remove_dead(left / _ALIVE, partial(atomic.remove, left))

@@ -10,11 +10,11 @@ from statistics import median
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from stackbuild.bench.tables import efficiency, figure, speed_table
+from stackbuild.bench.tables import efficiency, format_figure, speed_table
 from stackbuild.core.cancel import handled, unless_ignored
 from stackbuild.core.errors import Stopped, safe
 from stackbuild.judgement.intervals import median_interval
-from stackbuild.model.results import CONTROL, Benchmarks, Case, Inputs, Outcome, Series, Verdict
+from stackbuild.model.results import CONTROL, Benchmarks, Case, GateOutcome, InputsCompared, Series, Verdict
 from stackbuild.views.console import (
     BarColumn,
     Progress,
@@ -22,19 +22,24 @@ from stackbuild.views.console import (
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
+    err,
     escape,
-    margin,
-    page,
+    out,
     table,
 )
 
 if TYPE_CHECKING:
     from stackbuild.bench.advice import Advice
-    from stackbuild.bench.compare import Change
+    from stackbuild.bench.compare import FigureChange
     from stackbuild.bench.experiment import Tick
     from stackbuild.bench.trend import Trend
 
-STYLE = {Outcome.PASS: "green", Outcome.FAIL: "bold red", Outcome.INCONCLUSIVE: "yellow", Outcome.UNSTABLE: "yellow"}
+STYLE = {
+    GateOutcome.PASS: "green",
+    GateOutcome.FAIL: "bold red",
+    GateOutcome.INCONCLUSIVE: "yellow",
+    GateOutcome.UNSTABLE: "yellow",
+}
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -48,7 +53,7 @@ def progress() -> Iterator[Tick]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=margin(), transient=True, disable=not margin().is_terminal) as bar:
+    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
         task = bar.add_task("starting", total=None)
 
         def tick(what: str, left: int) -> None:
@@ -61,9 +66,9 @@ def progress() -> Iterator[Tick]:
             yield tick
 
 
-def _text(told: str, style: str = "") -> Text:
-    """A line or a cell as a terminal may show it: names come from files, and none may move a cursor or forge a line."""
-    return Text(safe(told, keep=""), style)
+def _text(text: str, style: str = "") -> Text:
+    """A line or a cell, safe for a terminal: names come from files and must not move the cursor or forge a line."""
+    return Text(safe(text, keep=""), style)
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
@@ -73,24 +78,24 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 _HEAD = f"  {'side':13}{'ms':>9}{'99 % interval':>20}{'per s':>11}{'first ms':>10}{'create ms':>11}{'MiB':>7}{'GPU MiB':>9}{'SNR dB':>8}"
 
 
-def draw_benchmarks(measured: Benchmarks) -> None:
+def draw_benchmarks(benchmarks: Benchmarks) -> None:
     """Every case and side: latency with its interval, throughput, first inference, creation, memory, error."""
-    page().print(_text(_HEAD, "bold"))
-    providers = {side.label: side.provider for side in measured.sides}
-    for case in measured.cases:
-        page().print(_text(case.name))
+    out().print(_text(_HEAD, "bold"))
+    providers = {side.label: side.provider for side in benchmarks.sides}
+    for case in benchmarks.cases:
+        out().print(_text(case.name))
         for one in (s for s in case.series if s.side != CONTROL):
-            page().print(_text(_row(case, one)))
+            out().print(_text(_row(case, one)))
             _warn_of_share(one, providers[one.side])
             if (scaled := efficiency(case, one.side)) is not None:
-                page().print(_text(f"    scaling efficiency {scaled:.0%}"))
-    _draw_speeds(measured)
-    machine = ", ".join(f"{k} {v}" for k, v in measured.machine.stable.items())
-    margin().print(_text("; ".join(part for part in (measured.timer, machine) if part), "dim"))
-    if any(len(s.seconds) < 8 for case in measured.cases for s in case.series):
-        margin().print(_text("fewer than 8 samples bear no 99 % interval: theirs are ranges", "dim"))
-    for note in measured.notes:
-        margin().print(_text(note, "yellow"))
+                out().print(_text(f"    scaling efficiency {scaled:.0%}"))
+    _draw_speeds(benchmarks)
+    machine = ", ".join(f"{k} {v}" for k, v in benchmarks.machine.stable.items())
+    err().print(_text("; ".join(part for part in (benchmarks.timer, machine) if part), "dim"))
+    if any(len(s.seconds) < 8 for case in benchmarks.cases for s in case.series):
+        err().print(_text("fewer than 8 samples bear no 99 % interval: theirs are ranges", "dim"))
+    for note in benchmarks.notes:
+        err().print(_text(note, "yellow"))
 
 
 def _row(case: Case, one: Series) -> str:
@@ -103,7 +108,7 @@ def _row(case: Case, one: Series) -> str:
     decibel = "" if math.isnan(snr) else "exact" if snr == math.inf else f"{snr:.0f}"
     host, device = ("" if size is None else f"{size / 2**20:.0f}" for size in (one.host_bytes, one.device_bytes))
     return (
-        f"  {side:13}{milliseconds(found.median):>9}{interval:>20}{figure(case.items / found.median):>11}"
+        f"  {side:13}{milliseconds(found.median):>9}{interval:>20}{format_figure(case.items / found.median):>11}"
         f"{_middle(one.first):>10}{_middle(one.create):>11}{host:>7}{device:>9}{decibel:>8}"
     )
 
@@ -117,12 +122,12 @@ def _warn_of_share(one: Series, provider: str) -> None:
     share = next((s for s in one.shares if s.provider == provider), None)
     if one.shares and (share is None or share.nodes < 1):
         nodes, seconds = (share.nodes, share.seconds) if share else (0.0, 0.0)
-        page().print(_text(f"    {provider} ran only {nodes:.0%} of the nodes, {seconds:.0%} of the time", "yellow"))
+        out().print(_text(f"    {provider} ran only {nodes:.0%} of the nodes, {seconds:.0%} of the time", "yellow"))
 
 
-def _draw_speeds(measured: Benchmarks) -> None:
+def _draw_speeds(benchmarks: Benchmarks) -> None:
     """The table that guides print: latency by provider, and the speed-up over the first column."""
-    found = speed_table(measured)
+    found = speed_table(benchmarks)
     if found is None:
         return
     made = table("case", *(f"{side} ms" for side in found.sides), "speed-up")
@@ -130,29 +135,29 @@ def _draw_speeds(measured: Benchmarks) -> None:
         times = ["" if s is None else milliseconds(s) for s in row.seconds]
         speedup = row.speedups[-1]
         made.add_row(*map(_text, [row.case, *times, f"{speedup:.3g}×" if speedup else ""]))
-    page().print(made)
+    out().print(made)
 
 
 def milliseconds(seconds: float) -> str:
     """Four figures, in ms."""
-    return figure(seconds * 1e3)
+    return format_figure(seconds * 1e3)
 
 
-def draw_profile(measured: Benchmarks, most: int = 12) -> None:
+def draw_profile(benchmarks: Benchmarks, most: int = 12) -> None:
     """Where the time goes, by operator and provider."""
-    for case in measured.cases:
+    for case in benchmarks.cases:
         for one in (s for s in case.series if s.ops):
             total = sum(op.seconds for op in one.ops) or 1.0
             made = table("operator", "provider", "nodes", "ms", "share", title=f"{case.name}, {one.side}")
             for op in sorted(one.ops, key=lambda o: -o.seconds)[:most]:
                 row = (op.op, op.provider, str(op.nodes), milliseconds(op.seconds), f"{op.seconds / total:.1%}")
                 made.add_row(*map(_text, row))
-            page().print(made)
+            out().print(made)
 
 
-def draw_kernels(measured: Benchmarks, most: int = 12) -> None:
+def draw_kernels(benchmarks: Benchmarks, most: int = 12) -> None:
     """GPU kernels by time, with what rocprofv3 counted."""
-    for case in measured.cases:
+    for case in benchmarks.cases:
         for one in (s for s in case.series if s.kernels):
             names = sorted({name for kernel in one.kernels for name in kernel.counters})
             made = table("GPU kernel", "dispatches", "ms", *names, title=f"{case.name}, {one.side}")
@@ -161,7 +166,7 @@ def draw_kernels(measured: Benchmarks, most: int = 12) -> None:
                 made.add_row(
                     *map(_text, [kernel.kernel, str(kernel.dispatches), milliseconds(kernel.seconds), *figures])
                 )
-            page().print(made)
+            out().print(made)
 
 
 def draw_verdict(verdict: Verdict) -> None:
@@ -173,23 +178,23 @@ def draw_verdict(verdict: Verdict) -> None:
             line.append("  [stored results: weaker evidence]", "dim")
         if gate.waived:
             line.append(safe(f"  waived: {gate.waived}", keep=""), "dim")
-        page().print(line)
+        out().print(line)
     if verdict.geomean:
-        page().print(_text(f"geometric mean of the ratios: {verdict.geomean - 1:+.1%} time (told, not judged)", "dim"))
+        out().print(_text(f"geometric mean of the ratios: {verdict.geomean - 1:+.1%} time (told, not judged)", "dim"))
     for note in verdict.notes:
-        margin().print(_text(note, "yellow"))
+        err().print(_text(note, "yellow"))
 
 
-def draw_inputs(inputs: Inputs | None, most: int = 40) -> None:
+def draw_inputs(inputs: InputsCompared | None, most: int = 40) -> None:
     """What the two builds were made of otherwise, by their locks."""
     if inputs is None or not inputs.moved:
         return
     made = table("input", "baseline", "candidate")
     for one in inputs.moved[:most]:
         made.add_row(*map(_text, (one.what, one.before or "–", one.after or "–")))
-    page().print(made)
+    out().print(made)
     if len(inputs.moved) > most:
-        page().print(_text(f"and {len(inputs.moved) - most} more: see the report", "dim"))
+        out().print(_text(f"and {len(inputs.moved) - most} more: see the report", "dim"))
 
 
 def draw_advice(advice: Advice) -> None:
@@ -198,18 +203,18 @@ def draw_advice(advice: Advice) -> None:
     for point in advice.curve:
         share = point.throughput / advice.best.throughput
         mark = "← use this" if point is advice.advised else ""
-        row = (str(point.batch), milliseconds(point.seconds), figure(point.throughput), f"{share:.1%}", mark)
+        row = (str(point.batch), milliseconds(point.seconds), format_figure(point.throughput), f"{share:.1%}", mark)
         made.add_row(*map(_text, row))
-    page().print(made)
+    out().print(made)
     said = f"batch {advice.advised.batch} is the smallest within {advice.within:.0%} of the best (batch {advice.best.batch})"
-    page().print(_text(said))
+    out().print(_text(said))
     for ladder in advice.ladders:
         sizes = ", ".join(map(str, ladder.sizes))
         said = f"compiled for {sizes}: {milliseconds(ladder.seconds_per_item)} ms a real item, {ladder.padding:.0%} padding"
-        page().print(_text(said))
+        out().print(_text(said))
 
 
-def draw_changes(changes: Sequence[Change], before: str, after: str) -> None:
+def draw_changes(changes: Sequence[FigureChange], before: str, after: str) -> None:
     """The release-to-release table."""
     made = table("case", "metric", before, after, "change")
     for change in changes:
@@ -217,35 +222,35 @@ def draw_changes(changes: Sequence[Change], before: str, after: str) -> None:
         cells = [
             change.case,
             change.metric,
-            *(f"{figure(value)} {change.unit}" for value in (change.before, change.after)),
+            *(f"{format_figure(value)} {change.unit}" for value in (change.before, change.after)),
         ]
-        made.add_row(*map(_text, cells), _text(_told(change.better), style))
-    page().print(made)
+        made.add_row(*map(_text, cells), _text(_change_text(change.better), style))
+    out().print(made)
 
 
-def _told(better: float) -> str:
+def _change_text(better: float) -> str:
     """How much better or worse, to the tenth of a per cent."""
     said = f"{abs(better):.1%}"
     return "same" if said == "0.0%" else f"{said} {'better' if better > 0 else 'worse'}"
 
 
-def draw_history(found: Trend) -> None:
+def draw_history(trend: Trend) -> None:
     """A line of blocks with the change points under it, then the change points in words."""
-    rows, values = found.figures, [row.value for row in found.figures]
+    rows, values = trend.figures, [row.value for row in trend.figures]
     low, high = min(values), max(values)
     shown = values[-120:]
     blocks = "".join(_BLOCKS[round(7 * (v - low) / (high - low))] if high > low else _BLOCKS[3] for v in shown)
     marks = [" "] * len(values)
-    for turn in found.turns:
+    for turn in trend.turns:
         marks[turn.at] = "▲"
     of = f"{rows[0].metric} by {rows[0].side} on {rows[0].provider}"
-    page().print(_text(f"{rows[0].case}, {of}: {len(rows)} results"))
-    page().print(_text(f"{blocks}  {low * found.scale:.4g} to {high * found.scale:.4g} {found.unit}"))
-    page().print(_text("".join(marks[-120:]).rstrip()))
-    for turn in found.turns:
-        page().print(_text(f"▲ {found.says(turn)}"))
-    if not found.turns:
-        page().print(
+    out().print(_text(f"{rows[0].case}, {of}: {len(rows)} results"))
+    out().print(_text(f"{blocks}  {low * trend.scale:.4g} to {high * trend.scale:.4g} {trend.unit}"))
+    out().print(_text("".join(marks[-120:]).rstrip()))
+    for turn in trend.turns:
+        out().print(_text(f"▲ {trend.describe(turn)}"))
+    if not trend.turns:
+        out().print(
             _text("no change points" if len(rows) >= 10 else "no change points: at least ten results are needed")
         )
 
@@ -255,4 +260,4 @@ def draw_cases(cases: Sequence[tuple[str, str, int]]) -> None:
     made = table("case", "side", "results")
     for case, side, count in cases:
         made.add_row(_text(case), _text(side), _text(str(count)))
-    page().print(made)
+    out().print(made)

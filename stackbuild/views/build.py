@@ -22,14 +22,14 @@ from stackbuild.model.events import (
     StepStarted,
     document,
 )
-from stackbuild.views.console import Console, Group, Live, Table, Text, margin, print_text
+from stackbuild.views.console import Console, Group, Live, Table, Text, err, print_text
 
 TAIL_LINES = 4
 TAIL_BYTES = 4096
 REFRESH_PER_SECOND = 8
 
 
-def clock(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration as people read it: 0.42 s, 12 s, 3 min 05 s, 2 h 10 min."""
     if seconds < 10:
         return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.1f} s"
@@ -39,7 +39,7 @@ def clock(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def stream(event: Event) -> None:
+def print_event(event: Event) -> None:
     """`build --json`: one JSON object a line on stdout."""
     print_text(json.dumps({"at": round(time.time(), 3), **document(event)}, ensure_ascii=False) + "\n")
 
@@ -50,13 +50,13 @@ def lines_of(event: Event) -> list[Text]:
         case StepFinished(step=step, how="run", seconds=seconds, compiles=compiles):
             total = compiles.hits + compiles.misses
             hits = f", ccache {compiles.hits}/{total} hits" if total else ""
-            return [_line("✓", "green", step, f"{clock(seconds)}{hits}")]
+            return [_line("✓", "green", step, f"{format_duration(seconds)}{hits}")]
         case StepFinished(step=step, how="reused"):
             return [_line("✓", "green", step, "inputs identical to an earlier build's: output reused")]
         case StageFinished(stage=stage, result=result, seconds=seconds, stands=False):
-            return [_line("✗", "bold red", stage, f"{result} ({clock(seconds)})")]
+            return [_line("✗", "bold red", stage, f"{result} ({format_duration(seconds)})")]
         case StageFinished(stage=stage, result=result, seconds=seconds, remembered=remembered):
-            when = "as before" if remembered else clock(seconds)
+            when = "as before" if remembered else format_duration(seconds)
             return [_line("✓", "green", stage, f"{result} ({when})")]
         case StepBroke():
             return _broken(event)
@@ -88,11 +88,11 @@ def _broken(event: StepBroke) -> list[Text]:
 class PlainView:
     """One line an event, for CI logs and pipes."""
 
-    console: Console = field(default_factory=margin)
+    console: Console = field(default_factory=err)
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StepStarted):
-            hint = f"  (took {clock(event.expected)} last time)" if event.expected else ""
+            hint = f"  (took {format_duration(event.expected)} last time)" if event.expected else ""
             self.console.print(f"  {event.step} …{hint}", highlight=False, markup=False)
         elif isinstance(event, StageStarted):
             self.console.print(f"  {event.stage} …", markup=False)
@@ -110,11 +110,11 @@ class PlainView:
 class LiveView:
     """Finished steps scroll up; below them the running ones with elapsed and expected time and the end of their logs.
 
-    One lock is held while anything is drawn. rich's own refreshing thread and a line printed beside it each move the cursor
-    up by the height that the other has just changed: lines that had been printed were erased, and stale ones stayed.
+    One lock is held while anything is drawn. Without it rich's refreshing thread and a printed line each move the cursor up
+    by a height that the other has just changed. Printed lines were erased then, and stale ones stayed.
     """
 
-    console: Console = field(default_factory=margin)
+    console: Console = field(default_factory=err)
     running: dict[str, tuple[float, StepStarted | StageStarted]] = field(default_factory=dict)
     total: int = 0
     done: int = 0
@@ -179,7 +179,10 @@ class LiveView:
                 ]
         if self.total:
             parts.append(
-                Text(f"  {self.done} of {self.total} steps · {clock(time.monotonic() - self.started)}", style="dim")
+                Text(
+                    f"  {self.done} of {self.total} steps · {format_duration(time.monotonic() - self.started)}",
+                    style="dim",
+                )
             )
         return Group(*parts)
 
@@ -187,9 +190,13 @@ class LiveView:
 def _running_line(name: str, elapsed: float, event: StepStarted | StageStarted) -> Text:
     expected = event.expected if isinstance(event, StepStarted) else 0.0
     about = (
-        f" of about {clock(expected)}" if expected >= elapsed else f" ({clock(expected)} last time)" if expected else ""
+        f" of about {format_duration(expected)}"
+        if expected >= elapsed
+        else f" ({format_duration(expected)} last time)"
+        if expected
+        else ""
     )
-    return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{clock(elapsed)}{about}")
+    return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{format_duration(elapsed)}{about}")
 
 
 def tail(log: Path) -> list[str]:
@@ -205,4 +212,4 @@ def tail(log: Path) -> list[str]:
 
 def view() -> PlainView | LiveView:
     """The view that fits: live on a terminal that can, plain elsewhere."""
-    return LiveView() if margin().is_terminal and not margin().is_dumb_terminal else PlainView()
+    return LiveView() if err().is_terminal and not err().is_dumb_terminal else PlainView()

@@ -1,6 +1,6 @@
-"""The paper that everything for people is drawn on: the one module that imports rich.
+"""The consoles for people: the only module that imports rich.
 
-`page()` is stdout: the report a person asked for. `margin()` is stderr: progress, warnings, hints. Both are plain text
+`out()` is stdout: the report a person asked for. `err()` is stderr: progress, warnings, hints. Both are plain text
 in a pipe and under NO_COLOR. `print_json` is the only thing that writes to stdout under `--json`.
 Text that came from logs, wheels or recipes goes through `Text` or `escape`, never through markup.
 """
@@ -26,8 +26,23 @@ from stackbuild.core.digest import document_text, plain
 from stackbuild.core.errors import Unwritten, safe
 
 __all__ = [
-    "BarColumn", "Console", "Group", "Live", "Progress", "Table", "TaskID", "Text", "TextColumn", "TimeElapsedColumn",
-    "TimeRemainingColumn", "escape", "margin", "page", "print_json", "print_text", "table",
+    "BarColumn",
+    "Console",
+    "Group",
+    "Live",
+    "Progress",
+    "Table",
+    "TaskID",
+    "Text",
+    "TextColumn",
+    "TimeElapsedColumn",
+    "TimeRemainingColumn",
+    "err",
+    "escape",
+    "out",
+    "print_json",
+    "print_text",
+    "table",
 ]  # fmt: skip
 
 
@@ -46,7 +61,7 @@ def _writing() -> Iterator[None]:
         raise Unwritten(error.errno, error.strerror) from None
 
 
-class _Page(Console):
+class _Output(Console):
     """A console whose failed writes reach the caller: rich itself leaves with exit code 1 where the reader has gone."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -59,13 +74,13 @@ class _Page(Console):
 
 
 @cache
-def page() -> Console:
+def out() -> Console:
     """The console on stdout. In a pipe lines are as long as they need to be: `grep` and `less -S` want them whole."""
-    return _Page(highlight=False, soft_wrap=not sys.stdout.isatty(), width=_width(sys.stdout))
+    return _Output(highlight=False, soft_wrap=not sys.stdout.isatty(), width=_width(sys.stdout))
 
 
 @cache
-def margin() -> Console:
+def err() -> Console:
     """The console on stderr."""
     return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty(), width=_width(sys.stderr))
 
@@ -84,9 +99,9 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
-def print_json(noun: Any, schema: str) -> None:
+def print_json(value: Any, schema: str) -> None:
     """Write one JSON document on stdout; `schema` such as `stackbuild.plan/1` names and versions its shape."""
-    body = plain(noun)
+    body = plain(value)
     document = {"schema": schema, **body} if isinstance(body, dict) else {"schema": schema, "items": body}
     print_text(document_text(document, indent=2))
 

@@ -1,4 +1,4 @@
-"""A run in the form asked for: HTML for people, Markdown for a CI summary, JUnit and JSON for programs."""
+"""A run in the wanted format: HTML for people, Markdown for a CI summary, JUnit and JSON for programs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import UsageError
 from stackbuild.pipeline.run_record import RunRecord
 from stackbuild.views.html import html
+from stackbuild.views.junit import junit_of_run
 from stackbuild.views.markdown import markdown
-from stackbuild.views.run_junit import junit_of
 
 FORMATS = ("html", "markdown", "junit", "json")
 
 
-def written(run: RunRecord, format: str, limit: int) -> str:
+def render_run(run: RunRecord, format: str, limit: int) -> str:
     """The run's text. `limit` is Markdown's, in bytes. Raises UsageError for a format there is not."""
     writers: dict[str, Callable[[], str]] = {
-        "html": lambda: html(run), "markdown": lambda: markdown(run, limit), "junit": lambda: junit_of(run),
+        "html": lambda: html(run), "markdown": lambda: markdown(run, limit), "junit": lambda: junit_of_run(run),
         "json": lambda: as_json(run),
     }  # fmt: skip
     if format not in writers:

@@ -10,14 +10,14 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from stackbuild.bench.tables import SpeedTable, efficiency, figure, speed_table
+from stackbuild.bench.tables import SpeedTable, efficiency, format_figure, speed_table
 from stackbuild.core.templates import render
 from stackbuild.judgement.intervals import median_interval
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.model.results import CONTROL, Benchmarks, Case, GateVerdict, Outcome, Series
+from stackbuild.model.results import CONTROL, Benchmarks, Case, GateOutcome, GateVerdict, Series
 from stackbuild.pipeline.run_record import RunRecord
 from stackbuild.version import __version__
-from stackbuild.views.build import clock
+from stackbuild.views.build import format_duration
 from stackbuild.views.plots import PairPlot, curve_plots, pair_plot, timeline
 from stackbuild.views.trend_plot import TrendPlot, trend_plot
 
@@ -38,17 +38,17 @@ class CaseCard:
 
 def html(run: RunRecord) -> str:
     """The whole page."""
-    measured = run.benchmarks
+    benchmarks = run.benchmarks
     return render(
         "report/page.html.j2",
         run=run,
         headline=headline(run),
         version=__version__,
-        figure=figure,
-        clock=clock,
-        cards=_cards(measured, run) if measured else (),
-        curves=curve_plots(measured) if measured else (),
-        speeds=_speeds(measured),
+        figure=format_figure,
+        clock=format_duration,
+        cards=_cards(benchmarks, run) if benchmarks else (),
+        curves=curve_plots(benchmarks) if benchmarks else (),
+        speeds=_speeds(benchmarks),
         steps=timeline([*run.steps, *run.stages], run.seconds),
         counts=_counts(run),
         findings=_findings(run),
@@ -63,7 +63,7 @@ def headline(run: RunRecord) -> tuple[str, str]:
     wrong = [v for v in run.verifications if v.failed]
     if wrong:
         return wrong[0].claim, "bad"
-    if run.verdict and run.verdict.outcome is Outcome.FAIL:
+    if run.verdict and run.verdict.outcome is GateOutcome.FAIL:
         return f"Gate closed: {run.verdict.closed[0].says}", "bad"
     if run.holes:
         case, side, why = run.holes[0]
@@ -83,7 +83,7 @@ def headline(run: RunRecord) -> tuple[str, str]:
     return "Measured; no gate was asked for" if run.benchmarks else "Built", "good"
 
 
-def _cards(measured: Benchmarks, run: RunRecord) -> tuple[CaseCard, ...]:
+def _cards(benchmarks: Benchmarks, run: RunRecord) -> tuple[CaseCard, ...]:
     gates = run.verdict.gates if run.verdict else ()
     drawn = [(found.case, trend_plot(found)) for found in run.history]
     return tuple(
@@ -92,7 +92,7 @@ def _cards(measured: Benchmarks, run: RunRecord) -> tuple[CaseCard, ...]:
             tuple(gate for gate in gates if gate.case == case.name),
             tuple(plot for name, plot in drawn if name == case.name),
         )
-        for case in measured.cases
+        for case in benchmarks.cases
     )
 
 
@@ -104,10 +104,10 @@ def _card(case: Case, verdicts: tuple[GateVerdict, ...], trends: tuple[TrendPlot
         for versus in sides
         if versus != first and (plot := pair_plot(case, first, versus, _gate_on(verdicts, versus)))
     )
-    shown = [s for s in case.series if s.side != CONTROL]
-    names = tuple(s.side.removesuffix("ExecutionProvider") for s in shown)
-    problems = tuple((s.side, s.problem) for s in shown if s.problem)
-    return CaseCard(case, verdicts, plots, trends, names, _figures(case, shown), problems, _ops(case))
+    series = [s for s in case.series if s.side != CONTROL]
+    names = tuple(s.side.removesuffix("ExecutionProvider") for s in series)
+    problems = tuple((s.side, s.problem) for s in series if s.problem)
+    return CaseCard(case, verdicts, plots, trends, names, _figures(case, series), problems, _ops(case))
 
 
 def _gate_on(verdicts: tuple[GateVerdict, ...], versus: str) -> GateVerdict | None:
@@ -115,9 +115,9 @@ def _gate_on(verdicts: tuple[GateVerdict, ...], versus: str) -> GateVerdict | No
     return next((v for v in verdicts if v.unit.startswith("×") and f"{versus} (" in v.says), None)
 
 
-def _figures(case: Case, shown: list[Series]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _figures(case: Case, series: list[Series]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The rows of a case's table, without those that are empty for every side."""
-    columns = [_column(case, one) for one in shown]
+    columns = [_column(case, one) for one in series]
     names = list(columns[0]) if columns else []
     rows = [(name, tuple(column[name] for column in columns)) for name in names]
     return tuple(row for row in rows if any(row[1]))
@@ -128,12 +128,12 @@ def _column(case: Case, one: Series) -> dict[str, str]:
     found = median_interval(one.seconds, 0.99) if one.seconds else None
     share = one.shares[0] if one.shares else None
     return {
-        "latency, ms": figure(found.median * 1e3) if found else "",
+        "latency, ms": format_figure(found.median * 1e3) if found else "",
         "99 % interval, ms": _interval(one.seconds),
-        f"{case.unit}s per second": figure(case.items / found.median) if found else "",
-        "first inference, ms": figure(median(one.first) * 1e3) if one.first else "",
+        f"{case.unit}s per second": format_figure(case.items / found.median) if found else "",
+        "first inference, ms": format_figure(median(one.first) * 1e3) if one.first else "",
         "scaling efficiency": f"{scaled:.0%}" if (scaled := efficiency(case, one.side)) is not None else "",
-        "session creation, ms": figure(median(one.create) * 1e3) if one.create else "",
+        "session creation, ms": format_figure(median(one.create) * 1e3) if one.create else "",
         "host memory, MiB": _mib(one.host_bytes),
         "device memory, MiB": _mib(one.device_bytes),
         "signal to noise": _snr(one),
@@ -147,7 +147,7 @@ def _interval(seconds: tuple[float, ...]) -> str:
     if not seconds:
         return ""
     found = median_interval(seconds, 0.99)
-    said = f"{figure(found.low * 1e3)} – {figure(found.high * 1e3)}"
+    said = f"{format_figure(found.low * 1e3)} – {format_figure(found.high * 1e3)}"
     return said if len(seconds) >= 8 else f"{said} (range of {len(seconds)})"
 
 
@@ -172,8 +172,8 @@ def _ops(case: Case, most: int = 8) -> tuple[tuple[str, str, str, str], ...]:
     return tuple(rows)
 
 
-def _speeds(measured: Benchmarks | None) -> SpeedTable | None:
-    return speed_table(measured) if measured else None
+def _speeds(benchmarks: Benchmarks | None) -> SpeedTable | None:
+    return speed_table(benchmarks) if benchmarks else None
 
 
 def _counts(run: RunRecord) -> dict[str, str]:

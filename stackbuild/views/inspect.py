@@ -9,7 +9,7 @@ from stackbuild.inspection.diff import Difference
 from stackbuild.inspection.facts import Facts, Library, TargetSummary
 from stackbuild.inspection.rules.rule import counted
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.views.console import Table, Text, page, table
+from stackbuild.views.console import Table, Text, out, table
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _SUBJECTS = 6
@@ -27,30 +27,30 @@ def size(number: int) -> str:
 
 def draw_facts(facts: Facts) -> None:
     """One page of facts."""
-    out = page()
-    out.print(Text(_tidy(facts.subject), style="bold"))
+    console = out()
+    console.print(Text(_tidy(facts.subject), style="bold"))
     _pairs(_lines(facts))
     if facts.targets:
-        out.print()
+        console.print()
         _wide(_targets(facts.targets))
     if facts.libraries:
-        out.print()
+        console.print()
         _wide(_libraries(facts.libraries))
-    out.print()
+    console.print()
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> None:
     """Names and values; on a terminal the value's lines stay under each other, in a pipe each is one line."""
-    if not page().is_terminal:
+    if not out().is_terminal:
         for name, value in rows:
-            page().print(Text.assemble((f"  {name:<10} ", "dim"), _tidy(value)))
+            out().print(Text.assemble((f"  {name:<10} ", "dim"), _tidy(value)))
         return
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=12, no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in rows:
         grid.add_row(Text(f"  {name}", "dim"), Text(_tidy(value)))
-    page().print(grid)
+    out().print(grid)
 
 
 def _lines(facts: Facts) -> Iterable[tuple[str, str]]:
@@ -136,12 +136,12 @@ def _libraries(libraries: Sequence[Library]) -> Table:
     return made
 
 
-def _wide(made: Table) -> None:
+def _wide(table: Table) -> None:
     """A table as wide as it needs to be where there is no terminal to fold it for."""
-    out = page()
-    if not out.is_terminal:
-        out.width = 1_000
-    out.print(made)
+    console = out()
+    if not console.is_terminal:
+        console.width = 1_000
+    console.print(table)
 
 
 def _tidy(text: str) -> str:
@@ -151,13 +151,13 @@ def _tidy(text: str) -> str:
 
 def draw_findings(findings: Sequence[Finding]) -> None:
     """Findings by severity; each rule once, with its subjects, why it matters and how to mend it."""
-    out = page()
-    out.print(_count(findings))
+    console = out()
+    console.print(_count(findings))
     for rule in dict.fromkeys(finding.rule for finding in findings):
         _draw_rule([finding for finding in findings if finding.rule == rule])
     if len({finding.rule for finding in findings}) > 3:  # the first line has left the screen by now
-        out.print()
-        out.print(_count(findings))
+        console.print()
+        console.print(_count(findings))
 
 
 def _count(findings: Sequence[Finding]) -> Text:
@@ -172,9 +172,9 @@ def _count(findings: Sequence[Finding]) -> Text:
 
 
 def _draw_rule(same: Sequence[Finding]) -> None:
-    out, first = page(), same[0]
-    out.print()
-    out.print(Text.assemble((f"{first.severity:<8}", _STYLES[first.severity]), (first.rule, "bold")))
+    console, first = out(), same[0]
+    console.print()
+    console.print(Text.assemble((f"{first.severity:<8}", _STYLES[first.severity]), (first.rule, "bold")))
     _found(same)
     rows = [("fix", first.fix)] if first.severity is Severity.NOTE else [("why", first.why), ("fix", first.fix)]
     _pairs([*rows, ("more", first.link)] if first.link and first.severity is not Severity.NOTE else rows)
@@ -196,20 +196,20 @@ def _name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 
-def draw_difference(made: Difference) -> None:
+def draw_difference(difference: Difference) -> None:
     """Changes topic by topic: what was, what is."""
-    out = page()
-    out.print(Text.assemble((_tidy(made.old), "bold"), " → ", (_tidy(made.new), "bold")))
-    if not made.changes:
-        out.print(Text("no difference in what is looked at", style="green"))
-    for topic in dict.fromkeys(change.topic for change in made.changes):
+    console = out()
+    console.print(Text.assemble((_tidy(difference.old), "bold"), " → ", (_tidy(difference.new), "bold")))
+    if not difference.changes:
+        console.print(Text("no difference in what is looked at", style="green"))
+    for topic in dict.fromkeys(change.topic for change in difference.changes):
         rows = table(topic, "before", "after")
-        for change in (c for c in made.changes if c.topic == topic):
+        for change in (c for c in difference.changes if c.topic == topic):
             rows.add_row(
                 Text(_tidy(change.subject)), Text(_tidy(change.before or "–")), Text(_tidy(change.after or "–"))
             )
-        out.print()
+        console.print()
         _wide(rows)
-    if made.findings:
-        out.print()
-        draw_findings(made.findings)
+    if difference.findings:
+        console.print()
+        draw_findings(difference.findings)

@@ -1,7 +1,7 @@
 """A run as Markdown for a CI summary: what fits, most important first, and nothing in it can act.
 
-GitHub drops a step summary of more than 1 MiB whole, and a comment of more than 65,536 characters; the limit is kept by
-leaving out whole blocks from the end, and saying so.
+GitHub drops a step summary of more than 1 MiB whole, and a comment of more than 65,536 characters. To keep the limit,
+whole blocks are left out from the end, and a note says so.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from statistics import median
 
-from stackbuild.bench.tables import figure, speed_table
+from stackbuild.bench.tables import format_figure, speed_table
 from stackbuild.model.results import CONTROL, Benchmarks, GateVerdict
 from stackbuild.pipeline.run_record import RunRecord
 from stackbuild.views.html import headline
@@ -22,17 +22,21 @@ _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~@:$&])")
 def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     """The summary, at most `limit` bytes of UTF-8."""
     line, kind = headline(run)
-    blocks = [f"# {inert(run.title)}", f"{_MARKS[kind]} **{inert(line)}**"]
+    blocks = [f"# {escape_markdown(run.title)}", f"{_MARKS[kind]} **{escape_markdown(line)}**"]
     if run.verdict:
         blocks += ["## Verdicts", *_gates([*run.verdict.closed, *(g for g in run.verdict.gates if not g.closed)])]
     if run.failed:
-        blocks += ["## Failed", *(f"**{inert(s.name)}** {s.how}\n\n{_quoted(s.says)}" for s in run.failed)]
+        blocks += ["## Failed", *(f"**{escape_markdown(s.name)}** {s.how}\n\n{_quote(s.says)}" for s in run.failed)]
     for one in run.conversions:
-        rows = [[t.first.severity.value, t.first.rule, str(t.count), t.first.found, t.first.fix] for t in one.told]
+        rows = [[t.first.severity.value, t.first.rule, str(t.count), t.first.found, t.first.fix] for t in one.rules]
         says = (
             f"{one.converted} of {one.files} files converted from CUDA, {sum(one.substitutions.values())} substitutions"
         )
-        blocks += [f"## {inert(one.step)}", says, *_table(["severity", "rule", "count", "first", "fix"], rows)]
+        blocks += [
+            f"## {escape_markdown(one.step)}",
+            says,
+            *_table(["severity", "rule", "count", "first", "fix"], rows),
+        ]
     findings = [(v.subject, f) for v in run.verifications for f in v.findings]
     if findings:
         rows = [[f.severity.value, f.rule, f.subject, f.found, f.fix] for _, f in findings]
@@ -43,16 +47,18 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     if run.benchmarks:
         blocks += _benchmarks(run.benchmarks)
     if run.history:
-        rows = [[h.case, h.side, str(len(h.figures)), "; ".join(map(h.says, h.turns)) or "none"] for h in run.history]
+        rows = [
+            [h.case, h.side, str(len(h.figures)), "; ".join(map(h.describe, h.turns)) or "none"] for h in run.history
+        ]
         blocks += ["## History", *_table(["case", "side", "results", "change points"], rows)]
     if run.steps:
         slow = sorted(run.steps, key=lambda s: -s.seconds)[:20]
         rows = [[s.name, s.how, f"{s.seconds:.1f}", f"{s.hits}/{s.hits + s.misses}"] for s in slow]
         blocks += ["## Build", *_table(["step", "how", "s", "ccache hits"], rows)]
-    return _fitted(blocks, limit)
+    return _fit(blocks, limit)
 
 
-def inert(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown, HTML and mentions cannot act in: one line, every active character a character reference."""
     flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return _ACTIVE.sub(lambda m: f"&#{ord(m[1])};", flat)
@@ -71,14 +77,14 @@ def _gates(gates: Iterable[GateVerdict]) -> list[str]:
     return _table(["verdict", "gate", "case", "why"], rows)
 
 
-def _benchmarks(measured: Benchmarks) -> list[str]:
-    blocks, speeds = ["## Benchmarks"], speed_table(measured)
+def _benchmarks(benchmarks: Benchmarks) -> list[str]:
+    blocks, speeds = ["## Benchmarks"], speed_table(benchmarks)
     if speeds:
         head = ["case", *(f"{s} ms" for s in speeds.sides), "speed-up"]
         rows = [
             [
                 r.case,
-                *(figure(s * 1e3) if s else "–" for s in r.seconds),
+                *(format_figure(s * 1e3) if s else "–" for s in r.seconds),
                 f"{r.speedups[-1]:.3g}×" if r.speedups[-1] else "–",
             ]
             for r in speeds.rows
@@ -88,14 +94,14 @@ def _benchmarks(measured: Benchmarks) -> list[str]:
         [
             c.name,
             s.side,
-            figure(median(s.seconds) * 1e3),
-            figure(c.items / median(s.seconds)),
+            format_figure(median(s.seconds) * 1e3),
+            format_figure(c.items / median(s.seconds)),
             _mib(s.host_bytes),
             s.problem,
         ]
         if s.seconds
         else [c.name, s.side, "–", "–", "–", s.problem]
-        for c in measured.cases
+        for c in benchmarks.cases
         for s in c.series
         if s.side != CONTROL
     ]
@@ -108,16 +114,16 @@ def _mib(size: int | None) -> str:
 
 def _table(head: list[str], rows: list[list[str]], at_once: int = 200) -> list[str]:
     """A table, as blocks of at most so many rows so that a limit can fall between them."""
-    top = f"| {' | '.join(map(inert, head))} |\n|{'---|' * len(head)}"
+    top = f"| {' | '.join(map(escape_markdown, head))} |\n|{'---|' * len(head)}"
     parts = [rows[n : n + at_once] for n in range(0, len(rows), at_once)]
-    return ["\n".join([top, *(f"| {' | '.join(map(inert, row))} |" for row in part)]) for part in parts]
+    return ["\n".join([top, *(f"| {' | '.join(map(escape_markdown, row))} |" for row in part)]) for part in parts]
 
 
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {inert(line)}<br>" for line in text.splitlines()[-30:]) or "> "
+def _quote(text: str) -> str:
+    return "\n".join(f"> {escape_markdown(line)}<br>" for line in text.splitlines()[-30:]) or "> "
 
 
-def _fitted(blocks: list[str], limit: int) -> str:
+def _fit(blocks: list[str], limit: int) -> str:
     note = "_The rest does not fit here: see the HTML report._"
     kept: list[str] = []
     left = limit - len(note.encode()) - 2

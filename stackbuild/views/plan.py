@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from stackbuild.core.errors import safe
 from stackbuild.plan.explain import Explanation
 from stackbuild.plan.status import StepStatus
-from stackbuild.views.console import Text, page
+from stackbuild.views.console import Text, out
 
 STYLES = {"+": "green", "-": "red", "~": "yellow"}
 FILES = 40
@@ -26,28 +26,28 @@ def draw_plan(rows: tuple[StepStatus, ...]) -> None:
         drawn.append(sign, style)
         drawn.append(f"  {row.step:{name}}  {row.action:{does}}  {row.key[:12]}  ", "not bold")
         drawn.append(f"{safe(row.why)}\n", "dim not bold")
-    page().print(drawn, end="")
+    out().print(drawn, end="")
     todo = sum(r.state == "run" for r in rows)
-    page().print(
+    out().print(
         f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store"
     )
 
 
 def draw_explanation(explanation: Explanation) -> None:
     """The key text with what its digests are of, then what differs from the last build."""
-    page().print(Text(f"key {explanation.key}", "bold"))
-    page().print(Text(safe(explanation.text.rstrip())))
+    out().print(Text(f"key {explanation.key}", "bold"))
+    out().print(Text(safe(explanation.text.rstrip())))
     for line in explanation.folders:
-        page().print(Text(safe(line), "dim"))
+        out().print(Text(safe(line), "dim"))
     if not explanation.before:
-        page().print(Text("\nnever built here before", "dim"))
+        out().print(Text("\nnever built here before", "dim"))
     elif explanation.before == explanation.text:
-        page().print(Text("\nthe same as the last build's: nothing to do", "dim"))
+        out().print(Text("\nthe same as the last build's: nothing to do", "dim"))
     else:
-        page().print(Text("\nwhat changed since the last build", "bold"))
+        out().print(Text("\nwhat changed since the last build", "bold"))
         for cause in explanation.causes:
             if cause.step != explanation.step:
-                page().print(Text(f"{safe(cause.step)}, which it needs:", "bold"))
+                out().print(Text(f"{safe(cause.step)}, which it needs:", "bold"))
             more = len(cause.files) - FILES
             _draw_changes((*cause.text, *cause.files[:FILES], *([f"… and {more} more files"] if more > 0 else [])))
         if not explanation.causes:
@@ -61,4 +61,4 @@ def _difference(before: str, text: str) -> Iterable[str]:
 
 def _draw_changes(lines: Iterable[str]) -> None:
     for line in lines:
-        page().print(Text(safe(line), STYLES.get(line[:1], "dim")))
+        out().print(Text(safe(line), STYLES.get(line[:1], "dim")))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stackbuild.judgement.intervals import ratio_interval
 from stackbuild.model.results import Benchmarks, Case, GateVerdict
 from stackbuild.pipeline.run_record import Span
-from stackbuild.views.build import clock
+from stackbuild.views.build import format_duration
 
 WIDTH, LEFT, RIGHT = 400.0, 10.0, 10.0
 LETTER = 6.4
@@ -116,12 +116,12 @@ def _limit(gate: GateVerdict | None) -> float | None:
     return 1 / gate.limit if gate.unit == "×" else gate.limit
 
 
-def curve_plots(measured: Benchmarks) -> tuple[CurvePlot, ...]:
+def curve_plots(benchmarks: Benchmarks) -> tuple[CurvePlot, ...]:
     """A plot for each model, dtype and form that was measured at two batches or more."""
     from statistics import median
 
     groups: dict[str, list[Case]] = {}
-    for case in measured.cases:
+    for case in benchmarks.cases:
         name = "/".join(part for part in case.name.split("/") if part != f"b{case.batch}")
         groups.setdefault(name, []).append(case)
     made = []
@@ -129,7 +129,7 @@ def curve_plots(measured: Benchmarks) -> tuple[CurvePlot, ...]:
         found = {
             side.label: [(median(s.seconds), c.items / median(s.seconds), c.batch)
                          for c in cases if (s := c.of(side.label)) and s.seconds]
-            for side in measured.sides if side.label != "control"
+            for side in benchmarks.sides if side.label != "control"
         }  # fmt: skip
         if len({c.batch for c in cases}) > 1 and any(len(points) > 1 for points in found.values()):
             made.append(_curve_plot(name, cases[0].unit, found))
@@ -167,7 +167,7 @@ def timeline(spans: Sequence[Span], seconds: float, most: int = 60) -> Timeline 
 def _bar(number: int, span: Span, scale: float) -> Bar:
     x, width = LEFT + span.start * scale, max(1.5, span.seconds * scale)
     how = "" if span.how in ("run", "cached") else span.how
-    label = " · ".join(filter(None, (span.name, clock(span.seconds), _hit_rate(span), how)))
+    label = " · ".join(filter(None, (span.name, format_duration(span.seconds), _hit_rate(span), how)))
     room = LETTER * len(label)
     ends = x + room > WIDTH
     return Bar(span, x, 4 + 24.0 * number, width, label, max(x + width, min(room, WIDTH)) if ends else x, ends)

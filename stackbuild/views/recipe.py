@@ -8,7 +8,7 @@ from itertools import groupby
 from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
-from stackbuild.views.console import Text, margin, page, print_text, table
+from stackbuild.views.console import Text, err, out, print_text, table
 
 STYLE = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 
@@ -18,7 +18,7 @@ def draw_list(recipes: tuple[Recipe, ...]) -> None:
     for recipe in recipes:
         gfx = f"{len(recipe.gfx)} targets" if len(recipe.gfx) > 3 else ", ".join(recipe.gfx)
         rows.add_row(*map(Text, (recipe.name, recipe.rocm or "-", gfx, ", ".join(recipe.python), recipe.summary)))
-    page().print(rows)
+    out().print(rows)
 
 
 def draw_text(text: str) -> None:
@@ -34,10 +34,10 @@ def draw_findings(name: str, findings: tuple[Finding, ...]) -> None:
     """Each finding a line; what explains several in a row is said once, below the last."""
     for (severity, advice), alike in groupby(findings, lambda f: (f.severity, _advice(f))):
         for finding in alike:
-            page().print(Text(f"{severity.value:8}", STYLE[severity]), Text(f"{finding.subject}: {finding.found}"))
-        page().print(Text(f"         {advice}", "dim"))
+            out().print(Text(f"{severity.value:8}", STYLE[severity]), Text(f"{finding.subject}: {finding.found}"))
+        out().print(Text(f"         {advice}", "dim"))
     counts = {s: sum(f.severity is s for f in findings) for s in Severity}
-    margin().print(Text(f"{name}: " + ", ".join(f"{n} {s.value}{'s' * (n != 1)}" for s, n in counts.items())))
+    err().print(Text(f"{name}: " + ", ".join(f"{n} {s.value}{'s' * (n != 1)}" for s, n in counts.items())))
 
 
 def _advice(finding: Finding) -> str:

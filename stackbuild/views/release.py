@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stackbuild.views.build import clock
-from stackbuild.views.console import Text, margin, page, print_json
+from stackbuild.views.build import format_duration
+from stackbuild.views.console import Text, err, out, print_json
 
 if TYPE_CHECKING:
     from stackbuild.build.dry_run import DryStep
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def draw_release(released: Released) -> None:
     """What was proved, where the wheels are, and, last, how to install them."""
     if released.claim:
-        margin().print(Text(released.claim))
-    took = clock(released.seconds)
+        err().print(Text(released.claim))
+    took = format_duration(released.seconds)
     if released.fresh:
-        margin().print(Text(f"{released.recipe} done in {took}", "bold"))
-        margin().print(Text(f"report: stackbuild report {released.run}", "dim"))
+        err().print(Text(f"{released.recipe} done in {took}", "bold"))
+        err().print(Text(f"report: stackbuild report {released.run}", "dim"))
     else:
         done = "built, proved and published" if released.receipt else "built and proved" if released.claim else "built"
-        margin().print(Text(f"nothing to do: {released.recipe} is {done} ({took})", "bold"))
+        err().print(Text(f"nothing to do: {released.recipe} is {done} ({took})", "bold"))
     if released.receipt is not None:
         _how_to_install(released.receipt)
 
@@ -33,14 +33,14 @@ def draw_release(released: Released) -> None:
 def draw_published(receipt: Receipt) -> None:
     """What is new on the index and what was there already, then how to install it."""
     for wheel in receipt.wheels:
-        margin().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}"))
+        err().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}"))
     _how_to_install(receipt)
 
 
 def _how_to_install(receipt: Receipt) -> None:
     index = Path(receipt.index).resolve().as_uri()
     for wheel in receipt.wheels:
-        page().print(Text(f"pip install --index-url {index} {wheel.project}=={wheel.version}"))
+        out().print(Text(f"pip install --index-url {index} {wheel.project}=={wheel.version}"))
 
 
 def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:
@@ -49,11 +49,11 @@ def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:
         print_json(steps, "stackbuild.dry-run/1")
         return
     for step in steps:
-        page().print(Text.assemble(("▸ ", "cyan"), (step.step, "bold"), (f"  {step.why}", "dim")))
+        out().print(Text.assemble(("▸ ", "cyan"), (step.step, "bold"), (f"  {step.why}", "dim")))
         for argv in step.commands:
-            page().print(Text(f"    {shlex.join(argv)}"))
+            out().print(Text(f"    {shlex.join(argv)}"))
         if not step.commands:
             shown = [f"{name}={value}" for name, value in step.params if not name.startswith("package ")]
-            page().print(Text(f"    ({step.action}: {', '.join(shown)[:300]})", "dim"))
+            out().print(Text(f"    ({step.action}: {', '.join(shown)[:300]})", "dim"))
     if not steps:
-        page().print("nothing to do: every step is in the store")
+        out().print("nothing to do: every step is in the store")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from stackbuild.inspection.rules.rule import About
 from stackbuild.model.findings import Severity
-from stackbuild.views.console import Text, page, table
+from stackbuild.views.console import Text, out, table
 
 Groups = Sequence[tuple[str, Sequence[About]]]
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -19,18 +19,18 @@ def draw_list(groups: Groups) -> None:
         rows.show_header = False
         for about in abouts:
             rows.add_row(Text(about.id, "bold"), Text(str(about.severity), _STYLES[about.severity]), Text(about.title))
-        page().print(rows)
-        page().print()
+        out().print(rows)
+        out().print()
 
 
 def draw_rules(abouts: Iterable[About]) -> None:
     """A page on each rule."""
     for about in abouts:
-        page().print(Text.assemble((about.id, "bold"), "  ", (str(about.severity), _STYLES[about.severity])))
-        page().print(Text(about.title))
+        out().print(Text.assemble((about.id, "bold"), "  ", (str(about.severity), _STYLES[about.severity])))
+        out().print(Text(about.title))
         for name, value in _rows(about):
-            page().print(Text.assemble((f"  {name:<6}", "dim"), value))
-        page().print()
+            out().print(Text.assemble((f"  {name:<6}", "dim"), value))
+        out().print()
 
 
 def _rows(about: About) -> list[tuple[str, str]]:

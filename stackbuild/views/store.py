@@ -6,8 +6,8 @@ from pathlib import Path
 
 from stackbuild.core.log_excerpt import clean
 from stackbuild.store.maintenance import Damage, GcReport, StoredOutput, Unfinished
-from stackbuild.views.build import clock
-from stackbuild.views.console import Text, page, table
+from stackbuild.views.build import format_duration
+from stackbuild.views.console import Text, out, table
 
 
 def megabytes(size: int) -> str:
@@ -17,36 +17,38 @@ def megabytes(size: int) -> str:
 def draw_listing(rows: tuple[StoredOutput, ...], unfinished: tuple[Unfinished, ...], root: Path) -> None:
     drawn = table("step", "recipe", "size", "took", "made", "key")
     for row in rows:
-        drawn.add_row(row.step, row.recipe, megabytes(row.size), clock(row.seconds), row.made_at, row.key[:12])
-    page().print(drawn)
-    page().print(Text(f"{len(rows)} outputs, {megabytes(sum(r.size for r in rows))} in {root}"))
+        drawn.add_row(
+            row.step, row.recipe, megabytes(row.size), format_duration(row.seconds), row.made_at, row.key[:12]
+        )
+    out().print(drawn)
+    out().print(Text(f"{len(rows)} outputs, {megabytes(sum(r.size for r in rows))} in {root}"))
     for left in unfinished:
         why = "the next build goes on in it" if left.waits else "`stackbuild shell` shows it"
-        page().print(Text(f"not finished: {left.name}, {megabytes(left.size)}; {why}"))
+        out().print(Text(f"not finished: {left.name}, {megabytes(left.size)}; {why}"))
 
 
-def draw_damage(found: tuple[Damage, ...]) -> None:
-    for damage in found:
-        page().print(
+def draw_damage(damages: tuple[Damage, ...]) -> None:
+    for damage in damages:
+        out().print(
             Text.assemble(
                 ("✗ ", "red"), f"{damage.tree[:12]}: {damage.reason}; in quarantine, the next build makes it again"
             )
         )
-    if not found:
-        page().print("every file has its digest")
+    if not damages:
+        out().print("every file has its digest")
 
 
 def draw_freed(freed: GcReport) -> None:
-    page().print(Text(f"removed {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
+    out().print(Text(f"removed {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
 
 
 def draw_logs(logs: tuple[Path, ...]) -> None:
     for log in logs:
-        page().print(Text(f"{log.stem:<20} {log}"))
+        out().print(Text(f"{log.stem:<20} {log}"))
 
 
 def draw_log(log: Path) -> None:
     """A whole log, without its control sequences."""
     with log.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            page().print(Text(clean(line.rstrip("\n"))))
+            out().print(Text(clean(line.rstrip("\n"))))

@@ -25,9 +25,9 @@ class TrendPlot:
     height: float = HEIGHT
 
 
-def trend_plot(found: Trend) -> TrendPlot:
+def trend_plot(trend: Trend) -> TrendPlot:
     """The picture of a series."""
-    values = [figure.value * found.scale for figure in found.figures]
+    values = [figure.value * trend.scale for figure in trend.figures]
     low, high = min(values), max(values)
     room = (high - low) * 0.12 or high * 0.02
     low, high = low - room, high + room
@@ -38,15 +38,15 @@ def trend_plot(found: Trend) -> TrendPlot:
     def up(value: float) -> float:
         return FOOT - (value - low) / (high - low) * (FOOT - TOP)
 
-    edges = [0, *(turn.at for turn in found.turns), len(values)]
-    medians = [*(t.before for t in found.turns[:1]), *(t.after for t in found.turns)]
-    levels = tuple((across(edges[n]), across(edges[n + 1] - 1), up(m * found.scale)) for n, m in enumerate(medians))
+    edges = [0, *(turn.at for turn in trend.turns), len(values)]
+    medians = [*(t.before for t in trend.turns[:1]), *(t.after for t in trend.turns)]
+    levels = tuple((across(edges[n]), across(edges[n + 1] - 1), up(m * trend.scale)) for n, m in enumerate(medians))
     return TrendPlot(
-        f"{found.side} over {len(values)} results, {found.unit}",
+        f"{trend.side} over {len(values)} results, {trend.unit}",
         tuple((across(n), up(v)) for n, v in enumerate(values)), levels,
-        tuple((across(t.at - 1) + across(t.at)) / 2 for t in found.turns),
+        tuple((across(t.at - 1) + across(t.at)) / 2 for t in trend.turns),
         tuple((up(v), f"{v:.4g}") for v in _round(low, high)),
-        found.figures[0].taken[:10], found.figures[-1].taken[:10], tuple(map(found.says, found.turns)),
+        trend.figures[0].taken[:10], trend.figures[-1].taken[:10], tuple(map(trend.describe, trend.turns)),
     )  # fmt: skip
 
 

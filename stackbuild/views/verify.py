@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stackbuild.core.log_excerpt import clean
 from stackbuild.model.findings import Rung, Severity, Status, Verification
-from stackbuild.views.console import Text, margin, page
+from stackbuild.views.console import Text, err, out
 from stackbuild.views.inspect import draw_findings
 
 _MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "bold red"), Status.SKIPPED: ("–", "yellow")}
@@ -12,20 +12,22 @@ _MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "bold red"), S
 
 def draw_rung(rung: Rung) -> None:
     """Progress, on stderr: the rung that just ended."""
-    margin().print(_line(rung))
+    err().print(_line(rung))
 
 
-def draw_verification(made: Verification) -> None:
+def draw_verification(verification: Verification) -> None:
     """The report: rungs, findings, and the claim."""
-    out = page()
-    if not (out.is_terminal and margin().is_terminal):  # on one screen the rungs were seen as they ended
-        out.print(Text(clean(made.subject), style="bold"))
-        for rung in made.rungs:
-            out.print(_line(rung))
-    out.print()
-    draw_findings([finding for finding in made.findings if finding.severity is not Severity.NOTE])
-    out.print()
-    out.print(Text(clean(made.claim.replace("\n", " ")), style="bold red" if made.failed else "bold green"))
+    console = out()
+    if not (console.is_terminal and err().is_terminal):  # on one screen the rungs were seen as they ended
+        console.print(Text(clean(verification.subject), style="bold"))
+        for rung in verification.rungs:
+            console.print(_line(rung))
+    console.print()
+    draw_findings([finding for finding in verification.findings if finding.severity is not Severity.NOTE])
+    console.print()
+    console.print(
+        Text(clean(verification.claim.replace("\n", " ")), style="bold red" if verification.failed else "bold green")
+    )
 
 
 def _line(rung: Rung) -> Text:

@@ -16,6 +16,7 @@ from stackbuild.plan.resolve import BASE_MAKER
 from stackbuild.recipe.load import parse
 from stackbuild.store import locks, records
 from stackbuild.store.store import FORMAT
+from support.other_user import OtherUser
 
 BASE = """\
 schema: 1
@@ -36,6 +37,8 @@ class BuildBench:
     root: Path
     store: Path
     env: dict[str, str] = field(default_factory=dict)
+    user: OtherUser | None = None
+    """Who runs stackbuild, where it is not the user of the tests."""
     pid: int = 0
 
     @property
@@ -47,10 +50,12 @@ class BuildBench:
         self.recipe.write_text(BASE.replace("NAME", "t") + more + "components:\n" + components)
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "stackbuild", *words]
+        python = [*self.user.prefix, self.user.python] if self.user else [sys.executable]
+        return [*python, "-m", "stackbuild", *words]
 
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "STACKBUILD_STORE": str(self.store), **self.env}
+        theirs = self.user.environment if self.user else {}
+        return {**os.environ, "STACKBUILD_STORE": str(self.store), **theirs, **self.env}
 
     def run(
         self, *words: str, check: int | None = 0, timeout: float = 120, before: tuple[str, ...] = ()

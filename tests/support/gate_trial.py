@@ -23,8 +23,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from stackbuild.bench.experiment import silent
-from stackbuild.bench.gate import Asked, gated
+from stackbuild.bench.experiment import no_progress
+from stackbuild.bench.gate import GateRequest, run_gate
 from stackbuild.model.gates import Gates
 from support.slowed_wheels import slowed, small_model
 
@@ -58,8 +58,8 @@ def pinned(core: int, folder: Path) -> Path:
 def one(suite: Path, baseline: Path, candidate: Path, cache: Path, seed: int, python: Path) -> Row:
     """One whole judgement."""
     began = time.monotonic()
-    asked = Asked(candidate, baseline, str(suite), threads=1, seed=seed, cache=cache, python=python)
-    (gate,) = gated(asked, GATES, silent).verdict.gates
+    asked = GateRequest(candidate, baseline, str(suite), threads=1, seed=seed, cache=cache, python=python)
+    (gate,) = run_gate(asked, GATES, no_progress).verdict.gates
     seconds = round(time.monotonic() - began, 1)
     return {
         "outcome": gate.outcome.value,

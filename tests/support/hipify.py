@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from stackbuild.hipify.convert import convert
-from stackbuild.hipify.model import Converted, Target
+from stackbuild.hipify.model import ConvertedText, Target
 from stackbuild.hipify.rules import bundled
 from stackbuild.hipify.rules.rules import RuleSet
 from stackbuild.hipify.tables import perl_table
@@ -114,7 +114,7 @@ def bundled_rules(*names: str) -> RuleSet:
     return bundled.load(names)
 
 
-def hip(text: str, name: str = "a.cu", rules: RuleSet | None = None, target: Target | None = None) -> Converted:
+def hip(text: str, name: str = "a.cu", rules: RuleSet | None = None, target: Target | None = None) -> ConvertedText:
     """Convert a text by the small tables, and by the generic rules unless others are given."""
     chosen = bundled_rules("generic") if rules is None else rules
     return convert(text, small_tables(), chosen, target or Target(), name)

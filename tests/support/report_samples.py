@@ -7,13 +7,13 @@ from stackbuild.model.results import (
     Accuracy,
     Benchmarks,
     Case,
+    ChangedInput,
     Evidence,
     Fingerprint,
+    GateOutcome,
     GateVerdict,
-    Inputs,
-    Moved,
+    InputsCompared,
     OpTime,
-    Outcome,
     Series,
     Share,
     Side,
@@ -27,7 +27,7 @@ EVIL = "<script>alert(1)</script> \x1b[31m ::error::x ![a](http://evil) | @all `
 def results() -> Benchmarks:
     sides = (Side("candidate", "ROCMExecutionProvider", EVIL, "ab" * 32), Side("baseline", "ROCMExecutionProvider"))
     cases = tuple(_case(batch) for batch in (1, 4, 16))
-    inputs = Inputs("a" * 64, "b" * 64, (Moved(EVIL, EVIL, ""),))
+    inputs = InputsCompared("a" * 64, "b" * 64, (ChangedInput(EVIL, EVIL, ""),))
     machine = Fingerprint({"cpu": EVIL})
     return Benchmarks("models", "models", "2026-11-20T09:00:00Z", machine, sides, cases, EVIL, (EVIL,), inputs)
 
@@ -53,7 +53,7 @@ def _case(batch: int) -> Case:
 
 
 def verdict(waived: str = "") -> Verdict:
-    gate = GateVerdict("baseline", "net/b1/float32", Outcome.FAIL, f"7 % slower than baseline ({EVIL}", 1.07, 1.06, 1.08, 1.05,
+    gate = GateVerdict("baseline", "net/b1/float32", GateOutcome.FAIL, f"7 % slower than baseline ({EVIL}", 1.07, 1.06, 1.08, 1.05,
                        "× time", 20, Evidence.STORED, waived)  # fmt: skip
     return Verdict((gate,), 1.01, (EVIL,))
 

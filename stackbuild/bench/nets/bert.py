@@ -30,12 +30,12 @@ def _masked(g: Graph, mask: str) -> str:
 
 def _attention(g: Graph, x: str, mask: str) -> str:
     size = WIDTH // HEADS
-    q = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
-    k = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size, transposed=True)
-    v = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
+    q = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
+    k = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size, transposed=True)
+    v = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
     scores = g.op("Add", g.op("Div", g.op("MatMul", q, k), g.constant(float(size) ** 0.5)), mask)
     y = g.op("MatMul", g.op("Softmax", scores, axis=-1), v)
-    return g.linear(g.merged(y, WIDTH), WIDTH, WIDTH)
+    return g.linear(g.merge_heads(y, WIDTH), WIDTH, WIDTH)
 
 
 def _write(g: Graph) -> None:

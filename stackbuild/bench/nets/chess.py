@@ -34,12 +34,12 @@ def _swish(g: Graph, x: str) -> str:
 
 def _attention(g: Graph, x: str, shared: str) -> str:
     size = WIDTH // HEADS
-    q = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
-    k = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size, transposed=True)
-    v = g.heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
+    q = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
+    k = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size, transposed=True)
+    v = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
     scores = g.op("Mul", g.op("MatMul", q, k), g.constant(float(size) ** -0.5))
     scores = g.op("Add", scores, _smolgen(g, x, shared))
-    return g.linear(g.merged(g.op("MatMul", g.op("Softmax", scores, axis=-1), v), WIDTH), WIDTH, WIDTH)
+    return g.linear(g.merge_heads(g.op("MatMul", g.op("Softmax", scores, axis=-1), v), WIDTH), WIDTH, WIDTH)
 
 
 def _mish(g: Graph, x: str) -> str:

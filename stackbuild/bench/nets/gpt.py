@@ -12,7 +12,7 @@ PAST = ("batch", HEADS, "past", SIZE)
 
 def _attention(g: Graph, x: str, layer: int) -> str:
     """Attend to the cache and the new token; the grown cache is an output."""
-    q, k, v = (g.heads(g.linear(x, WIDTH, WIDTH), HEADS, SIZE) for _ in range(3))
+    q, k, v = (g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, SIZE) for _ in range(3))
     keys = g.op("Concat", g.input(f"past_key_{layer}", PAST), k, axis=2)
     values = g.op("Concat", g.input(f"past_value_{layer}", PAST), v, axis=2)
     grown = ("batch", HEADS, "grown", SIZE)
@@ -20,7 +20,7 @@ def _attention(g: Graph, x: str, layer: int) -> str:
     g.output(f"value_{layer}", values, grown)
     scores = g.op("MatMul", q, g.op("Transpose", keys, perm=[0, 1, 3, 2]))
     chances = g.op("Softmax", g.op("Div", scores, g.constant(float(SIZE) ** 0.5)), axis=-1)
-    return g.linear(g.merged(g.op("MatMul", chances, values), WIDTH), WIDTH, WIDTH)
+    return g.linear(g.merge_heads(g.op("MatMul", chances, values), WIDTH), WIDTH, WIDTH)
 
 
 def _write(g: Graph) -> None:

@@ -108,12 +108,12 @@ class Graph:
     def reshape(self, x: str, shape: Sequence[int]) -> str:
         return self.op("Reshape", x, self.constant(list(shape)))
 
-    def heads(self, x: str, heads: int, size: int, transposed: bool = False) -> str:
+    def split_heads(self, x: str, heads: int, size: int, transposed: bool = False) -> str:
         """(batch, tokens, heads·size) to (batch, heads, tokens, size), or with the last two axes swapped."""
         parted = self.reshape(x, (0, -1, heads, size))
         return self.op("Transpose", parted, perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
 
-    def merged(self, x: str, width: int) -> str:
+    def merge_heads(self, x: str, width: int) -> str:
         """(batch, heads, tokens, size) back to (batch, tokens, heads·size)."""
         return self.reshape(self.op("Transpose", x, perm=[0, 2, 1, 3]), (0, -1, width))
 
@@ -128,7 +128,7 @@ class Graph:
         path.write_bytes(model.SerializeToString(deterministic=True))
 
 
-def described(path: Path) -> tuple[int, dict[str, tuple[str, tuple[Dim, ...]]]]:
+def describe_inputs(path: Path) -> tuple[int, dict[str, tuple[str, tuple[Dim, ...]]]]:
     """A model file's opset, and its inputs as name to (dtype, shape); a dimension without a size keeps its name.
 
     Raises ValueError for a file that is not an ONNX model.

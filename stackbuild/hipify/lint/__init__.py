@@ -41,30 +41,32 @@ _ONLY_WITH = {
 }  # fmt: skip
 
 
-def lint(view: View, plan: Lookups, includes: Iterable[Include]) -> list[Finding]:
+def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Finding]:
     """All lint findings of a text that matter for the target's wavefronts.
 
     In a branch that is not compiled for HIP they are mere notes.
     """
-    lanes_of = plan.target.wavefronts
+    lanes_of = lookups.target.wavefronts
     findings: list[Finding] = []
     outside: list[tuple[int, int]] | None = None
     for at, rule, words in chain(
         libraries.headers(includes), hip_forms.headers(includes), *(check(view) for check in _CHECKS)
     ):
         if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (
-            rule == "LINT-DEVICE-NAME" and _supplied(plan, words[0])
+            rule == "LINT-DEVICE-NAME" and _supplied(lookups, words[0])
         ):
             continue
-        if rule == "LINT-HEADER" and _becomes_header(plan, words[0]):
+        if rule == "LINT-HEADER" and _becomes_header(lookups, words[0]):
             continue
-        if rule == "LINT-DEFAULTS" and _is_called_otherwise(plan, view.name, words[0], int(words[1])):
+        if rule == "LINT-DEFAULTS" and _is_called_otherwise(lookups, view.name, words[0], int(words[1])):
             continue
-        if rule == "LINT-CUDA-VERSION" and (words[0] in plan.names or words[0] in plan.matched.get("identifier", ())):
+        if rule == "LINT-CUDA-VERSION" and (
+            words[0] in lookups.names or words[0] in lookups.matches.get("identifier", ())
+        ):
             continue
         told = WARNINGS[rule]
         severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
-        if rule == "LINT-CUDA-VERSION" and _supplied(plan, words[0]):
+        if rule == "LINT-CUDA-VERSION" and _supplied(lookups, words[0]):
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
         if severity is not Severity.NOTE and outside is None:
             outside = branches.left_out(view)
@@ -74,17 +76,17 @@ def lint(view: View, plan: Lookups, includes: Iterable[Include]) -> list[Finding
     return findings
 
 
-def _supplied(plan: Lookups, name: str) -> bool:
+def _supplied(lookups: Lookups, name: str) -> bool:
     """Whether HIPIFY's tables or a support header have a name."""
-    return name in plan.known or any(name in names for names in plan.shimmed.values())
+    return name in lookups.known_names or any(name in names for names in lookups.names_by_shim.values())
 
 
-def _is_called_otherwise(plan: Lookups, file: str, name: str, count: int) -> bool:
+def _is_called_otherwise(lookups: Lookups, file: str, name: str, count: int) -> bool:
     """Whether a call rule is for calls of a function with so many arguments: it makes one of them that HIP has."""
-    return any(name in rule.match and rule.count == count for rule in plan.of_kind("call", file))
+    return any(name in rule.match and rule.count == count for rule in lookups.of_kind("call", file))
 
 
-def _becomes_header(plan: Lookups, path: str) -> bool:
+def _becomes_header(lookups: Lookups, path: str) -> bool:
     """Whether a header is converted to one that declares the same. Those of CUDA's samples are not, whatever they become."""
-    known = path in plan.headers and bool(plan.headers[path].hip)
-    return (known or plan.may_rule_header(path)) and not path.startswith("helper_")
+    known = path in lookups.headers and bool(lookups.headers[path].hip)
+    return (known or lookups.may_rule_header(path)) and not path.startswith("helper_")

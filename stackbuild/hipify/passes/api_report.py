@@ -17,7 +17,7 @@ TABLES = "https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supporte
 
 @dataclass(frozen=True)
 class IssueKind:
-    """How one kind of gate is told. The texts may name {name}, {detail}, {first} and {last} word of it, {rocm}."""
+    """How one kind of issue is reported. The texts may name {name}, {detail}, {first} and {last} word of it, {rocm}."""
 
     rule: str
     severity: Severity
@@ -106,32 +106,32 @@ _TO_SIGN = re.compile(r'[^>"\n]*')
 _INCLUDE_OF = re.compile(r"#[ \t]*include(?:_next)?\b((?:[ \t]|\\\r?\n)*)([A-Za-z_]\w*|[<\"])")
 
 
-def report(view: View, plan: Lookups, present: Iterable[str], ruled: frozenset[str]) -> list[Finding]:
+def report(view: View, lookups: Lookups, present: Iterable[str], ruled: frozenset[str]) -> list[Finding]:
     """The findings for the names `present`; of names that a rule takes care of (`ruled`) they are mere notes."""
     findings: list[Finding] = []
     for name in present:
-        for gate in plan.gates.get(name, ()):
-            told = list(_told(view, plan, name, gate))
+        for issue in lookups.issues.get(name, ()):
+            told = list(_issue_findings(view, lookups, name, issue))
             findings += [_eased(f) for f in told] if name in ruled else told
-    findings += _unknown(view, plan, ruled)
+    findings += _unknown(view, lookups, ruled)
     findings += _made(view)
-    findings += _headers(view, plan)
+    findings += _headers(view, lookups)
     return findings
 
 
-def _told(view: View, plan: Lookups, name: str, gate: ApiIssue) -> Iterator[Finding]:
-    kind = ISSUE_KINDS[gate.kind]
-    words = (gate.detail.split() or [""])[0], (gate.detail.split() or [""])[-1]
+def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) -> Iterator[Finding]:
+    kind = ISSUE_KINDS[issue.kind]
+    words = (issue.detail.split() or [""])[0], (issue.detail.split() or [""])[-1]
     for at in view.own(name):
-        if gate.call_only and not view.code.startswith("(", skip_space(view.code, at + len(name))):
+        if issue.call_only and not view.code.startswith("(", skip_space(view.code, at + len(name))):
             continue
         fill = {
             "name": name,
-            "detail": gate.detail,
-            "lacking": _LACKING.get(gate.detail, "HIP"),
+            "detail": issue.detail,
+            "lacking": _LACKING.get(issue.detail, "HIP"),
             "first": words[0],
             "last": words[1],
-            "rocm": plan.target.rocm,
+            "rocm": lookups.target.rocm,
         }
         yield view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
 
@@ -141,10 +141,10 @@ def _eased(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.NOTE, fix=fix)
 
 
-def _unknown(view: View, plan: Lookups, ruled: frozenset[str]) -> Iterator[Finding]:
+def _unknown(view: View, lookups: Lookups, ruled: frozenset[str]) -> Iterator[Finding]:
     """Names that look like NVIDIA's and are in no table: hipify-perl's leftovers, calls, constants, whole libraries."""
     own = _Defined(view.code)
-    for word in view.words - plan.known:
+    for word in view.words - lookups.known_names:
         if word[:2] not in _BEGINS or not word.startswith(_STARTS) or word in ruled:
             continue
         api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
@@ -227,12 +227,12 @@ def _joined(view: View) -> Iterator[Finding]:
                 yield view.finding(at, "HIPIFY-PASTED-NAME", Severity.WARNING, found, _NOT_WHOLE, fix)
 
 
-def _headers(view: View, plan: Lookups) -> Iterator[Finding]:
+def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
     """Headers of libraries that no table has, of `__has_include`, and those that only the preprocessor knows."""
     for found in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
         path = _path(view, found.end())
-        dropped = path in plan.headers and not plan.headers[path].hip
-        if dropped or (path not in plan.headers and unknown_libraries.of_header(path)):
+        dropped = path in lookups.headers and not lookups.headers[path].hip
+        if dropped or (path not in lookups.headers and unknown_libraries.of_header(path)):
             yield _header(
                 view, found.start(), f"__has_include asks for {path}", "use HIP's header, or drop the question"
             )
@@ -248,8 +248,8 @@ def _headers(view: View, plan: Lookups) -> Iterator[Finding]:
                 )
             continue
         path = _path(view, found.end())
-        family = unknown_libraries.of_header(path) if path not in plan.headers else None
-        if family and not plan.may_rule_header(path):
+        family = unknown_libraries.of_header(path) if path not in lookups.headers else None
+        if family and not lookups.may_rule_header(path):
             yield view.finding(
                 found.start(), "HIPIFY-NO-TABLE", Severity.ERROR, f"{path} is of {family.title}, which HIPIFY's tables do not have",
                 _NO_TABLE, f"for AMD: {family.instead}", family.link,

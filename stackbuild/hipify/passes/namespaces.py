@@ -13,9 +13,9 @@ from stackbuild.hipify.rules.lookups import Lookups, compiled
 Span = tuple[int, int]
 
 
-def edits(view: View, plan: Lookups) -> Iterator[Edit]:
+def edits(view: View, lookups: Lookups) -> Iterator[Edit]:
     """The edits of all namespace rules."""
-    for rule in plan.of_kind("namespace", view.name):
+    for rule in lookups.of_kind("namespace", view.name):
         for name in rule.match:
             parts = name.split("::")
             if rule.to and view.words.issuperset(parts):

@@ -7,9 +7,8 @@ edit that only one side makes needs a reason: a known defect of hipify-perl, or 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.cpp import directives
@@ -20,7 +19,7 @@ from stackbuild.hipify.engines import Engine, perl
 from stackbuild.hipify.passes.rename import TABLE
 from stackbuild.hipify.perl import model
 from stackbuild.hipify.rules.lookups import prepare
-from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.tree.files import SourceSelection, walk
 
 # The known differences. The letters are those of the measurements this package was built from (docs/hipify.md).
 DEFECTS = {
@@ -62,13 +61,11 @@ class Comparison:
     reasons: dict[str, str]
 
 
-def verify_sources(
-    sources: Sequence[Path], out: Path, engine: Engine, include: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> Comparison:
-    """Run both engines over the files of `sources`. Raises MachineLacks without hipify-perl."""
+def verify_sources(selection: SourceSelection, engine: Engine) -> Comparison:
+    """Run both engines over the files of a selection. Raises MachineLacks without hipify-perl."""
     names: list[str] = []
     differences: list[EngineDifference] = []
-    for job in walk(sources, out, include, exclude).jobs:
+    for job in walk(selection).jobs:
         data = job.source.read_bytes()
         if b"\0" in data[:8192]:
             continue
@@ -88,8 +85,8 @@ def compare(text: str, name: str, engine: Engine, theirs: str) -> list[EngineDif
         return list(_model_is_wrong(name, expected, theirs))
     lines = Newlines(text)
     ours = convert(lines.text, engine.tables, engine.rules, target, name)
-    plan = prepare(engine.tables, engine.rules, target)
-    view = View(lines.text, name, plan.theirs, plan.renamed, plan.ruled)
+    lookups = prepare(engine.tables, engine.rules, target)
+    view = View(lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
     return list(_explained(view, lines.inwards(modelled), list(ours.edits)))
 
 

@@ -20,9 +20,9 @@ def names() -> list[str]:
     return sorted(path.stem for path in resources.folder("hipify").glob("*.yaml"))
 
 
-def load(wanted: Iterable[str]) -> RuleSet:
+def load(names_or_paths: Iterable[str]) -> RuleSet:
     """Rule sets by bundled name or path, the first taking precedence, and `base` last. Raises UsageError, RecipeError."""
-    return joined([_one(name) for name in [*(n for n in wanted if n != BASE), BASE]])
+    return joined([_one(name) for name in [*(n for n in names_or_paths if n != BASE), BASE]])
 
 
 def _one(name: str) -> RuleSet:

@@ -22,6 +22,7 @@ from stackbuild.core.digest import Json, of_value
 from stackbuild.core.errors import Mistake, RecipeError
 from stackbuild.core.yaml import Path as YamlPath
 from stackbuild.core.yaml import Places, compose
+from stackbuild.hipify.tables.tables import FLAVOURS
 
 KINDS = ("identifier", "pattern", "literal", "header", "path", "call", "namespace", "fix", "shim")
 FIELDS = {
@@ -57,7 +58,6 @@ TAKES = {
 }
 """The fields of each kind beside the kind itself."""
 FIXES = ("sync-masks", "cub-warps")
-FLAVOURS = ("hip", "roc", "miopen")
 SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")

@@ -33,7 +33,7 @@ class Conversion:
     converted: int
     files: int
     substitutions: dict[str, int]
-    told: tuple[RuleSummary, ...]
+    rules: tuple[RuleSummary, ...]
     patches: tuple[str, ...] = ()
 
 
@@ -67,7 +67,7 @@ def load(path: Path) -> Conversion:
             converted=sum(file["state"] == "converted" for file in data["files"]),
             files=len(data["files"]),
             substitutions=data["substitutions"],
-            told=tuple(RuleSummary(counts[f.rule], f) for f in order),
+            rules=tuple(RuleSummary(counts[f.rule], f) for f in order),
             patches=tuple(data["patches"]),
         )
     except (KeyError, TypeError) as error:

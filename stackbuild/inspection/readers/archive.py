@@ -119,27 +119,27 @@ def _extents(members: list[tuple[zipfile.ZipInfo, int]], ends: Directory) -> tup
 
 
 def _open(
-    info: zipfile.ZipInfo, row: DirectoryRow, whole: FileRange, budget: ReadBudget
+    info: zipfile.ZipInfo, row: DirectoryRow, archive: FileRange, budget: ReadBudget
 ) -> tuple[ByteSource | None, int, list[str]]:
     """The member's bytes, where it ends in the file, and how its local header disagrees with the directory."""
-    local = whole.read(info.header_offset, 30)
+    local = archive.read(info.header_offset, 30)
     if len(local) < 30 or local[:4] != b"PK\x03\x04":
         return None, info.header_offset, ["the directory points to no member"]
     flags, method, _, _, crc, packed, size, name_size, extra_size = struct.unpack_from("<HHHHIIIHH", local, 6)
-    after = whole.read(info.header_offset + 30, name_size + extra_size)
+    after = archive.read(info.header_offset + 30, name_size + extra_size)
     start = info.header_offset + 30 + name_size + extra_size
     trouble = list(_against(info, row, (flags, method), after[:name_size]))
     if other_name(after[name_size:], after[:name_size]):
         trouble.append("an extra field gives it another name")
     end = start + info.compress_size
     if flags & 8:
-        end += _descriptor(info, whole.read(end, 24), trouble)
+        end += _descriptor(info, archive.read(end, 24), trouble)
     elif 0xFFFFFFFF not in (packed, size) and (crc, packed, size) != (info.CRC, info.compress_size, info.file_size):
         trouble.append("the local header has another size or CRC than the directory")
     source, closed = _source(
         info,
         flags,
-        FileRange(whole._fd, info.filename, start, max(0, min(info.compress_size, whole.size - start))),
+        FileRange(archive._fd, info.filename, start, max(0, min(info.compress_size, archive.size - start))),
         budget,
     )
     return source, end, trouble + closed

@@ -30,12 +30,12 @@ ProblemSink = Callable[[str, MalformedError], None]
 """Where a reader puts what is wrong with a file: its path, and why."""
 
 
-def read_all(parser: Pull[T], read: Callable[[int, int], bytes]) -> T:
+def read_all(parser: Pull[T], read_at: Callable[[int, int], bytes]) -> T:
     """Run a parser over `read(offset, size)` and return what it made. MalformedError passes through."""
     try:
         ask = next(parser)
         while True:
-            ask = parser.send(read(*ask))
+            ask = parser.send(read_at(*ask))
     except StopIteration as stop:
         result: T = stop.value
         return result

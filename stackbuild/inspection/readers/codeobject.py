@@ -14,7 +14,7 @@ from stackbuild.inspection.limits import KERNELS, NOTE, PROGRAM_HEADERS, Cost
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError, Pull
 from stackbuild.inspection.readers.messagepack import unpack
-from stackbuild.tables.target_ids import target_id
+from stackbuild.tables.targets import of_e_flags
 
 EM_AMDGPU = 224
 _OSABI_HSA = 64
@@ -65,7 +65,7 @@ def code_object(at: int, size: int, claimed: str, budget: ReadBudget) -> Pull[Co
     unsaid: set[str] = set()
     kernels, spoken = _kernels(metadata, budget, unsaid)
     return CodeObject(
-        claimed, target_id(flags, version), version, spoken, size, kernels, _noted(metadata), tuple(sorted(unsaid))
+        claimed, of_e_flags(flags, version), version, spoken, size, kernels, _noted(metadata), tuple(sorted(unsaid))
     )
 
 

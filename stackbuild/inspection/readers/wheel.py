@@ -150,9 +150,9 @@ def _body(message: Message) -> str:
     return payload if isinstance(payload, str) else ""
 
 
-def _tags(written: list[str]) -> tuple[str, ...]:
+def _tags(lines: list[str]) -> tuple[str, ...]:
     made: set[str] = set()
-    for text in written[:TAGS]:
+    for text in lines[:TAGS]:
         stands_for = prod(part.count(".") + 1 for part in text.split("-"))  # a.b-c.d-e stands for four tags
         try:
             made |= (

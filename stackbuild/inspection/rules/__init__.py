@@ -35,5 +35,5 @@ def judge_together(all_facts: tuple[Facts, ...]) -> tuple[Finding, ...]:
     return _sorted([finding for rule in JOINT for finding in rule.judge(all_facts)])
 
 
-def _sorted(found: list[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))
+def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity]))

@@ -17,7 +17,7 @@ from stackbuild.model.components import Component, Convertible, Hipify
 from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Command, Need, Step, sorted_items
 from stackbuild.plan.steps.context import Context, session_step
-from stackbuild.tables.targets import TARGETS
+from stackbuild.tables.targets import TARGETS, processor
 
 TABLES = """\
 PATH=/src/{tool}/usr/bin:$PATH:/opt/rocm/bin
@@ -64,14 +64,14 @@ def step_of(name: str) -> str:
 
 def steps(name: str, component: Component, context: Context) -> tuple[Step, ...]:
     """The steps, none where the component is not converted."""
-    asked = component.hipify if isinstance(component, Convertible) else None
+    conversion = component.hipify if isinstance(component, Convertible) else None
     source = getattr(component, "source", None)
-    if asked is None or source is None:
+    if conversion is None or source is None:
         return ()
-    tables = _tables(f"{step_of(name)}.tables", asked, context)
-    before = (tables, *((_clang(step_of(name), source, asked, context),) if asked.engine == "clang" else ()))
+    tables = _tables(f"{step_of(name)}.tables", conversion, context)
+    before = (tables, *((_clang(step_of(name), source, conversion, context),) if conversion.engine == "clang" else ()))
     needs = (context.need(f"source.{source}"), *(Need(step.name, step.key) for step in before))
-    params = sorted_items(_params(name, asked, context))
+    params = sorted_items(_params(name, conversion, context))
     return (*before, Step(name=step_of(name), action="hipify", needs=needs, params=params))
 
 
@@ -93,11 +93,11 @@ def _clang(name: str, source: str, conversion: Hipify, context: Context) -> Step
 
 def _params(name: str, conversion: Hipify, context: Context) -> dict[str, str]:
     """Everything that decides what becomes of the source, printable."""
-    said = conversion.model_dump(exclude={"clang_flags", "cuda", "headers", "patches", "rocm", "tool"})
+    values = conversion.model_dump(exclude={"clang_flags", "cuda", "headers", "patches", "rocm", "tool"})
     component = step_of(name).split(".")[1]
-    waves = sorted({TARGETS[gfx.partition(":")[0]].wave for gfx in context.gfx})
+    waves = sorted({TARGETS[processor(gfx)].wave for gfx in context.gfx})
     return {
-        **{key: digest.canonical(value) for key, value in said.items()},
+        **{key: digest.canonical(value) for key, value in values.items()},
         "code": context.trees[f"hipify.{component}"],
         "resolve": digest.canonical(bool(conversion.headers)),
         "rocm": conversion.rocm or context.rocm,

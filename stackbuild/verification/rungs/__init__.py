@@ -1,1 +1,1 @@
-"""The rungs of the ladder: each a function from a Climb to an Outcome."""
+"""The rungs of verification: each a function that returns a RungOutcome."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from stackbuild.verification.catalogue import IDLE
-from stackbuild.verification.rung import Outcome
+from stackbuild.verification.rung import RungOutcome
 
 DRM = Path("/sys/class/drm")
 _EVERY = 0.02
@@ -20,7 +20,7 @@ _AMD = "0x1002"
 
 
 @dataclass
-class Watched:
+class GpuActivity:
     """The counters of one GPU before, and their largest values meanwhile: bytes of VRAM, per cent busy."""
 
     name: str
@@ -30,16 +30,16 @@ class Watched:
     busy: int = 0
 
     @property
-    def worked(self) -> bool:
+    def is_busy(self) -> bool:
         return self.memory - self.memory_before >= _MEMORY or self.busy - self.busy_before >= _BUSY
 
 
 @dataclass(frozen=True)
-class Watch:
+class GpuWatch:
     """All AMD GPUs of the machine, watched while something runs."""
 
     root: Path = DRM
-    seen: list[Watched] = field(default_factory=list)
+    activities: list[GpuActivity] = field(default_factory=list)
 
     def cards(self) -> list[Path]:
         """The device folders of AMD GPUs."""
@@ -47,25 +47,27 @@ class Watch:
         return [device for device in found if _text(device / "vendor") == _AMD]
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def sampling(self) -> Iterator[None]:
         """Sample the counters until the block ends."""
         rows = [
-            (device, Watched(device.parent.name, *(_counters(device)[0],) * 2, *(_counters(device)[1],) * 2))
+            (device, GpuActivity(device.parent.name, *(_counters(device)[0],) * 2, *(_counters(device)[1],) * 2))
             for device in self.cards()
         ]
-        self.seen.extend(row for _, row in rows)
-        ended = Event()
-        sampler = Thread(target=_sample, args=(rows, ended), daemon=True)
+        self.activities.extend(row for _, row in rows)
+        stop = Event()
+        sampler = Thread(target=_sample, args=(rows, stop), daemon=True)
         sampler.start()
         try:
             yield
         finally:
-            ended.set()
+            stop.set()
             sampler.join()
 
 
-def _sample(rows: list[tuple[Path, Watched]], ended: Event) -> None:
-    while not ended.wait(_EVERY):
+def _sample(rows: list[tuple[Path, GpuActivity]], stop: Event) -> None:
+    ended = False
+    while not ended:
+        ended = stop.wait(_EVERY)  # once more after the end: the run may have been shorter than the interval
         for device, row in rows:
             memory, busy = _counters(device)
             row.memory, row.busy = max(row.memory, memory), max(row.busy, busy)
@@ -87,17 +89,18 @@ def _text(path: Path) -> str:
         return ""
 
 
-def gpu_worked(watch: Watch, run: Callable[[], object], waits: str) -> Outcome:
+def check_gpu_activity(watch: GpuWatch, run: Callable[[], object], blocker: str) -> RungOutcome:
     """Run something on the provider and see whether a GPU moved."""
     if not watch.cards():
-        return Outcome(skip="no AMD GPU here")
-    if waits:
-        return Outcome(skip=waits)
-    with watch.watching():
+        return RungOutcome(skip="no AMD GPU here")
+    if blocker:
+        return RungOutcome(skip=blocker)
+    with watch.sampling():
         run()
-    told = ", ".join(
-        f"{w.name}: {max(0, w.memory - w.memory_before) >> 20} MiB of memory, busy up to {w.busy} %" for w in watch.seen
+    activity = ", ".join(
+        f"{w.name}: {max(0, w.memory - w.memory_before) >> 20} MiB of memory, busy up to {w.busy} %"
+        for w in watch.activities
     )
-    if not any(w.worked for w in watch.seen):
-        return Outcome((IDLE.finding("GPU", told),))
-    return Outcome(says=told)
+    if not any(w.is_busy for w in watch.activities):
+        return RungOutcome((IDLE.finding("GPU", activity),))
+    return RungOutcome(says=activity)

@@ -8,36 +8,36 @@ from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import IMPORT, INSTALL, SCRUBBED, SHADOWED
 from stackbuild.verification.clean_env import install
-from stackbuild.verification.probe_sandbox import Cell, scrubbed
-from stackbuild.verification.rung import Outcome, trouble
+from stackbuild.verification.probe_sandbox import ProbeSandbox, scrubbed_variables
+from stackbuild.verification.rung import RungOutcome, probe_finding
 from stackbuild.verification.subject import Form, Subject
 
 SECONDS = 120.0
 
 
-def importing(subject: Subject, cell: Cell, wheelhouse: Path | None) -> Outcome:
+def check_import(subject: Subject, sandbox: ProbeSandbox, wheelhouse: Path | None) -> RungOutcome:
     """Install the wheels with their declared dependencies only, then import their packages."""
-    ended = install(cell, wheelhouse, tuple(map(str, subject.wheels)))
-    if ended.code and wheelhouse is None and subject.requires:
-        return Outcome(skip="there is no wheelhouse to take its dependencies from (--wheelhouse DIR)")
-    if ended.code:
-        said = INSTALL.finding(subject.name, f"pip: {ended.tail or 'it said nothing'}")
-        return Outcome((trouble(INSTALL, subject.name, ended) if ended.died else said,))
+    result = install(sandbox, wheelhouse, tuple(map(str, subject.wheels)))
+    if result.code and wheelhouse is None and subject.requires:
+        return RungOutcome(skip="there is no wheelhouse to take its dependencies from (--wheelhouse DIR)")
+    if result.code:
+        refused = INSTALL.finding(subject.name, f"pip: {result.tail or 'it said nothing'}")
+        return RungOutcome((probe_finding(INSTALL, subject.name, result) if result.termination else refused,))
     if not subject.modules:
-        return Outcome(skip="it has no package to import")
-    ended = cell.probe("importing", {"modules": list(subject.modules)}, SECONDS)
-    if ended.how:
-        return Outcome((trouble(IMPORT, ", ".join(subject.modules), ended),))
-    modules = _items(ended.answer.get("modules"))
+        return RungOutcome(skip="it has no package to import")
+    result = sandbox.probe("importing", {"modules": list(subject.modules)}, SECONDS)
+    if result.problem:
+        return RungOutcome((probe_finding(IMPORT, ", ".join(subject.modules), result),))
+    modules = _items(result.answer.get("modules"))
     if {name for name, _ in modules} != set(subject.modules):
-        return Outcome((IMPORT.finding(subject.name, "the import gave no true account of itself"),))
-    found = [finding for name, said in modules for finding in _judge(name, said, cell, ended.tail)]
-    names = scrubbed()
+        return RungOutcome((IMPORT.finding(subject.name, "the import gave no true account of itself"),))
+    found = [finding for name, answer in modules for finding in _judge(name, answer, sandbox, result.tail)]
+    names = scrubbed_variables()
     if names:
         found.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))
-    return Outcome(
+    return RungOutcome(
         tuple(found),
-        says=f"Python {ended.answer.get('python')}: {', '.join(subject.modules)}{_lists(subject, ended.answer)}",
+        says=f"Python {result.answer.get('python')}: {', '.join(subject.modules)}{_lists(subject, result.answer)}",
     )
 
 
@@ -45,11 +45,11 @@ def _items(value: Json) -> list[tuple[str, dict[str, Json]]]:
     return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
 
 
-def _judge(name: str, said: dict[str, Json], cell: Cell, tail: str) -> list[Finding]:
-    if "error" in said:
-        return [IMPORT.finding(name, str(said["error"]) + (f"; it printed: {tail}" if tail else ""))]
-    file = str(said.get("file", ""))
-    if file and not Path(file).is_relative_to(cell.folder):
+def _judge(name: str, answer: dict[str, Json], sandbox: ProbeSandbox, tail: str) -> list[Finding]:
+    if "error" in answer:
+        return [IMPORT.finding(name, str(answer["error"]) + (f"; it printed: {tail}" if tail else ""))]
+    file = str(answer.get("file", ""))
+    if file and not Path(file).is_relative_to(sandbox.folder):
         return [SHADOWED.finding(name, f"imported from {file}")]
     return []
 

@@ -13,116 +13,127 @@ from stackbuild.inspection.rules.rocm import ROCM_LIBRARIES
 from stackbuild.inspection.rules.rule import counted
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import LOAD
-from stackbuild.verification.probe_sandbox import Ended
-from stackbuild.verification.rung import Climb, Outcome, trouble
-from stackbuild.verification.subject import installed
+from stackbuild.verification.probe_sandbox import ProbeResult
+from stackbuild.verification.rung import RungContext, RungOutcome, probe_finding
+from stackbuild.verification.subject import installed_path
 
 SECONDS = 60.0
 _MOST = 64
 
 
 @dataclass(frozen=True)
-class Loading:
-    """What loading every library came to, or `only` some; asked once. `rocm`: with ROCm in sight.
+class LoadProbes:
+    """The results of loading every library, or `only` some; each is loaded once. `rocm`: with ROCm visible.
 
     Another root may have ROCm in /usr, where it cannot be hidden: what needs it there is not loaded without `rocm`.
     """
 
-    climb: Climb
+    context: RungContext
     only: frozenset[str] | None = None
     rocm: bool = False
 
     @cached_property
-    def ended(self) -> dict[str, Ended]:
+    def results(self) -> dict[str, ProbeResult]:
         """How the probe of each library ended, by its path in the wheel."""
-        libraries = [lib for lib in self.climb.subject.libraries if not lib.is_extension]
+        libraries = [lib for lib in self.context.subject.libraries if not lib.is_extension]
         if self.only is not None:
             libraries = [lib for lib in libraries if lib.path in self.only]
-        return {lib.path: self._probe(lib) for lib in libraries[:_MOST] if lib.path not in self.unhidden}
+        return {lib.path: self._probe(lib) for lib in libraries[:_MOST] if lib.path not in self.needs_rocm}
 
     @cached_property
-    def unhidden(self) -> dict[str, str]:
+    def needs_rocm(self) -> dict[str, str]:
         """Libraries that this root's ROCm cannot be hidden from, each with what it needs of it."""
-        if self.rocm or self.climb.cell.root is None:
+        if self.rocm or self.context.sandbox.root is None:
             return {}
-        needs = {lib.path: [n for n in lib.needed if self._is_rocm(n)] for lib in self.climb.subject.libraries}
+        needs = {lib.path: [n for n in lib.needed if self._is_rocm(n)] for lib in self.context.subject.libraries}
         return {path: ", ".join(names) for path, names in needs.items() if names}
 
     def missing(self, path: str) -> list[str]:
         """Sonames that the library needs and this machine has not."""
-        names = self.ended[path].answer.get("missing", [])
+        names = self.results[path].answer.get("missing", [])
         return [str(name) for name in names] if isinstance(names, list) else []
 
-    def lacks(self, path: str) -> str:
+    def missing_here(self, path: str) -> str:
         """What this machine is without that the library may rightly ask for: ROCm, or a newer system; '' for nothing."""
-        if path in self.unhidden:
-            return self.unhidden[path]
+        if path in self.needs_rocm:
+            return self.needs_rocm[path]
         names = self.missing(path)
         if names and all(self._is_rocm(name) for name in names):
             return ", ".join(names)
-        newer = re.search(r"version `(\w+_[\d.]+)' not found", str(self.ended[path].answer.get("why", "")))
+        newer = re.search(r"version `(\w+_[\d.]+)' not found", str(self.results[path].answer.get("why", "")))
         return newer[1] if newer else ""
 
     def _is_rocm(self, soname: str) -> bool:
-        return soname in self.climb.external or any(fnmatchcase(soname, p) for p in ROCM_LIBRARIES)
+        return soname in self.context.external or any(fnmatchcase(soname, p) for p in ROCM_LIBRARIES)
 
-    def _probe(self, lib: Library) -> Ended:
-        site = self.climb.cell.site
+    def _probe(self, lib: Library) -> ProbeResult:
+        site = self.context.sandbox.site
         shared = [
-            x.path for x in self.climb.subject.libraries if re.search(r"libonnxruntime_providers_shared\.so$", x.path)
+            x.path for x in self.context.subject.libraries if re.search(r"libonnxruntime_providers_shared\.so$", x.path)
         ]
-        before = [f"{site}/{installed(path)}" for path in shared if lib.path not in shared]
-        job: dict[str, Json] = {"path": f"{site}/{installed(lib.path)}", "before": [*before], "needed": [*lib.needed]}
-        return self.climb.cell.probe("loading", job, SECONDS)
+        before = [f"{site}/{installed_path(path)}" for path in shared if lib.path not in shared]
+        job: dict[str, Json] = {
+            "path": f"{site}/{installed_path(lib.path)}",
+            "before": [*before],
+            "needed": [*lib.needed],
+        }
+        return self.context.sandbox.probe("loading", job, SECONDS)
 
 
-def loading(made: Loading) -> Outcome:
+def check_loading(probes: LoadProbes) -> RungOutcome:
     """Everything that this machine can load, loads."""
-    found = [finding for path, ended in made.ended.items() for finding in _judge(made, path, ended)]
-    able = [path for path in made.ended if not made.lacks(path)]
-    if not made.ended and not made.unhidden:
-        return Outcome(skip="there is no library to load")
+    found = [finding for path, result in probes.results.items() for finding in _judge(probes, path, result)]
+    able = [path for path in probes.results if not probes.missing_here(path)]
+    if not probes.results and not probes.needs_rocm:
+        return RungOutcome(skip="there is no library to load")
     if not able:
-        return Outcome(tuple(found), skip=_reason(made))
-    total = sum(not lib.is_extension for lib in made.climb.subject.libraries)
+        return RungOutcome(tuple(found), skip=_reason(probes))
+    total = sum(not lib.is_extension for lib in probes.context.subject.libraries)
     rest = f" (the first {_MOST} of {total})" if total > _MOST else ""
-    waits = f"; the rest: {_reason(made)}" if waiting(made) else ""
-    return Outcome(tuple(found), says=f"{len(able)} of {counted(len(made.ended), 'library')}{rest}{waits}")
+    waits = f"; the rest: {_reason(probes)}" if unloaded_libraries(probes) else ""
+    return RungOutcome(tuple(found), says=f"{len(able)} of {counted(len(probes.results), 'library')}{rest}{waits}")
 
 
-def waiting(made: Loading) -> frozenset[str]:
+def unloaded_libraries(probes: LoadProbes) -> frozenset[str]:
     """The libraries that did not load for want of ROCm or a newer system."""
-    return frozenset(path for path in (*made.ended, *made.unhidden) if made.lacks(path))
+    return frozenset(path for path in (*probes.results, *probes.needs_rocm) if probes.missing_here(path))
 
 
-def lacking(made: Loading) -> str:
+def missing_names(probes: LoadProbes) -> str:
     """What of ROCm or of a newer system its libraries wait for, or ''."""
-    return _reason(made) if waiting(made) else ""
+    return _reason(probes) if unloaded_libraries(probes) else ""
 
 
-def loading_with_rocm(made: Loading) -> Outcome:
+def check_loading_with_rocm(probes: LoadProbes) -> RungOutcome:
     """What did not load without ROCm loads with it, where ROCm is here."""
-    found = [finding for path, ended in made.ended.items() for finding in _judge(made, path, ended)]
-    if not made.ended:
-        return Outcome(skip="no library waits for it")
-    if waiting(made):
-        return Outcome(tuple(found), skip=_reason(made))
-    return Outcome(tuple(found), says=counted(len(made.ended), "library"))
+    found = [finding for path, result in probes.results.items() for finding in _judge(probes, path, result)]
+    if not probes.results:
+        return RungOutcome(skip="no library waits for it")
+    if unloaded_libraries(probes):
+        return RungOutcome(tuple(found), skip=_reason(probes))
+    return RungOutcome(tuple(found), says=counted(len(probes.results), "library"))
 
 
-def _reason(made: Loading) -> str:
-    names = sorted({name for path in (*made.ended, *made.unhidden) for name in made.lacks(path).split(", ") if name})
-    if made.unhidden:
-        return f"they need {', '.join(names)}, which {made.climb.cell.root} has where it cannot be hidden"
+def _reason(probes: LoadProbes) -> str:
+    names = sorted(
+        {
+            name
+            for path in (*probes.results, *probes.needs_rocm)
+            for name in probes.missing_here(path).split(", ")
+            if name
+        }
+    )
+    if probes.needs_rocm:
+        return f"they need {', '.join(names)}, which {probes.context.sandbox.root} has where it cannot be hidden"
     return f"this machine has no {', '.join(names)}"
 
 
-def _judge(made: Loading, path: str, ended: Ended) -> list[Finding]:
-    if ended.how:
-        return [trouble(LOAD, path, ended)]
-    if ended.answer.get("loaded") or made.lacks(path):
+def _judge(probes: LoadProbes, path: str, result: ProbeResult) -> list[Finding]:
+    if result.problem:
+        return [probe_finding(LOAD, path, result)]
+    if result.answer.get("loaded") or probes.missing_here(path):
         return []
-    missing = [name for name in made.missing(path) if not made._is_rocm(name)]
+    missing = [name for name in probes.missing(path) if not probes._is_rocm(name)]
     return [
-        LOAD.finding(path, f"{ended.answer.get('why', '')}" + (f" (missing: {', '.join(missing)})" if missing else ""))
+        LOAD.finding(path, f"{result.answer.get('why', '')}" + (f" (missing: {', '.join(missing)})" if missing else ""))
     ]

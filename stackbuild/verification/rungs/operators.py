@@ -9,9 +9,9 @@ from functools import cached_property
 from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import NUMERICS, OPERATOR
-from stackbuild.verification.probe_sandbox import Ended
-from stackbuild.verification.rung import Climb, Outcome, trouble
-from stackbuild.verification.rungs.gpu import Watch, gpu_worked
+from stackbuild.verification.probe_sandbox import ProbeResult
+from stackbuild.verification.rung import RungContext, RungOutcome, probe_finding
+from stackbuild.verification.rungs.gpu import GpuWatch, check_gpu_activity
 
 SECONDS = 300.0
 #: The package whose operators have cases: the bundled kernels.
@@ -22,79 +22,84 @@ OPERATORS = ("Attention", "BatchNormalization", "Conv", "GroupNormalization", "L
 
 
 @dataclass(frozen=True)
-class CustomOps:
-    """What running every case of every operator came to, asked once for both rungs; a process for each operator."""
+class CustomOpProbes:
+    """The results of every case of every operator, taken once for both rungs; a process for each operator."""
 
-    climb: Climb
+    context: RungContext
     env: tuple[tuple[str, str], ...] = ()
 
     @property
-    def known(self) -> bool:
-        return self.climb.subject.package == PACKAGE and (self.climb.kernels / "tools" / "cases.py").is_file()
+    def has_cases(self) -> bool:
+        return self.context.subject.package == PACKAGE and (self.context.kernels / "tools" / "cases.py").is_file()
 
     @cached_property
-    def ended(self) -> dict[str, Ended]:
+    def results(self) -> dict[str, ProbeResult]:
         return {op: self._probe(op) for op in OPERATORS}
 
     def rows(self, op: str) -> list[tuple[str, dict[str, Json]]]:
         """(element type, what came of its cases) of an operator that answered."""
-        rows = self.ended[op].answer.get("rows")
+        rows = self.results[op].answer.get("rows")
         return [(k, v) for k, v in rows.items() if isinstance(v, dict)] if isinstance(rows, dict) else []
 
-    def _probe(self, op: str) -> Ended:
+    def _probe(self, op: str) -> ProbeResult:
         job: dict[str, Json] = {
             "op": op,
-            "module": self.climb.subject.package,
-            "cases": str(self.climb.kernels),
+            "module": self.context.subject.package,
+            "cases": str(self.context.kernels),
             "seed": 0,
         }
-        return self.climb.cell.probe("kernelops", job, SECONDS, self.env)
+        return self.context.sandbox.probe("kernelops", job, SECONDS, self.env)
 
 
-def running(made: CustomOps) -> Outcome:
+def check_operators(probes: CustomOpProbes) -> RungOutcome:
     """Every operator was registered, took each case and wrote every element."""
-    if not made.known:
-        return Outcome(skip=f"no cases are known for the operators of {made.climb.subject.package or 'this library'}")
+    if not probes.has_cases:
+        return RungOutcome(
+            skip=f"no cases are known for the operators of {probes.context.subject.package or 'this library'}"
+        )
     found: list[Finding] = []
-    for op, ended in made.ended.items():
-        if ended.how:
-            found.append(trouble(OPERATOR, op, ended))
-        elif not made.rows(op):
+    for op, result in probes.results.items():
+        if result.problem:
+            found.append(probe_finding(OPERATOR, op, result))
+        elif not probes.rows(op):
             found.append(OPERATOR.finding(op, "no case of it was run"))
-        for dtype, row in made.rows(op):
+        for dtype, row in probes.rows(op):
             failed = _texts(row, "failed")
             if failed:
                 found.append(
                     OPERATOR.finding(f"{op} {dtype}", f"{len(failed)} of {row.get('cases')} cases: {failed[0]}")
                 )
-    return Outcome(tuple(found), says=f"{', '.join(OPERATORS)}: {_cases(made)} cases on the CPU")
+    return RungOutcome(tuple(found), says=f"{', '.join(OPERATORS)}: {_cases(probes)} cases on the CPU")
 
 
-def numerics(made: CustomOps) -> Outcome:
+def check_numerics(probes: CustomOpProbes) -> RungOutcome:
     """Every answer is within the operators' tolerances of its float64 reference."""
-    if not made.known:
-        return Outcome(skip="no reference is known for its operators")
+    if not probes.has_cases:
+        return RungOutcome(skip="no reference is known for its operators")
     found = [
         NUMERICS.finding(f"{op} {dtype}", f"{len(wrong)} of {row.get('cases')} cases: {wrong[0]}")
         for op in OPERATORS
-        for dtype, row in made.rows(op)
+        for dtype, row in probes.rows(op)
         if (wrong := _texts(row, "wrong"))
     ]
-    if not _cases(made):
-        return Outcome(tuple(found), skip="no operator ran")
-    return Outcome(tuple(found), says=f"{_cases(made)} cases against float64; {_worst(made)}")
+    if not _cases(probes):
+        return RungOutcome(tuple(found), skip="no operator ran")
+    return RungOutcome(tuple(found), says=f"{_cases(probes)} cases against float64; {_worst(probes)}")
 
 
-def on_gpu(climb: Climb, watch: Watch, waits: str) -> Outcome:
-    """All cases once more with the operators on the GPU, which has to be seen working; `waits` says why that cannot be."""
-    made = CustomOps(climb, ON_GPU)
-    worked = gpu_worked(
-        watch, lambda: made.ended, waits if made.known else waits or "no cases are known for its operators"
+def check_gpu(context: RungContext, watch: GpuWatch, blocker: str) -> RungOutcome:
+    """All cases again with the operators on the GPU, whose counters must move; `blocker` is why that cannot run."""
+    probes = CustomOpProbes(context, ON_GPU)
+    worked = check_gpu_activity(
+        watch,
+        lambda: probes.results,
+        blocker if probes.has_cases else blocker or "no cases are known for its operators",
     )
     if worked.skip:
         return worked
-    return Outcome(
-        (*worked.findings, *running(made).findings, *numerics(made).findings), says=f"{worked.says}; {_worst(made)}"
+    return RungOutcome(
+        (*worked.findings, *check_operators(probes).findings, *check_numerics(probes).findings),
+        says=f"{worked.says}; {_worst(probes)}",
     )
 
 
@@ -103,29 +108,31 @@ def _texts(row: dict[str, Json], key: str) -> list[str]:
     return [str(text) for text in listed] if isinstance(listed, list) else []
 
 
-def _cases(made: CustomOps) -> int:
-    return sum(int(cases) for op in OPERATORS for _, row in made.rows(op) if isinstance(cases := row.get("cases"), int))
+def _cases(probes: CustomOpProbes) -> int:
+    return sum(
+        int(cases) for op in OPERATORS for _, row in probes.rows(op) if isinstance(cases := row.get("cases"), int)
+    )
 
 
-def _worst(made: CustomOps) -> str:
+def _worst(probes: CustomOpProbes) -> str:
     """The worst relative RMS error of each element type, with its other measures."""
     worst: dict[str, dict[str, Json]] = {}
     for op in OPERATORS:
-        for dtype, row in made.rows(op):
+        for dtype, row in probes.rows(op):
             errors = row.get("worst")
             if isinstance(errors, dict) and not number(errors.get("rel_rms")) < number(
                 worst.get(dtype, {}).get("rel_rms", -1.0)
             ):
                 worst[dtype] = errors
-    return ", ".join(f"{dtype}: {described(errors)}" for dtype, errors in sorted(worst.items()))
+    return ", ".join(f"{dtype}: {format_errors(errors)}" for dtype, errors in sorted(worst.items()))
 
 
 def number(value: Json) -> float:
-    """A measure of a probe's answer; NaN, which no bound lets pass, where it is no number."""
+    """A measure of a probe's answer; NaN, which fails every bound, where it is not a number."""
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def described(errors: dict[str, Json]) -> str:
+def format_errors(errors: dict[str, Json]) -> str:
     """One line of an output's measures."""
     value = {name: number(errors.get(name)) for name in ("max_abs", "max_rel", "rms", "rel_rms", "cosine", "snr_db")}
     return (

@@ -9,11 +9,11 @@ from functools import cached_property
 from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import NUMERICS, OPERATOR, SHARE
-from stackbuild.verification.models import Model
-from stackbuild.verification.probe_sandbox import Ended
-from stackbuild.verification.rung import Climb, Outcome, trouble
-from stackbuild.verification.rungs.gpu import Watch, gpu_worked
-from stackbuild.verification.rungs.operators import described, number
+from stackbuild.verification.models import ReferenceModel
+from stackbuild.verification.probe_sandbox import ProbeResult
+from stackbuild.verification.rung import RungContext, RungOutcome, probe_finding
+from stackbuild.verification.rungs.gpu import GpuWatch, check_gpu_activity
+from stackbuild.verification.rungs.operators import format_errors, number
 from stackbuild.verification.subject import Form
 
 SECONDS = 600.0
@@ -33,31 +33,31 @@ CLAIMED = (
 
 
 @dataclass(frozen=True)
-class Providers:
-    """The providers of a subject and what their sessions came to, each asked once. `waits` says why none can be opened."""
+class ProviderProbes:
+    """The providers of a subject and the results of their sessions, each run once. `blocker`: why none can be opened."""
 
-    climb: Climb
-    models: tuple[Model, ...]
+    context: RungContext
+    models: tuple[ReferenceModel, ...]
     no_models: str
-    waits: str
+    blocker: str
 
     @cached_property
-    def plugin(self) -> Ended | None:
+    def plugin(self) -> ProbeResult | None:
         """What registering a plugin came to; None for other forms."""
-        if self.climb.subject.form is not Form.PLUGIN:
+        if self.context.subject.form is not Form.PLUGIN:
             return None
-        return self.climb.cell.probe("plugin", {"module": self.climb.subject.package}, SECONDS)
+        return self.context.sandbox.probe("plugin", {"module": self.context.subject.package}, SECONDS)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Providers to open sessions on: a plugin's that offered a device, or those told from the libraries."""
+        """Providers to open sessions on: a plugin's that offered a device, or those that the libraries name."""
         if self.plugin is None:
-            return self.climb.subject.providers
+            return self.context.subject.providers
         offered = self.plugin.answer.get("providers")
         return tuple(name for name, devices in offered.items() if devices) if isinstance(offered, dict) else ()
 
     @cached_property
-    def claimed(self) -> tuple[str, ...]:
+    def claimed_operators(self) -> tuple[str, ...]:
         """Operators that must run; () where the package does not say, and one will do."""
         if self.plugin is None:
             return CLAIMED
@@ -65,11 +65,11 @@ class Providers:
         return tuple(str(op) for op in listed) if isinstance(listed, list) else ()
 
     @cached_property
-    def operators(self) -> dict[str, Ended]:
-        return {name: self.climb.cell.probe("epops", self.job(name) | {"ops": []}, SECONDS) for name in self.names}
+    def operators(self) -> dict[str, ProbeResult]:
+        return {name: self.context.sandbox.probe("epops", self.job(name) | {"ops": []}, SECONDS) for name in self.names}
 
     @cached_property
-    def runs(self) -> dict[tuple[str, Model], Ended]:
+    def runs(self) -> dict[tuple[str, ReferenceModel], ProbeResult]:
         """Each model on each provider, and on the CPU alone for reference, in processes of their own."""
         wanted = dict.fromkeys((*self.names, CPU))
         return {(name, model): self._run(name, model) for model in self.models for name in wanted}
@@ -77,56 +77,58 @@ class Providers:
     def job(self, name: str) -> dict[str, Json]:
         return {
             "provider": name,
-            "plugin": self.climb.subject.package if self.plugin is not None and name != CPU else "",
+            "plugin": self.context.subject.package if self.plugin is not None and name != CPU else "",
         }
 
-    def kept(self, name: str, model: Model) -> str:
-        return str(self.climb.cell.out / f"{model.name}-{name}.npz")
+    def output_file(self, name: str, model: ReferenceModel) -> str:
+        return str(self.context.sandbox.out / f"{model.name}-{name}.npz")
 
-    def _run(self, name: str, model: Model) -> Ended:
-        profile = str(self.climb.cell.out / f"{model.name}-{name}")
+    def _run(self, name: str, model: ReferenceModel) -> ProbeResult:
+        profile = str(self.context.sandbox.out / f"{model.name}-{name}")
         job = self.job(name) | {
             "model": str(model.path), "sizes": dict(model.sizes), "highs": dict(model.highs), "profile": profile,
-            "keep": self.kept(name, model), "runs": 2,
+            "keep": self.output_file(name, model), "runs": 2,
         }  # fmt: skip
-        return self.climb.cell.probe("share", job, SECONDS)
+        return self.context.sandbox.probe("share", job, SECONDS)
 
 
-def sessions(made: Providers) -> Outcome:
+def check_operators(probes: ProviderProbes) -> RungOutcome:
     """Each claimed operator runs alone on the provider, which may not fall back."""
-    if made.waits:
-        return Outcome(skip=made.waits)
-    if made.plugin is not None and made.plugin.how:
-        return Outcome((trouble(OPERATOR, made.climb.subject.package, made.plugin),))
-    if not made.names:
-        return Outcome(skip=_no_device(made))
-    found = [finding for name, ended in made.operators.items() for finding in _judge(made, name, ended)]
-    return Outcome(tuple(found), says="; ".join(f"{name}: {_ran(ended)}" for name, ended in made.operators.items()))
+    if probes.blocker:
+        return RungOutcome(skip=probes.blocker)
+    if probes.plugin is not None and probes.plugin.problem:
+        return RungOutcome((probe_finding(OPERATOR, probes.context.subject.package, probes.plugin),))
+    if not probes.names:
+        return RungOutcome(skip=_no_device(probes))
+    found = [finding for name, result in probes.operators.items() for finding in _judge(probes, name, result)]
+    return RungOutcome(
+        tuple(found), says="; ".join(f"{name}: {_ran(result)}" for name, result in probes.operators.items())
+    )
 
 
-def _no_device(made: Providers) -> str:
+def _no_device(probes: ProviderProbes) -> str:
     """Why no session can be opened where no device is: the package's reason, else what ONNX Runtime's log said."""
-    if made.plugin is None:
+    if probes.plugin is None:
         return "the provider offers no device here"
-    if made.plugin.how:
+    if probes.plugin.problem:
         return "its library could not be registered"
-    logged = _LOG_TIME.sub("", made.plugin.tail)
-    why = made.plugin.answer.get("why") or (f"it printed: {logged}" if logged else "neither it nor the log says why")
+    logged = _LOG_TIME.sub("", probes.plugin.tail)
+    why = probes.plugin.answer.get("why") or (f"it printed: {logged}" if logged else "neither it nor the log says why")
     return f"the provider offers no device here: {why}"
 
 
-def _ops(ended: Ended) -> dict[str, dict[str, Json]]:
-    ops = ended.answer.get("ops")
+def _ops(result: ProbeResult) -> dict[str, dict[str, Json]]:
+    ops = result.answer.get("ops")
     return {k: v for k, v in ops.items() if isinstance(v, dict)} if isinstance(ops, dict) else {}
 
 
-def _judge(made: Providers, name: str, ended: Ended) -> list[Finding]:
-    if ended.how:
-        return [trouble(OPERATOR, name, ended)]
+def _judge(probes: ProviderProbes, name: str, result: ProbeResult) -> list[Finding]:
+    if result.problem:
+        return [probe_finding(OPERATOR, name, result)]
     found = []
-    ops = _ops(ended)
+    ops = _ops(result)
     for op, said in ops.items():
-        problem = said.get("error") or (said.get("refused") if op in made.claimed else "")
+        problem = said.get("error") or (said.get("refused") if op in probes.claimed_operators else "")
         if problem:
             found.append(OPERATOR.finding(f"{name} {op}", str(problem)))
     if all("errors" not in said for said in ops.values()):
@@ -135,87 +137,89 @@ def _judge(made: Providers, name: str, ended: Ended) -> list[Finding]:
     return found
 
 
-def _ran(ended: Ended) -> str:
-    ops = _ops(ended)
+def _ran(result: ProbeResult) -> str:
+    ops = _ops(result)
     return f"{sum('errors' in said for said in ops.values())} of {len(ops)} operators"
 
 
-def share(made: Providers) -> Outcome:
+def check_share(probes: ProviderProbes) -> RungOutcome:
     """The provider is given most nodes of real models, and their time."""
-    if reason := _not_yet(made):
-        return Outcome(skip=reason)
+    if reason := _not_yet(probes):
+        return RungOutcome(skip=reason)
     found: list[Finding] = []
     lines = []
-    for (name, model), ended in made.runs.items():
-        if ended.how:
-            found.append(trouble(SHARE, f"{name} {model.name}", ended))
-        elif name in made.names:
+    for (name, model), result in probes.runs.items():
+        if result.problem:
+            found.append(probe_finding(SHARE, f"{name} {model.name}", result))
+        elif name in probes.names:
             nodes, seconds = (
-                _share(ended, "assigned", name) or _share(ended, "nodes", name),
-                _share(ended, "seconds", name),
+                _share(result, "assigned", name) or _share(result, "nodes", name),
+                _share(result, "seconds", name),
             )
             lines.append(f"{model.name} on {name}: {nodes:.0%} of nodes, {seconds:.0%} of time")
             if nodes < FLOOR:
                 found.append(
                     SHARE.finding(f"{name} {model.name}", f"{nodes:.0%} of nodes; at least {FLOOR:.0%} are asked for")
                 )
-    return Outcome(tuple(found), says="; ".join(lines))
+    return RungOutcome(tuple(found), says="; ".join(lines))
 
 
-def _not_yet(made: Providers) -> str:
-    if made.waits:
-        return made.waits
-    return (_no_device(made) if not made.names else "") or made.no_models
+def _not_yet(probes: ProviderProbes) -> str:
+    if probes.blocker:
+        return probes.blocker
+    return (_no_device(probes) if not probes.names else "") or probes.no_models
 
 
-def _share(ended: Ended, key: str, name: str) -> float:
-    counts = ended.answer.get(key)
+def _share(result: ProbeResult, key: str, name: str) -> float:
+    counts = result.answer.get(key)
     if not isinstance(counts, dict) or not counts:
         return 0.0
     total = sum(map(number, counts.values()))
     return number(counts.get(name, 0)) / total if total > 0 else 0.0
 
 
-def numerics(made: Providers) -> Outcome:
+def check_numerics(probes: ProviderProbes) -> RungOutcome:
     """Operators against float64, models against the CPU alone."""
-    if made.waits or not made.names:
-        return Outcome(skip=made.waits or _no_device(made))
+    if probes.blocker or not probes.names:
+        return RungOutcome(skip=probes.blocker or _no_device(probes))
     found: list[Finding] = []
     lines = []
-    for name, ended in made.operators.items():
+    for name, result in probes.operators.items():
         # `not … <=`, so that NaN is wrong as well
         wrong = {
-            op: said["errors"] for op, said in _ops(ended).items() if not _error(said.get("errors")) <= OPERATOR_ERROR
+            op: said["errors"] for op, said in _ops(result).items() if not _error(said.get("errors")) <= OPERATOR_ERROR
         }
-        found += [NUMERICS.finding(f"{name} {op}", described(e)) for op, e in wrong.items() if isinstance(e, dict)]
-        lines.append(f"{name}: {_ran(ended)} against float64")
-    for name in made.names if made.models and not made.no_models else ():
-        for model in made.models:
-            finding, line = _model(made, name, model)
+        found += [NUMERICS.finding(f"{name} {op}", format_errors(e)) for op, e in wrong.items() if isinstance(e, dict)]
+        lines.append(f"{name}: {_ran(result)} against float64")
+    for name in probes.names if probes.models and not probes.no_models else ():
+        for model in probes.models:
+            finding, line = _model(probes, name, model)
             found += finding
             lines.append(line)
-    return Outcome(tuple(found), says="; ".join(filter(None, lines)))
+    return RungOutcome(tuple(found), says="; ".join(filter(None, lines)))
 
 
-def at_work(made: Providers, watch: Watch) -> Outcome:
+def check_gpu(probes: ProviderProbes, watch: GpuWatch) -> RungOutcome:
     """A GPU moves while the first model runs on the provider; one that offers no device is not said to have run."""
-    first = replace(made, models=made.models[:1])
-    return gpu_worked(watch, lambda: first.runs, _not_yet(made))
+    first = replace(probes, models=probes.models[:1])
+    return check_gpu_activity(watch, lambda: first.runs, _not_yet(probes))
 
 
 def _error(errors: Json) -> float:
     return number(errors.get("rel_rms")) if isinstance(errors, dict) else 0.0
 
 
-def _model(made: Providers, name: str, model: Model) -> tuple[list[Finding], str]:
-    if any(made.runs[who, model].how for who in (name, CPU)):
+def _model(probes: ProviderProbes, name: str, model: ReferenceModel) -> tuple[list[Finding], str]:
+    if any(probes.runs[who, model].problem for who in (name, CPU)):
         return [], ""  # said by the rung before
-    ended = made.climb.cell.probe("compare", {"ours": made.kept(name, model), "theirs": made.kept(CPU, model)}, SECONDS)
-    if ended.how:
-        return [trouble(NUMERICS, f"{name} {model.name}", ended)], ""
-    outputs = ended.answer.get("outputs")
+    result = probes.context.sandbox.probe(
+        "compare", {"ours": probes.output_file(name, model), "theirs": probes.output_file(CPU, model)}, SECONDS
+    )
+    if result.problem:
+        return [probe_finding(NUMERICS, f"{name} {model.name}", result)], ""
+    outputs = result.answer.get("outputs")
     rows = [each for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
     wrong = [each for each in rows if not _error(each) <= MODEL_ERROR]
-    found = [NUMERICS.finding(f"{name} {model.name}", described(each)) for each in wrong[:1]]
+    found = [NUMERICS.finding(f"{name} {model.name}", format_errors(each)) for each in wrong[:1]]
     worst = max(rows, key=_error, default={})
-    return found, f"{model.name} on {name} against the CPU: {described(worst)}" if worst else ""
+    return found, f"{model.name} on {name} against the CPU: {format_errors(worst)}" if worst else ""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.bench.counters import COUNTERS, collected, program
-from stackbuild.bench.environment import here
+from stackbuild.bench.counters import COUNTERS, collect_counters, program
+from stackbuild.bench.environment import plain_environment
 from stackbuild.bench.experiment import Work
 
 STAND_IN = """#!/bin/sh
@@ -38,7 +38,7 @@ def test_a_process_a_counter_and_what_is_missing_is_told(stand_in: Path, small_m
     parts = [{"inputs": {"x": {"shape": [4, 256], "dtype": "float32"}}}]
     case: Work = {"name": "small", "model": str(small_model), "parts": parts}  # type: ignore[dict-item]
     job: Work = {"do": "profile", "session": {"provider": "CPUExecutionProvider"}, "cases": [case]}
-    (kernel,), missing = collected(here(), job, str(stand_in))
+    (kernel,), missing = collect_counters(plain_environment(), job, str(stand_in))
     assert (kernel.kernel, kernel.dispatches, kernel.seconds) == ("gemm", 1, pytest.approx(2e-6))
     assert set(kernel.counters) == set(COUNTERS) - {"LDSBankConflict"}
     assert missing == ("rocprofv3 gave no LDSBankConflict: it wrote no counters",)
@@ -46,6 +46,6 @@ def test_a_process_a_counter_and_what_is_missing_is_told(stand_in: Path, small_m
 
 def test_a_profiler_that_fails_is_told(stand_in: Path, small_model: Path) -> None:
     stand_in.write_text("#!/bin/sh\necho no permission to read counters >&2\nexit 3\n")
-    found, missing = collected(here(), {"do": "profile", "cases": []}, str(stand_in))
+    found, missing = collect_counters(plain_environment(), {"do": "profile", "cases": []}, str(stand_in))
     assert found == () and len(missing) == len(COUNTERS)
     assert missing[0] == "rocprofv3 gave no OccupancyPercent: ended with exit code 3: no permission to read counters"

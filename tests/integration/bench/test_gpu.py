@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stackbuild.bench.devices import AMD, NVIDIA, Events, Gpu, Lacking, memory_reader
+from stackbuild.bench.devices import AMD, NVIDIA, ClockUnavailable, DeviceEvents, RuntimeGpu, memory_reader
 
 pytestmark = pytest.mark.gpu
 SIZE = 4 << 30
@@ -21,30 +21,30 @@ FUNCTIONS = {
 class Filling:
     """Four GiB on the GPU, and filling them on a stream."""
 
-    def __init__(self, gpu: Gpu, stream: ctypes.c_void_p) -> None:
+    def __init__(self, gpu: RuntimeGpu, stream: ctypes.c_void_p) -> None:
         self.gpu, self.stream, self.memory = gpu, stream, ctypes.c_void_p()
-        gpu.say(FUNCTIONS[gpu.vendor]["take"], ctypes.byref(self.memory), ctypes.c_size_t(SIZE))
+        gpu.call(FUNCTIONS[gpu.vendor]["take"], ctypes.byref(self.memory), ctypes.c_size_t(SIZE))
 
     def fill(self) -> None:
-        self.gpu.say(FUNCTIONS[self.gpu.vendor]["fill"], self.memory, 7, ctypes.c_size_t(SIZE), self.stream)
+        self.gpu.call(FUNCTIONS[self.gpu.vendor]["fill"], self.memory, 7, ctypes.c_size_t(SIZE), self.stream)
 
     def fill_and_wait(self) -> None:
         self.fill()
-        self.gpu.say(FUNCTIONS[self.gpu.vendor]["finish"], self.stream)
+        self.gpu.call(FUNCTIONS[self.gpu.vendor]["finish"], self.stream)
 
 
 @pytest.fixture
-def clock() -> Iterator[Events]:
+def clock() -> Iterator[DeviceEvents]:
     for vendor in (AMD, NVIDIA):
         try:
-            yield Events(Gpu(vendor, 0))
+            yield DeviceEvents(RuntimeGpu(vendor, 0))
             return
-        except Lacking:
+        except ClockUnavailable:
             continue
     pytest.skip("no HIP runtime and no CUDA driver answers")
 
 
-def test_events_agree_with_the_wall(clock: Events) -> None:
+def test_events_agree_with_the_wall(clock: DeviceEvents) -> None:
     """On work long enough that its launch does not count, and twice the work is twice the time."""
     work = Filling(clock.gpu, clock.stream)
     work.fill_and_wait()
@@ -62,15 +62,15 @@ def test_events_agree_with_the_wall(clock: Events) -> None:
     assert 1.9 < twice / once < 2.1
 
 
-def test_only_work_on_the_stream_is_proved(clock: Events) -> None:
+def test_only_work_on_the_stream_is_proved(clock: DeviceEvents) -> None:
     work = Filling(clock.gpu, clock.stream)
-    clock.prove(work.fill_and_wait)
-    elsewhere = Filling(clock.gpu, clock.gpu.made("stream", 1))
-    with pytest.raises(Lacking, match="does not work on the stream"):
-        clock.prove(elsewhere.fill_and_wait)
+    clock.check_stream(work.fill_and_wait)
+    elsewhere = Filling(clock.gpu, clock.gpu.create("stream", 1))
+    with pytest.raises(ClockUnavailable, match="does not work on the stream"):
+        clock.check_stream(elsewhere.fill_and_wait)
 
 
-def test_memory_in_use_is_seen(clock: Events) -> None:
+def test_memory_in_use_is_seen(clock: DeviceEvents) -> None:
     read = memory_reader(clock.gpu.vendor, [0])
     assert read, "neither sysfs nor NVML tells"
     before = read()

@@ -14,9 +14,10 @@ from stackbuild.bench.lock_diff import lock_beside
 from stackbuild.core.errors import GateClosed, UsageError
 from stackbuild.model.plan import Plan
 from stackbuild.pipeline import stages
-from stackbuild.pipeline.stages import Made, Result, measured
+from stackbuild.pipeline.stages import BuiltWheels, StageResult, bench_stage
 from stackbuild.recipe.load import parse
 from stackbuild.store.store import Store
+from stackbuild.verification import clean_env
 
 RECIPE = """schema: 1
 name: gated
@@ -38,9 +39,9 @@ class Context(SimpleNamespace):
 @pytest.fixture
 def judged(
     tmp_path: Path, small_suite: Path, slowed_wheel: Callable[[float], Path], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str, float], Result | None]:
+) -> Callable[[str, float], StageResult | None]:
     """Runs the stage with those gates on a wheel that is slower by that share; the wheelhouse is this interpreter."""
-    monkeypatch.setattr(stages, "clean_python", lambda *_: Path(sys.executable))
+    monkeypatch.setattr(clean_env, "wheelhouse_python", lambda *_: Path(sys.executable))
     monkeypatch.setattr(stages, "_sound_wheelhouse", lambda house, *_: house)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -53,17 +54,17 @@ def judged(
     lock.write_text(LOCK.replace("VERSION", "5.7.1-7"))
     wheels: dict[float, Path] = {}
 
-    def judge(gates: str, share: float) -> Result | None:
+    def judge(gates: str, share: float) -> StageResult | None:
         wheel = wheels[share] = wheels.get(share) or slowed_wheel(share)
         recipe = parse(RECIPE.replace("GATES", gates), "gated.yaml")
-        made = Made(recipe, Plan.__new__(Plan), (wheel,), tmp_path, "d" * 64, lock)
-        return measured(made, context)  # type: ignore[arg-type]
+        made = BuiltWheels(recipe, Plan.__new__(Plan), (wheel,), tmp_path, "d" * 64, lock)
+        return bench_stage(made, context)  # type: ignore[arg-type]
 
     return judge
 
 
 def test_an_open_gate_is_remembered_and_a_closed_one_says_by_how_much(
-    judged: Callable[[str, float], Result | None], tmp_path: Path
+    judged: Callable[[str, float], StageResult | None], tmp_path: Path
 ) -> None:
     wide = "{kind: limit, metric: latency, at_most: 60 s}, {kind: accuracy, snr_db: 100}"
     first, second = judged(wide, 0.0), judged(wide, 0.0)
@@ -81,7 +82,7 @@ def test_an_open_gate_is_remembered_and_a_closed_one_says_by_how_much(
 
 
 def test_a_baseline_of_the_recipe_is_an_artifact(
-    judged: Callable[[str, float], Result | None], slowed_wheel: Callable[[float], Path], tmp_path: Path
+    judged: Callable[[str, float], StageResult | None], slowed_wheel: Callable[[float], Path], tmp_path: Path
 ) -> None:
     """Four times slower than the wheel that the gate names; the locks beside them are held against each other."""
     baseline = slowed_wheel(0.5)
@@ -94,7 +95,7 @@ def test_a_baseline_of_the_recipe_is_an_artifact(
     assert inputs["moved"] == [{"what": "base package hipcc", "before": "5.7.1-6", "after": "5.7.1-7"}]
 
 
-def test_a_suite_for_a_wheel_that_there_is_not(judged: Callable[[str, float], Result | None], tmp_path: Path) -> None:
+def test_a_suite_for_a_wheel_that_there_is_not(judged: Callable[[str, float], StageResult | None], tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text("kind: kernels\nkernels: [{op: Conv}]\n")
     with pytest.raises(UsageError, match="measures stackbuild_kernels, and no wheel has it") as stop:
         judged("{kind: accuracy, snr_db: 1}", 0.0)

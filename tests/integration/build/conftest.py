@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stackbuild.store import atomic as files
 from support.build_bench import BuildBench, ensure_base, link_store
+from support.other_user import OtherUser
 
 
 @pytest.fixture(scope="session")
@@ -20,12 +22,12 @@ def small_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def open_bench(small_base: Path) -> Iterator[BuildBench]:
-    """The same in a folder that other users can reach: pytest's own is closed to them."""
+def open_bench(small_base: Path, other_user: OtherUser) -> Iterator[BuildBench]:
+    """Another user's, in a folder that other users can reach: pytest's own is closed to them."""
     folder = Path(tempfile.mkdtemp(prefix="stackbuild-test-", dir="/var/tmp"))
     folder.chmod(0o755)
     try:
-        yield bench_in(folder, small_base)
+        yield replace(bench_in(folder, small_base), user=other_user)
     finally:
         files.remove(folder)
 

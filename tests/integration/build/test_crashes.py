@@ -425,9 +425,8 @@ def test_two_builders_with_different_recipes_do_not_disturb_each_other(bench: Bu
 @pytest.mark.parametrize("folder", ["", "trees", "records", "tmp"])
 def test_a_store_that_cannot_be_written_says_so(open_bench: BuildBench, folder: str) -> None:
     """As another user: root may write everywhere."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to be somebody else")
     bench = open_bench
+    assert bench.user
     bench.write(steps("x"))
     where = bench.store / folder
     where.mkdir(exist_ok=True)
@@ -436,7 +435,7 @@ def test_a_store_that_cannot_be_written_says_so(open_bench: BuildBench, folder: 
             "chown",
             "-R",
             "--no-dereference",
-            "65534:65534",
+            f"{bench.user.uid}:{bench.user.uid}",
             *map(str, (p for p in bench.store.iterdir() if p.name != "trees")),
         ],
         check=True,
@@ -444,5 +443,5 @@ def test_a_store_that_cannot_be_written_says_so(open_bench: BuildBench, folder: 
     where.chmod(0o555)
     where.chmod(0o500)
     os.chown(where, 0, 0)
-    done = bench.build(check=7, before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    done = bench.build(check=7)
     assert "store cannot be used" in done.stderr and "STACKBUILD_STORE" in done.stderr

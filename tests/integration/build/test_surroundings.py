@@ -16,13 +16,13 @@ import pytest
 
 from stackbuild.store import atomic as files
 from support.build_bench import BuildBench
+from support.other_user import OtherUser
 
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 HELLO = "  hello: {kind: script, run: [[sh, -c, 'echo hi > /out/hi; id -u > /out/uid; grep CapEff /proc/self/status > /out/caps']]}\n"
 
 
-def hand_over(bench: BuildBench) -> None:
-    """Let user 65534 own the folder and the store, with a base of its own: a base made by root has folders that only root sees."""
+def hand_over(bench: BuildBench, uid: int) -> None:
+    """Let the bench's user own the folder and the store, with a base of its own: a base made by root has folders that only root sees."""
     for base in bench.store.glob("trees/*/*"):
         mine = base.with_name("mine")
         subprocess.run(["cp", "--archive", str(base), str(mine)], check=True)
@@ -30,7 +30,7 @@ def hand_over(bench: BuildBench) -> None:
         mine.rename(base)
         for path in base.rglob("*"):
             mode = path.lstat().st_mode & 0o7777
-            os.chown(path, 65534, 65534, follow_symlinks=False)
+            os.chown(path, uid, uid, follow_symlinks=False)
             if not path.is_symlink():
                 path.chmod(mode)  # chown takes the set-user-ID bit away
     places = [
@@ -41,13 +41,13 @@ def hand_over(bench: BuildBench) -> None:
         *bench.store.glob("trees/*/*"),
     ]
     for place in places:
-        os.chown(place, 65534, 65534, follow_symlinks=False)
+        os.chown(place, uid, uid, follow_symlinks=False)
 
 
-def namespaces_allowed() -> bool:
+def namespaces_allowed(user: OtherUser) -> bool:
     return (
         subprocess.run(
-            [*NOBODY, "unshare", "--user", "--map-root-user", "--mount", "true"], check=False, capture_output=True
+            [*user.prefix, "unshare", "--user", "--map-root-user", "--mount", "true"], check=False, capture_output=True
         ).returncode
         == 0
     )
@@ -56,21 +56,20 @@ def namespaces_allowed() -> bool:
 @pytest.mark.sandbox
 def test_another_user_builds_in_a_user_namespace(open_bench: BuildBench) -> None:
     bench = open_bench
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to become somebody else")
-    if not namespaces_allowed():
+    assert bench.user
+    if not namespaces_allowed(bench.user):
         pytest.skip("this kernel gives no user namespaces to others than root")
     bench.write(HELLO)
-    hand_over(bench)
+    hand_over(bench, bench.user.uid)
     bench.env = {"HOME": str(bench.root)}
-    done = bench.build(before=NOBODY)
+    done = bench.build()
     hello = bench.tree("hello")
-    assert (hello / "hi").read_text() == "hi\n" and (hello / "hi").stat().st_uid == 65534, done.stderr
+    assert (hello / "hi").read_text() == "hi\n" and (hello / "hi").stat().st_uid == bench.user.uid, done.stderr
     assert (hello / "uid").read_text() == "0\n" and re.search(r"\s0{16}$", (hello / "caps").read_text())
     assert bench.leftovers() == []
     bench.write("  bad: {kind: script, run: [[sh, -c, 'echo half > half; exit 5']]}\n")
-    bench.build(check=4, before=NOBODY)
-    seen = bench.run("shell", "--recipe", str(bench.recipe), "bad", "--", "cat", "half", before=NOBODY)
+    bench.build(check=4)
+    seen = bench.run("shell", "--recipe", str(bench.recipe), "bad", "--", "cat", "half")
     assert seen.stdout == "half\n"
 
 

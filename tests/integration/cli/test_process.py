@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import stackbuild
 from support.build_bench import BuildBench
+from support.other_user import OtherUser
 
 
 def test_start_up_loads_nothing_heavy_and_is_quick() -> None:
@@ -108,16 +110,17 @@ def test_a_full_standard_output_is_named(tmp_path: Path, words: list[str]) -> No
     ]  # fmt: skip
 
 
-def test_a_home_that_is_not_there_is_no_defect(tmp_path: Path) -> None:
+def test_a_home_that_is_not_there_is_no_defect(other_user: OtherUser) -> None:
+    nameless = replace(other_user, uid=54321)  # whom no table of users has
+    assert nameless.python
     env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "STACKBUILD_")) and k != "HOME"}
-    before = ("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups") if os.geteuid() == 0 else ()
     done = subprocess.run(
-        [*before, sys.executable, "-m", "stackbuild", "store", "ls"],
-        env=env,
+        [*nameless.prefix, nameless.python, "-m", "stackbuild", "store", "ls"],
+        env={**env, **nameless.environment},
         capture_output=True,
         text=True,
         check=False,
         cwd="/",
     )
-    if before and done.returncode == 7:
-        assert "STACKBUILD_STORE" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 7, done.stderr
+    assert "STACKBUILD_STORE" in done.stderr and "Traceback" not in done.stderr

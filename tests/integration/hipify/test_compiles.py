@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.hipify import Target, hipify_tree, open_engine
+from stackbuild.hipify import SourceSelection, Target, hipify_tree, open_engine
 
 ROOT = os.environ.get("STACKBUILD_HIP_ROOT", "")
 PERL = os.environ.get("HIPIFY_PERL") or shutil.which("hipify-perl")
@@ -50,7 +50,7 @@ def hipcc(folder: Path, file: str, gfx: str) -> str:
 def test_a_little_of_everything_compiles(program: str, gfx: str, tmp_path: Path) -> None:
     folders = [Path(ROOT) / "usr" / "include"]
     engine = open_engine(hipify_perl=PERL, target=Target(rocm="6.4"), include_folders=folders)
-    report = hipify_tree([PROGRAMS / program], tmp_path, engine)
+    report = hipify_tree(SourceSelection((PROGRAMS / program,), tmp_path), engine)
     assert hipcc(tmp_path, program, gfx) == ""
     assert [f for f in report.findings if f.severity == "error"] == []
 

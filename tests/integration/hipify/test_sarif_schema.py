@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from stackbuild.actions.package import _deb
-from stackbuild.hipify import hipify_tree
+from stackbuild.hipify import SourceSelection, hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import joined, read
@@ -55,7 +55,8 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Draft7Validator:
 def document(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     rules = joined([OWN, bundled_rules("generic")])
     engine = Engine("fast", small_tables(), rules, Target(rocm="6.1", headers=frozenset()), Tools(None, None))
-    hipify.as_sarif(hipify_tree([source], out, engine), [source], out)
+    selection = SourceSelection((source,), out)
+    hipify.print_sarif(hipify_tree(selection, engine), selection)
     made: dict[str, Any] = json.loads(capsys.readouterr().out)
     return made
 

@@ -11,8 +11,8 @@ import pytest
 
 from stackbuild.inspection import NOTHING, Expectations
 from stackbuild.model.findings import Rung, Status, Verification
-from stackbuild.verification import Ground, verify
-from stackbuild.verification.rungs import importing as importing_rung
+from stackbuild.verification import VerifyOptions, verify
+from stackbuild.verification.rungs import importing
 from stackbuild.verification.workspace import workspace
 from support.binaries import Parts
 
@@ -46,8 +46,8 @@ def needing(folder: Path, soname: str) -> tuple[str, ...]:
     return ("-Wl,--no-as-needed", str(stub))
 
 
-def climbed(path: Path, expected: Expectations = NOTHING, **ground: object) -> tuple[Verification, dict[str, Rung]]:
-    made = verify((path,), lambda distribution: expected, Ground(runtime=(), **ground))  # type: ignore[arg-type]
+def climbed(path: Path, expected: Expectations = NOTHING, **options: object) -> tuple[Verification, dict[str, Rung]]:
+    made = verify((path,), lambda distribution: expected, VerifyOptions(runtime=(), **options))  # type: ignore[arg-type]
     return made, {rung.name: rung for rung in made.rungs}
 
 
@@ -94,7 +94,7 @@ def test_ways_to_die_at_import(init: str, rule: str, says: str, tmp_path: Path):
 
 
 def test_an_import_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(importing_rung, "SECONDS", 2.0)
+    monkeypatch.setattr(importing, "SECONDS", 2.0)
     _, rungs = climbed(wheel(tmp_path, init="import time\ntime.sleep(600)\n"))
     assert (
         rules(rungs["install and import"]) == {"SB-RUN-CRASH"} and "did not end" in rungs["install and import"].reason

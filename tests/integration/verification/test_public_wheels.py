@@ -11,7 +11,7 @@ import pytest
 
 from stackbuild.inspection import NOTHING
 from stackbuild.model.findings import Rung, Status
-from stackbuild.verification import Ground, verify
+from stackbuild.verification import VerifyOptions, verify
 
 pytestmark = [
     pytest.mark.network,
@@ -37,7 +37,7 @@ def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def climbed(wheel: Path, house: Path) -> dict[str, Rung]:
-    return {rung.name: rung for rung in verify((wheel,), NOTHING, Ground(wheelhouse=house)).rungs}
+    return {rung.name: rung for rung in verify((wheel,), NOTHING, VerifyOptions(wheelhouse=house)).rungs}
 
 
 def test_the_control_climbs_everything_that_a_cpu_can(wheelhouse: Path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stackbuild.bench.compare import changes, refuse_unlike, stored_pair
+from stackbuild.bench.compare import changes, require_comparable, stored_pair
 from stackbuild.bench.tables import speed_table
 from stackbuild.core.errors import UsageError
 from stackbuild.judgement import judge
@@ -37,7 +37,7 @@ def test_stored_results_of_another_machine_or_provider_are_never_compared() -> N
 
 def test_an_empty_baseline_and_no_common_case() -> None:
     with pytest.raises(UsageError, match="the baseline is empty"):
-        refuse_unlike(replace(measured(), cases=()), measured())
+        require_comparable(replace(measured(), cases=()), measured())
     with pytest.raises(UsageError, match="no case in common") as stop:
         stored_pair(measured(batches=(1,)), measured(batches=(8,)))
     assert "resnet50/b1/float32" in stop.value.next
@@ -55,10 +55,10 @@ def test_an_empty_baseline_and_no_common_case() -> None:
 def test_cases_of_one_name_that_are_other_work_are_never_compared(changed: dict[str, Any], says: str) -> None:
     other = replace(measured(), cases=(replace(measured().cases[0], **changed), measured().cases[1]))
     with pytest.raises(UsageError, match=says):
-        refuse_unlike(measured(), other)
+        require_comparable(measured(), other)
     sides = tuple(replace(side, threads=2) for side in measured().sides)
     with pytest.raises(UsageError, match="threads: 2 against all"):
-        refuse_unlike(measured(), replace(measured(), sides=sides))
+        require_comparable(measured(), replace(measured(), sides=sides))
 
 
 def test_a_case_that_one_of_them_lacks_does_not_pass() -> None:
@@ -71,7 +71,7 @@ def test_a_case_that_one_of_them_lacks_does_not_pass() -> None:
     new = judge(stored_pair(measured(batches=(1,)), measured()), gates, today, Evidence.STORED)
     assert new.outcome == "INCONCLUSIVE" and "the baseline's results have no such case" in new.closed[0].says
     with pytest.raises(UsageError, match="no case in common"):
-        refuse_unlike(measured(batches=(1,)), measured(batches=(8,)))
+        require_comparable(measured(batches=(1,)), measured(batches=(8,)))
 
 
 def test_the_speed_up_table_starts_with_the_cpu() -> None:

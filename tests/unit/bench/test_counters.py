@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.bench.counters import parsed
+from stackbuild.bench.counters import parse_counters
 
 HEAD = (
     '"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Id","Kernel_Name",'
@@ -22,11 +22,11 @@ def test_counters_are_weighted_by_time_and_kernels_sorted_by_it() -> None:
     occupancy = HEAD + row(1, gemm, "OccupancyPercent", 10, 0, 1000) + row(2, gemm, "OccupancyPercent", 40, 2000, 5000)
     occupancy += row(3, "copy", "OccupancyPercent", 5, 0, 100)
     hits = HEAD + row(1, gemm, "L2CacheHit", 80, 0, 4000)
-    first, second = parsed([occupancy, hits])
+    first, second = parse_counters([occupancy, hits])
     assert first.kernel == gemm and first.dispatches == 2 and first.seconds == pytest.approx(4e-6)
     assert first.counters == {"L2CacheHit": pytest.approx(80), "OccupancyPercent": pytest.approx(32.5)}
     assert second.kernel == "copy" and second.counters == {"OccupancyPercent": pytest.approx(5)}
 
 
 def test_no_file_is_no_counter() -> None:
-    assert parsed([]) == () and parsed([HEAD]) == ()
+    assert parse_counters([]) == () and parse_counters([HEAD]) == ()

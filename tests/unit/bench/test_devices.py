@@ -9,11 +9,19 @@ from typing import Any, ClassVar
 import pytest
 
 from stackbuild.bench import devices
-from stackbuild.bench.devices import AMD, NVIDIA, Events, Gpu, Lacking, loaded, memory_reader
-from stackbuild.bench.environment import here
-from stackbuild.bench.experiment import Contender, Experiment, checked
-from stackbuild.bench.job import Budget, Session
-from stackbuild.bench.providers import clock_name, plugins, provider_options
+from stackbuild.bench.devices import (
+    AMD,
+    NVIDIA,
+    ClockUnavailable,
+    DeviceEvents,
+    RuntimeGpu,
+    hip_runtimes,
+    memory_reader,
+)
+from stackbuild.bench.environment import plain_environment
+from stackbuild.bench.experiment import Contender, Experiment, with_libraries
+from stackbuild.bench.job import SessionOptions, TimingBudget
+from stackbuild.bench.providers import clock_name, plugin_providers, provider_options
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Side
 
@@ -59,8 +67,8 @@ class Made:
     }  # fmt: skip
 
 
-def events(vendor: int, made: Made) -> Events:
-    return Events(Gpu(vendor, 0, made))
+def events(vendor: int, made: Made) -> DeviceEvents:
+    return DeviceEvents(RuntimeGpu(vendor, 0, made))
 
 
 @pytest.mark.parametrize(("vendor", "prefix"), [(AMD, "hip"), (NVIDIA, "cu")])
@@ -80,18 +88,18 @@ def test_a_session_on_another_stream_is_found_out() -> None:
     """A made-up session on the stream waits for what holds the stream up; another does not."""
     made = Made()
     clock = events(AMD, made)
-    clock.prove(lambda: time.sleep(max(0.0, made.busy_until - time.perf_counter())))
-    with pytest.raises(Lacking, match="does not work on the stream"):
-        clock.prove(lambda: None)
+    clock.check_stream(lambda: time.sleep(max(0.0, made.busy_until - time.perf_counter())))
+    with pytest.raises(ClockUnavailable, match="does not work on the stream"):
+        clock.check_stream(lambda: None)
 
 
 def test_a_runtime_that_refuses_is_named() -> None:
-    with pytest.raises(Lacking, match="hipEventCreateWithFlags answered 1"):
+    with pytest.raises(ClockUnavailable, match="hipEventCreateWithFlags answered 1"):
         events(AMD, Made("hipEventCreateWithFlags"))
-    with pytest.raises(Lacking, match="cuInit answered 1"):
-        Gpu(NVIDIA, 0, Made("cuInit"))
-    with pytest.raises(Lacking, match="the loader finds none of libamdhip64"):
-        Gpu(AMD, 0)
+    with pytest.raises(ClockUnavailable, match="cuInit answered 1"):
+        RuntimeGpu(NVIDIA, 0, Made("cuInit"))
+    with pytest.raises(ClockUnavailable, match="the loader finds none of libamdhip64"):
+        RuntimeGpu(AMD, 0)
 
 
 def test_memory_is_read_of_the_card_that_the_runtime_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,14 +128,14 @@ def test_runtimes_in_the_process_are_told_by_its_map(tmp_path: Path) -> None:
         "7f00-7f01 r-xp 0 0:0 1 /opt/rocm/lib/libamdhip64.so.7.1\n7f02-7f03 r-xp 0 0:0 1 /w/x/libamdhip64.so.6\n"
         "7f04-7f05 r-xp 0 0:0 1 /opt/rocm/lib/libamdhip64.so.7.1\n7f06 r--p 0 /lib/libc.so.6\n"
     )
-    assert loaded(maps) == {"/opt/rocm/lib/libamdhip64.so.7.1", "/w/x/libamdhip64.so.6"}
+    assert hip_runtimes(maps) == {"/opt/rocm/lib/libamdhip64.so.7.1", "/w/x/libamdhip64.so.6"}
 
 
 @pytest.mark.parametrize("provider", ["CPUExecutionProvider", "MIGraphXExecutionProvider"])
 def test_a_provider_that_takes_no_stream_has_no_device_clock(provider: str) -> None:
-    contender = Contender(Side("candidate", provider), here(), Session(provider))
+    contender = Contender(Side("candidate", provider), plain_environment(), SessionOptions(provider))
     with pytest.raises(UsageError, match="takes no stream of the caller's") as stop:
-        checked(Experiment("s", "models", (contender,), (), Budget(), apart=True, clock="device"))
+        with_libraries(Experiment("s", "models", (contender,), (), TimingBudget(), process_per_case=True, clock="device"))
     assert "--clock wall" in stop.value.next
     with pytest.raises(UsageError, match="no clock 'gpu'"):
         clock_name("gpu")
@@ -138,7 +146,7 @@ def test_a_plugin_ep_of_the_same_name_takes_other_options() -> None:
     with pytest.raises(UsageError, match="no option 'fp16_enable'") as stop:
         provider_options("MIGraphXExecutionProvider", ["fp16_enable=1"])
     assert "migraphx_fp16_enable" in stop.value.next
-    assert "user_compute_stream" in plugins()["MIGraphXExecutionProvider"].options
+    assert "user_compute_stream" in plugin_providers()["MIGraphXExecutionProvider"].options
     with pytest.raises(UsageError, match="RocKernelsExecutionProvider has no option 'fused'") as stop:
         provider_options("RocKernelsExecutionProvider", ["fused=0"], plugin=True)
     assert "did you mean fuse?" in stop.value.next

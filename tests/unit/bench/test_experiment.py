@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from stackbuild.bench import experiment
-from stackbuild.bench.environment import Environment
-from stackbuild.bench.experiment import Contender, Experiment, checked
-from stackbuild.bench.job import Answer, Budget, Session
-from stackbuild.bench.selection import parsed_against
+from stackbuild.bench.environment import WorkerEnvironment
+from stackbuild.bench.experiment import Contender, Experiment, with_libraries
+from stackbuild.bench.job import SessionOptions, TimingBudget, WorkerAnswer
+from stackbuild.bench.selection import parse_providers
 from stackbuild.core.errors import MachineLacks, Stopped
 from stackbuild.model.results import Side
 from stackbuild.views.bench import progress
@@ -38,17 +38,17 @@ def test_nohup_is_respected() -> None:
 
 
 def test_a_provider_is_measured_once() -> None:
-    assert parsed_against(["cpu", "rocm", "cpu", "CPUExecutionProvider"]) == (
+    assert parse_providers(["cpu", "rocm", "cpu", "CPUExecutionProvider"]) == (
         "CPUExecutionProvider",
         "ROCMExecutionProvider",
     )
 
 
 def test_a_broken_interpreter_or_plugin_has_a_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "run_job", lambda *_: Answer({}, problem="it is no library"))
-    broken = Environment(Path("/bin/false"))
+    monkeypatch.setattr(experiment, "run_job", lambda *_: WorkerAnswer({}, problem="it is no library"))
+    broken = WorkerEnvironment(Path("/bin/false"))
     for plugin, next in (("x.so", "--plugin"), ("", "--python")):
-        contender = Contender(Side("candidate", "X"), broken, Session("X", plugin=plugin))
+        contender = Contender(Side("candidate", "X"), broken, SessionOptions("X", plugin=plugin))
         with pytest.raises(MachineLacks) as stop:
-            checked(Experiment("s", "models", (contender,), (), Budget(), apart=True))
+            with_libraries(Experiment("s", "models", (contender,), (), TimingBudget(), process_per_case=True))
         assert next in stop.value.next

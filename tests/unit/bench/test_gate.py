@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.bench.experiment import Experiment, Task, silent
-from stackbuild.bench.gate import Asked, _lock_named, _providers, gated, gates_of, measure_wheel, wheel_for
-from stackbuild.bench.job import Budget
+from stackbuild.bench.experiment import Experiment, Task, no_progress
+from stackbuild.bench.gate import GateRequest, _gates_lock, _providers, gates_of, measure_wheel, run_gate, wheel_for
+from stackbuild.bench.job import TimingBudget
 from stackbuild.bench.measure import baseline_of, run
 from stackbuild.bench.results_file import document, read_benchmarks, write
 from stackbuild.core.errors import GateClosed, UsageError
 from stackbuild.judgement import require_open
 from stackbuild.model.gates import Gates
-from stackbuild.model.results import Evidence, Outcome
+from stackbuild.model.results import Evidence, GateOutcome
 from support.benchmark_results import CPU, ROCM, measured
 
 
@@ -25,7 +25,7 @@ def gates(*written: dict[str, object]) -> Gates:
 
 
 def test_every_provider_that_a_gate_names_is_measured() -> None:
-    asked = Asked(Path("x.whl"), provider=ROCM)
+    asked = GateRequest(Path("x.whl"), provider=ROCM)
     wanted = gates(
         {"kind": "speedup", "versus": CPU, "at_least": 8},
         {"kind": "speedup", "side": "MIGraphXExecutionProvider", "versus": ROCM, "at_least": 1},
@@ -48,15 +48,15 @@ def test_one_baseline_is_judged_against() -> None:
     with pytest.raises(UsageError, match="2 baselines"):
         baseline_of(Path("x.whl"), two)
     locks = gates({"kind": "baseline", "lock": "a.yaml"}, {"kind": "baseline", "lock": "b.yaml"}).gates
-    assert _lock_named(locks[:1]) == Path("a.yaml")
+    assert _gates_lock(locks[:1]) == Path("a.yaml")
     with pytest.raises(UsageError, match=r"2 locks of the baseline: a\.yaml and b\.yaml"):
-        _lock_named(locks)
+        _gates_lock(locks)
 
 
 def test_the_candidate_is_not_compared_with_itself() -> None:
     wanted = gates({"kind": "speedup", "versus": CPU, "at_least": 0.5}).gates
     with pytest.raises(UsageError, match="compares the candidate with itself: it runs on CPUExecutionProvider"):
-        measure_wheel(Asked(Path("x.whl"), provider=CPU), wanted, silent)
+        measure_wheel(GateRequest(Path("x.whl"), provider=CPU), wanted, no_progress)
 
 
 def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
     case = measured().cases[0]
     tasks = tuple(Task(case, {"candidate": {"model": f"{folder}/m.onnx"}}) for folder in "ab")
     with pytest.raises(UsageError, match=r"two cases are called resnet50/b1/float32: a/m\.onnx and b/m\.onnx"):
-        run(Experiment("s", "models", (), tasks, Budget(), apart=True), 1, (), None)
+        run(Experiment("s", "models", (), tasks, TimingBudget(), process_per_case=True), 1, (), None)
     written = document(measured())
     assert isinstance(written["cases"], list)
     written["cases"][1] = written["cases"][0]
@@ -93,21 +93,21 @@ def test_nothing_to_judge_is_refused(tmp_path: Path) -> None:
 def test_stored_results_are_judged_and_a_closed_gate_says_which(tmp_path: Path) -> None:
     write(measured(), tmp_path / "old.json")
     write(measured(scale=2), tmp_path / "new.json")
-    found = gated(Asked(tmp_path / "new.json", tmp_path / "old.json"), gates_of(None), silent)
-    assert found.verdict.outcome is Outcome.FAIL and found.verdict.gates[-1].evidence is Evidence.STORED
+    found = run_gate(GateRequest(tmp_path / "new.json", tmp_path / "old.json"), gates_of(None), no_progress)
+    assert found.verdict.outcome is GateOutcome.FAIL and found.verdict.gates[-1].evidence is Evidence.STORED
     with pytest.raises(GateClosed, match=r"FAIL baseline: resnet50/b1/float32 is 100\.0% slower .* \(and 1 more\)"):
         require_open(found.verdict)
-    same = gated(Asked(tmp_path / "old.json", tmp_path / "old.json"), gates_of(None), silent)
+    same = run_gate(GateRequest(tmp_path / "old.json", tmp_path / "old.json"), gates_of(None), no_progress)
     require_open(same.verdict)
 
 
 def test_one_file_may_hold_both_sides(tmp_path: Path) -> None:
     write(measured(), tmp_path / "r.json")
     wanted = gates({"kind": "speedup", "versus": CPU, "at_least": 1.5, "pairs": [12]}).gates
-    found = gated(Asked(tmp_path / "r.json"), wanted, silent)
-    assert found.verdict.outcome is Outcome.PASS and found.verdict.gates[0].evidence is Evidence.INTERLEAVED
+    found = run_gate(GateRequest(tmp_path / "r.json"), wanted, no_progress)
+    assert found.verdict.outcome is GateOutcome.PASS and found.verdict.gates[0].evidence is Evidence.INTERLEAVED
     with pytest.raises(UsageError, match="the results have no side 'baseline'"):
-        gated(Asked(tmp_path / "r.json"), gates_of(None), silent)
+        run_gate(GateRequest(tmp_path / "r.json"), gates_of(None), no_progress)
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_wheels_that_cannot_be_judged(tmp_path: Path, top: str, what: str) -> No
         archive.writestr(f"{top}/__init__.py", "")
     baseline = wheel if top == "numpy" else None
     with pytest.raises(UsageError, match=what):
-        gated(Asked(wheel, baseline), gates_of(None), silent)
+        run_gate(GateRequest(wheel, baseline), gates_of(None), no_progress)
 
 
 def test_files_that_do_not_go_together(tmp_path: Path) -> None:
     write(measured(), tmp_path / "r.json")
     (tmp_path / "x.whl").write_bytes(b"")
     with pytest.raises(UsageError, match=r"cannot judge \.json and \.whl together"):
-        gated(Asked(tmp_path / "x.whl", tmp_path / "r.json"), gates_of(None), silent)
+        run_gate(GateRequest(tmp_path / "x.whl", tmp_path / "r.json"), gates_of(None), no_progress)
     with pytest.raises(UsageError, match="there is no such file"):
-        gated(Asked(tmp_path / "none.whl"), gates_of(None), silent)
+        run_gate(GateRequest(tmp_path / "none.whl"), gates_of(None), no_progress)
 
 
 @pytest.mark.parametrize(
@@ -158,5 +158,5 @@ def test_what_a_wheel_has_decides_who_measures_it(tmp_path: Path, tops: tuple[st
             wheel_for(name, (wheel,))
     if found.startswith("onnxruntime_ep_"):
         with pytest.raises(UsageError, match="is a plugin EP's") as stop:
-            measure_wheel(Asked(wheel), (), lambda *_: None)
+            measure_wheel(GateRequest(wheel), (), lambda *_: None)
         assert "--provider" in stop.value.next

@@ -21,7 +21,7 @@ from support.benchmark_results import CPU, measured
 READERS: tuple[Callable[[Path], object], ...] = (
     history.cases,
     history.to_csv,
-    lambda file: history.series(file, "x", "latency"),
+    lambda file: history.load_series(file, history.SeriesQuery("x", "latency")),
 )
 
 
@@ -78,7 +78,7 @@ def test_what_is_measured_otherwise_is_another_series(tmp_path: Path, change: di
     for _ in range(5):
         history.append(file, _one())
     history.append(file, _one(**change))
-    assert len(history.series(file, "resnet50/b1/float32", "latency")) == 1
+    assert len(history.load_series(file, history.SeriesQuery("resnet50/b1/float32", "latency"))) == 1
     (candidate, _) = trends(file, _one())
     assert (candidate.side, len(candidate.figures)) == ("candidate", 5)
     assert all(found.side != "candidate" for found in trends(file, _one(**change)))
@@ -92,12 +92,12 @@ def test_a_history_of_the_first_schema_is_read_and_goes_on(tmp_path: Path) -> No
             connection.execute(f"alter table figures drop column {column}")
         connection.execute("pragma user_version = 1")
     before = file.read_bytes()
-    (old,) = history.series(file, "resnet50/b1/float32", "latency")
+    (old,) = history.load_series(file, history.SeriesQuery("resnet50/b1/float32", "latency"))
     assert (old.model, old.how) == ("", "") and file.read_bytes() == before
     lines = history.to_csv(file).splitlines()
     assert all(line.count(",") >= lines[0].count(",") for line in lines) and lines[1].endswith(",,")
     history.append(file, measured())
-    (new,) = history.series(file, "resnet50/b1/float32", "latency")
+    (new,) = history.load_series(file, history.SeriesQuery("resnet50/b1/float32", "latency"))
     assert new.model == "cd" * 32 and history.to_csv(file).count("\n") == 2 * count + 1
 
 
@@ -113,7 +113,7 @@ def test_a_history_that_cannot_be_appended_to_is_told_before_measuring(tmp_path:
 def test_a_metric_that_is_nearly_right(tmp_path: Path) -> None:
     history.append(tmp_path / "h.sqlite", measured())
     with pytest.raises(UsageError) as stop:
-        history.series(tmp_path / "h.sqlite", "resnet50/b1/float32", "latncy")
+        history.load_series(tmp_path / "h.sqlite", history.SeriesQuery("resnet50/b1/float32", "latncy"))
     assert "did you mean 'latency'?" in stop.value.next
 
 
@@ -121,7 +121,7 @@ def test_history_keeps_machines_apart_and_exports(tmp_path: Path) -> None:
     file = tmp_path / "h.sqlite"
     for day, cpu in enumerate(["EPYC", "Xeon", "EPYC"]):
         history.append(file, measured(1 + day / 100, f"2026-11-{20 + day}T00:00:00Z", cpu))
-    rows = history.series(file, "resnet50/b1/float32", "latency")
+    rows = history.load_series(file, history.SeriesQuery("resnet50/b1/float32", "latency"))
     assert [row.taken[:10] for row in rows] == ["2026-11-20", "2026-11-22"] and rows[0].unit == "s"
     assert ("resnet50/b1/float32", CPU, 3) in history.cases(file)
     table = list(csv.DictReader(history.to_csv(file).splitlines()))
@@ -130,10 +130,10 @@ def test_history_keeps_machines_apart_and_exports(tmp_path: Path) -> None:
 
 def test_history_that_is_not_there_or_is_not_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no history yet"):
-        history.series(tmp_path / "none.sqlite", "x", "latency")
+        history.load_series(tmp_path / "none.sqlite", history.SeriesQuery("x", "latency"))
     history.append(tmp_path / "h.sqlite", measured())
     with pytest.raises(UsageError, match="no latency of 'x'") as stop:
-        history.series(tmp_path / "h.sqlite", "x", "latency")
+        history.load_series(tmp_path / "h.sqlite", history.SeriesQuery("x", "latency"))
     assert "resnet50/b1/float32" in stop.value.next
     (tmp_path / "broken").write_bytes(b"this is no database at all, it is a text of some length" * 30)
     with pytest.raises(MachineLacks, match="cannot be used"):

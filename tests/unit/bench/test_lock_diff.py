@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.bench.gate import Asked, measure_wheel
-from stackbuild.bench.lock_diff import inputs_between, lock_beside
+from stackbuild.bench.gate import GateRequest, measure_wheel
+from stackbuild.bench.lock_diff import compare_inputs, lock_beside
 from stackbuild.bench.results_file import read_benchmarks, write
 from stackbuild.core.errors import UsageError
 from stackbuild.judgement import judge
 from stackbuild.model.gates import BaselineGate
-from stackbuild.model.results import Moved
+from stackbuild.model.results import ChangedInput
 from stackbuild.pipeline.run_record import of_results
-from stackbuild.views.formats import written
+from stackbuild.views.formats import render_run
 from support.benchmark_results import measured
 
 OLD = """schema: 1
@@ -42,29 +42,29 @@ def locks(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_every_difference_is_told_sources_first(locks: tuple[Path, Path]) -> None:
-    found = inputs_between(*locks)
+    found = compare_inputs(*locks)
     assert found.moved == (
-        Moved("source migraphx", "0123456789abcdef" * 2 + "01234567", "fedcba9876543210" * 2 + "01234567"),
-        Moved("dependency of migraphx: abseil", "https://example.org/a-1.tar.gz", "https://example.org/a-2.tar.gz"),
-        Moved("base package hipcc", "5.7.1-6", "5.7.1-7"),
-        Moved("base package gcc", "", "14.2.0-19"),
+        ChangedInput("source migraphx", "0123456789abcdef" * 2 + "01234567", "fedcba9876543210" * 2 + "01234567"),
+        ChangedInput("dependency of migraphx: abseil", "https://example.org/a-1.tar.gz", "https://example.org/a-2.tar.gz"),
+        ChangedInput("base package hipcc", "5.7.1-6", "5.7.1-7"),
+        ChangedInput("base package gcc", "", "14.2.0-19"),
     )
     assert found.says.startswith("4 locked inputs differ from the baseline's: source migraphx 0123")
     assert found.says.endswith("base package hipcc 5.7.1-6 → 5.7.1-7, and 1 more")
     assert found.baseline != found.candidate and len(found.baseline) == 64
-    same = inputs_between(locks[0], locks[0])
+    same = compare_inputs(locks[0], locks[0])
     assert same.moved == () and "equal locks" in same.says
 
 
 def test_they_are_in_the_results_the_verdict_and_every_report(locks: tuple[Path, Path], tmp_path: Path) -> None:
-    found = replace(measured(), inputs=inputs_between(*locks))
+    found = replace(measured(), inputs=compare_inputs(*locks))
     write(found, tmp_path / "r.json")
     assert read_benchmarks(tmp_path / "r.json") == found
     verdict = judge(found, (), date(2026, 11, 20))
     assert found.inputs and verdict.notes == (found.inputs.says,)
     run = of_results(found, verdict)
     for format in ("html", "markdown", "json"):
-        text = written(run, format, 1_000_000)
+        text = render_run(run, format, 1_000_000)
         assert "base package hipcc" in text and "5.7.1-7" in text, format
 
 
@@ -78,7 +78,7 @@ def test_what_is_no_lock(locks: tuple[Path, Path], text: str | None, what: str) 
     else:
         locks[0].write_text(text)
     with pytest.raises(UsageError, match=what):
-        inputs_between(*locks)
+        compare_inputs(*locks)
 
 
 def test_a_lock_that_is_named_must_be_there(tmp_path: Path) -> None:
@@ -87,4 +87,4 @@ def test_a_lock_that_is_named_must_be_there(tmp_path: Path) -> None:
     gate = BaselineGate(kind="baseline", wheel=str(wheel), lock=str(tmp_path / "none.yaml"))
     lock_beside(wheel).write_text(OLD)
     with pytest.raises(UsageError, match="there is no such file"):
-        measure_wheel(Asked(wheel), (gate,), lambda *_: None)
+        measure_wheel(GateRequest(wheel), (gate,), lambda *_: None)

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.bench.machine import busy, fingerprint, gfx
+from stackbuild.bench.machine import busy_notes, fingerprint, gfx_name
 from stackbuild.model.results import Fingerprint
 
 
 def test_a_busy_machine_is_noted() -> None:
-    assert busy(Fingerprint({"cores": "2"}, {"load": "9.4"})) == (
+    assert busy_notes(Fingerprint({"cores": "2"}, {"load": "9.4"})) == (
         "the machine was busy when this began: load 9.4 on 2 cores",
     )
-    assert busy(Fingerprint({"cores": "2"}, {"load": "0.4"})) == () == busy(Fingerprint({}))
+    assert busy_notes(Fingerprint({"cores": "2"}, {"load": "0.4"})) == () == busy_notes(Fingerprint({}))
 
 
 def test_gfx_names() -> None:
-    assert [gfx(n) for n in (90402, 90010, 90008, 110000, 100300, 120001, 110501)] == [
+    assert [gfx_name(n) for n in (90402, 90010, 90008, 110000, 100300, 120001, 110501)] == [
         "gfx942", "gfx90a", "gfx908", "gfx1100", "gfx1030", "gfx1201", "gfx1151",
     ]  # fmt: skip
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.bench.model_cache import written
+from stackbuild.bench.model_cache import net_file
 from stackbuild.bench.nets import NETS
-from stackbuild.bench.nets.graph import Graph, described
+from stackbuild.bench.nets.graph import Graph, describe_inputs
 from stackbuild.core import digest
 
 
@@ -40,7 +40,7 @@ def test_a_saved_net_is_checked_and_the_same_each_time(tmp_path: Path) -> None:
     assert digest.of_file(tmp_path / "a.onnx").startswith("b9a43dbac7b16f57"), (
         "the file is no longer that of docs/benchmarks.md"
     )
-    opset, inputs = described(tmp_path / "a.onnx")
+    opset, inputs = describe_inputs(tmp_path / "a.onnx")
     assert opset == 17 and inputs == {"images": ("float16", ("batch", 3, 640, 640))}
 
 
@@ -54,10 +54,10 @@ def test_every_net_names_its_inputs_and_what_feeds_them() -> None:
 def test_what_is_not_a_model_is_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "x.onnx").write_bytes(b"not a model")
     with pytest.raises(ValueError, match="not an ONNX model"):
-        described(tmp_path / "x.onnx")
+        describe_inputs(tmp_path / "x.onnx")
     (tmp_path / "empty.onnx").write_bytes(b"")
     with pytest.raises(ValueError, match="no nodes"):
-        described(tmp_path / "empty.onnx")
+        describe_inputs(tmp_path / "empty.onnx")
 
 
 def _small(graph: Graph) -> None:
@@ -67,12 +67,12 @@ def _small(graph: Graph) -> None:
 @pytest.mark.parametrize("damage", ["model", "facts", "cut facts", "other facts"])
 def test_a_kept_model_that_is_not_what_its_facts_say_is_made_again(tmp_path: Path, damage: str) -> None:
     net = replace(NETS["resnet50"], write=_small)
-    first = written(net, "float32", tmp_path)
+    first = net_file(net, "float32", tmp_path)
     assert digest.of_file(first.path) == first.sha256
     made = first.path.stat().st_mtime_ns
-    assert written(net, "float32", tmp_path) == first and first.path.stat().st_mtime_ns == made
+    assert net_file(net, "float32", tmp_path) == first and first.path.stat().st_mtime_ns == made
     facts = first.path.with_suffix(".json")
     file = first.path if damage == "model" else facts
     file.write_bytes({"cut facts": facts.read_bytes()[:9], "other facts": b"[1]"}.get(damage, b"not what it was"))
-    assert written(net, "float32", tmp_path) == first and digest.of_file(first.path) == first.sha256
+    assert net_file(net, "float32", tmp_path) == first and digest.of_file(first.path) == first.sha256
     assert sorted(p.name for p in facts.parent.iterdir()) == sorted((first.path.name, facts.name))

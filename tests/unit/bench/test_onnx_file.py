@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.bench.nets.graph import Graph
-from stackbuild.bench.onnx_file import UserModel, parsed_shape, user_case
+from stackbuild.bench.onnx_file import UserModel, parse_shape, user_case
 from stackbuild.core.errors import UsageError
 
 
@@ -51,4 +51,4 @@ def test_files_that_are_no_models(tmp_path: Path) -> None:
         user_case(UserModel(tmp_path / "x.onnx", {}))
     for text in ("x", "x=", "=1x2", "x=1x-2", "x=axb"):
         with pytest.raises(UsageError, match="NAME=AxBxC"):
-            parsed_shape(text)
+            parse_shape(text)

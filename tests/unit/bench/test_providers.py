@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.bench.providers import provider_options, table
+from stackbuild.bench.providers import builtin_providers, provider_options
 from stackbuild.core.errors import UsageError
 
 
@@ -35,7 +35,7 @@ def test_options_of_another_provider(provider: str, option: str, what: str, next
 
 
 def test_every_option_of_the_table_is_taken_and_sourced() -> None:
-    for provider in table().values():
+    for provider in builtin_providers().values():
         assert provider.source
         assert len(provider_options(provider.name, [f"{o}=1" for o in provider.options])) == len(provider.options)
     assert provider_options("MyExecutionProvider", ["anything=1"]) == {"anything": "1"}

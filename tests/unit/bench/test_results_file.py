@@ -15,7 +15,7 @@ import pytest
 
 from stackbuild.bench.results_file import document, read_benchmarks, read_verdict, require_writable, write
 from stackbuild.core.errors import UsageError
-from stackbuild.model.results import Evidence, GateVerdict, Outcome, Verdict, joined
+from stackbuild.model.results import Evidence, GateOutcome, GateVerdict, Verdict, append_rounds
 from support.benchmark_results import measured
 
 
@@ -37,7 +37,7 @@ def test_infinity_is_strict_json(tmp_path: Path) -> None:
 
 def test_a_verdict_comes_back_equal(tmp_path: Path) -> None:
     verdict = Verdict(
-        (GateVerdict("g", "c", Outcome.FAIL, "slow", 1.1, 1.05, math.inf, 1.03, "× time", 20, Evidence.INTERLEAVED),),
+        (GateVerdict("g", "c", GateOutcome.FAIL, "slow", 1.1, 1.05, math.inf, 1.03, "× time", 20, Evidence.INTERLEAVED),),
         1.1,
         ("n",),
     )
@@ -76,7 +76,7 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
 
 
 def test_more_rounds_follow_the_first(tmp_path: Path) -> None:
-    both = joined(measured(), measured(batches=(8,)))
+    both = append_rounds(measured(), measured(batches=(8,)))
     assert [len(c.series[0].seconds) for c in both.cases] == [12, 24]
     assert both.cases[1].series[0].accuracy == measured().cases[1].series[0].accuracy
     assert "schema" in document(both)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.bench.onnx_file import parsed_shape
+from stackbuild.bench.onnx_file import parse_shape
 from stackbuild.bench.providers import provider_name
-from stackbuild.bench.selection import chosen, parsed_devices
-from stackbuild.bench.suite_cases import cells, split
-from stackbuild.bench.suites import ModelCases, suite
+from stackbuild.bench.selection import parse_devices, select_suite
+from stackbuild.bench.suite_cases import split, suite_cases
+from stackbuild.bench.suites import ModelCases, load_suite
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.gates import Waiver
@@ -18,7 +18,7 @@ from stackbuild.model.gates import Waiver
 
 def test_names_that_are_nearly_right() -> None:
     with pytest.raises(UsageError, match="no suite 'kernel-quick'") as stop:
-        suite("kernel-quick")
+        load_suite("kernel-quick")
     assert "did you mean kernels-quick?" in stop.value.next
     with pytest.raises(UsageError) as stop:
         provider_name("migrafx")
@@ -29,25 +29,25 @@ def test_names_that_are_nearly_right() -> None:
 
 def test_models_and_sizes_there_are_not() -> None:
     with pytest.raises(UsageError, match="no model 'resnet51'"):
-        cells(ModelCases(model="resnet51"))
+        suite_cases(ModelCases(model="resnet51"))
     with pytest.raises(UsageError, match="bert-base has no size 'length'"):
-        cells(ModelCases(model="bert-base", sizes={"length": (128,)}))
-    assert [c.name for c in cells(ModelCases(model="bert-base", batch=(1, 8), optimised=(True,)))] == [
+        suite_cases(ModelCases(model="bert-base", sizes={"length": (128,)}))
+    assert [c.name for c in suite_cases(ModelCases(model="bert-base", batch=(1, 8), optimised=(True,)))] == [
         "bert-base/b1/s128/float32/optimised", "bert-base/b8/s128/float32/optimised",
     ]  # fmt: skip
     with pytest.raises(UsageError, match="--dtype"):
-        chosen("models-quick", ["resnet50"], [], ["float64"], [], False, [])
+        select_suite("models-quick", ["resnet50"], [], ["float64"], [], False, [])
     with pytest.raises(UsageError, match="go with --model"):
-        chosen("models-quick", [], [8], [], [], False, [])
+        select_suite("models-quick", [], [8], [], [], False, [])
     with pytest.raises(UsageError, match="is not NAME=N"):
-        chosen("models-quick", ["bert-base"], [], [], ["sequence"], False, [])
+        select_suite("models-quick", ["bert-base"], [], [], ["sequence"], False, [])
 
 
 def test_a_batch_is_split_over_devices() -> None:
     assert split(10, 4) == [3, 3, 2, 2] and split(4, 4) == [1, 1, 1, 1]
     with pytest.raises(UsageError, match="a batch of 2 cannot be split over 4"):
         split(2, 4)
-    cell = cells(ModelCases(model="resnet50", batch=(5,)))[0]
+    cell = suite_cases(ModelCases(model="resnet50", batch=(5,)))[0]
     parts = cell.work(Path("m"), "float32", ({"device_id": "0"}, {"device_id": "1"}))["parts"]
     assert isinstance(parts, list)
     assert [part["rows"] for part in parts if isinstance(part, dict)] == [[0, 3], [3, 5]]
@@ -56,19 +56,19 @@ def test_a_batch_is_split_over_devices() -> None:
 @pytest.mark.parametrize("text", ["²", "0,²", "٣", "a", "0,0", ","])
 def test_devices_that_are_none(text: str) -> None:
     with pytest.raises(UsageError, match="not a list of devices"):
-        parsed_devices(text)
+        parse_devices(text)
 
 
 @pytest.mark.parametrize("size", ["batch=²", "batch=", "batch", "batch=-1", "batch=" + "9" * 5000])
 def test_sizes_that_are_none(size: str) -> None:
     with pytest.raises(UsageError, match="is not NAME=N"):
-        chosen("models-quick", ["resnet50"], (), (), [size], False, ())
+        select_suite("models-quick", ["resnet50"], (), (), [size], False, ())
 
 
 @pytest.mark.parametrize("shape", ["x=0x256", "x=-1", "x=", "=1"])
 def test_shapes_that_are_none(shape: str) -> None:
     with pytest.raises(UsageError, match="is not NAME=AxBxC"):
-        parsed_shape(shape)
+        parse_shape(shape)
 
 
 def test_a_waiver_of_blanks_says_nothing() -> None:

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.bench.suite_cases import cells
-from stackbuild.bench.suites import names, suite
+from stackbuild.bench.suite_cases import suite_cases
+from stackbuild.bench.suites import bundled_suites, load_suite
 from stackbuild.core.errors import RecipeError
 
 
 def test_every_suite_that_ships_is_right() -> None:
-    assert set(names()) == {"kernels", "kernels-quick", "memory", "models", "models-quick", "session"}
-    for name in names():
-        found = suite(name)
+    assert set(bundled_suites()) == {"kernels", "kernels-quick", "memory", "models", "models-quick", "session"}
+    for name in bundled_suites():
+        found = load_suite(name)
         assert found.about and (found.kernels or found.models)
         for cases in found.models:
-            assert cells(cases)
+            assert suite_cases(cases)
 
 
 @pytest.mark.parametrize(
@@ -34,5 +34,5 @@ def test_a_wrong_suite_is_told_with_its_place(tmp_path: Path, text: str, place: 
     file = tmp_path / "s.yaml"
     file.write_text(text)
     with pytest.raises(RecipeError) as stop:
-        suite(str(file))
+        load_suite(str(file))
     assert stop.value.mistakes[0].place == f"{file}{place}" and what in stop.value.mistakes[0].what

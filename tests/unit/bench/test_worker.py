@@ -62,13 +62,13 @@ class Bound:
 def test_what_is_timed_is_what_was_found_right() -> None:
     """A bound run that computes nothing is fast and wrong; a model that draws at random is not called wrong."""
     right, nothing = np.ones((2, 3, 4, 5), np.float32), np.zeros((2, 3, 4, 5), np.float32)
-    bound_outputs.prove(Bound(right, right))
-    bound_outputs.prove(Bound(nothing, right, 2 * right))
+    bound_outputs.check(Bound(right, right))
+    bound_outputs.check(Bound(nothing, right, 2 * right))
     with pytest.raises(RuntimeError, match="compute something else than a plain run"):
-        bound_outputs.prove(Bound(nothing, right, right))
-    bound_outputs.prove(Bound(np.zeros(bound_outputs.SMALL + 1, np.float32)))
+        bound_outputs.check(Bound(nothing, right, right))
+    bound_outputs.check(Bound(np.zeros(bound_outputs.SMALL + 1, np.float32)))
     odd = np.where(np.arange(4) == 1, np.nan, 1.0)
-    assert bound_outputs.apart([odd], [np.ones(4)]) and not bound_outputs.apart([odd], [odd])
+    assert bound_outputs.differ([odd], [np.ones(4)]) and not bound_outputs.differ([odd], [odd])
 
 
 def test_an_output_without_a_finite_element_is_no_evidence(worker: ModuleType, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackbuild.hipify.convert import convert
-from stackbuild.hipify.model import Converted, Launch, Target
+from stackbuild.hipify.model import ConvertedText, Launch, Target
 from stackbuild.hipify.rules.rules import RuleSet
 from support.hipify import hip, small_tables
 from support.paths import ROOT, TESTS
@@ -18,7 +18,7 @@ KERNELS = ROOT / "hipify" / "support"
 RUNTIME = "#include <hip/hip_runtime.h>\n"
 
 
-def body(made: Converted) -> str:
+def body(made: ConvertedText) -> str:
     """The text without the runtime include that conversion adds."""
     return made.text.replace(RUNTIME, "", 1)
 

@@ -9,9 +9,9 @@ from datetime import date
 import pytest
 
 from stackbuild.core.model import ValidationError
-from stackbuild.judgement import judge, pairs_wanted, sides_missing
+from stackbuild.judgement import judge, missing_sides, next_pair_count
 from stackbuild.model.gates import Gates
-from stackbuild.model.results import Evidence, GateVerdict, Outcome, Series, Share, Verdict
+from stackbuild.model.results import Evidence, GateOutcome, GateVerdict, Series, Share, Verdict
 from support.gate_samples import benchmarks, exact, timings
 
 TODAY = date(2026, 11, 20)
@@ -49,18 +49,18 @@ def test_the_line_says_which_and_by_how_much() -> None:
 
 def test_a_restless_machine_gets_no_verdict() -> None:
     found = one({"kind": "baseline"}, timings(0.10, "awful", 20, random.Random(3)))
-    assert found.outcome is Outcome.UNSTABLE and "no verdict" in found.says
+    assert found.outcome is GateOutcome.UNSTABLE and "no verdict" in found.says
 
 
 def test_without_a_self_check_there_is_no_verdict() -> None:
     ours, theirs, _ = quiet(0.0)
     found = one({"kind": "baseline"}, (ours, theirs))
-    assert found.outcome is Outcome.UNSTABLE and "not measured against itself" in found.says
+    assert found.outcome is GateOutcome.UNSTABLE and "not measured against itself" in found.says
 
 
 def test_a_self_check_takes_as_many_pairs_as_a_comparison() -> None:
     ours, theirs, control = quiet(0.0)
-    for taken, outcome in ((1, Outcome.UNSTABLE), (19, Outcome.UNSTABLE), (20, Outcome.PASS)):
+    for taken, outcome in ((1, GateOutcome.UNSTABLE), (19, GateOutcome.UNSTABLE), (20, GateOutcome.PASS)):
         found = one({"kind": "baseline"}, (ours, theirs, replace(control, seconds=control.seconds[:taken])))
         assert found.outcome is outcome and (f"itself {taken} times, 20 are wanted" in found.says) == (taken < 20)
 
@@ -71,9 +71,9 @@ def test_holm_asks_more_of_one_slow_case_among_many() -> None:
     slow = (Series("candidate", tuple(t * (1.06 if i % 7 else 0.99) for i, t in enumerate(theirs))),
             Series("baseline", theirs), Series("control", theirs))  # fmt: skip
     same = (Series("candidate", theirs), Series("baseline", theirs), Series("control", theirs))
-    assert verdict({"kind": "baseline"}, slow, kind="kernels").gates[0].outcome is Outcome.FAIL
+    assert verdict({"kind": "baseline"}, slow, kind="kernels").gates[0].outcome is GateOutcome.FAIL
     among = verdict({"kind": "baseline"}, slow, *[same] * 59, kind="kernels")
-    assert among.gates[0].outcome is Outcome.INCONCLUSIVE and among.undecided() == {"case0"}
+    assert among.gates[0].outcome is GateOutcome.INCONCLUSIVE and among.undecided_cases() == {"case0"}
 
 
 @pytest.mark.parametrize(("wanted", "outcome"), [(0.5, "PASS"), (1.0, "INCONCLUSIVE"), (2.0, "FAIL")])
@@ -97,17 +97,17 @@ def test_limits(limit: dict[str, object], outcome: str) -> None:
 def test_memory_growth() -> None:
     ours, theirs, control = quiet(0.0)
     bigger = (replace(ours, host_bytes=120 << 20), theirs, control)
-    assert one({"kind": "memory", "grows_at_most": "10%"}, bigger).outcome is Outcome.FAIL
-    assert one({"kind": "memory", "grows_at_most": "25%"}, bigger).outcome is Outcome.PASS
-    assert one({"kind": "memory", "at_most": "110 MiB"}, bigger).outcome is Outcome.FAIL
-    assert one({"kind": "memory", "where": "device", "at_most": "1 GiB"}, bigger).outcome is Outcome.INCONCLUSIVE
+    assert one({"kind": "memory", "grows_at_most": "10%"}, bigger).outcome is GateOutcome.FAIL
+    assert one({"kind": "memory", "grows_at_most": "25%"}, bigger).outcome is GateOutcome.PASS
+    assert one({"kind": "memory", "at_most": "110 MiB"}, bigger).outcome is GateOutcome.FAIL
+    assert one({"kind": "memory", "where": "device", "at_most": "1 GiB"}, bigger).outcome is GateOutcome.INCONCLUSIVE
 
 
 def test_a_fast_wrong_kernel_fails_every_gate() -> None:
     ours, theirs, control = quiet(-0.5)
     wrong = (replace(ours, accuracy=exact(snr_db=3.0, max_abs=0.7)), theirs, control)
     found = verdict({"kind": "baseline"}, wrong, gates=[{"kind": "accuracy", "snr_db": 60}]).gates
-    assert [g.outcome for g in found] == [Outcome.FAIL, Outcome.FAIL]
+    assert [g.outcome for g in found] == [GateOutcome.FAIL, GateOutcome.FAIL]
     assert "snr_db 3 (at least 60)" in found[0].says and "its output is wrong" in found[1].says
 
 
@@ -119,47 +119,47 @@ def test_a_fast_wrong_kernel_fails_every_gate() -> None:
 def test_without_bounds_accuracy_is_held_to_what_the_element_type_allows(kind: str, dtype: str, least: float) -> None:
     """25 dB is a good int8 model, and a float32 kernel that is off by 6 %."""
     gates = Gates.model_validate({"gates": [{"kind": "accuracy"}]}).gates
-    for snr, outcome in ((least, Outcome.PASS), (least - 0.5, Outcome.FAIL)):
+    for snr, outcome in ((least, GateOutcome.PASS), (least - 0.5, GateOutcome.FAIL)):
         measured = benchmarks((replace(quiet(0.0)[0], accuracy=exact(snr_db=snr)),), kind=kind)
         found = judge(replace(measured, cases=(replace(measured.cases[0], dtype=dtype),)), gates, TODAY).gates[0]
         assert found.outcome is outcome and found.limit == least
     own = one({"kind": "accuracy", "cosine": 0.9}, (replace(quiet(0.0)[0], accuracy=exact(snr_db=1)),))
-    assert own.outcome is Outcome.PASS and own.limit is None
+    assert own.outcome is GateOutcome.PASS and own.limit is None
 
 
 def test_nan_and_infinite_measures_keep_no_bound() -> None:
     ours, theirs, control = quiet(0.0)
     lost = (replace(ours, accuracy=exact(snr_db=float("nan"), max_abs=float("inf"))), theirs, control)
-    assert one({"kind": "accuracy", "snr_db": -1000}, lost).outcome is Outcome.FAIL
-    assert one({"kind": "accuracy", "max_abs": 1e300}, lost).outcome is Outcome.FAIL
+    assert one({"kind": "accuracy", "snr_db": -1000}, lost).outcome is GateOutcome.FAIL
+    assert one({"kind": "accuracy", "max_abs": 1e300}, lost).outcome is GateOutcome.FAIL
     perfect = (replace(ours, accuracy=exact(snr_db=float("inf"))), theirs, control)
-    assert one({"kind": "accuracy", "snr_db": 200}, perfect).outcome is Outcome.PASS
+    assert one({"kind": "accuracy", "snr_db": 200}, perfect).outcome is GateOutcome.PASS
 
 
 def test_share_of_the_provider() -> None:
     ours, theirs, control = quiet(0.0)
     gate = {"kind": "share", "provider": "MIGraphXExecutionProvider", "nodes": "90%"}
-    assert one(gate, (ours, theirs, control)).outcome is Outcome.FAIL
+    assert one(gate, (ours, theirs, control)).outcome is GateOutcome.FAIL
     partly = (replace(ours, shares=(Share("MIGraphXExecutionProvider", 0.95, 0.99),)), theirs, control)
-    assert one(gate, partly).outcome is Outcome.PASS
+    assert one(gate, partly).outcome is GateOutcome.PASS
 
 
 def test_a_crash_is_a_failure_and_names_it() -> None:
     broken = (Series("candidate", (), problem="died by SIGSEGV"), *quiet(0.0)[1:])
     found = one({"kind": "limit", "metric": "latency", "at_most": 1}, broken)
-    assert found.outcome is Outcome.FAIL and "SIGSEGV" in found.says
+    assert found.outcome is GateOutcome.FAIL and "SIGSEGV" in found.says
 
 
 def test_a_gate_that_matches_no_case_is_closed() -> None:
     found = one({"kind": "baseline", "cases": ["resnet*"]}, quiet(0.0))
-    assert found.outcome is Outcome.FAIL and "there are case0" in found.says
+    assert found.outcome is GateOutcome.FAIL and "there are case0" in found.says
 
 
 def test_a_baseline_nobody_measured_is_not_a_pass() -> None:
     found = one({"kind": "baseline", "versus": "rocm-6.4"}, quiet(0.0))
-    assert found.outcome is Outcome.INCONCLUSIVE and "nobody measured" in found.says
+    assert found.outcome is GateOutcome.INCONCLUSIVE and "nobody measured" in found.says
     gates = Gates.model_validate({"gates": [{"kind": "baseline", "versus": "rocm-6.4"}]}).gates
-    assert sides_missing(benchmarks(quiet(0.0)), gates) == ("rocm-6.4",)
+    assert missing_sides(benchmarks(quiet(0.0)), gates) == ("rocm-6.4",)
 
 
 def test_waivers_have_an_end() -> None:
@@ -167,23 +167,23 @@ def test_waivers_have_an_end() -> None:
     gate = {"kind": "baseline", "waivers": [waiver]}
     gates = Gates.model_validate({"gates": [gate]}).gates
     on_time = judge(benchmarks(quiet(0.2)), gates, TODAY)
-    assert on_time.outcome is Outcome.PASS and "ada, until 2026-11-20" in on_time.gates[0].waived
+    assert on_time.outcome is GateOutcome.PASS and "ada, until 2026-11-20" in on_time.gates[0].waived
     late = judge(benchmarks(quiet(0.2)), gates, date(2026, 11, 21))
-    assert late.outcome is Outcome.FAIL and "ended on 2026-11-20" in late.notes[0]
+    assert late.outcome is GateOutcome.FAIL and "ended on 2026-11-20" in late.notes[0]
 
 
 def test_more_pairs_while_undecided() -> None:
     written = [{"kind": "baseline"}, {"kind": "limit", "metric": "first", "at_most": 1}]
     gates = Gates.model_validate({"gates": written}).gates
-    assert [pairs_wanted(gates, n) for n in (0, 20, 40, 60)] == [20, 40, 60, None]
-    assert pairs_wanted(gates[1:], 0) is None
+    assert [next_pair_count(gates, n) for n in (0, 20, 40, 60)] == [20, 40, 60, None]
+    assert next_pair_count(gates[1:], 0) is None
 
 
 def test_a_stored_baseline_is_weaker_evidence_and_says_so() -> None:
     ours, theirs, _ = timings(0.04, "noisy", 20, random.Random(5))
     found = judge(benchmarks((ours, theirs)), Gates.model_validate({"gates": [{"kind": "baseline"}]}).gates, TODAY,
                   Evidence.STORED).gates[0]  # fmt: skip
-    assert found.evidence is Evidence.STORED and found.outcome is Outcome.INCONCLUSIVE
+    assert found.evidence is Evidence.STORED and found.outcome is GateOutcome.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(("samples", "outcome"), [(1, "INCONCLUSIVE"), (8, "INCONCLUSIVE"), (9, "PASS")])
@@ -204,7 +204,7 @@ def test_few_stored_samples_decide_nothing(samples: int, outcome: str) -> None:
 def test_a_side_is_never_compared_with_itself(gate: dict[str, object]) -> None:
     """By its label when the gate is read, by its provider when the first side that has it is the judged one."""
     found = one({**gate, "versus": "CPU"}, quiet(0.0))
-    assert found.outcome is Outcome.INCONCLUSIVE and "is the side 'candidate' itself" in found.says
+    assert found.outcome is GateOutcome.INCONCLUSIVE and "is the side 'candidate' itself" in found.says
     with pytest.raises(ValidationError, match="compared with itself"):
         Gates.model_validate({"gates": [{**gate, "versus": "candidate"}]})
 
@@ -216,14 +216,14 @@ def test_a_gate_that_wants_more_pairs_than_another_gets_them() -> None:
     ]
     gates = Gates.model_validate({"gates": written}).gates
     first = judge(benchmarks(quiet(0.0)), gates, TODAY)
-    assert first.undecided() == {"case0"} and pairs_wanted(gates, 20) == 40
-    assert judge(benchmarks(quiet(0.0, pairs=40)), gates, TODAY).outcome is Outcome.PASS
+    assert first.undecided_cases() == {"case0"} and next_pair_count(gates, 20) == 40
+    assert judge(benchmarks(quiet(0.0, pairs=40)), gates, TODAY).outcome is GateOutcome.PASS
 
 
 def test_the_worst_closed_gate_comes_first_and_the_geomean_is_only_told() -> None:
     found = verdict({"kind": "baseline"}, quiet(0.043), quiet(0.2), quiet(0.0))
-    assert [g.outcome for g in found.closed] == [Outcome.FAIL, Outcome.INCONCLUSIVE]
-    assert found.outcome is Outcome.FAIL and found.geomean == pytest.approx(1.08, abs=0.02)
+    assert [g.outcome for g in found.closed] == [GateOutcome.FAIL, GateOutcome.INCONCLUSIVE]
+    assert found.outcome is GateOutcome.FAIL and found.geomean == pytest.approx(1.08, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -245,4 +245,4 @@ def test_a_limit_wants_enough_samples_too() -> None:
     ours = replace(quiet(0.0)[0], seconds=(0.01,) * 7)
     gate = {"kind": "limit", "metric": "latency", "at_most": "1 s"}
     assert "7 samples cannot bear a 99% interval, 8 can" in one(gate, (ours,)).says
-    assert one({**gate, "confidence": "95%"}, (ours,)).outcome is Outcome.PASS
+    assert one({**gate, "confidence": "95%"}, (ours,)).outcome is GateOutcome.PASS

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackbuild.judgement.intervals import (
-    apart_interval,
     geometric_mean,
     holm,
     median_interval,
     ratio_interval,
     relative_spread,
-    slower_by_chance,
+    sign_test,
+    unpaired_interval,
 )
 
 
@@ -68,14 +68,14 @@ def test_ratio_is_symmetric_and_drift_cancels() -> None:
     assert forth.median == pytest.approx(1.05) and forth.low == pytest.approx(1.05)
     assert back.median == pytest.approx(1 / forth.median) and back.high == pytest.approx(1 / forth.low)
     # Taken apart, the drift stays in and the interval is wide: why a stored baseline is weaker evidence.
-    apart = apart_interval(above, below, 0.99)
+    apart = unpaired_interval(above, below, 0.99)
     assert apart.low < 1 < apart.high
 
 
 def test_sign_test_and_holm_are_the_textbook_ones() -> None:
-    assert slower_by_chance([1.0] * 10) == pytest.approx(2**-10)
-    assert slower_by_chance([1.0] * 5 + [-1.0] * 5) == pytest.approx(638 / 1024)
-    assert slower_by_chance([0.0, 0.0]) == 1.0
+    assert sign_test([1.0] * 10) == pytest.approx(2**-10)
+    assert sign_test([1.0] * 5 + [-1.0] * 5) == pytest.approx(638 / 1024)
+    assert sign_test([0.0, 0.0]) == 1.0
     # Holm's own order: 0.01 against 0.05/4, 0.013 against 0.05/3, 0.03 against 0.05/2 stops the rest.
     assert holm([0.03, 0.01, 0.04, 0.013], 0.05) == [False, True, False, True]
     assert holm([], 0.05) == []

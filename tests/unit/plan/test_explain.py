@@ -15,7 +15,8 @@ from stackbuild.plan.explain import Cause, explain
 from stackbuild.sources.local import LocalSource, content, survey
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id
-from stackbuild.views import plan as show_plan
+from stackbuild.views.console import out
+from stackbuild.views.plan import draw_explanation
 
 
 @dataclass
@@ -122,17 +123,17 @@ def test_a_need_whose_record_is_gone_is_told_by_its_key(bench: SourceStore) -> N
 
 
 def test_a_source_says_what_its_digests_are_of(bench: SourceStore, capsys: pytest.CaptureFixture[str]) -> None:
-    show_plan.page.cache_clear()
+    out.cache_clear()
     plan = bench.plan()
-    show_plan.draw_explanation(explain(plan, "source.kernels", bench.store, bench.places))
+    draw_explanation(explain(plan, "source.kernels", bench.store, bench.places))
     assert f"{bench.folder / 'kernels'}: 2 files, without *.md" in capsys.readouterr().out.replace("\n", "")
-    show_plan.draw_explanation(explain(plan, "source.ort", bench.store, bench.places))
+    draw_explanation(explain(plan, "source.ort", bench.store, bench.places))
     assert "0001-a.patch" in capsys.readouterr().out
     bench.build(plan)
     for number in range(50):
         (bench.folder / "kernels" / f"{number:02}.hip").touch()
-    show_plan.draw_explanation(explain(bench.plan(), "lib", bench.store, bench.places))
+    draw_explanation(explain(bench.plan(), "lib", bench.store, bench.places))
     said = capsys.readouterr().out
     assert "source.kernels, which it needs:" in said and "+ 39.hip" in said and "+ 40.hip" not in said
     assert "… and 10 more files" in said
-    show_plan.page.cache_clear()
+    out.cache_clear()

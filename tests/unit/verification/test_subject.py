@@ -8,7 +8,7 @@ import pytest
 
 from stackbuild.core.packaging import Claim
 from stackbuild.inspection import inspect
-from stackbuild.verification.subject import Form, installed, subject_of
+from stackbuild.verification.subject import Form, installed_path, subject_of
 from support.binaries import GOOD, library
 
 
@@ -58,6 +58,6 @@ def test_folders_of_grafted_libraries_are_no_packages_and_data_folders_are_empti
     made = subject_of((inspect(GOOD.but(files=files).write(tmp_path)),))
     assert made.modules == ("extra", "onnxruntime_ep_forge")
     assert (
-        installed("x-1.0.data/purelib/a/b.py") == "a/b.py"
-        and installed("x-1.0.data/scripts/a") == "x-1.0.data/scripts/a"
+        installed_path("x-1.0.data/purelib/a/b.py") == "a/b.py"
+        and installed_path("x-1.0.data/scripts/a") == "x-1.0.data/scripts/a"
     )

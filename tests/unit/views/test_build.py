@@ -19,13 +19,12 @@ from stackbuild.model.events import (
     StepStarted,
     document,
 )
-from stackbuild.views import build as show_build
-from stackbuild.views.build import lines_of
+from stackbuild.views.build import format_duration, lines_of
 
 
 def drawn(event: object) -> str:
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
-    for line in show_build.lines_of(event):  # type: ignore[arg-type]
+    for line in lines_of(event):  # type: ignore[arg-type]
         console.print(line)
     file = console.file
     assert isinstance(file, io.StringIO)
@@ -53,7 +52,7 @@ def test_events_drawn_and_as_json() -> None:
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.042, "0.042 s"), (0.0, "0 s"), (3.14, "3.1 s"), (59.4, "59 s"), (185, "3 min 05 s"), (7800, "2 h 10 min")])
 def test_durations(seconds: float, text: str) -> None:
-    assert show_build.clock(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_a_stage_that_does_not_stand_is_no_tick() -> None:

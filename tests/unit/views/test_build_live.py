@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.model.events import RunStarted, StepFinished, StepStarted
-from stackbuild.views import build as shown
+from stackbuild.views import build
 from stackbuild.views.console import Console, Text
 
 STEPS = tuple(f"s{n}" for n in range(20))
@@ -48,14 +48,14 @@ class Slow:
 
 
 def test_a_line_printed_while_the_view_refreshes_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = shown.lines_of
-    monkeypatch.setattr(shown, "REFRESH_PER_SECOND", 1000)
-    monkeypatch.setattr(shown, "lines_of", lambda event: [Slow(line) for line in drawn(event)])
+    drawn = build.lines_of
+    monkeypatch.setattr(build, "REFRESH_PER_SECOND", 1000)
+    monkeypatch.setattr(build, "lines_of", lambda event: [Slow(line) for line in drawn(event)])
     log = tmp_path / "log"
     log.write_text("a\nb\nc\nd\n")
     paper = io.StringIO()
     console = Console(file=paper, force_terminal=True, width=100, height=1000, _environ={"TERM": "xterm"})
-    with shown.LiveView(console) as view:
+    with build.LiveView(console) as view:
         view(RunStarted("r", "t", (), STEPS, ""))
         for name in STEPS:
             view(StepStarted(name, "k", str(log), 0.0))
@@ -69,7 +69,7 @@ def test_a_step_that_takes_longer_than_last_time_is_not_of_about_less(
     since: float, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paper = io.StringIO()
-    view = shown.LiveView(Console(file=paper, force_terminal=True, width=100, _environ={"TERM": "xterm"}))
+    view = build.LiveView(Console(file=paper, force_terminal=True, width=100, _environ={"TERM": "xterm"}))
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     view(StepStarted("kernels", "k", str(tmp_path / "none"), 10.0))

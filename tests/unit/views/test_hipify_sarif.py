@@ -15,6 +15,7 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import joined, read
 from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.views import hipify
 from stackbuild.views.console import print_json
 from support.hipify import bundled_rules, small_tables
@@ -24,7 +25,8 @@ OWN = read("schema: 1\nname: own\nrules:\n  - {id: own-none, identifier: nowhere
 
 def document(sources: list[Path], out: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     engine = Engine("fast", small_tables(), joined([OWN, bundled_rules("generic")]), Target(), Tools(None, None))
-    hipify.as_sarif(hipify_tree(sources, out, engine), sources, out)
+    selection = SourceSelection(tuple(sources), out)
+    hipify.print_sarif(hipify_tree(selection, engine), selection)
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     return run
 
@@ -87,7 +89,7 @@ def test_a_name_that_is_no_utf_8_leaves_the_document_utf_8(tmp_path: Path, capsy
     found = opened(document([tmp_path / "src"], tmp_path / "out", capsys))
     assert found["HIPIFY-UNSUPPORTED"] == {tmp_path / "src" / "odd\ufffd.cu"}  # as unquote reads %FF
     engine = Engine("fast", small_tables(), bundled_rules("generic"), Target(), Tools(None, None))
-    print_json(hipify_tree([tmp_path / "src"], tmp_path / "out", engine), "stackbuild.hipify/1")
+    print_json(hipify_tree(SourceSelection((tmp_path / "src",), tmp_path / "out"), engine), "stackbuild.hipify/1")
     text = capsys.readouterr().out
     assert text.encode("utf-8") and json.loads(text)["files"][0]["source"].endswith(name)
 

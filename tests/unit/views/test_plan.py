@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from stackbuild.plan.explain import Explanation
-from stackbuild.views import plan as show_plan
+from stackbuild.views.console import out
+from stackbuild.views.plan import draw_explanation
 
 
 def test_explanations_survive_strange_values(capsys: pytest.CaptureFixture[str]) -> None:
-    show_plan.page.cache_clear()
-    show_plan.draw_explanation(Explanation("s", "k", "env A: \x1b[2J\u2028x\n", "env A: y\n"))
+    out.cache_clear()
+    draw_explanation(Explanation("s", "k", "env A: \x1b[2J\u2028x\n", "env A: y\n"))
     assert "\x1b[2J" not in capsys.readouterr().out
-    show_plan.page.cache_clear()
+    out.cache_clear()

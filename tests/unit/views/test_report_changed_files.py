@@ -17,7 +17,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.judgement import judge
 from stackbuild.model.gates import Gates
 from stackbuild.pipeline.run_record import of_results
-from stackbuild.views.formats import FORMATS, written
+from stackbuild.views.formats import FORMATS, render_run
 from support.report_samples import results, verdict, whole_run
 
 GATES = Gates.model_validate(
@@ -67,7 +67,7 @@ def test_a_changed_results_file_is_refused_or_drawn(tmp_path: Path, path: tuple[
     judged = judge(found, GATES, date(2026, 11, 20))
     changes(found, found)
     for form in FORMATS:
-        assert written(of_results(found, judged), form, 100_000)
+        assert render_run(of_results(found, judged), form, 100_000)
 
 
 def test_a_verdict_cut_short_is_refused(tmp_path: Path) -> None:

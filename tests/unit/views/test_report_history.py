@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackbuild.bench.history import Figure, append, series
+from stackbuild.bench.history import Figure, SeriesQuery, append, load_series
 from stackbuild.bench.trend import trend, trends
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Benchmarks, Case, Fingerprint, Series, Side
 from stackbuild.pipeline.run_record import of_results
-from stackbuild.views.formats import written
+from stackbuild.views.formats import render_run
 from stackbuild.views.trend_plot import FOOT, HEIGHT, LEFT, RIGHT, trend_plot
 
 EVIL = "<script>alert(1)</script>.whl"
@@ -42,11 +42,11 @@ def kept(tmp_path: Path) -> Path:
 
 
 def test_providers_are_not_mixed(kept: Path) -> None:
-    latest, cpu = (series(kept, "net/b1", "latency", provider=p) for p in ("", "CPUExecutionProvider"))
+    latest, cpu = (load_series(kept, SeriesQuery("net/b1", "latency", provider=p)) for p in ("", "CPUExecutionProvider"))
     assert {row.provider for row in latest} == {"ROCMExecutionProvider"} and len(latest) == len(cpu) == 30
     assert min(row.value for row in cpu) > 0.4 > max(row.value for row in latest)
     with pytest.raises(UsageError, match="on CUDAExecutionProvider"):
-        series(kept, "net/b1", "latency", provider="CUDAExecutionProvider")
+        load_series(kept, SeriesQuery("net/b1", "latency", provider="CUDAExecutionProvider"))
 
 
 def test_a_change_is_drawn_and_told_in_every_form(kept: Path) -> None:
@@ -54,13 +54,13 @@ def test_a_change_is_drawn_and_told_in_every_form(kept: Path) -> None:
     (found,) = trends(kept, today)
     assert [turn.at for turn in found.turns] == [15] and found.unit == "ms"
     run = replace(of_results(today, None), history=(found,))
-    page = written(run, "html", 0)
+    page = render_run(run, "html", 0)
     assert 'aria-label="History of candidate over 30 results, ms, 1 change points"' in page
     assert "Changed 2026-01-16T09:00:00Z: 10" in page and page.count('class="latest"') == 1
     assert "<script" not in page and "&lt;script&gt;" in page
-    summary = written(run, "markdown", 1_000_000)
+    summary = render_run(run, "markdown", 1_000_000)
     assert "## History" in summary and "2026-01-16T09&#58;00&#58;00Z" in summary and "<script" not in summary
-    assert '"turns": [' in written(run, "json", 0)
+    assert '"turns": [' in render_run(run, "json", 0)
     svg = page[page.index('<svg viewBox="0 0 400 140') :]
     assert ElementTree.fromstring(svg[: svg.index("</svg>") + 6]).tag == "svg"
 

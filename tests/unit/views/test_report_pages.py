@@ -13,26 +13,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackbuild.bench.compare import Change, changes
+from stackbuild.bench.compare import FigureChange, changes
 from stackbuild.bench.results_file import identity, write
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import (
     Benchmarks,
     Case,
+    ChangedInput,
+    GateOutcome,
     GateVerdict,
-    Inputs,
+    InputsCompared,
     KernelCounters,
-    Moved,
     OpTime,
-    Outcome,
     Series,
     Verdict,
 )
 from stackbuild.pipeline.run_record import RunRecord, Span, find_run, of_results
-from stackbuild.views import bench as drawn
-from stackbuild.views.formats import written
+from stackbuild.views import bench
+from stackbuild.views.formats import render_run
 from stackbuild.views.html import headline, html
-from stackbuild.views.markdown import inert, markdown
+from stackbuild.views.markdown import escape_markdown, markdown
 from stackbuild.views.plots import LETTER, WIDTH, curve_plots, pair_plot, timeline
 from support.report_samples import results, verdict, whole_run
 
@@ -100,12 +100,12 @@ def test_the_marks_of_a_pair_plot_are_explained_where_there_is_one() -> None:
 
 
 def test_figures_are_plain_numbers_and_no_change_is_called_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    even = Change("c", "throughput", "runs/s", 22710.0, 22710.4, 0.00002)
-    drawn.draw_changes((even, Change("c", "latency", "ms", 1.0, 1.05, -0.05)), "a", "b")
+    even = FigureChange("c", "throughput", "runs/s", 22710.0, 22710.4, 0.00002)
+    bench.draw_changes((even, FigureChange("c", "latency", "ms", 1.0, 1.05, -0.05)), "a", "b")
     told = capsys.readouterr().out
     assert told.count("22,710 runs/s") == 2 and "same" in told and "5.0% worse" in told
     fast = replace(results(), cases=tuple(replace(case, items=1_000_000) for case in results().cases))
-    drawn.draw_benchmarks(fast)
+    bench.draw_benchmarks(fast)
     pages = (html(of_results(fast, None)), markdown(of_results(fast, None), 1_000_000), capsys.readouterr().out)
     assert not [page for page in pages if "e+0" in page]
 
@@ -125,7 +125,7 @@ def test_markdown_is_inert_and_keeps_its_limit() -> None:
 @settings(max_examples=100)
 @given(st.text())
 def test_no_text_is_active_in_markdown(text: str) -> None:
-    made = inert(text)
+    made = escape_markdown(text)
     assert "\n" not in made and not re.search(r"[<>|`\[\]@*]", made) and all(c.isprintable() for c in made)
 
 
@@ -145,44 +145,44 @@ def test_a_measurement_with_a_hole_is_red_everywhere(why: str) -> None:
     says = "Not measured: net/b1/float32 did not run on the side baseline: " + (why or "no sample was kept")
     assert headline(run) == (says, "bad")
     assert f'class="headline bad">{says}' in html(run) and "❌ **Not measured" in markdown(run)
-    (suite,) = ElementTree.fromstring(written(run, "junit", 0).partition("\n")[2])
+    (suite,) = ElementTree.fromstring(render_run(run, "junit", 0).partition("\n")[2])
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("benchmarks", "6", "1")
     assert headline(of_results(replace(results(), cases=()), None)) == ("Nothing was measured", "bad")
 
 
 def test_a_hole_is_worse_than_an_undecided_gate_and_may_be_waived() -> None:
     (gate,) = verdict().gates
-    undecided = Verdict((replace(gate, outcome=Outcome.INCONCLUSIVE),))
+    undecided = Verdict((replace(gate, outcome=GateOutcome.INCONCLUSIVE),))
     assert headline(of_results(_holed("it crashed"), undecided))[0].startswith("Not measured")
     assert headline(of_results(_holed("it crashed"), verdict()))[0].startswith("Gate closed: 7 %")
     run = of_results(_holed("it crashed"), verdict("known"))
     assert headline(run) == ("The gate is open, 1 by a waiver", "good")
-    benchmarks = ElementTree.fromstring(written(run, "junit", 0).partition("\n")[2])[0]
+    benchmarks = ElementTree.fromstring(render_run(run, "junit", 0).partition("\n")[2])[0]
     assert (benchmarks.get("failures"), benchmarks.get("skipped")) == ("0", "1")
     other = of_results(_holed("it crashed", "net/b4/float32"), verdict("known"))
     assert headline(other)[1] == "bad"
 
 
 def test_junit_is_well_formed_and_counts() -> None:
-    root = ElementTree.fromstring(written(whole_run(), "junit", 0).partition("\n")[2])
+    root = ElementTree.fromstring(render_run(whole_run(), "junit", 0).partition("\n")[2])
     suites = {s.get("name", "")[:5]: s for s in root}
     assert suites["gates"].get("failures") == "1" and suites["steps"].get("failures") == "1"
-    waived = ElementTree.fromstring(written(of_results(results(), verdict("known")), "junit", 0).partition("\n")[2])
+    waived = ElementTree.fromstring(render_run(of_results(results(), verdict("known")), "junit", 0).partition("\n")[2])
     assert {s.get("name"): s.get("skipped") for s in waived} == {"benchmarks": "0", "gates": "1"}
 
 
 def test_json_is_strict_and_versioned() -> None:
-    found = json.loads(written(whole_run(), "json", 0), parse_constant=lambda name: pytest.fail(name))
+    found = json.loads(render_run(whole_run(), "json", 0), parse_constant=lambda name: pytest.fail(name))
     assert found["schema"] == "stackbuild.run/1" and found["benchmarks"]["schema"] == "stackbuild.benchmarks/1"
     with pytest.raises(UsageError, match="no format 'pdf'"):
-        written(whole_run(), "pdf", 0)
+        render_run(whole_run(), "pdf", 0)
 
 
 @given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=60), st.floats(0.2, 5), st.floats(0.01, 100))
 def test_pair_marks_lie_on_the_paper(seconds: list[float], factor: float, limit: float) -> None:
     ours, theirs = Series("candidate", tuple(seconds)), Series("baseline", tuple(s * factor for s in seconds))
     case = Case("c", "m", "float32", {}, 1, 1, "run", 17, "", (ours, theirs))
-    gate = GateVerdict("g", "c", Outcome.PASS, "", limit=limit, unit="× time")
+    gate = GateVerdict("g", "c", GateOutcome.PASS, "", limit=limit, unit="× time")
     plot = pair_plot(case, "candidate", "baseline", gate)
     assert plot is not None and plot.limit is not None
     assert plot.low <= plot.median <= plot.high
@@ -253,16 +253,16 @@ def test_what_is_drawn_cannot_act_on_a_terminal(capsys: pytest.CaptureFixture[st
               replace(whole.cases[0].series[1], problem=odd))  # fmt: skip
     hostile = replace(
         whole, cases=(replace(whole.cases[0], name=odd, series=series),), timer=odd, notes=(odd,),
-        inputs=Inputs("a", "b", (Moved(odd, odd, odd),)),
+        inputs=InputsCompared("a", "b", (ChangedInput(odd, odd, odd),)),
     )  # fmt: skip
     (gate,) = verdict(odd).gates
-    drawn.draw_benchmarks(hostile)
-    drawn.draw_profile(hostile)
-    drawn.draw_kernels(hostile)
-    drawn.draw_verdict(Verdict((replace(gate, says=odd), replace(gate, says=odd, waived="")), 1.0, (odd,)))
-    drawn.draw_inputs(hostile.inputs)
-    drawn.draw_changes(changes(hostile, hostile), odd, odd)
-    drawn.draw_cases([(odd, odd, 1)])
+    bench.draw_benchmarks(hostile)
+    bench.draw_profile(hostile)
+    bench.draw_kernels(hostile)
+    bench.draw_verdict(Verdict((replace(gate, says=odd), replace(gate, says=odd, waived="")), 1.0, (odd,)))
+    bench.draw_inputs(hostile.inputs)
+    bench.draw_changes(changes(hostile, hostile), odd, odd)
+    bench.draw_cases([(odd, odd, 1)])
     told = capsys.readouterr()
     shown = told.out + told.err
     assert "owned" in shown and "[bold]" in shown

@@ -40,11 +40,11 @@ def test_names_that_any_macro_joins_are_told_where_it_is_used() -> None:
 def test_advice_is_given_for_each_name(capsys: pytest.CaptureFixture[str]) -> None:
     findings = hip("atomicAdd_block(a, 1); atomicAnd_block(a, 1);\n").findings
     file = FileReport("a.cu", "a.cu", "converted", findings)
-    hipify.report(Report("fast", "t", Target(), (file,), 1))
+    hipify.draw_report(Report("fast", "t", Target(), (file,), 1))
     said = " ".join(capsys.readouterr().out.split())
     assert "where atomicAdd_block is not in HIP: use __hip_atomic_fetch_add" in said
     assert "where atomicAnd_block is not in HIP: use __hip_atomic_fetch_and" in said
-    hipify.report(Report("fast", "t", Target(), (FileReport("a.cu", "a.cu", "converted", findings[:1]),), 1))
+    hipify.draw_report(Report("fast", "t", Target(), (FileReport("a.cu", "a.cu", "converted", findings[:1]),), 1))
     assert " do: use __hip_atomic_fetch_add" in " ".join(capsys.readouterr().out.split())
 
 

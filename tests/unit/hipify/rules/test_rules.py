@@ -10,7 +10,7 @@ import pytest
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.model import Converted, FileReport, Target
+from stackbuild.hipify.model import ConvertedText, FileReport, Target
 from stackbuild.hipify.rules import bundled
 from stackbuild.hipify.rules.rules import RuleSet, glob, in_range, joined, read
 from stackbuild.hipify.tables.installed import Tools
@@ -204,7 +204,7 @@ def test_a_missing_support_header_is_a_mistake(tmp_path: Path) -> None:
         bundled.load([str(path)])
 
 
-def by_miopen(text: str, *rules: str) -> Converted:
+def by_miopen(text: str, *rules: str) -> ConvertedText:
     """Converted for MIOpen, with call rules of one function each written as `count arguments`."""
     made = "".join(f"  - {{id: r{i}, call: f{i}, why: w, {rule}}}\n" for i, rule in enumerate(rules))
     return hip(text, "a.cpp", read(f"schema: 1\nname: t\nrules:\n{made}", "t.yaml"), Target(flavour="miopen"))

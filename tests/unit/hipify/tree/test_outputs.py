@@ -18,7 +18,7 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tree import relocate, state
-from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.outputs import NEW, locked
 from stackbuild.hipify.tree.state import STATE
 from stackbuild.model.findings import Severity
@@ -31,8 +31,8 @@ SHIMMED = "__global__ void k() { __syncwarp(); }\n"
 ENGINE = Engine("fast", small_tables(), bundled_rules("generic"), Target(), Tools(None, None))
 
 
-def run(source: Path, out: Path, **more: object) -> Report:
-    return hipify_tree([source], out, ENGINE, **more)  # type: ignore[arg-type]
+def run(source: Path, out: Path, exclude: tuple[str, ...] = (), is_folder: bool = False, force: bool = False) -> Report:
+    return hipify_tree(SourceSelection((source,), out, exclude=exclude, is_folder=is_folder), ENGINE, force=force)
 
 
 def files(folder: Path, **texts: str) -> Path:
@@ -202,7 +202,7 @@ def test_entries_that_are_no_files_are_told_and_skipped(src: Path, tmp_path: Pat
         "null.h": ("it is a character device", "warning"),
         "s.cu": ("it is a socket", "warning"),
     }
-    assert [f.subject for f in run(src, tmp_path / "o2", exclude=["*[.]*", "here", "?*.cu", "*.h"]).entries] == []
+    assert [f.subject for f in run(src, tmp_path / "o2", exclude=("*[.]*", "here", "?*.cu", "*.h")).entries] == []
 
 
 def test_what_is_no_file_is_refused_where_it_was_named(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_after_a_killed_run_its_outputs_are_known_and_its_scraps_go(src: Path, t
     files(src, y_cu=CALL + "int later;\n", sub__x_cu=CALL + "int later;\n")
     run(src, out)
     # As a run leaves it that is killed between the first output and its state, with the second one half written.
-    pending = {path: (kept.written,) for path, kept in state.load(out).files.items()}
+    pending = {path: (record.output_digest,) for path, record in state.load(out).files.items()}
     files(out, sub__x_cu=MADE)
     (out / "sub" / NEW).write_text("half")
     (out / STATE).write_bytes(state.dump(replace(known, pending=pending)))
@@ -278,7 +278,7 @@ def test_a_state_that_somebody_wrote_leads_nowhere(src: Path, tmp_path: Path) ->
     out = tmp_path / "out"
     run(src, out)
     known = state.load(out)
-    kept = replace(known.files["y.cu"], written=hashlib.sha256(CALL.encode()).hexdigest(), origin="../src/gone.cu")
+    kept = replace(known.files["y.cu"], output_digest=hashlib.sha256(CALL.encode()).hexdigest(), origin="../src/gone.cu")
     paths = ("../src/y.cu", "sub/../../src/y.cu", f"{src}/y.cu", "./../src/y.cu", "")
     pending = dict.fromkeys(paths, ("x",))
     (out / STATE).write_bytes(
@@ -306,13 +306,13 @@ def test_an_output_in_place_of_its_source_is_refused_even_by_force(src: Path, tm
     for sources, out in (([src / "y.cu"], src), ([src / "y.cu", tmp_path / "z.cu"], src)):
         (tmp_path / "z.cu").write_text(CALL)
         with pytest.raises(UsageError, match="would overwrite the source"):
-            hipify_tree(sources, out, ENGINE, force=True)
+            hipify_tree(SourceSelection(tuple(sources), out), ENGINE, force=True)
     assert (src / "y.cu").read_text() == CALL
 
 
 def test_a_source_that_is_given_twice_counts_once(src: Path, tmp_path: Path) -> None:
     (tmp_path / "again").symlink_to(src)
-    assert [j.name for j in walk([src, src / "sub" / "..", tmp_path / "again"], tmp_path / "o").jobs] == [
+    assert [j.name for j in walk(SourceSelection((src, src / "sub" / "..", tmp_path / "again"), tmp_path / "o")).jobs] == [
         "sub/x.cu",
         "y.cu",
     ]

@@ -14,7 +14,7 @@ from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules.rules import joined, read
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tree import relocate
-from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.state import STATE
 from stackbuild.views.hipify import json_of
 from stackbuild.views.sarif import sarif
@@ -26,8 +26,8 @@ def engine(target: Target | None = None, **more: object) -> Engine:
     return Engine("fast", small_tables(), rules, target or Target(), Tools(None, None))  # type: ignore[arg-type]
 
 
-def run(source: Path, out: Path, **more: object) -> Report:
-    return hipify_tree([source], out, engine(), **more)  # type: ignore[arg-type]
+def run(source: Path, out: Path, exclude: tuple[str, ...] = (), is_folder: bool = False, force: bool = False) -> Report:
+    return hipify_tree(SourceSelection((source,), out, exclude=exclude, is_folder=is_folder), engine(), force=force)
 
 
 @pytest.fixture
@@ -109,9 +109,9 @@ def test_rules_tables_and_target_decide_too(tree: Path, tmp_path: Path) -> None:
     mine = joined(
         [read("schema: 1\nname: m\nrules: [{id: r, why: w, identifier: x, to: y}]", "m.yaml"), bundled_rules("generic")]
     )
-    assert hipify_tree([tree], out, engine(rules=mine)).written == 1
+    assert hipify_tree(SourceSelection((tree,), out), engine(rules=mine)).written == 1
     assert (out / "plain.cpp").read_text() == "int y;\n"
-    report = hipify_tree([tree], out, engine(Target(rocm="6.1"), rules=mine))
+    report = hipify_tree(SourceSelection((tree,), out), engine(Target(rocm="6.1"), rules=mine))
     assert {f.state for f in report.files} <= {"converted", "copied"}
 
 
@@ -159,7 +159,7 @@ def test_a_binary_file_is_copied_with_a_warning_in_a_tree_and_refused_by_name(tr
 def test_globs_that_pick_nothing_are_told_and_remove_nothing(tree: Path, tmp_path: Path) -> None:
     run(tree, tmp_path / "out")
     with pytest.raises(UsageError, match=r"none of its \d C, C"):
-        hipify_tree([tree], tmp_path / "out", engine(), include=["nowhere/**"])
+        hipify_tree(SourceSelection((tree,), tmp_path / "out", include=("nowhere/**",)), engine())
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="there is no C, C"):
         run(tmp_path / "empty", tmp_path / "out")
@@ -202,7 +202,7 @@ def test_several_sources_that_collide_are_refused(tree: Path, tmp_path: Path) ->
     other.mkdir(parents=True)
     (other / "b.h").write_text("int y;\n")
     with pytest.raises(UsageError, match="would both become"):
-        walk([tree, other], tmp_path / "out")
+        walk(SourceSelection((tree, other), tmp_path / "out"))
 
 
 def test_a_missing_source_is_told(tmp_path: Path) -> None:
@@ -211,7 +211,8 @@ def test_a_missing_source_is_told(tmp_path: Path) -> None:
 
 
 def test_globs_select(tree: Path, tmp_path: Path) -> None:
-    assert [j.name for j in walk([tree], tmp_path / "o", include=["**/*.cu", "*.h"], exclude=["b.*"]).jobs] == [
+    selection = SourceSelection((tree,), tmp_path / "o", include=("**/*.cu", "*.h"), exclude=("b.*",))
+    assert [j.name for j in walk(selection).jobs] == [
         "k/a.cu"
     ]
 

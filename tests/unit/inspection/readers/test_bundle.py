@@ -15,7 +15,7 @@ from stackbuild.inspection.readers.bundle import bundle as read_bundle
 from stackbuild.inspection.readers.bundle import bundles, target_of
 from stackbuild.inspection.readers.byte_parser import Feed, MalformedError, read_all
 from stackbuild.inspection.readers.ccob import header
-from stackbuild.tables.target_ids import normal, target_id
+from stackbuild.tables.targets import normal, of_e_flags
 from support.binaries import GOOD, bundle, ccob, code_object, fatbin, kernel, library, section
 
 ONE = bundle({"gfx90a": code_object("gfx90a"), "gfx1100": code_object("gfx1100", [kernel("big", 99)])})
@@ -72,10 +72,10 @@ def test_target_ids():
     assert target_of("host-x86_64-unknown-linux-gnu-") == ""
     assert target_of("hipv4-amdgcn-amd-amdhsa--gfx9-4-generic") == "gfx9-4-generic"
     assert normal("gfx90a:xnack-:sramecc+") == "gfx90a:sramecc+:xnack-"
-    assert target_id(0x3F | 0x200 | 0xC00) == "gfx90a:sramecc+:xnack-"
-    assert target_id(0x3F | 0x100 | 0x400) == "gfx90a"
-    assert target_id(0x30 | 0x100, version=3) == "gfx908:xnack+"
-    assert target_id(0xFE).startswith("unknown")
+    assert of_e_flags(0x3F | 0x200 | 0xC00) == "gfx90a:sramecc+:xnack-"
+    assert of_e_flags(0x3F | 0x100 | 0x400) == "gfx90a"
+    assert of_e_flags(0x30 | 0x100, version=3) == "gfx908:xnack+"
+    assert of_e_flags(0xFE).startswith("unknown")
 
 
 @pytest.mark.parametrize("step", [1, 7, 64, 4096, 100_000])
