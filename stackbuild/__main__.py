@@ -45,7 +45,7 @@ def run() -> int:
     from stackbuild.cli import app, load_commands
     from stackbuild.core.errors import Stop, Unwritten
 
-    load_commands()
+    load_commands(sys.argv[1:])
     try:
         app()
     except SystemExit as left:  # typer meets a reader that has gone by pacifying the streams and leaving with 1

@@ -70,26 +70,26 @@ def inspect(
         return
     if kernels and not json:
         raise UsageError("--kernels lists them in the JSON document only", next="add --json")
-    looked = [_look(file, recipe, tuple(gfx or ())) for file in files]
-    together = _together([facts for facts, _ in looked])
-    _print(looked, together, json, kernels)
-    _write(looked, together, sarif, junit)
-    if any(f.severity == "error" for found in (together, *(found for _, found in looked)) for f in found):
+    inspected = [_inspect(file, recipe, tuple(gfx or ())) for file in files]
+    joint_findings = _joint_findings([facts for facts, _ in inspected])
+    _print(inspected, joint_findings, json, kernels)
+    _write(inspected, joint_findings, sarif, junit)
+    if any(f.severity == "error" for found in (joint_findings, *(found for _, found in inspected)) for f in found):
         leave(5)
 
 
-def _look(file: Path, recipe: str | None, gfx: tuple[str, ...]) -> tuple[Facts, tuple[Finding, ...]]:
+def _inspect(file: Path, recipe: str | None, gfx: tuple[str, ...]) -> tuple[Facts, tuple[Finding, ...]]:
     from stackbuild import inspection
 
     facts = inspection.inspect(file)
-    return facts, inspection.judge(facts, expected(recipe, facts.wheel.name if facts.wheel else "", gfx))
+    return facts, inspection.judge(facts, expectations_for(recipe, facts.wheel.name if facts.wheel else "", gfx))
 
 
-def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -> Expectations:
+def expectations_for(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -> Expectations:
     """What the recipe, for those of its GPU targets (none: all), expects of that distribution's wheel; nothing without a recipe.
     Raises UsageError, RecipeError.
 
-    Says on stderr where the recipe makes no such wheel, and where its lock cannot tell the source's commit.
+    Prints to stderr if the recipe makes no such wheel, or its lock has no commit for the source.
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.inspection import NOTHING
@@ -128,50 +128,50 @@ def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
         return loaded.recipe, {}
 
 
-def _together(all_facts: list[Facts]) -> tuple[Finding, ...]:
+def _joint_findings(all_facts: list[Facts]) -> tuple[Finding, ...]:
     from stackbuild.inspection import judge_together
 
     return judge_together(tuple(all_facts))
 
 
 def _print(
-    looked: list[tuple[Facts, tuple[Finding, ...]]], together: tuple[Finding, ...], json: bool, kernels: bool
+    inspected: list[tuple[Facts, tuple[Finding, ...]]], joint_findings: tuple[Finding, ...], json: bool, kernels: bool
 ) -> None:
     if json:
         from stackbuild.inspection.document import document
         from stackbuild.views.console import print_json
 
-        files = [document(facts, found, kernels=kernels) for facts, found in looked]
-        print_json({"files": files, "together": together}, "stackbuild.inspect/1")
+        files = [document(facts, found, kernels=kernels) for facts, found in inspected]
+        print_json({"files": files, "together": joint_findings}, "stackbuild.inspect/1")
         return
     from stackbuild.views.console import out
     from stackbuild.views.inspect import draw_facts, draw_findings
 
-    for facts, found in looked:
+    for facts, found in inspected:
         draw_facts(facts)
         draw_findings(found)
         out().print()
-    if together:
-        draw_findings(together)
+    if joint_findings:
+        draw_findings(joint_findings)
 
 
 def _write(
-    looked: list[tuple[Facts, tuple[Finding, ...]]],
-    together: tuple[Finding, ...],
+    inspected: list[tuple[Facts, tuple[Finding, ...]]],
+    joint_findings: tuple[Finding, ...],
     sarif: Path | None,
     junit: Path | None,
 ) -> None:
-    """Write the reports asked for, each file as a Verification of the one rung that inspect climbs."""
+    """Write the requested reports: each file is a Verification with the static rung alone."""
     from stackbuild.verification.rungs.static import static_verification
 
-    verifications = [static_verification(facts.path, facts.sha256, found) for facts, found in looked]
-    if together:
-        verifications.append(static_verification("together", "", together))
+    verifications = [static_verification(facts.path, facts.sha256, found) for facts, found in inspected]
+    if joint_findings:
+        verifications.append(static_verification("together", "", joint_findings))
     write_reports(verifications, sarif, junit)
 
 
 def write_reports(verifications: list[Verification], sarif_file: Path | None, junit_file: Path | None) -> None:
-    """Write the reports asked for. Raises UsageError where a file cannot be written."""
+    """Write the requested reports. Raises UsageError where a file cannot be written."""
     from stackbuild.core.errors import UsageError
     from stackbuild.views.junit import junit_of_verifications
     from stackbuild.views.sarif import sarif
@@ -222,15 +222,15 @@ def rules(
 
     groups = catalogue()
     if ids:
-        known = {about.id: about for _, abouts in groups for about in abouts}
+        known = {rule.id: rule for _, described in groups for rule in described}
         unknown = [wanted for wanted in ids if wanted.upper() not in known]
         if unknown:
             raise UsageError(f"no rule {unknown[0]!r}", next="`stackbuild rules` lists them")
         chosen = [known[wanted.upper()] for wanted in ids]
-        print_json([about.about for about in chosen], "stackbuild.rules/1") if json else draw_rules(chosen)
+        print_json([rule.description for rule in chosen], "stackbuild.rules/1") if json else draw_rules(chosen)
     elif markdown:
         print_text(text_of_all(groups))
     elif json:
-        print_json([about.about for _, abouts in groups for about in abouts], "stackbuild.rules/1")
+        print_json([rule.description for _, described in groups for rule in described], "stackbuild.rules/1")
     else:
         draw_list(groups)

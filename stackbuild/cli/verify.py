@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import Json, app, argument, leave, option
-from stackbuild.cli.inspect import Junit, OptionalRecipe, OwedGfx, Sarif, expected, write_reports
+from stackbuild.cli.inspect import Junit, OptionalRecipe, OwedGfx, Sarif, expectations_for, write_reports
 
 if TYPE_CHECKING:
     from stackbuild.verification import VerifyOptions
@@ -57,7 +57,7 @@ def verify(
     stopper = Stopper()
     options = replace(_options(recipe, wheelhouse, runtime, python, hide_rocm, root), check=stopper.check)
     with stopper.on_signals():
-        made = prove(tuple(wheels), lambda name: expected(recipe, name, tuple(gfx or ())), options, draw_rung)
+        made = prove(tuple(wheels), lambda name: expectations_for(recipe, name, tuple(gfx or ())), options, draw_rung)
     print_json({"verification": made, "claim": made.claim}, "stackbuild.verify/1") if json else draw_verification(made)
     write_reports([made], sarif, junit)
     if made.failed:

@@ -13,8 +13,14 @@ from typing import Any
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+"""Types that are JSON already, without those derived from them: an enum of texts is not one."""
+
+
 def plain(value: Any) -> Any:
     """The JSON form of a noun: dataclasses to dicts, tuples to lists, enums to values, paths to text."""
+    if type(value) in _SCALARS:
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if hasattr(value, "model_dump"):

@@ -1,4 +1,4 @@
-"""From CUDA source to HIP source that compiles, with nothing silent.
+"""From CUDA source to HIP source that compiles; what could not be converted is reported.
 
 `convert` is the pure function (text, tables, rules, target → text and findings); `hipify_tree` drives it over files;
 `open_engine` finds HIPIFY and the rules on this machine.
@@ -52,7 +52,7 @@ def open_engine(
     engines.check(name, tools)
     tables = installed.tables(tools)
     wanted = target or Target()
-    return Engine(name, tables, rules, target_headers.resolved(wanted, include_folders, tables, rules), tools)
+    return Engine(name, tables, rules, target_headers.resolve_headers(wanted, include_folders, tables, rules), tools)
 
 
 def staged_engine(
@@ -67,5 +67,5 @@ def staged_engine(
     tables = installed.read_tables(script, hipify / "csv")
     if resolve:
         headers = frozenset((hipify / "headers").read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
-        target = target_headers.known(target, headers.__contains__, tables, rules)
+        target = target_headers.with_existing_headers(target, headers.__contains__, tables, rules)
     return Engine(name, tables, rules, target, installed.Tools(script, None), parsed)

@@ -1,6 +1,6 @@
-"""The recipe's `hipify:` stage: a source tree in, the same tree as HIP out, and what is kept of how it became so.
+"""The recipe's `hipify:` stage: a source tree in, the same tree as HIP out, and a report of the conversion.
 
-Everything that is not converted comes along as it is. A finding that the recipe does not allow stops it by name.
+Files that are not converted are copied as they are. A finding that the recipe does not allow stops the step.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class ConversionOptions:
-    """What the recipe asks of a conversion, as the step's parameters have it."""
+    """How a recipe wants its source converted, from the step's parameters."""
 
     rules: tuple[str, ...]
     engine: str
@@ -74,7 +74,7 @@ def code_and_rules(rules: RuleSet) -> str:
 def convert_source(source: Path, scratch: Path, engine: Engine, options: ConversionOptions) -> Report:
     """Convert `source` into `scratch`. The report is also of files that stay as they are. Raises StepFailed, UsageError.
 
-    Links stay links: what they lead to is converted where it is part of the source, and a link out of it could lead to
+    Links stay links. Their targets inside the source are converted themselves; a link out of the source could lead to
     anything on this machine.
     """
     found = walk(SourceSelection((source,), scratch, options.include, options.exclude))
@@ -92,12 +92,12 @@ def convert_source(source: Path, scratch: Path, engine: Engine, options: Convers
 def overlay(report: Report, scratch: Path, target: Path, engine: Engine) -> None:
     """Put the converted files over `target`, which is a copy of the source. Raises StepFailed."""
     for path in sorted(p for p in scratch.rglob("*") if p.is_file() and p.name != STATE):
-        _put(path, target / path.relative_to(scratch), engine)
+        _overlay_file(path, target / path.relative_to(scratch), engine)
     for file in report.files:
         copymode(file.source, target / Path(file.output).relative_to(scratch))
 
 
-def _put(converted: Path, output: Path, engine: Engine) -> None:
+def _overlay_file(converted: Path, output: Path, engine: Engine) -> None:
     """Put one file into the copy. A support header may not replace a file of the source's own."""
     if converted.name in engine.rules.shims and output.is_file() and output.read_bytes() != converted.read_bytes():
         raise StepFailed(

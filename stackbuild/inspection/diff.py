@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection.facts import Facts, Kind, Library, Problem, ProblemKind
-from stackbuild.inspection.rules.rule import About, counted
+from stackbuild.inspection.rules.rule import RuleDescription, counted
 from stackbuild.inspection.summary import natural
 from stackbuild.model.findings import Finding, Severity
 
@@ -34,7 +34,7 @@ class Difference:
     findings: tuple[Finding, ...]
 
 
-LOST = About(
+LOST = RuleDescription(
     "SB-DIFF-LOST", Severity.ERROR, "The new release lost something",
     when="`inspect --diff OLD NEW`: a target, a provider or a Python package is gone, or a target lost a tenth of its"
     " non-empty kernels.",
@@ -42,7 +42,7 @@ LOST = About(
     fix="Compare the build logs; if it is meant, say so in the release notes and pass the new wheel as the old one next time.",
     link="https://github.com/ROCm/rocm-systems/issues/6362", needs="",
 )  # fmt: skip
-UNREAD = About(
+UNREAD = RuleDescription(
     "SB-DIFF-UNREAD", Severity.ERROR, "What is compared could not be read whole",
     when="`inspect --diff OLD NEW`: a file of one side breaks its format or a reader's bound.",
     why="What was not read cannot be seen to be lost.",
@@ -204,10 +204,10 @@ def _unread(old: Facts, new: Facts) -> Iterable[Finding]:
     for facts in (old, new):
         found = [problem for problem in facts.problems if problem.trouble is not ProblemKind.UNREAD]
         for problem in found[:_PROBLEMS]:
-            yield UNREAD.finding(facts.subject, _said(problem, facts))
+            yield UNREAD.finding(facts.subject, _description(problem, facts))
         if len(found) > _PROBLEMS:
             yield UNREAD.finding(facts.subject, f"and {len(found) - _PROBLEMS:,} more")
 
 
-def _said(problem: Problem, facts: Facts) -> str:
+def _description(problem: Problem, facts: Facts) -> str:
     return problem.what if problem.subject == facts.subject else f"{problem.subject}: {problem.what}"

@@ -16,8 +16,8 @@ class Expectations:
     `providers`: execution providers that must be there; `custom_ops`: whether a library of custom operators must be.
     `version`: the wheel's version; `commit`: the ONNX Runtime commit that its build information names, if it names one.
     `size_budget`: bytes of the file. `rocm`: the ROCm release it is for, "6.4" or "7.2.4". `external`: sonames and patterns of
-    what the user's machine provides; `excludes`: patterns that the repair step was told to leave out, each of which must have
-    met a needed library. `runpaths`: absolute RUNPATH elements that are meant. `grafts`: patterns of ROCm libraries that are
+    what the user's machine provides; `excludes`: patterns that the repair step leaves out; each must match a
+    needed library. `runpaths`: absolute RUNPATH elements that are meant. `grafts`: patterns of ROCm libraries that are
     carried on purpose. `isa`: the x86-64 level (1 to 4) that machines are promised to be enough. `unused_options`: patterns of
     CMake options that may go unused.
     """

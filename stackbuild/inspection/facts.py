@@ -1,4 +1,4 @@
-"""What inspect knows about a file: frozen values, complete when made, that rules judge and faces draw.
+"""What inspect knows about a file: frozen, complete values that rules judge and views draw.
 
 Readers make them from bytes; nothing here reads anything.
 """
@@ -33,8 +33,11 @@ class Problem:
 
 
 class Kernel(NamedTuple):
-    """One kernel as its code object's metadata describes it. Registers are counts per lane, sizes are bytes; `dynamic_stack`: beside the
-    scratch memory that is told, the kernel takes some that nobody knows when it is built (recursion, calls by pointer)."""
+    """One kernel as its code object's metadata describes it. Registers are counts per lane, sizes are bytes.
+
+    `dynamic_stack` means that the kernel needs more scratch memory than `scratch`, by an amount that is not known at
+    build time (recursion, calls by pointer).
+    """
 
     name: str
     vgprs: int
@@ -57,11 +60,11 @@ class Kernel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CodeObject:
-    """One AMDGPU ELF. `claimed` is the target ID it is filed under, `target` the one its own header says, `noted` the one of
-    its metadata ('' where there is none).
+    """One AMDGPU ELF. `claimed` is the target ID of its bundle entry, `target` that of its ELF header, `noted` that of its
+    metadata ('' if there is none).
 
-    `version` is the code-object version (3 to 6), `metadata` the (major, minor) of its metadata, `unsaid` the fields that the
-    metadata of some kernel leaves out: they read as 0.
+    `version` is the code-object version (3 to 6), `metadata` the (major, minor) of its metadata. `unsaid` are the fields
+    missing from the metadata of some kernel: they read as 0.
     """
 
     claimed: str
@@ -140,8 +143,8 @@ class TargetSummary:
 class Library:
     """One host ELF: what the dynamic loader will look at.
 
-    `versions` maps a needed soname to the symbol versions asked of it; `undefined` and `exports` are dynamic symbols;
-    `isa` is the x86-64 level the file says it needs (GNU property note; 0 when it says none).
+    `versions` maps a needed soname to the symbol versions required of it. `undefined` and `exports` are dynamic symbols.
+    `isa` is the x86-64 level in the GNU property note, 0 without one.
     `exec_stack` is None without a PT_GNU_STACK header (the loader then assumes an executable stack).
     """
 
@@ -210,9 +213,10 @@ class WheelMetadata:
 class Policy:
     """The manylinux policy a set of libraries satisfies by its versioned symbols.
 
-    `deciding` is (library, symbol version) that rules out the next older policy; `external` are the sonames outside
-    every policy's list, which the user's machine must supply; `too_new` are (tag, library, symbol version) that a tag the
-    wheel claims does not promise; `unjudged` are claimed manylinux tags of which no policy is known.
+    `deciding` is the (library, symbol version) that rules out the next older policy. `external` are the sonames outside
+    every policy's list: the user's machine must supply them. `too_new` are (tag, library, symbol version) triples: the
+    wheel claims the tag, and the tag does not promise that version. `unjudged` are claimed manylinux tags without a known
+    policy.
     """
 
     name: str
@@ -266,7 +270,7 @@ class ProviderLibrary:
 
 @dataclass(frozen=True, slots=True)
 class BuildLog:
-    """What a build's log or compile_commands.json tells: CMake options nothing used, and compiling for the build machine."""
+    """What a build's log or compile_commands.json shows: unused CMake options, and code for the build machine alone."""
 
     unused_options: tuple[str, ...]
     native: tuple[str, ...]

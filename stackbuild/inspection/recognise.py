@@ -1,4 +1,4 @@
-"""One file of what is inspected: passed over once, recognised by its first bytes, and read by the reader for its kind."""
+"""Reads one file: one pass over its bytes, recognised by its first bytes, then the reader for its kind."""
 
 from __future__ import annotations
 

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from stackbuild.inspection import diff
 from stackbuild.inspection.rules import GROUPS, JOINT
-from stackbuild.inspection.rules.rule import About
+from stackbuild.inspection.rules.rule import RuleDescription
 from stackbuild.model.findings import Severity
 
-INSTALL = About(
+INSTALL = RuleDescription(
     "SB-RUN-INSTALL", Severity.ERROR, "The wheel does not install",
     when="pip, offline, in a new virtual environment, refuses the wheel or one of its dependencies.",
     why="Nobody else will be able to install it either: a tag no interpreter has, or a dependency that contradicts another.",
     fix="Read pip's last lines in the finding; a missing dependency belongs into the wheelhouse (`pip download`).",
     link="", needs="",
 )  # fmt: skip
-IMPORT = About(
+IMPORT = RuleDescription(
     "SB-RUN-IMPORT", Severity.ERROR, "The package does not import in a clean environment",
     when="Importing a top-level package of the wheel raises, or kills the process, with only its declared dependencies installed.",
     why="It worked for the builder because something else was installed there.",
     fix="Declare what is missing; for a crash, load the libraries one by one (the next rung does).",
     link="", needs="",
 )  # fmt: skip
-SHADOWED = About(
+SHADOWED = RuleDescription(
     "SB-RUN-SHADOWED", Severity.ERROR, "What is imported is not what was installed",
     when="A top-level package of the wheel is imported from outside the clean environment.",
     why="The result would be about other code than the wheel's.",
     fix="Report it as a bug of stackbuild, with the path in the finding.", link="", needs="",
 )  # fmt: skip
-LOAD = About(
+LOAD = RuleDescription(
     "SB-RUN-LOAD", Severity.ERROR, "A library does not load",
     when="`dlopen` with RTLD_NOW in a fresh process fails for another reason than a ROCm library that this machine has not: an"
     " undefined symbol, a missing library that is nobody's to supply, a wrong architecture, a crash in a constructor.",
@@ -35,14 +35,14 @@ LOAD = About(
     fix="Link what is undefined; give RUNPATH `$ORIGIN` for libraries of the wheel.",
     link="https://github.com/microsoft/onnxruntime/issues/17801", needs="",
 )  # fmt: skip
-CRASH = About(
+CRASH = RuleDescription(
     "SB-RUN-CRASH", Severity.ERROR, "The process died",
     when="A probe ends by a signal, or does not end within its time limit.",
     why="A missing code object kills the process inside the launch (exit code 139) with no error to catch.",
     fix="Check the targets of the wheel's GPU code against this GPU (`stackbuild inspect`).",
     link="https://github.com/microsoft/onnxruntime/issues/12662", needs="",
 )  # fmt: skip
-OPERATOR = About(
+OPERATOR = RuleDescription(
     "SB-RUN-OPERATOR", Severity.ERROR, "A claimed operator does not run",
     when="A session for one operator cannot be made or run with `session.disable_cpu_ep_fallback=1` and the Python fallback off,"
     " or a custom operator's case raises.",
@@ -50,27 +50,27 @@ OPERATOR = About(
     fix="Run the operator alone with `log_severity_level=0`; the finding names the first case.",
     link="https://github.com/microsoft/onnxruntime/pull/16016", needs="",
 )  # fmt: skip
-SHARE = About(
+SHARE = RuleDescription(
     "SB-RUN-SHARE", Severity.ERROR, "Too few nodes run on the provider",
     when="On a ResNet-50- or BERT-shaped graph the provider is given fewer nodes than the floor (nine tenths).",
     why="The rest runs on the CPU, with copies between: a MIGraphX session once took 3 of 412 nodes and said nothing.",
     fix="Look which operators were left (`get_provider_graph_assignment_info`), and whether the graph is in the opset it supports.",
     link="https://github.com/microsoft/onnxruntime/issues/29669", needs="",
 )  # fmt: skip
-NUMERICS = About(
+NUMERICS = RuleDescription(
     "SB-RUN-NUMERICS", Severity.ERROR, "Wrong numbers",
     when="An output differs from the reference by more than the tolerance: float64 answers for operators, an independent"
     " CPU session for models. The measures are those of `stackbuild/bench/error_metrics.py` (docs/verify.md).",
     why="A fast wrong kernel is worse than none.",
     fix="The finding names operator, case and error. Compare with the CPU, then per target.", link="", needs="",
 )  # fmt: skip
-IDLE = About(
+IDLE = RuleDescription(
     "SB-RUN-GPU-IDLE", Severity.ERROR, "The GPU did nothing while the provider was said to run",
     when="During a model's run neither the memory nor the busy counter of any AMD GPU moved.",
     why="Everything else can be right and the work still be done by the CPU.",
     fix="Check permissions on /dev/kfd and /dev/dri, and the log at severity 0.", link="", needs="",
 )  # fmt: skip
-SCRUBBED = About(
+SCRUBBED = RuleDescription(
     "SB-RUN-OVERRIDES", Severity.NOTE, "Variables of the caller were kept from the probes",
     when="The caller's environment has variables that change what ONNX Runtime, MIGraphX or ROCm do.",
     why="A result that depends on `HSA_OVERRIDE_GFX_VERSION` or `ORT_MIGRAPHX_*` is not the wheel's.",
@@ -80,6 +80,6 @@ SCRUBBED = About(
 RUNNING = (INSTALL, IMPORT, SHADOWED, LOAD, CRASH, OPERATOR, SHARE, NUMERICS, IDLE, SCRUBBED)
 
 
-def catalogue() -> tuple[tuple[str, tuple[About, ...]], ...]:
+def catalogue() -> tuple[tuple[str, tuple[RuleDescription, ...]], ...]:
     """All rules by group, in the order of docs/rules.md."""
     return (*GROUPS, ("Several files together", (*JOINT, *diff.RULES)), ("Running it", RUNNING))

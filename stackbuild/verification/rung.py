@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.inspection.rules.rule import About
+from stackbuild.inspection.rules.rule import RuleDescription
 from stackbuild.model.findings import Finding, Rung, Severity, Status
 from stackbuild.verification.catalogue import CRASH
 from stackbuild.verification.probe_sandbox import ProbeResult, ProbeSandbox
@@ -54,7 +54,7 @@ def skipped_rung(name: str, reason: str) -> Rung:
     return Rung(name, Status.SKIPPED, reason, 0.0)
 
 
-def probe_finding(about: About, subject: str, result: ProbeResult) -> Finding:
+def probe_finding(rule: RuleDescription, subject: str, result: ProbeResult) -> Finding:
     """The finding for a probe without a good answer: a crash where it died, else `about` with its message."""
     died = result.timed_out or result.code < 0 or result.code > 128
-    return (CRASH if died else about).finding(subject, result.problem)
+    return (CRASH if died else rule).finding(subject, result.problem)

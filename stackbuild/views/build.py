@@ -22,7 +22,7 @@ from stackbuild.model.events import (
     StepStarted,
     document,
 )
-from stackbuild.views.console import Console, Group, Live, Table, Text, err, print_text
+from stackbuild.views.console import Console, Group, Table, Text, err, live_region, print_text
 
 TAIL_LINES = 4
 TAIL_BYTES = 4096
@@ -121,7 +121,7 @@ class LiveView:
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self._live = Live(get_renderable=self.draw, console=self.console, auto_refresh=False, transient=True)
+        self._live = live_region(self.console, self.draw)
         self._drawing = threading.Lock()
         self._closed = threading.Event()
         self._refresher = threading.Thread(target=self._refresh, daemon=True)
@@ -149,6 +149,8 @@ class LiveView:
                     return
 
     def __call__(self, event: Event) -> None:
+        if isinstance(event, StepFinished) and event.how == "cached":
+            return  # nothing is drawn of it, and there may be a thousand
         with self._drawing:
             self._count(event)
             for line in lines_of(event):

@@ -137,7 +137,7 @@ def _libraries(libraries: Sequence[Library]) -> Table:
 
 
 def _wide(table: Table) -> None:
-    """A table as wide as it needs to be where there is no terminal to fold it for."""
+    """A table at its full width, unless a terminal is there to fold it for."""
     console = out()
     if not console.is_terminal:
         console.width = 1_000
@@ -150,7 +150,7 @@ def _tidy(text: str) -> str:
 
 
 def draw_findings(findings: Sequence[Finding]) -> None:
-    """Findings by severity; each rule once, with its subjects, why it matters and how to mend it."""
+    """Findings by severity; each rule once, with its subjects, why it matters and how to fix it."""
     console = out()
     console.print(_count(findings))
     for rule in dict.fromkeys(finding.rule for finding in findings):

@@ -16,7 +16,7 @@ from stackbuild.views.build import format_duration
 
 WIDTH, LEFT, RIGHT = 400.0, 10.0, 10.0
 LETTER = 6.4
-"""About the width of a letter of a step's label in the larger of its two sizes, a phone's (`style.css`)."""
+"""RuleDescription the width of a letter of a step's label in the larger of its two sizes, a phone's (`style.css`)."""
 _STEPS = (1.0, 2.0, 5.0)
 
 
@@ -194,7 +194,7 @@ class _Scale:
         return self.start + (math.log(value) - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self, plain: bool = False) -> tuple[Tick, ...]:
-        """About four round values; near 1 they read as per cent more or less."""
+        """RuleDescription four round values; near 1 they read as per cent more or less."""
         low, high = math.exp(self.low), math.exp(self.high)
         if high / low < 3:
             step = _nice((high - low) / 3.5)

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from stackbuild.inspection.rules.rule import About
+from stackbuild.inspection.rules.rule import RuleDescription
 from stackbuild.model.findings import Severity
 from stackbuild.views.console import Text, out, table
 
-Groups = Sequence[tuple[str, Sequence[About]]]
+Groups = Sequence[tuple[str, Sequence[RuleDescription]]]
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
 def draw_list(groups: Groups) -> None:
     """One line a rule, by group."""
-    for title, abouts in groups:
+    for title, rules in groups:
         rows = table("", "", "", title=title)
         rows.show_header = False
-        for about in abouts:
-            rows.add_row(Text(about.id, "bold"), Text(str(about.severity), _STYLES[about.severity]), Text(about.title))
+        for rule in rules:
+            rows.add_row(Text(rule.id, "bold"), Text(str(rule.severity), _STYLES[rule.severity]), Text(rule.title))
         out().print(rows)
         out().print()
 
 
-def draw_rules(abouts: Iterable[About]) -> None:
+def draw_rules(rules: Iterable[RuleDescription]) -> None:
     """A page on each rule."""
-    for about in abouts:
-        out().print(Text.assemble((about.id, "bold"), "  ", (str(about.severity), _STYLES[about.severity])))
-        out().print(Text(about.title))
-        for name, value in _rows(about):
+    for rule in rules:
+        out().print(Text.assemble((rule.id, "bold"), "  ", (str(rule.severity), _STYLES[rule.severity])))
+        out().print(Text(rule.title))
+        for name, value in _rows(rule):
             out().print(Text.assemble((f"  {name:<6}", "dim"), value))
         out().print()
 
 
-def _rows(about: About) -> list[tuple[str, str]]:
-    rows = [("when", about.when), ("why", about.why), ("fix", about.fix)]
-    if about.needs:
-        rows.append(("needs", f"a recipe that sets it ({about.needs})"))
-    return [*rows, ("more", about.link)] if about.link else rows
+def _rows(rule: RuleDescription) -> list[tuple[str, str]]:
+    rows = [("when", rule.when), ("why", rule.why), ("fix", rule.fix)]
+    if rule.needs:
+        rows.append(("needs", f"a recipe that sets it ({rule.needs})"))
+    return [*rows, ("more", rule.link)] if rule.link else rows
 
 
 def text_of_all(groups: Groups) -> str:
@@ -45,8 +45,8 @@ def text_of_all(groups: Groups) -> str:
     lines = [
         "# Rules",
         "",
-        "<!-- Generated: `stackbuild rules --markdown > docs/rules.md`. Edit the rules in stackbuild/inspect/rules and",
-        "stackbuild/verify/catalogue.py instead. -->",
+        "<!-- Generated: `stackbuild rules --markdown > docs/rules.md`. Edit the rules in stackbuild/inspection/rules and",
+        "stackbuild/verification/catalogue.py instead. -->",
         "",
         "What `stackbuild inspect` and `stackbuild verify` look for. An *error* finding ends with exit code 5; *warnings* and",
         "*notes* do not. Rules that need a recipe speak only with `--recipe`.",
@@ -54,13 +54,13 @@ def text_of_all(groups: Groups) -> str:
         "| rule | severity | |",
         "|---|---|---|",
     ]
-    for _, abouts in groups:
-        lines += [f"| [{a.id}](#{a.id.lower()}) | {a.severity} | {a.title} |" for a in abouts]
-    for title, abouts in groups:
+    for _, rules in groups:
+        lines += [f"| [{a.id}](#{a.id.lower()}) | {a.severity} | {a.title} |" for a in rules]
+    for title, rules in groups:
         lines += ["", f"## {title}"]
-        for about in abouts:
-            lines += ["", f"### {about.id}", "", f"**{about.severity}** · {about.title}", ""]
-            lines += [f"- *{name}*: {_markdown(value)}" for name, value in _rows(about)]
+        for rule in rules:
+            lines += ["", f"### {rule.id}", "", f"**{rule.severity}** · {rule.title}", ""]
+            lines += [f"- *{name}*: {_markdown(value)}" for name, value in _rows(rule)]
     return "\n".join(lines) + "\n"
 
 

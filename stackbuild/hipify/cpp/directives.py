@@ -90,13 +90,13 @@ def _path(view: View, before: re.Pattern[str], at: int) -> Mention | None:
     return Mention(path.group(path.lastindex or 1), path.span(path.lastindex or 1))
 
 
-def _mentions(view: View, lines: list[tuple[str, int, int]], named: set[str]) -> Iterator[Mention]:
+def _mentions(view: View, lines: list[tuple[str, int, int]], names: set[str]) -> Iterator[Mention]:
     for word, _, end in lines:
         if word in ("include_next", "import") and (path := _path(view, _SIGN, end)):
             yield path
         value = _VALUE.match(view.code, end) if word == "define" else None
         path = _path(view, _VALUE, end) if value else None
-        if value and path and (value.group(1) in named or _is_bracketed(view.code, value.end(), path.span[1])):
+        if value and path and (value.group(1) in names or _is_bracketed(view.code, value.end(), path.span[1])):
             yield path
     for sign in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
         if path := _path(view, _HAS_INCLUDE, sign.start()):

@@ -13,7 +13,7 @@ _DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)(?:\(([^()\n]*)\))?([^\n]*)")
 
 @dataclass(frozen=True)
 class Macro:
-    """`#define name(parameters) body`. `body` begins at `at`; `parameters` is None where there is no bracket.
+    """`#define name(parameters) body`. `body` begins at `at`; `parameters` is None without a bracket.
 
     `rest` is what the body calls the arguments that `...` takes, "" where nothing takes any; it is not in `parameters`.
     """

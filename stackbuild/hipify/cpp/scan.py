@@ -1,8 +1,8 @@
 """Looks at C++ text without reading comments and strings: blanking, names, arguments, lines.
 
-`blank` gives a text of the same length in which comments are spaces and literals are quotes around `FILL`, so that an
-offset in it is an offset in the original. All the rest of this package searches that text. Its lines are the
-preprocessor's: a line that a backslash or a comment continues is one line there, as it is for the compiler.
+`blank` replaces comments by spaces, and what is inside literals by `FILL`. The text keeps its length, so offsets in it
+are offsets in the original. The rest of this package searches that text. Its lines are the preprocessor's: a line that a
+backslash or a comment continues is one line.
 """
 
 from __future__ import annotations
@@ -218,8 +218,8 @@ def _add(code: str, spans: list[tuple[int, int]], start: int, end: int) -> None:
 def template_end(code: str, open_at: int) -> int | None:
     """The offset after the `>` that closes the `<` at `open_at`, or None where that is a comparison or a shift.
 
-    A `<` opens template arguments where a name stands before it, brackets and inner template arguments close, and what
-    follows the `>` is what follows a template and no operand of a comparison.
+    A `<` opens template arguments under three conditions: a name precedes it, brackets and inner template arguments
+    close, and what follows the `>` is not an operand of a comparison.
     """
     if not _may_open(code, open_at):
         return None

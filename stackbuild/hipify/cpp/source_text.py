@@ -213,7 +213,7 @@ class View:
         return frozenset(alias for alias, of in found.items() if of in self.cuda_names)
 
     def in_comment(self, at: int) -> bool:
-        """Whether the character at an offset, which is no white space, belongs to a comment."""
+        """Whether the character at an offset belongs to a comment; it must not be white space."""
         return self.code[at] == " " and not self.text[at].isspace()
 
     def in_literal(self, at: int) -> bool:

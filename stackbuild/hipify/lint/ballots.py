@@ -97,7 +97,7 @@ def _call_end(code: str, at: int) -> int | None:
 
 
 def _group(code: str, at: int) -> int | None:
-    """Where the expression of a coalesced group begins whose member stands at an offset, None where it is no such group."""
+    """The start of the expression of a coalesced group whose member is at an offset; None if it is not such a group."""
     object_ = re.compile(r"(?:([A-Za-z_]\w*)|((?:\w+\s*::\s*)*coalesced_threads\s*\(\s*\)))\s*(?:\.|->)\s*\Z").search(
         code, max(0, at - 120), at
     )

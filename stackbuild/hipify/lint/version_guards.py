@@ -39,7 +39,7 @@ _WEIGHED = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 
 def versions(view: View) -> Iterator[Found]:
-    """Questions for CUDA's version or compiler that do not ask for HIP as well, each name where it is first asked for."""
+    """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test."""
     for name in sorted(view.words & _ASKED):
         places = view.places(name)
         if any(_is_defined(view.code, at) for at in places):

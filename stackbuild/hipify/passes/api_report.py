@@ -106,14 +106,14 @@ _TO_SIGN = re.compile(r'[^>"\n]*')
 _INCLUDE_OF = re.compile(r"#[ \t]*include(?:_next)?\b((?:[ \t]|\\\r?\n)*)([A-Za-z_]\w*|[<\"])")
 
 
-def report(view: View, lookups: Lookups, present: Iterable[str], ruled: frozenset[str]) -> list[Finding]:
-    """The findings for the names `present`; of names that a rule takes care of (`ruled`) they are mere notes."""
+def report(view: View, lookups: Lookups, present: Iterable[str], ruled_names: frozenset[str]) -> list[Finding]:
+    """The findings for the names `present`; of names that a rule takes care of (`ruled_names`) they are mere notes."""
     findings: list[Finding] = []
     for name in present:
         for issue in lookups.issues.get(name, ()):
             told = list(_issue_findings(view, lookups, name, issue))
-            findings += [_eased(f) for f in told] if name in ruled else told
-    findings += _unknown(view, lookups, ruled)
+            findings += [_eased(f) for f in told] if name in ruled_names else told
+    findings += _unknown(view, lookups, ruled_names)
     findings += _made(view)
     findings += _headers(view, lookups)
     return findings
@@ -141,11 +141,11 @@ def _eased(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.NOTE, fix=fix)
 
 
-def _unknown(view: View, lookups: Lookups, ruled: frozenset[str]) -> Iterator[Finding]:
+def _unknown(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> Iterator[Finding]:
     """Names that look like NVIDIA's and are in no table: hipify-perl's leftovers, calls, constants, whole libraries."""
     own = _Defined(view.code)
     for word in view.words - lookups.known_names:
-        if word[:2] not in _BEGINS or not word.startswith(_STARTS) or word in ruled:
+        if word[:2] not in _BEGINS or not word.startswith(_STARTS) or word in ruled_names:
             continue
         api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
         family = unknown_libraries.of_name(word)

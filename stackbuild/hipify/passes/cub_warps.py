@@ -1,8 +1,8 @@
 """The fix `cub-warps`: CUB's warp collectives keep the 32 threads that they have where a source names no number.
 
-CUB's default for LOGICAL_WARP_THREADS is 32 (CUB_PTX_WARP_THREADS), hipCUB's is the device's wavefront
-(HIPCUB_DEVICE_WARP_THREADS), so that a sum over a warp became one over 64 threads on some GPUs. hipCUB takes 32 on a
-wavefront of 64 too. What is hipCUB's already is left: there the default is what its author saw.
+CUB's default for LOGICAL_WARP_THREADS is 32 (CUB_PTX_WARP_THREADS). hipCUB's is the device's wavefront
+(HIPCUB_DEVICE_WARP_THREADS): a sum over a warp would become one over 64 threads on some GPUs. hipCUB accepts 32 on a
+wavefront of 64 too. Code that already uses hipCUB is left as it is: its author saw hipCUB's default.
 """
 
 from __future__ import annotations

@@ -144,9 +144,11 @@ def _mentioned(view: View, lookups: Lookups, rules: list[ConversionRule], direct
                 yield Edit(*mention.span, path, target[1], target[2])
 
 
-def _already(seen: set[tuple[Branch, ...]] | None, include: Include) -> bool:
-    """Whether the same header, which was `seen` in these branches, is included before on every path that leads here."""
-    return seen is not None and any(include.branches[:depth] in seen for depth in range(len(include.branches) + 1))
+def _already(branches: set[tuple[Branch, ...]] | None, include: Include) -> bool:
+    """Whether a header that was included in `branches` is included on every path that leads here."""
+    return branches is not None and any(
+        include.branches[:depth] in branches for depth in range(len(include.branches) + 1)
+    )
 
 
 def _shims(view: View, lookups: Lookups) -> list[tuple[str, str]]:
@@ -168,18 +170,18 @@ def _needs_runtime(view: View, uses: Iterable[str], launches: bool) -> bool:
     return not view.words.isdisjoint(_DEVICE_WORDS) or any(not g.startswith("include") and g for g in uses)
 
 
-def _brings_runtime(lookups: Lookups, have: set[str]) -> bool:
+def _brings_runtime(lookups: Lookups, paths: set[str]) -> bool:
     """Whether one of these headers is HIP's runtime or a support header that includes it."""
-    support = (lookups.shims.get(path.rsplit("/", 1)[-1], "") for path in have)
-    return RUNTIME in have or any(f"<{RUNTIME}>" in text for text in support)
+    support = (lookups.shims.get(path.rsplit("/", 1)[-1], "") for path in paths)
+    return RUNTIME in paths or any(f"<{RUNTIME}>" in text for text in support)
 
 
 def _additions(
-    view: View, directives: Directives, have: set[str], shims: list[tuple[str, str]], runtime: bool
+    view: View, directives: Directives, paths: set[str], shims: list[tuple[str, str]], runtime: bool
 ) -> list[Edit]:
     """The includes to add at one place: shims first, since each brings the runtime with it."""
     wanted = [(f'#include "{"../" * view.name.count("/")}{name}"', rule) for name, rule in shims]
-    wanted = [(line, rule) for line, rule in wanted if line.split('"')[1] not in have]
+    wanted = [(line, rule) for line, rule in wanted if line.split('"')[1] not in paths]
     if runtime:
         wanted.append((f"#include <{RUNTIME}>", "runtime"))
     if not wanted:

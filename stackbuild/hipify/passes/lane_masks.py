@@ -1,10 +1,10 @@
 """The fix `sync-masks`: HIP's warp functions take 64-bit lane masks, also where a macro's text calls them.
 
-Only what is an argument of such a function is a lane mask. A literal of 32 ones becomes one of 64. Any other mask goes
-through `stackbuild_hip::lane_mask` of the support header, which makes all lanes of 32 ones, whatever variable, constant
-or macro of whatever file holds them, and widens other masks; without that header it is a cast, since HIP refuses a
-narrower type (static_assert in amd_warp_sync_functions.h). A macro that this file alone defines and uses for nothing else
-becomes 64 bits wide itself.
+Only what is an argument of such a function is a lane mask. A literal of 32 ones becomes one of 64. Any other mask is
+wrapped in `stackbuild_hip::lane_mask` of the support header. It turns a value of 32 ones into all lanes, wherever the
+variable, constant or macro is defined, and widens other masks. Without that header the mask is cast: HIP refuses a
+narrower type (static_assert in amd_warp_sync_functions.h). A macro becomes 64 bits wide itself if only this file defines
+it and uses it for nothing else.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _bare(view: View, span: Span) -> str:
 
 
 def _no_use(code: str, at: int) -> bool:
-    """Whether a macro's name at an offset is defined or asked for and not used."""
+    """Whether a macro's name at an offset is defined or tested there, but not used."""
     return _NO_USE.search(code, code.rfind("\n", 0, at) + 1, at) is not None
 
 

@@ -40,7 +40,7 @@ def to_calls(view: View) -> tuple[list[Edit], list[Finding]]:
 
 
 def _one(view: View, open_at: int) -> list[Edit] | None:
-    """The edits of one launch. None where a part cannot be told, or it is no statement: hipLaunchKernelGGL is one."""
+    """The edits of one launch. None if a part cannot be determined or the launch is not a statement: hipLaunchKernelGGL is one."""
     code = view.code
     kernel, found = postfix_start(code, back_space(code, open_at)), _configuration(code, open_at)
     if kernel is None or found is None:

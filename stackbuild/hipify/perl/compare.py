@@ -1,6 +1,6 @@
 """Compares the fast engine with hipify-perl on real files and explains every difference, or says that it cannot.
 
-hipify-perl's output must be what `perlmodel` says, byte for byte; then its edits and ours are compared by offset, and an
+hipify-perl's output must equal that of `perl.model`, byte for byte. Then its edits and ours are compared by offset. An
 edit that only one side makes needs a reason: a known defect of hipify-perl, or a rule.
 """
 

@@ -1,8 +1,9 @@
 """What hipify-perl does to a text, as edits by offset: the model that differences are explained with.
 
-hipify-perl runs thousands of substitutions over the whole text, one after the other. Since no target is a later source
-(checked here), that is the same as one pass over words, but for its headers, which are regular expressions in which `.`
-is any character, and for its rewriting of arguments, which knows no brackets. Both are modelled as they are.
+hipify-perl runs thousands of substitutions over the whole text, one after the other. No result of
+a substitution is the source of a later one (checked here), so one pass over words gives the same text. There are two
+exceptions, both modelled as they are: headers are regular expressions in which `.` matches any character, and the
+rewriting of arguments ignores brackets.
 """
 
 from __future__ import annotations

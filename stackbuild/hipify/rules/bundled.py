@@ -36,7 +36,7 @@ def _one(name: str) -> RuleSet:
 
 
 def _text(path: Path) -> str:
-    """The text of a rule set. Raises UsageError where it is no file of a set's size, or not UTF-8."""
+    """The text of a rule set. Raises UsageError if it is not a file, larger than a set may be, or not UTF-8."""
     try:
         if path.exists() and not path.is_file():
             raise OSError("it is no file")

@@ -73,11 +73,11 @@ class ConversionRule:
     """One rule. `match` are the names, text or patterns; `to` what they become, for headers in order of preference.
 
     `files` and `excluded` are globs over the path in the source, `rocm` a range such as ">=6.0,<7.0". A rule that
-    is not `optional` must match somewhere. `wrap` and `insert` are (argument index from 0, text) of call rules;
-    `by_hand` tells each such call as one that no rule can change rightly; `arguments` is a whole new argument list in which `{0}` stands for the first of `count`. `flavours` are those of the
-    target that it is for, all where empty. `bare` takes away what only CUDA's name may have with it: a call's explicit
-    template arguments, the `struct` or `enum` before an identifier. `members` are names of a namespace `a::b` that tell it
-    where `a::` is left away.
+    is not `optional` must match somewhere. `wrap` and `insert` are (argument index from 0, text) of call rules.
+    `by_hand` reports each such call as one that no rule can convert. `arguments` is a whole new argument list, in which
+    `{0}` is the first of `count` arguments. `flavours` are the target's that it applies to; empty means all. `bare`
+    removes what only CUDA's name may carry: a call's explicit template arguments, the `struct` or `enum` before an
+    identifier. `members` are names in a namespace `a::b` that identify it where the source omits `a::`.
     """
 
     id: str
@@ -205,7 +205,7 @@ def glob(pattern: str) -> re.Pattern[str]:
 def read(text: str, name: str) -> RuleSet:
     """The rule set of a YAML text; `name` is the file in messages. Raises RecipeError with every mistake."""
     data, places = compose(text, name)
-    reader = _Reader(places)
+    reader = _RuleReader(places)
     rules = reader.rules(data)
     if reader.mistakes:
         raise RecipeError(tuple(reader.mistakes))
@@ -213,7 +213,7 @@ def read(text: str, name: str) -> RuleSet:
     return RuleSet((str(data["name"]),), rules)
 
 
-class _Reader:
+class _RuleReader:
     def __init__(self, places: Places) -> None:
         self.places = places
         self.mistakes: list[Mistake] = []

@@ -108,7 +108,7 @@ def _digest(tools: Tools) -> str:
 
 
 def _keep(path: Path, text: str) -> None:
-    """Write the cache in one rename; a cache that cannot be written is no reason to stop."""
+    """Write the cache in one rename; a cache that cannot be written does not stop the run."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".new-", delete=False) as file:

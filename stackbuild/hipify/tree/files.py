@@ -69,7 +69,7 @@ class ConversionJob:
 
 @dataclass(frozen=True)
 class Walk:
-    """The files of a run into `out`, and a finding for each entry of its sources that is no file, though named like one."""
+    """The files of a run into `out`, and a finding for each entry that is named like a source but is not a file."""
 
     jobs: list[ConversionJob]
     skipped: tuple[Finding, ...]
@@ -174,7 +174,7 @@ def _is_walked(folder: Path, hidden: Path) -> bool:
 def _sorted(
     entries: list[os.DirEntry[str]], below: str, prefix: str, skipped: dict[str, Finding]
 ) -> tuple[list[str], list[str]]:
-    """The names of a folder's sources and of the folders in it. What is neither, but called like a source, is told."""
+    """The names of a folder's sources and of the folders in it. Other entries named like a source go to `skipped`."""
     files: list[str] = []
     folders: list[str] = []
     for entry in entries:

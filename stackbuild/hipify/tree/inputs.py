@@ -42,7 +42,7 @@ class InputFile:
 def read(job: ConversionJob, record: OutputRecord | None) -> InputFile:
     """Read a file, unless its stamp says that it is what was read last time and its output is what was written.
 
-    Raises OSError; for what is no file (any more) UsageError.
+    Raises OSError, and UsageError if it is not a regular file (any more).
     """
     if record is not None and any(record.source_stamp):
         now = os.stat(job.source)  # noqa: PTH116 (thousands of files: Path costs)

@@ -1,7 +1,7 @@
 """Writes into an output folder: each file in one rename, never through a link, one run at a time.
 
-Every component of a path below the folder is opened without following links, so that nothing outside of it is ever
-written, whatever lies there or comes to lie there meanwhile.
+Every component of a path below the folder is opened without following links. So nothing outside the folder is ever
+written, even if somebody adds a link during the run.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class OutputFolder:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[OutputFolder]:
-    """The output folder, made where it is not there, held against other runs into it. Raises UsageError."""
+    """The output folder, created if missing and locked against other runs into it. Raises UsageError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         fd = os.open(folder, _FOLDER)

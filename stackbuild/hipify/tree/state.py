@@ -20,10 +20,10 @@ FORMAT = 4
 class OutputRecord:
     """One output of an earlier run.
 
-    `key` is the digest of tables, rules, target and engine; `origin` the source's real path relative to the output folder's; `name`
-    what the file is called in reports; `source_digest` and `output_digest` are sha256 of input and output. `source_stamp` is the input's size, times and inode when it
-    was read, all 0 where it had just been written: bytes whose stamp is the same are the same. `output_stamp` is the output's
-    size and time as written.
+    `key` is the digest of tables, rules, target and engine. `origin` is the source's real path relative to the output
+    folder's, `name` the file's name in reports. `source_digest` and `output_digest` are sha256 of input and output.
+    `source_stamp` is the input's size, times and inode when it was read: an equal stamp means equal bytes. It is all 0 if
+    the input had just been written. `output_stamp` is the output's size and time as written.
     """
 
     key: str
@@ -40,8 +40,8 @@ class OutputRecord:
 class State:
     """Everything that runs made in a folder: outputs and support headers by their path in it.
 
-    `pending` are the digests of what a run was about to write: where it was killed, they tell its outputs from a
-    person's files.
+    `pending` are the digests of what a run was about to write. If the run was killed, they tell its outputs apart from
+    a person's files.
     """
 
     files: Mapping[str, OutputRecord] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def load(folder: Path) -> State:
         data = json.loads((folder / STATE).read_bytes())
         if data["format"] != FORMAT:
             return State()
-        files = {path: _kept(data["keys"], row) for path, row in data["files"].items()}
+        files = {path: _record(data["keys"], row) for path, row in data["files"].items()}
         pending = {path: tuple(digests) for path, digests in data["pending"].items()}
         return State(files, dict(data["support"]), pending)
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
@@ -113,7 +113,7 @@ def _row(number: dict[str, int], record: OutputRecord) -> list[Any]:
     return [*mine, report.source, report.output, state, findings, *counts, report.lines.breaks]
 
 
-def _kept(keys: list[str], row: list[Any]) -> OutputRecord:
+def _record(keys: list[str], row: list[Any]) -> OutputRecord:
     key, origin, name, read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
     found = tuple(
         Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], SourceLocation(name, f[6], f[7]) if f[6] else None)

@@ -69,6 +69,11 @@ class _Destination:
         same = record and record.key == self.key and record.origin == self.origin(job) and record.name == job.name
         return record if same else None
 
+    def current_state(self) -> State:
+        """The state of the last run, read again if another run wrote meanwhile."""
+        unchanged = state.stamp(self.folder) == self.state_stamp
+        return self.last_state if unchanged else state.load(self.folder)
+
     def is_own(self, lost_names: Collection[str], record: OutputRecord) -> bool:
         """Whether an output of an earlier run came from this run's sources, and not from what cannot be read now."""
         real = self.folder.resolve()
@@ -96,31 +101,26 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     began = time.monotonic()
     jobs, moving = _renamed(files.jobs, files.out, engine)
     destination = _destination(files.out, jobs, engine)
-    inputs_read, lost = _read_all(jobs, destination)
+    input_files, lost = _read_all(jobs, destination)
     entries = (*files.skipped, *lost)
-    _refuse_named(inputs_read, jobs, entries)
-    converted = dict(_convert_all(engine, [one for one in inputs_read if not one.is_fresh], workers))
-    records, outputs = _outcome(inputs_read, converted, destination)
+    _refuse_named(input_files, jobs, entries)
+    converted = dict(_convert_all(engine, [one for one in input_files if not one.is_fresh], workers))
+    records, outputs = _outcome(input_files, converted, destination)
     shims = {
         name for one in converted.values() for name in one.needs
     } | destination.last_state.support.keys() & engine.rules.shims.keys()
     headers = write.support_outputs({name: engine.rules.shims[name] for name in shims})
     with locked(destination.folder) as writer:
-        now = (
-            destination.last_state
-            if state.stamp(destination.folder) == destination.state_stamp
-            else state.load(destination.folder)
-        )
-        result = write.write_outputs(writer, now, [*outputs, *headers], force)
+        current = destination.current_state()
+        result = write.write_outputs(writer, current, [*outputs, *headers], force)
         lost_names = [finding.subject for finding in entries]
-        gone = (
-            write.stale_outputs(now, records, partial(destination.is_own, lost_names)) if destination.is_whole else []
-        )
-        removed = write.remove(writer, now, gone)
-        write.save_state(writer, _after(now, records, result, headers, gone))
+        is_own = partial(destination.is_own, lost_names)
+        stale = write.stale_outputs(current, records, is_own) if destination.is_whole else []
+        removed = write.remove(writer, current, stale)
+        write.save_state(writer, _after(current, records, result, headers, stale))
     reports = tuple(
         _with_paths(records[destination.path(one.job)].report, one.job, one.job.name in converted)
-        for one in inputs_read
+        for one in input_files
     )
     return Report(
         engine.name,
@@ -251,14 +251,14 @@ def _one(engine: Engine, item: tuple[str, bytes]) -> ConvertedText:
 
 
 def _outcome(
-    files: Sequence[InputFile], made: Mapping[str, ConvertedText], destination: _Destination
+    files: Sequence[InputFile], texts: Mapping[str, ConvertedText], destination: _Destination
 ) -> tuple[dict[str, OutputRecord], list[Output]]:
     """What to remember of each output by its path, and the outputs that may have to be written or touched."""
     records: dict[str, OutputRecord] = {}
     outputs: list[Output] = []
     for one in files:
         path, origin = destination.path(one.job), destination.origin(one.job)
-        converted = made.get(one.job.name)
+        converted = texts.get(one.job.name)
         if converted is None and not one.refusal:
             assert one.record is not None  # what is not fresh was converted
             records[path] = (
@@ -280,17 +280,17 @@ def _outcome(
 
 
 def _after(
-    state_now: State,
+    current: State,
     records: Mapping[str, OutputRecord],
     result: WriteResult,
     shims: Sequence[Output],
-    gone: Collection[str],
+    stale: Collection[str],
 ) -> State:
     """The state that a run leaves: what it made, and what others made."""
     mine = {p: replace(one, output_stamp=result.stamps[p]) if p in result.stamps else one for p, one in records.items()}
-    files = {path: one for path, one in state_now.files.items() if path not in gone} | mine
-    support = {**state_now.support, **{shim.path: shim.digest for shim in shims}}
-    pending = {path: digests for path, digests in state_now.pending.items() if path not in mine and path not in support}
+    files = {path: one for path, one in current.files.items() if path not in stale} | mine
+    support = {**current.support, **{shim.path: shim.digest for shim in shims}}
+    pending = {path: digests for path, digests in current.pending.items() if path not in mine and path not in support}
     return State(files, support, pending)
 
 

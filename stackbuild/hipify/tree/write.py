@@ -1,4 +1,4 @@
-"""Puts what a run made into its output folder: only what differs, and over nothing that this tool did not make."""
+"""Writes the outputs of a run: only those that differ, and never over a file that this tool did not make."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Output:
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What came of it: size and time of each output, how many were written, and what there is to say."""
+    """The result of writing: size and time of each output, the number written, and findings."""
 
     stamps: Mapping[str, tuple[int, int]]
     written: int
@@ -46,19 +46,21 @@ def support_outputs(texts: Mapping[str, str]) -> list[Output]:
     return [Output(name, data, hashlib.sha256(data).hexdigest()) for name, data in made]
 
 
-def write_outputs(folder: OutputFolder, now: State, outputs: Sequence[Output], force: bool) -> WriteResult:
+def write_outputs(folder: OutputFolder, current: State, outputs: Sequence[Output], force: bool) -> WriteResult:
     """Write the outputs that differ from what lies there. Nothing is written where one may not be.
 
-    What somebody wrote over an output is kept beside it, and told. Raises UsageError.
+    An output that somebody edited is kept under another name, with a finding. Raises UsageError.
     """
-    for path in now.pending:
+    for path in current.pending:
         folder.clear(path)
     _refuse_two_texts(folder, outputs)
-    found = [(output, there := folder.look(output.path), _verdict(folder, now, output, there)) for output in outputs]
+    found = [
+        (output, there := folder.look(output.path), _verdict(folder, current, output, there)) for output in outputs
+    ]
     refused = [(o, verdict) for o, _, verdict in found if verdict not in ("stands", "write", "edited")]
     if refused and not force:
         raise _refusal(folder, refused)
-    _journal(folder, now, [o for o, _, verdict in found if verdict != "stands"])
+    _journal(folder, current, [o for o, _, verdict in found if verdict != "stands"])
     stamps: dict[str, tuple[int, int]] = {}
     findings = []
     for output, there, verdict in found:
@@ -83,7 +85,7 @@ def _refuse_two_texts(folder: OutputFolder, outputs: Iterable[Output]) -> None:
             )
 
 
-def _verdict(folder: OutputFolder, now: State, output: Output, entry: ExistingEntry) -> str:
+def _verdict(folder: OutputFolder, current: State, output: Output, entry: ExistingEntry) -> str:
     """`stands`, `write`, `edited` (ours, and somebody wrote to it), or why it may not be written."""
     if entry.kind == "":
         return "write"
@@ -91,8 +93,8 @@ def _verdict(folder: OutputFolder, now: State, output: Output, entry: ExistingEn
         return f"it is a {entry.kind}" if entry.kind != "other" else "it is no file"
     if entry.digest == output.digest:
         return "stands"
-    made = now.digests(output.path)
-    owner = now.files.get(output.path)
+    made = current.digests(output.path)
+    owner = current.files.get(output.path)
     if owner and entry.digest == owner.output_digest and owner.origin != output.origin:
         other = folder.path / owner.origin
         return f"it was made of {other}" if other.exists() else "write"
@@ -109,11 +111,11 @@ def _refusal(folder: OutputFolder, refused: Sequence[tuple[Output, str]]) -> Usa
     )
 
 
-def _journal(folder: OutputFolder, now: State, outputs: Iterable[Output]) -> None:
+def _journal(folder: OutputFolder, current: State, outputs: Iterable[Output]) -> None:
     """Say what is about to be written, so that a run after a killed one knows it."""
-    pending = {output.path: (*now.pending.get(output.path, ()), output.digest) for output in outputs}
+    pending = {output.path: (*current.pending.get(output.path, ()), output.digest) for output in outputs}
     if pending:
-        folder.write(STATE, state.dump(replace(now, pending={**now.pending, **pending})))
+        folder.write(STATE, state.dump(replace(current, pending={**current.pending, **pending})))
 
 
 def _set_aside(folder: OutputFolder, path: str) -> Finding:
@@ -126,23 +128,23 @@ def _set_aside(folder: OutputFolder, path: str) -> Finding:
     return Finding("HIPIFY-OUTPUT-EDITED", Severity.WARNING, path, found, why, fix)
 
 
-def remove(folder: OutputFolder, now: State, paths: Iterable[str]) -> tuple[str, ...]:
+def remove(folder: OutputFolder, current: State, paths: Iterable[str]) -> tuple[str, ...]:
     """Remove outputs, but those that somebody changed or a link leads to; the names of those removed."""
     removed = []
     for path in paths:
         try:
-            if folder.look(path).digest != now.files[path].output_digest:
+            if folder.look(path).digest != current.files[path].output_digest:
                 continue
             folder.remove(path)
         except UsageError:  # no longer in a folder of ours
             continue
-        removed.append(now.files[path].name)
+        removed.append(current.files[path].name)
     return tuple(sorted(removed))
 
 
-def stale_outputs(now: State, current: Collection[str], is_mine: Callable[[OutputRecord], bool]) -> list[str]:
+def stale_outputs(current: State, records: Collection[str], is_mine: Callable[[OutputRecord], bool]) -> list[str]:
     """The outputs of earlier runs that are `is_mine` and not among the current ones."""
-    return [path for path, record in now.files.items() if path not in current and is_mine(record)]
+    return [path for path, record in current.files.items() if path not in records and is_mine(record)]
 
 
 def save_state(folder: OutputFolder, after: State) -> None:

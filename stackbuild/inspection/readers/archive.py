@@ -31,7 +31,7 @@ _ZIPFILE_RAISES = (
 
 
 def entries(fd: int, name: str, budget: ReadBudget) -> tuple[list[FileEntry], list[Problem]]:
-    """The members of the archive open at `fd`, and its packaging problems. Raises MalformedError where there is no archive.
+    """The members of the archive open at `fd`, and its packaging problems. Raises MalformedError if it is not an archive.
 
     What shares its bytes with another member has no source: it is not read.
     """

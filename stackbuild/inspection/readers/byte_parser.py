@@ -23,7 +23,7 @@ class LimitError(MalformedError):
 
 
 class BackwardReadError(Exception):
-    """A parser on a stream asked for bytes that have gone by."""
+    """A parser on a stream requested bytes that were already passed."""
 
 
 ProblemSink = Callable[[str, MalformedError], None]
@@ -69,7 +69,7 @@ class Feed(Generic[T]):
         self._held, self._held_at = bytearray(rest), end - len(rest)
 
     def finish(self, end: int) -> None:
-        """Say that the data ended: what is asked beyond it is answered short."""
+        """Say that the data ended: requests beyond it get fewer bytes."""
         while not self.done:
             self._answer(memoryview(self._held), self._held_at if self._held else end)
 

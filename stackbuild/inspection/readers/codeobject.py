@@ -145,7 +145,7 @@ def _kernel(entry: object, budget: ReadBudget, unsaid: set[str]) -> Kernel:
 
 
 def _are_counts(values: list[object]) -> bool:
-    """Whether all are whole numbers that can be register counts or bytes. One sum tells: it is asked 80,000 times a wheel."""
+    """Whether all are whole numbers that can be register counts or bytes. One sum decides: it is called 80,000 times a wheel."""
     try:
         total = sum(values)  # type: ignore[arg-type]
         return type(total) is int and min(values) >= 0 and total < 1 << 40  # type: ignore[type-var, operator]

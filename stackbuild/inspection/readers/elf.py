@@ -1,7 +1,7 @@
 """Host ELF files: what the dynamic loader and a packager look at. The only module that imports pyelftools.
 
-What the loader reads comes from `loader`, which never looks at a section. pyelftools reads the sections; this module bounds
-them first (a lying count must not cost memory or time) and turns every way it fails into MalformedError.
+What the loader reads comes from `loader`, which never looks at a section. pyelftools reads the sections. This module
+checks their bounds first, since a false count must not cost memory or time, and turns every failure into MalformedError.
 """
 
 from __future__ import annotations

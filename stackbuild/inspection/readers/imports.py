@@ -1,7 +1,7 @@
 """Which modules `import PACKAGE` needs, read from the sources without running them.
 
 Only what runs unconditionally counts: imports at the top level of modules that the package's `__init__` reaches through
-such imports. One inside `try`, `if` or a function may be handled, so it is not held against the wheel.
+such imports. One inside `try`, `if` or a function may be handled, so it is not reported.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def missing(
     budget: ReadBudget,
     add_problem: ProblemSink,
 ) -> tuple[Import, ...]:
-    """Third-party modules asked for by importing the packages named `roots`.
+    """Third-party modules required by importing the packages named `roots`.
 
     `sources` maps paths to Python sources; `carried` are the top-level names that the wheel installs itself. A source that
-    is too much to parse is told to `add_problem`.
+    is too large to parse goes to `add_problem`.
     """
     found: dict[str, Import] = {}
     seen: set[str] = set()

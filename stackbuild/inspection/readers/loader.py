@@ -1,8 +1,9 @@
 """A library as the dynamic loader sees it: through its program headers and PT_DYNAMIC, never through section headers.
 
-Sections are for linkers and debuggers: a library without them loads all the same, and what they say the loader never reads.
-Offsets and sizes are those of the ELF-64 little-endian format and of the GNU extensions (gABI chapter 5; glibc elf/dl-load.c
-and dl-version.c for what is followed: the last PT_DYNAMIC, by address; chains of version needs by their links, not by counts).
+Sections are for linkers and debuggers: the loader never reads them, and a library without them loads all the same.
+Offsets and sizes are those of the ELF-64 little-endian format and of the GNU extensions (gABI chapter 5). What is followed
+is as in glibc's elf/dl-load.c and dl-version.c: the last PT_DYNAMIC, by address; chains of version needs by their links,
+not by their counts.
 """
 
 from __future__ import annotations
@@ -100,12 +101,12 @@ class ElfImage:
             at = at + following if following else 0
         return tuple(found)
 
-    def symbols(self, said: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(exported, undefined) symbols. `said` is how many a section header says; it counts only where no hash table does."""
+    def symbols(self, entries: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(exported, undefined) symbols. `entries` is the number in a section header, used only without a hash table."""
         exports: list[str] = []
         undefined: list[str] = []
         at = self._last.get(_SYMTAB, 0)
-        count = (self._hashed() or said or self._relocated()) if at else 0
+        count = (self._hashed() or entries or self._relocated()) if at else 0
         _at_most("dynamic symbols", count, SYMBOLS)
         text = self._text
         for first in range(0, count, _BATCH):
@@ -164,7 +165,7 @@ class ElfImage:
         return raw.decode("utf-8", "replace")
 
     def _hashed(self) -> int:
-        """The number of symbols as the hash table tells it; 0 where it does not."""
+        """The number of symbols according to the hash table; 0 if there is none."""
         if _GNU_HASH in self._last:
             return self._gnu_hashed(self._last[_GNU_HASH])
         if _HASH in self._last:

@@ -16,7 +16,7 @@ _SMALL_NUMBERS = bytes(range(0x80))  # a byte each, and no object: so are most c
 def unpack(data: bytes, what: str, arrays: int, keys: int = MAP_KEYS) -> dict[bytes, object]:
     """The map that the bytes are; strings stay bytes. `arrays` and `keys` bound what one array and one map may hold.
 
-    Raises MalformedError, which says `what` is not right, where they are no such map.
+    Raises MalformedError, naming `what`, if they are not such a map.
     """
     _count(data, what)
     with _explained(what):

@@ -41,15 +41,15 @@ def satisfied(libraries: Iterable[Library], claimed: Iterable[str]) -> Policy | 
     return Policy(policy.name, _deciding(asked, policy.name), too_new, tuple(external), unjudged)
 
 
-def _beyond(asked: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
+def _beyond(needed: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
     """(library, symbol version) pairs that the policy of that platform tag does not promise."""
-    lacking = _lacking(asked, _promised(tag) or {})
+    lacking = _lacking(needed, _promised(tag) or {})
     perennial = _PERENNIAL.fullmatch(tag)
     if perennial is None:
         return lacking
     newer = [
         (path, version)
-        for path, versions in sorted(asked.items())
+        for path, versions in sorted(needed.items())
         for version in sorted(versions)
         if (glibc := re.fullmatch(r"GLIBC_2\.([0-9]{1,4})(\.[0-9]+)?", version)) and int(glibc[1]) > int(perennial[1])
     ]
@@ -73,11 +73,11 @@ def _promised(tag: str) -> Mapping[str, frozenset[str]] | None:
     return known[min(newer)].symbol_versions if newer else None
 
 
-def _lacking(asked: dict[str, set[str]], promised: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+def _lacking(needed: dict[str, set[str]], promised: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
     allowed = {f"{kind}_{version}" for kind, versions in promised.items() for version in versions}
     return [
         (path, version)
-        for path, versions in sorted(asked.items())
+        for path, versions in sorted(needed.items())
         for version in sorted(versions)
         if version.partition("_")[0] in promised and version not in allowed
     ]

@@ -1,8 +1,8 @@
 """One pass over a file's bytes: hashed, searched for text, and its device code read as it goes by.
 
-A bundle is recognised by its magic on a 4 KiB boundary and read at once, so that hundreds of megabytes of device code are
-neither kept nor inflated twice. That is only foresight: which bundles count is decided later, by walking the section that
-holds them (`bundle.bundles`), and what was not foreseen is read then.
+A bundle is recognised by its magic on a 4 KiB boundary and read at once: hundreds of megabytes of device code are neither
+kept nor inflated twice. Which of these bundles count is decided later, by walking the section that contains them
+(`bundle.bundles`). Bundles that the pass did not recognise are read then.
 """
 
 from __future__ import annotations

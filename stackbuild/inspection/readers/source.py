@@ -1,8 +1,8 @@
 """Where bytes come from: files, stored members and deflated members, each read once in order and then anywhere.
 
 `chunks()` passes the whole content by, in order, in pieces of at most `CHUNK`. `read(offset, size)` answers anywhere,
-also afterwards; a deflated member answers from the pieces it was told to keep, and otherwise inflates again from the
-nearest restart point, so that no part of it must be unpacked to disk or held in memory.
+also afterwards. A deflated member answers from the pieces that it keeps. Otherwise it inflates again from the nearest
+restart point, so nothing is unpacked to disk or held in memory.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def wheel(
 ) -> tuple[WheelMetadata, list[Problem]]:
     """Read the metadata among `texts` (path → bytes, what could be read). `filename` is '' for an unpacked folder.
 
-    Gives what is wrong with the wheel as a package; what is too much or malformed in one file is told to `add_problem`.
+    The problems returned are those of the wheel as a package. A file that is too large or malformed goes to `add_problem`.
     """
     folder = dist_info(paths, filename)
     metadata = _message(texts.get(f"{folder}/METADATA", b""))
@@ -133,7 +133,7 @@ def _filename(filename: str) -> tuple[str, str, tuple[str, ...], list[Problem]]:
 
 
 def _message(data: bytes) -> Message:
-    """Headers, and the rest as text: METADATA is no mail, and parts within parts would be followed without end."""
+    """Headers, and the rest as text: METADATA is not mail, and nested parts would be followed without end."""
     return BytesParser(policy=compat32).parsebytes(data, headersonly=True)
 
 

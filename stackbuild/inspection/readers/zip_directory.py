@@ -1,8 +1,8 @@
-"""The end of a zip archive and its directory, read strictly: where installers could disagree, it is said.
+"""The end of a zip archive and its directory, read strictly: whatever installers could read differently is reported.
 
 Layouts from PKWARE's APPNOTE 6.3: end record (22 bytes), before it the Zip64 locator (20) and record (56), before those the
-directory (46 bytes and name, extra fields, comment for each member). Whoever reads an archive may believe the counts or walk
-the directory, may or may not read Zip64, and may search for the start or trust the offset: all must come to the same.
+directory (46 bytes and name, extra fields, comment for each member). A reader may trust the counts or walk the directory. It
+may or may not read Zip64, and may search for the start or trust the offset. All of them must arrive at the same members.
 """
 
 from __future__ import annotations

@@ -25,10 +25,10 @@ def overwrite(all_facts: tuple[Facts, ...]) -> Iterator[Found]:
 
 def _installed(facts: Facts) -> set[str]:
     """Where the files of a wheel come to lie, below site-packages or, in angle brackets, a folder of the environment."""
-    return {placed(member.path) for member in facts.members if not member.path.endswith("/")}
+    return {install_path(member.path) for member in facts.members if not member.path.endswith("/")}
 
 
-def placed(path: str) -> str:
+def install_path(path: str) -> str:
     """Where installers put a member: `X.data/purelib/a.py` is `a.py`; the scripts and data of all wheels share a folder."""
     place = landing(path)
     return re.sub(r"^[^/]+\.data/(scripts|data)/", r"<\1>/", place)

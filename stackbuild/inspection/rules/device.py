@@ -19,7 +19,7 @@ _WORTH = 64 << 20
     fix="Build again; no tool should edit bundle entries.",
     link="https://llvm.org/docs/AMDGPUUsage.html#elf-header",
 )  # fmt: skip
-def target_lie(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def target_lie(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """The target in the code object's ELF header is not that of the bundle's entry, of its metadata, or of its file's name."""
     for device in facts.device:
         for claimed, target in sorted({(o.claimed, o.target) for o in device.objects if o.claimed}):
@@ -42,10 +42,10 @@ def _disagree(claimed: str, target: str) -> bool:
 @rule(
     "SB-GPU-TARGET-UNKNOWN", WARNING, "A code object for a GPU that is not known here",
     why="Nothing that is said of targets counts for it: it may be newer than this program, or damaged.",
-    fix="If the GPU is real, its number is missing in `stackbuild/inspect/readers/mach.py`: say so in a bug report.",
+    fix="If the GPU is real, its number is missing in `stackbuild/tables/targets.py`: say so in a bug report.",
     link="https://llvm.org/docs/AMDGPUUsage.html#amdgpu-elf-header-e-flags-table-v3-onwards",
 )  # fmt: skip
-def target_unknown(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def target_unknown(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A number in e_flags that no known processor has."""
     for device in facts.device:
         unknown = sorted({o.target for o in device.objects if not is_known(o.target)})
@@ -59,7 +59,7 @@ def target_unknown(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Build again, and look for what rewrote the file (patchelf, strip, objcopy).",
     link="https://clang.llvm.org/docs/ClangOffloadBundler.html#compression-and-decompression",
 )  # fmt: skip
-def bundle_hash(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def bundle_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """The hash in a CCOB header is not that of the inflated bundle."""
     for device in facts.device:
         wrong = [bundle.offset for bundle in device.bundles if bundle.hash_ok is False]
@@ -72,7 +72,7 @@ def bundle_hash(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="The GPU would run nothing and report success. Empty kernels are trampolines compiled for other targets.",
     fix="Add the target to the source's architecture list (CMAKE_HIP_ARCHITECTURES, GPU_TARGETS), not only to the linker's.",
 )  # fmt: skip
-def empty(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def empty(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Kernels for a target, none of which uses a vector register; or no kernel at all where another target has some."""
     most = max((t.working for t in facts.targets), default=0)
     for target in facts.targets:
@@ -91,7 +91,7 @@ def empty(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Build all targets from one source list; a file of another architecture may have overwritten the right one.",
     link="https://github.com/ROCm/rocm-systems/issues/6362",
 )  # fmt: skip
-def uneven(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def uneven(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Fewer than half the non-empty kernels of the best covered target, but some."""
     most = max((t.working for t in facts.targets), default=0)
     for target in facts.targets:
@@ -104,7 +104,7 @@ def uneven(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="Each spilled register is memory traffic in the innermost loop; a wide kernel that spills is usually slower than a narrow one.",
     fix="Lower the block size or unrolling for that target, or `__launch_bounds__`; compare with the last release (`--diff`).",
 )  # fmt: skip
-def spills(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def spills(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Per target, how many kernels spill vector registers and which is worst."""
     for target in facts.targets:
         if target.spilling and target.worst is not None:
@@ -124,7 +124,7 @@ def spills(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Compress (`--offload-compress`), split per target into device wheels, or use -mcmodel=medium.",
     link="https://github.com/ROCm/rocm-systems/issues/7009",
 )  # fmt: skip
-def fatbin_size(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def fatbin_size(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """More than 1.5 GiB of .hip_fatbin in one library."""
     for device in facts.device:
         if device.section != "file" and device.size > _FATBIN_LIMIT:
@@ -137,7 +137,7 @@ def fatbin_size(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Compile with `--offload-compress`, or ship one device wheel per target.",
     link="https://github.com/ROCm/rocm-systems/pull/3855",
 )  # fmt: skip
-def uncompressed(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def uncompressed(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """More than 64 MiB of plain bundles in one file."""
     for device in facts.device:
         plain = sum(bundle.size for bundle in device.bundles if bundle.compression == "none" and bundle.entries)
@@ -158,7 +158,7 @@ def _targets(objects: tuple[object, ...]) -> int:
     fix="Build every part with one ROCm, or `-mcode-object-version` alike.",
     link="https://llvm.org/docs/AMDGPUUsage.html#code-object",
 )  # fmt: skip
-def mixed_versions(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def mixed_versions(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Code objects of more than one code-object version in one file."""
     for device in facts.device:
         versions = sorted({o.version for o in device.objects})
@@ -171,7 +171,7 @@ def mixed_versions(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="Each translation unit registers one bundle when the library is loaded; one that is not there is a launch that fails later.",
     fix="Look for what rewrote the file after linking (objcopy, patchelf, a size tool).",
 )  # fmt: skip
-def wrappers(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def wrappers(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """More wrappers of 24 bytes in .hipFatBinSegment than bundles in .hip_fatbin."""
     bundles = {device.path: len(device.bundles) for device in facts.device if device.section != "file"}
     for lib in facts.libraries:
@@ -186,7 +186,7 @@ def wrappers(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Copy the whole `library/` folder of the target, or leave the target out altogether.",
     link="https://github.com/ROCm/pytorch/issues/1340",
 )  # fmt: skip
-def tensile_pair(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def tensile_pair(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A Tensile library file in a wheel or folder, and no code object for its target in a file beside it: rocBLAS does not
     look into libraries. Silent where there is a kpack archive, which is not read and may hold it."""
     have = {
@@ -211,7 +211,7 @@ def _folder(path: str) -> str:
     fix="Copy the whole `library/` folder of the target.",
     link="https://github.com/ROCm/pytorch/issues/1340",
 )  # fmt: skip
-def tensile_lost(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A lazy index in a wheel or folder names library files (`.dat`) that are not beside it."""
     have = {extra.path for extra in facts.extras}
     for extra in facts.extras if len(facts.members) > 1 else ():

@@ -36,7 +36,7 @@ def _is_loose(path: str) -> bool:
     " INSTALL_RPATH is empty. A needed path comes from linking a library without a soname by its path.",
     link=_LD_SO,
 )  # fmt: skip
-def cwd_runpath(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def cwd_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """An element of RPATH or RUNPATH that is empty or relative (`a::b`, a trailing `:`, `.`, `lib`, `$LIB/x`), or a needed
     library named by a relative path (`build/liba.so`)."""
     for lib in facts.libraries:
@@ -57,14 +57,14 @@ def cwd_runpath(facts: Facts, expected: Expectations) -> Iterator[Found]:
     " (`runpaths`).",
     link="https://github.com/ROCm/AMDMIGraphX/issues/5235",
 )  # fmt: skip
-def absolute_runpath(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def absolute_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """An absolute element of RPATH or RUNPATH that the recipe does not name, or a needed library named by an absolute path."""
     for lib in facts.libraries:
-        fixed = [e for e in _search_path(lib) if e.startswith("/") and e not in expected.runpaths]
+        fixed = [e for e in _search_path(lib) if e.startswith("/") and e not in expectations.runpaths]
         if fixed:
             yield lib.path, f"RUNPATH has {some(fixed)}"
         needed = [
-            name for name in lib.needed if name.startswith("/") and posixpath.dirname(name) not in expected.runpaths
+            name for name in lib.needed if name.startswith("/") and posixpath.dirname(name) not in expectations.runpaths
         ]
         if needed:
             yield lib.path, f"needs {some(needed)} by its path"
@@ -75,14 +75,14 @@ def absolute_runpath(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="What is found there belongs to another package or to nobody; it changes without this wheel knowing.",
     fix="Point $ORIGIN to folders of the wheel; a package it is meant to reach (a rocm-sdk wheel) goes into the recipe.",
 )  # fmt: skip
-def escaping_runpath(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def escaping_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A $ORIGIN element that climbs above the top of the wheel."""
     if facts.wheel is None:
         return
     for lib in facts.libraries:
         for element in _search_path(lib):
             origin = _ORIGIN.match(element)
-            if origin is None or element in expected.runpaths:
+            if origin is None or element in expectations.runpaths:
                 continue
             where = posixpath.normpath((posixpath.dirname(landing(lib.path)) or ".") + element[origin.end() :])
             if where == ".." or where.startswith("../"):
@@ -95,7 +95,7 @@ def escaping_runpath(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Link with `-Wl,-z,noexecstack` (an assembly file without .note.GNU-stack causes it); `patchelf --clear-execstack` mends one.",
     link="https://github.com/microsoft/onnxruntime/issues/27377",
 )  # fmt: skip
-def exec_stack(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def exec_stack(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """PT_GNU_STACK is executable, or missing, which means executable."""
     for lib in facts.libraries:
         if lib.exec_stack is not False:
@@ -110,7 +110,7 @@ def exec_stack(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="What links to it records the path it had at link time instead of a name.",
     fix="Link with `-Wl,-soname,NAME` (CMake does it unless NO_SONAME is set).",
 )  # fmt: skip
-def soname(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def soname(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A shared library, not a Python extension, without DT_SONAME. Bridge EPs are opened by path and still need one."""
     for lib in facts.libraries:
         named = re.search(r"(^|/)lib[^/]*\.so(\.\d+)*$", lib.path)
@@ -141,7 +141,7 @@ ALSO = {
     fix="Link the library the symbols are from (CMake: target_link_libraries), and link with `-Wl,--no-undefined`.",
     link="https://github.com/microsoft/onnxruntime/pull/15204",
 )  # fmt: skip
-def underlinked(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def underlinked(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Undefined symbols of a ROCm library that DT_NEEDED does not name."""
     for lib in facts.libraries:
         missing: dict[str, list[str]] = {}
@@ -166,13 +166,13 @@ def _has(lib: Library, stem: str) -> bool:
     fix="Build with `-march=x86-64` (or the level the recipe declares) and dispatch at run time.",
     link="https://github.com/GeiserX/whisper-subs/issues/173",
 )  # fmt: skip
-def isa(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def isa(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """The GNU property note names an x86-64 level above the declared one (level 1 without a recipe). Compilers write that
     note only when asked to (`-Wl,-z,x86-64-v3`; clang and gcc do not by themselves), and ONNX Runtime holds AVX-512 code that
     it only runs where the CPU has it: silence here proves nothing. SB-LOG-NATIVE reads what compilers were told."""
     for lib in facts.libraries:
-        if lib.isa > expected.isa:
-            yield lib.path, f"needs x86-64-v{lib.isa}; x86-64-v{expected.isa} is declared"
+        if lib.isa > expectations.isa:
+            yield lib.path, f"needs x86-64-v{lib.isa}; x86-64-v{expectations.isa} is declared"
 
 
 @rule(
@@ -180,7 +180,7 @@ def isa(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="They are downloaded and installed by every user and used by none of them.",
     fix="`strip --strip-unneeded` before RECORD is written (keep the debug files apart).",
 )  # fmt: skip
-def unstripped(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def unstripped(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A megabyte or more of .symtab, .strtab and .debug sections."""
     for lib in facts.libraries:
         spare = lib.symtab_bytes + lib.debug_bytes
@@ -193,7 +193,7 @@ def unstripped(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="It cannot be loaded there.",
     fix="Build it for the platform of the tag, or correct the tag.",
 )  # fmt: skip
-def machine(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def machine(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """e_machine is not that of the platform tag; or a library in a wheel for any platform."""
     if facts.wheel is None or not facts.wheel.filename_tags:
         return
@@ -216,7 +216,7 @@ def machine(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Export them in the version script: GetProvider (bridge), CreateEpFactories and ReleaseEpFactory (plugin).",
     link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/development.html",
 )  # fmt: skip
-def ep_exports(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def ep_exports(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A library named like a provider without `GetProvider`; one plugin entry point without the other; a Python extension
     without PyInit_; libonnxruntime without OrtGetApiBase; the shared bridge without Provider_GetHost and Provider_SetHost."""
     for lib in facts.libraries:
@@ -245,7 +245,7 @@ def _wanted_exports(lib: Library) -> set[str]:
     why="Its symbols take the place of others' of the same name (LLVM, protobuf, abseil), and two libraries crash in each other.",
     fix="Link with a version script that keeps everything but the entry points local, and `-Wl,--exclude-libs,ALL`.",
 )  # fmt: skip
-def exports_many(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def exports_many(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """More than 64 dynamic symbols exported by a provider, a custom-op library, ONNX Runtime or its Python extension."""
     ours = {provider.path for provider in facts.providers}
     for lib in facts.libraries:

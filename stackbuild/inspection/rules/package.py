@@ -29,7 +29,7 @@ def _unhashed_may(path: str) -> bool:
     fix="Write RECORD again: `wheel unpack` and `wheel pack`, or let `auditwheel repair` rewrite it.",
     link=_RECORD_SPEC,
 )  # fmt: skip
-def record_hash(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def record_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A row other than RECORD's own without a sha256 or stronger hash."""
     if facts.wheel is None:
         return
@@ -46,7 +46,7 @@ def record_hash(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Pack the wheel in one go, after the last strip or patchelf.",
     link=_RECORD_SPEC,
 )  # fmt: skip
-def record_mismatch(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def record_mismatch(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """No RECORD; a file without a row; a row without a file, or twice; a hash or size that is not the file's."""
     said = facts.wheel
     if said is None:
@@ -91,7 +91,7 @@ def _hex(text: str) -> str:
     why="An index and an installer file the wheel under different names or versions.",
     fix="Build the wheel again with one name and version.",
 )  # fmt: skip
-def meta_name(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def meta_name(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Name or version of the file name is not that of METADATA, or METADATA has none."""
     said = facts.wheel
     if said is None:
@@ -110,7 +110,7 @@ def meta_name(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Add the distribution to the wheel's dependencies.",
     link="https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use",
 )  # fmt: skip
-def undeclared(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def undeclared(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A module imported unconditionally, by Python or by an extension's numpy binding, and no requirement of its name."""
     if facts.wheel is None:
         return
@@ -138,7 +138,7 @@ def _other_name(module: str, declared: set[str]) -> bool:
     fix="Name it in `license-files` (METADATA: License-File).",
     link="https://peps.python.org/pep-0639/",
 )  # fmt: skip
-def licence(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def licence(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """No licence file beside METADATA."""
     if facts.wheel and not facts.wheel.licence_files:
         yield facts.wheel.filename or "METADATA", "no licence, copying or notice file in the .dist-info"
@@ -150,7 +150,7 @@ def licence(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Set `readme` in pyproject.toml, or long_description and long_description_content_type.",
     link="https://packaging.python.org/en/latest/specifications/core-metadata/#description-content-type",
 )  # fmt: skip
-def description(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def description(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """No description, or one without its content type."""
     said = facts.wheel
     if said and not said.has_description:
@@ -165,7 +165,7 @@ def description(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Write `+rocm.10.0`, from the first release on: the two forms do not sort together either.",
     link="https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers",
 )  # fmt: skip
-def version_local(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def version_local(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A local version such as `rocm7.2.4`, with the number glued to the word."""
     local = local_of(facts.wheel.version) if facts.wheel else ""
     if facts.wheel and re.match(r"[a-z]+\d", local):
@@ -178,7 +178,7 @@ def version_local(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="Users and bug reports go by the version; a wheel built from another branch has other code under that name.",
     fix="Check out the tag of the version, and build in a clean tree: sources without `.git`, as stackbuild's, name no commit.",
 )  # fmt: skip
-def build_info(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def build_info(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """ONNX Runtime's build information names a release branch of another version; or, with `--recipe`, another commit than
     the recipe's lock has for its source."""
     if facts.wheel is None:
@@ -190,8 +190,8 @@ def build_info(facts: Facts, expected: Expectations) -> Iterator[Found]:
             if branch and release and (int(branch[2]), int(branch[3])) != release[:2]:
                 yield hit.path, f"built from {branch[1]}; the wheel says {facts.wheel.version}"
             commit = re.search(r"git-commit-id=([0-9a-f]+)", sample)
-            if expected.commit and commit and not _same_commit(expected.commit, commit[1]):
-                yield hit.path, f"built from commit {commit[1]}; the lock says {expected.commit[:12]}"
+            if expectations.commit and commit and not _same_commit(expectations.commit, commit[1]):
+                yield hit.path, f"built from commit {commit[1]}; the lock says {expectations.commit[:12]}"
 
 
 def _same_commit(one: str, two: str) -> bool:
@@ -206,7 +206,7 @@ def _same_commit(one: str, two: str) -> bool:
     fix="Tell users to uninstall the others first, or ship a plugin EP beside the plain onnxruntime.",
     link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/packaging.html",
 )  # fmt: skip
-def shared_module(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def shared_module(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A distribution with another name that installs `onnxruntime/`."""
     said = facts.wheel
     if said and "onnxruntime" in said.top_level and said.name not in ("", "onnxruntime"):
@@ -218,7 +218,7 @@ def shared_module(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="Wheels hold no links, so each copy is downloaded and installed.",
     fix="Ship one and load it by that name.",
 )  # fmt: skip
-def duplicate(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def duplicate(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Files of 64 KiB and more with equal size and CRC."""
     same: dict[tuple[int, int], list[str]] = defaultdict(list)
     for member in facts.members:

@@ -48,7 +48,7 @@ def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     fix="Build everything against one ROCm; look for a cached or prebuilt dependency of the other.",
     link="https://github.com/microsoft/onnxruntime/issues/20929",
 )  # fmt: skip
-def mixed(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def mixed(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Needed sonames that no single ROCm major has together."""
     owners: dict[str, tuple[int, ...]] = {}
     for lib in facts.libraries:
@@ -67,14 +67,14 @@ def mixed(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Build in a base with the ROCm that the recipe targets.",
     link="https://github.com/ROCm/TheRock/issues/1995", needs="rocm",
 )  # fmt: skip
-def wrong_soname(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def wrong_soname(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A needed ROCm soname is not the one of the target ROCm's major release."""
-    if expected.rocm_major not in SONAMES:
+    if expectations.rocm_major not in SONAMES:
         return
     for lib in facts.libraries:
-        wrong = [name for name, majors in rocm_majors(lib).items() if expected.rocm_major not in majors]
+        wrong = [name for name, majors in rocm_majors(lib).items() if expectations.rocm_major not in majors]
         if wrong:
-            yield lib.path, f"needs {some(wrong)}; ROCm {expected.rocm} has other sonames"
+            yield lib.path, f"needs {some(wrong)}; ROCm {expectations.rocm} has other sonames"
 
 
 @rule(
@@ -84,13 +84,15 @@ def wrong_soname(facts: Facts, expected: Expectations) -> Iterator[Found]:
     " older than ROCm 7.",
     link="https://github.com/microsoft/onnxruntime/pull/19586",
 )  # fmt: skip
-def grafted(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def grafted(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A file named like a ROCm library, hashed names of auditwheel included, in a wheel that is not ROCm itself."""
     if facts.wheel is None or facts.wheel.name.startswith(("rocm", "amd-", "migraphx", "hip")):
         return
     for lib in facts.libraries:
         name = lib.path.rsplit("/", 1)[-1]
-        if any(fnmatchcase(name, p) for p in ROCM_LIBRARIES) and not any(fnmatchcase(name, p) for p in expected.grafts):
+        if any(fnmatchcase(name, p) for p in ROCM_LIBRARIES) and not any(
+            fnmatchcase(name, p) for p in expectations.grafts
+        ):
             yield lib.path, f"{name} belongs to ROCm ({lib.size / 1e6:.1f} MB)"
 
 
@@ -100,7 +102,7 @@ def grafted(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Look in the configure log for `Manually-specified variables were not used`; `stackbuild inspect` reads such logs too.",
     link="https://github.com/tobocop2/lilbee/pull/630",
 )  # fmt: skip
-def no_provider(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def no_provider(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A distribution named for ROCm, MIGraphX or hipDNN that installs no such provider, custom-op library or GPU code."""
     said = facts.wheel
     if said is None or not said.name.startswith("onnxruntime") or not _GPU_NAMES.search(said.name):
@@ -116,7 +118,7 @@ def no_provider(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Leave onnxruntime out of the dependencies and check the version when the library is registered.",
     link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/packaging.html",
 )  # fmt: skip
-def plugin_depends(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def plugin_depends(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A wheel that brings only plugin EPs and requires an onnxruntime distribution, or brings ONNX Runtime itself."""
     if facts.wheel is None or {p.form for p in facts.providers} != {"plugin"}:
         return
@@ -135,12 +137,12 @@ def plugin_depends(facts: Facts, expected: Expectations) -> Iterator[Found]:
     " built for fewer on purpose (`build --gfx`) is judged with the same `--gfx`.",
     link="https://github.com/ROCm/rocm-libraries/issues/11219", needs="gfx",
 )  # fmt: skip
-def recipe_gfx(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """The set of target IDs of all code objects in a wheel is not the one that it owes by the recipe."""
-    if facts.wheel is None or not expected.gfx:
+    if facts.wheel is None or not expectations.gfx:
         return
     have = {normal(t.target) for t in facts.targets}
-    want = {normal(t) for t in expected.gfx}
+    want = {normal(t) for t in expectations.gfx}
     if missing := sorted(want - have):
         yield facts.subject, f"no code object for {some(missing, 8)}"
     if extra := sorted(have - want):
@@ -153,16 +155,16 @@ def recipe_gfx(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Find the object that lost its kernels (`inspect --diff` with the last release); lower the floor only knowingly.",
     link="https://github.com/ROCm/rocm-systems/issues/6362", needs="kernels_floor",
 )  # fmt: skip
-def recipe_kernels(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def recipe_kernels(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Fewer non-empty kernels for a target of a wheel than the recipe's floor."""
-    if facts.wheel is None or not expected.kernels_floor:
+    if facts.wheel is None or not expectations.kernels_floor:
         return
     have = {normal(t.target): t.working for t in facts.targets}
-    for target in expected.gfx or sorted(have):
-        if have.get(normal(target), 0) < expected.kernels_floor:
+    for target in expectations.gfx or sorted(have):
+        if have.get(normal(target), 0) < expectations.kernels_floor:
             yield (
                 target,
-                f"{have.get(normal(target), 0):,} non-empty kernels; at least {expected.kernels_floor:,} are asked for",
+                f"{have.get(normal(target), 0):,} non-empty kernels; at least {expectations.kernels_floor:,} are asked for",
             )
 
 
@@ -173,16 +175,16 @@ def recipe_kernels(facts: Facts, expected: Expectations) -> Iterator[Found]:
     " that owes others than follow from its component says so in `verify.wheels`.",
     needs="providers",
 )  # fmt: skip
-def recipe_providers(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def recipe_providers(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A wheel has no library for a provider that it owes by the recipe, or none of custom operators. A plugin says its
     provider's name only when it runs: its file counts where it is named alike (`libmigraphx-ep.so`)."""
     if facts.wheel is None:
         return
     have = {provider.name for provider in facts.providers}
-    for name in expected.providers:
+    for name in expectations.providers:
         if name not in have and not any(_named_alike(each, name) for each in facts.providers):
             yield name, f"no library for it; there is {some(sorted(have)) or 'no provider at all'}"
-    if expected.custom_ops and all(provider.form != "custom-ops" for provider in facts.providers):
+    if expectations.custom_ops and all(provider.form != "custom-ops" for provider in facts.providers):
         yield "custom operators", "no library exports RegisterCustomOps"
 
 
@@ -198,12 +200,12 @@ def _named_alike(provider: ProviderLibrary, name: str) -> bool:
     fix="Set the version in the recipe's wheel component; do not rename the file.",
     needs="version",
 )  # fmt: skip
-def recipe_version(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def recipe_version(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """The version, its local part included, is not the recipe's."""
-    if expected.version and facts.wheel and not same_version(facts.wheel.version, expected.version):
+    if expectations.version and facts.wheel and not same_version(facts.wheel.version, expectations.version):
         yield (
             facts.wheel.filename or facts.subject,
-            f"version {facts.wheel.version}; the recipe says {expected.version}",
+            f"version {facts.wheel.version}; the recipe says {expectations.version}",
         )
 
 
@@ -213,10 +215,10 @@ def recipe_version(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Strip, compress GPU code (`--offload-compress`), or split targets into device wheels.",
     needs="size_budget",
 )  # fmt: skip
-def recipe_size(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def recipe_size(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """The wheel is larger than the recipe's budget."""
-    if facts.wheel and expected.size_budget and facts.size > expected.size_budget:
-        yield facts.subject, f"{facts.size:,} bytes; the budget is {expected.size_budget:,}"
+    if facts.wheel and expectations.size_budget and facts.size > expectations.size_budget:
+        yield facts.subject, f"{facts.size:,} bytes; the budget is {expectations.size_budget:,}"
 
 
 @rule(
@@ -225,12 +227,12 @@ def recipe_size(facts: Facts, expected: Expectations) -> Iterator[Found]:
     fix="Write the pattern for the ROCm of the recipe, or remove it.",
     needs="excludes",
 )  # fmt: skip
-def recipe_exclude(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def recipe_exclude(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A pattern of the repair step that no soname matches that the wheel's libraries need."""
     if facts.wheel is None:
         return
     needed = {name for lib in facts.libraries for name in lib.needed}
-    for pattern in expected.excludes:
+    for pattern in expectations.excludes:
         if not any(fnmatchcase(name, pattern) for name in needed):
             yield pattern, f"none of {counted(len(needed), 'needed soname')} matches"
 
@@ -240,11 +242,11 @@ def recipe_exclude(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="They are outside every manylinux policy; without them the provider does not load.",
     fix="Name them in the README and, with a recipe, in the wheel's `external`.",
 )  # fmt: skip
-def external(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def external(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Needed sonames that neither the wheel nor a manylinux policy has, and the recipe does not name."""
     needs: dict[str, list[str]] = defaultdict(list)
     outside = facts.policy.external if facts.policy else ()
-    unnamed = {name for name in outside if not any(fnmatchcase(name, p) for p in expected.external)}
+    unnamed = {name for name in outside if not any(fnmatchcase(name, p) for p in expectations.external)}
     for lib in facts.libraries:
         for name in lib.needed:
             if name in unnamed:

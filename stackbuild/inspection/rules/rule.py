@@ -1,4 +1,4 @@
-"""What a rule is: a stable id, why it matters, how to mend it, and a pure function from facts to what it found."""
+"""What a rule is: a stable id, why it matters, how to fix it, and a pure function from facts to subjects."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 @dataclass(frozen=True)
-class About:
-    """What docs/rules.md says of a rule. `when` says when it speaks, `needs` the expectation without which it never does."""
+class RuleDescription:
+    """The text of a rule in docs/rules.md. `when` is its condition, `needs` the expectation without which it never applies."""
 
     id: str
     severity: Severity
@@ -31,22 +31,22 @@ class About:
     needs: str
 
     @property
-    def about(self) -> About:
+    def description(self) -> RuleDescription:
         """The rule's text without its check, as data."""
-        return About(**{field.name: getattr(self, field.name) for field in fields(About)})
+        return RuleDescription(**{field.name: getattr(self, field.name) for field in fields(RuleDescription)})
 
     def finding(self, subject: str, found: str) -> Finding:
         return Finding(self.id, self.severity, subject, found, self.why, self.fix, self.link)
 
 
 @dataclass(frozen=True)
-class Rule(About):
+class Rule(RuleDescription):
     """A rule over the facts of one file."""
 
     check: Check
 
-    def judge(self, facts: Facts, expected: Expectations) -> list[Finding]:
-        every = list(self.check(facts, expected))
+    def judge(self, facts: Facts, expectations: Expectations) -> list[Finding]:
+        every = list(self.check(facts, expectations))
         made = [self.finding(subject[:300], found[:2_000]) for subject, found in every[:FINDINGS]]
         return made + (
             [self.finding(facts.subject, f"and {len(every) - FINDINGS:,} more") for _ in every[FINDINGS : FINDINGS + 1]]
@@ -54,7 +54,7 @@ class Rule(About):
 
 
 @dataclass(frozen=True)
-class JointRule(About):
+class JointRule(RuleDescription):
     """A rule over several files that would be installed together."""
 
     check: Callable[[tuple[Facts, ...]], Iterable[Found]]

@@ -15,7 +15,7 @@ from stackbuild.inspection.rules.rule import ERROR, WARNING, Found, counted, rul
     fix="Build at a fixed path (stackbuild does) or with `-ffile-prefix-map=$PWD=.`.",
     link="https://reproducible-builds.org/docs/build-path/",
 )  # fmt: skip
-def home_path(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def home_path(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Text under /home/NAME, /root or /Users/NAME in a library or other file."""
     for hit in facts.texts:
         if hit.kind == "home-path" and hit.path.rsplit(".", 1)[-1] not in ("py", "md", "txt", "rst"):
@@ -27,7 +27,7 @@ def home_path(facts: Facts, expected: Expectations) -> Iterator[Found]:
     why="Whoever downloads the wheel has it.",
     fix="Revoke it now, then find what wrote it (an environment dump, a URL with a password in build information).",
 )  # fmt: skip
-def secret(facts: Facts, expected: Expectations) -> Iterator[Found]:
+def secret(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Access keys, tokens of code hosts and package indexes, private keys, tokens and passwords in URLs; in text also keys of
     storage, model hubs, chat and payment services, JSON web tokens, bearer tokens and netrc lines. Never shown whole."""
     for hit in facts.texts:

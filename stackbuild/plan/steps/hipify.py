@@ -1,9 +1,9 @@
 """`hipify:` of a component: its CUDA source as HIP. Two steps before the component's own, three with hipify-clang.
 
 `hipify.NAME.tables` looks in the base for HIPIFY and for the headers that are there; `hipify.NAME` converts, then patches.
-Its output has the whole source in `source/` and, beside it, the report with the line maps. So what decides whether a
-source is converted again is what that HIPIFY says, the rules and this package's code, the source and the patches: a base
-that changed elsewhere gives the same tables, and the conversion is reused.
+Its output has the whole source in `source/` and, beside it, the report with the line maps. A source is
+converted again if HIPIFY's tables, the rules, this package's code, the source or the patches change. A base that changed
+elsewhere gives the same tables, and the conversion is reused.
 """
 
 from __future__ import annotations

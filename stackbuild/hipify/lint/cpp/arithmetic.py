@@ -36,7 +36,7 @@ Node = tuple[object, ...]
 
 
 class NoValue(Exception):
-    """An expression has no value that can be told."""
+    """The value of an expression cannot be determined."""
 
 
 def is_type(name: str) -> bool:
@@ -64,7 +64,7 @@ def parse(text: str) -> Node | None:
     tokens = _tokens(text)
     if not tokens:
         return None
-    reader = _Reader(tokens)
+    reader = _Parser(tokens)
     try:
         node = reader.comma()
     except (IndexError, NoValue):
@@ -72,8 +72,8 @@ def parse(text: str) -> Node | None:
     return node if reader.at == len(tokens) else None
 
 
-class _Reader:
-    """Reads tokens by C's precedence. Raises IndexError and NoValue on what is no expression."""
+class _Parser:
+    """Reads tokens by C's precedence. Raises IndexError and NoValue on text that is not an expression."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -230,7 +230,7 @@ def names(text: str) -> frozenset[str] | None:
 
 
 def read_names(node: Node) -> set[str]:
-    """The names that a tree's value stands on."""
+    """The names that a tree's value depends on."""
     return {str(n[1]) for n in walk(node) if n[0] == "name"}
 
 

@@ -100,7 +100,7 @@ def _parameter(text: str) -> Parameter:
 
 
 def _template(head: str) -> tuple[Parameter, ...] | None:
-    """The template parameters that a head names, none for `template <>`; None where it is no template."""
+    """The template parameters that a head names, none for `template <>`; None if it is not a template."""
     opened = [found.end() for found in _TEMPLATE.finditer(head)]
     if not opened:
         return None

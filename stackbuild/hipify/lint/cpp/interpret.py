@@ -1,6 +1,6 @@
 """Runs one loop of C++ for the numbers it counts with, and notes the step of one shuffle at every pass.
 
-Only what the step stands on is followed. A branch whose condition is not known may run: what it changes is unknown after it.
+Only what the step depends on is followed. A branch whose condition is not known may run: what it changes is unknown after it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Interpreter:
         return False
 
     def _trace(self) -> None:
-        """Find what the step stands on: the names, and the statements that change them."""
+        """Find what the step depends on: the names, and the statements that change them."""
         statements = [s for s in _plain(self.loop.body) if s.end - s.start < 300]
         texts = [self.text((s.start, s.end)) for s in statements]
         changing = [(text, _changes(text)) for text in texts]
@@ -290,7 +290,7 @@ def _assignments(text: str) -> list[tuple[str, arithmetic.Node | None]]:
 
 @lru_cache(maxsize=4096)
 def _changes(text: str) -> list[tuple[str, set[str]]]:
-    """The names that a statement changes, each with the names that its new value stands on."""
+    """The names that a statement changes, each with the names that its new value depends on."""
     found: list[tuple[str, set[str]]] = []
     for name, tree in _assignments(text):
         if tree is None:

@@ -60,7 +60,7 @@ class Scope:
         """The number a name stands for at an offset, None where that is not known. A warp's size never is."""
         if means_warp(name) or depth > _DEPTH or "(" in name:
             return None
-        text = self.given(name, at)
+        text = self.value_before(name, at)
         if text is None:
             return self.constant(name, depth)
         return self._evaluate(text, at, depth)
@@ -68,7 +68,7 @@ class Scope:
     def constant(self, name: str, depth: int = 0) -> int | None:
         """The number that a macro, constant or enumerator of the file is; None where there is none, or more than one."""
         if name not in self._constants:
-            self._constants[name] = None  # one that stands on itself
+            self._constants[name] = None  # one that depends on itself
             found = {self._evaluate(text, 0, depth) for text in self._definitions(name)}
             self._constants[name] = found.pop() if len(found) == 1 else None
         return self._constants[name]
@@ -107,8 +107,8 @@ class Scope:
         regions = " ".join(found[0] for found in _AFTER_CONSTANT.finditer(code))
         return frozenset(_MACRO.findall(code)) | frozenset(NAME.findall(regions))
 
-    def given(self, name: str, at: int) -> str | None:
-        """The text of the last value given to a local name before an offset, "" where that cannot be told."""
+    def value_before(self, name: str, at: int) -> str | None:
+        """The text of the last value given to a local name before an offset, "" if it cannot be determined."""
         start = max(0, at - _NEAR)
         if self.view.code.find(name, start, at) < 0:
             return None
@@ -145,21 +145,21 @@ def _sets(text: str, word: str) -> bool:
     )
 
 
-def _until(seen: str, at: int, opened: str | None) -> str:
+def _until(text: str, at: int, opened: str | None) -> str:
     """The text of a value that begins at an offset."""
     depth = 0
-    for end in range(at, min(len(seen), at + 200)):
-        sign = seen[end]
+    for end in range(at, min(len(text), at + 200)):
+        sign = text[end]
         if depth == 0 and (sign in ";,{}" or (sign in ")}" and opened)):
-            return seen[at:end].strip()
+            return text[at:end].strip()
         depth += 1 if sign in "([" else -1 if sign in ")]" else 0
     return ""
 
 
-def _in_brackets(seen: str, at: int) -> bool:
+def _in_brackets(text: str, at: int) -> bool:
     """Whether an offset stands in the brackets of a parameter list or of a loop's head."""
-    start = max(seen.rfind(mark, 0, at) for mark in ";{}") + 1
-    return seen.count("(", start, at) > seen.count(")", start, at)
+    start = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
+    return text.count("(", start, at) > text.count(")", start, at)
 
 
 def _open_part(before: str) -> tuple[str, list[tuple[int, str]]]:

@@ -59,7 +59,7 @@ Statement = Plain | Branch | Block | Loop
 
 
 class NotStatement(Exception):
-    """The text is no statement that this reads."""
+    """The text is not a statement that this can read."""
 
 
 class Statements:

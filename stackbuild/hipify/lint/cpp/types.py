@@ -1,4 +1,4 @@
-"""How wide the integer is that a name or a function is declared to be, as far as a text tells."""
+"""The width of the integer type of a name or a function, as far as the text declares it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Shuffle ladders: loops that move values between lanes by a step that the loop changes.
 
-A ladder is run, not matched: its loop is interpreted for wavefronts of 32 and of 64 lanes, with whatever counters,
-casts and constants it has, and the steps at the shuffle are noted. What the interpreter cannot follow gives no verdict.
+A ladder is run, not matched. Its loop is interpreted for wavefronts of 32 and of 64 lanes, with its counters, casts and
+constants, and the steps at the shuffle are recorded. What the interpreter cannot follow gives no verdict.
 Ladders without a loop are in `unrolled`.
 """
 
@@ -105,7 +105,7 @@ _DELIMITER = re.compile(r"[(){};]")
 
 
 def body_end(code: str, at: int) -> int:
-    """About where the statement ends whose head begins at `at`: after a `}` or `;` outside of its brackets."""
+    """RuleDescription where the statement ends whose head begins at `at`: after a `}` or `;` outside of its brackets."""
     depth = 0
     for found in _DELIMITER.finditer(code, at, at + _REACH):
         sign = found.group()
@@ -202,12 +202,12 @@ def is_tiled(view: View) -> bool:
 
 
 def _visits(
-    runner: Interpreter, known: arithmetic.Env, open_names: frozenset[str]
+    runner: Interpreter, values: arithmetic.Env, open_names: frozenset[str]
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """The steps for 32 and 64 lanes, where open names are those numbers or, if that is beyond them, their exponents."""
     for stands_for in (LANES, EXPONENTS):
         found = [
-            runner.run({**known, **dict.fromkeys(open_names, number)}) for number in stands_for[: len(open_names) + 1]
+            runner.run({**values, **dict.fromkeys(open_names, number)}) for number in stands_for[: len(open_names) + 1]
         ]
         found.append(found[0])  # without an open name both are the same
         if not found[0] or not found[1]:

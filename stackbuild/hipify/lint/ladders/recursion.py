@@ -30,7 +30,7 @@ _TERNARY = re.compile(r"return\b([^?;]*)\?")
 
 @dataclass(frozen=True)
 class _Calls:
-    """A function's calls of itself and its uses, by the texts of one argument: the parameter that its step stands on."""
+    """A function's calls of itself and its uses, by the texts of one argument: the parameter that its step depends on."""
 
     function: Function
     parameter: str
@@ -161,7 +161,7 @@ def _holds(text: str, env: Env) -> bool | None:
 
 
 def _stands_on(view: View, function: Function, step: str) -> frozenset[str]:
-    """The names that a step stands on, and those that its own names are given by in the function."""
+    """The names that a step depends on, and those that the function computes them from."""
     names = arithmetic.names(step) or frozenset()
     body = view.code[function.start : function.end]
     given = (found[1] for name in names for found in re.finditer(rf"\b{re.escape(name)}\s*=([^;=]*);", body))
@@ -169,7 +169,7 @@ def _stands_on(view: View, function: Function, step: str) -> frozenset[str]:
 
 
 def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | None:
-    """How a function calls itself with another value for a name that its step stands on, None where it does not."""
+    """How a function calls itself with another value for a name that its step depends on; None if it does not."""
     name = function.owner or function.name
     places = view.places(name)
     for listed, is_template in ((function.template, True), (function.parameters, False)):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stackbuild.hipify.model import Target
-from stackbuild.hipify.rules.target_headers import resolved
+from stackbuild.hipify.rules.target_headers import resolve_headers
 from support.hipify import bundled_rules, hip
 
 
@@ -89,7 +89,7 @@ def test_only_headers_that_may_be_named_are_looked_for(tmp_path) -> None:  # typ
     (tmp_path / "hipblas").mkdir()
     (tmp_path / "hipblas" / "hipblas.h").touch()
     (tmp_path / "other.h").touch()
-    target = resolved(Target(), [tmp_path], small_tables(), bundled_rules("generic"))
+    target = resolve_headers(Target(), [tmp_path], small_tables(), bundled_rules("generic"))
     assert target.headers == {"hipblas/hipblas.h"}
 
 

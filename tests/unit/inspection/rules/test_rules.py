@@ -9,7 +9,7 @@ import pytest
 from stackbuild.cli import load_commands
 from stackbuild.core.resources import folder
 from stackbuild.inspection import inspect, judge_together
-from stackbuild.inspection.rules.conflicts import placed
+from stackbuild.inspection.rules.conflicts import install_path
 from stackbuild.inspection.rules.rule import counted
 from stackbuild.verification.catalogue import catalogue
 from stackbuild.views.rules import text_of_all
@@ -35,7 +35,7 @@ def test_counted(number: int, noun: str, said: str):
     ],
 )  # fmt: skip
 def test_where_installers_put_a_file(path: str, where: str) -> None:
-    assert placed(path) == where
+    assert install_path(path) == where
 
 
 def test_wheels_that_install_one_file_by_two_paths_overwrite_each_other(tmp_path: Path) -> None:
@@ -47,11 +47,11 @@ def test_wheels_that_install_one_file_by_two_paths_overwrite_each_other(tmp_path
 
 
 def test_rule_ids_are_unique_and_said_in_full():
-    abouts = [about for _, group in catalogue() for about in group]
-    assert len({about.id for about in abouts}) == len(abouts) >= 60
-    for about in abouts:
-        assert about.id.startswith("SB-") and about.when and about.why and about.fix and about.title, about.id
-        assert not about.title.endswith(".") and about.why.endswith("."), about.id
+    rules = [rule for _, group in catalogue() for rule in group]
+    assert len({rule.id for rule in rules}) == len(rules) >= 60
+    for rule in rules:
+        assert rule.id.startswith("SB-") and rule.when and rule.why and rule.fix and rule.title, rule.id
+        assert not rule.title.endswith(".") and rule.why.endswith("."), rule.id
 
 
 def test_the_rule_pages_are_current():
