@@ -11,6 +11,7 @@ from pathlib import Path
 import layout
 import pytest
 from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, LEVELS, STACKBUILD, TREES, Layer, Tree, violations
+
 from support.paths import ROOT
 
 MANY_USERS = frozenset(("numpy", "onnx", "onnxruntime"))

@@ -8,6 +8,7 @@ import pytest
 
 from stackbuild.__main__ import main
 from stackbuild.actions import image
+from stackbuild.core.errors import MachineLacks
 from stackbuild.core.resources import folder
 from stackbuild.lock import dependencies
 from stackbuild.lock.update import LockUpdate, update
@@ -138,3 +139,19 @@ def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:
 def test_bundled_locks_say_which_questions_they_answer(name: str) -> None:
     loaded: Loaded = load(name)
     assert read_lock(loaded).questions == questions(loaded.recipe)
+
+
+def test_the_questions_of_a_recipe_without_a_lock_are_asked(mine: Path) -> None:
+    mine.with_name("mine.lock.yaml").unlink()
+    with pytest.raises(MachineLacks, match="the mirror lacks"):
+        update(load(str(mine)), mirror_of(None, os.environ))
+
+
+def test_a_lock_is_written_in_the_order_it_was_read_in(mine: Path) -> None:
+    def lines() -> list[str]:
+        return [line for line in loaded.lock_path.read_text().splitlines() if not line.startswith("#")]
+
+    loaded = load(str(mine))
+    before = lines()
+    write_lock(parse_lock(loaded), loaded)
+    assert lines() == before
