@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -173,6 +174,5 @@ def wheels(outputs: Outputs, store: Store) -> tuple[Path, ...]:
         w
         for b in outputs.built
         if not b.step.startswith("wheelhouse.")
-        for w in sorted(store.tree(b.tree).iterdir())
-        if w.suffix == ".whl"
+        for w in sorted(Path(entry.path) for entry in os.scandir(store.tree(b.tree)) if entry.name.endswith(".whl"))
     )

@@ -91,8 +91,11 @@ def manifest(entries: tuple[Entry, ...]) -> str:
 def difference(text: str, root: Path) -> str:
     """ "" when the tree is exactly as its manifest says, else the first difference in words."""
     try:
+        entries = survey(root)
+        if manifest(entries) == text:
+            return ""
         wanted = {e.path: e for e in map(Entry.read, text.splitlines())}
-        found = {e.path: e for e in survey(root)}
+        found = {e.path: e for e in entries}
     except (ValueError, OSError) as error:
         return str(error)
     for path in sorted(wanted.keys() | found.keys()):
