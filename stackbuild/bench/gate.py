@@ -16,7 +16,8 @@ from stackbuild.bench.lock_diff import compare_inputs, lock_beside
 from stackbuild.bench.measure import Measurement, baseline_of
 from stackbuild.bench.models import CPU, ModelBench, measure_models
 from stackbuild.bench.results_file import read_benchmarks
-from stackbuild.bench.suites import load_suite, read_yaml
+from stackbuild.bench.suites import load_suite
+from stackbuild.bench.yaml_file import read_yaml
 from stackbuild.core.errors import UsageError
 from stackbuild.judgement import judge, missing_sides
 from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, Gates

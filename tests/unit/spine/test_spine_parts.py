@@ -37,9 +37,10 @@ from stackbuild.model.events import (
 )
 from stackbuild.plan.explain import Explanation
 from stackbuild.store.store import Store
-from stackbuild.views.build import format_duration, lines_of
+from stackbuild.views.build import lines_of
 from stackbuild.views.console import out
 from stackbuild.views.plan import draw_explanation
+from stackbuild.views.text import format_duration
 
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x1b[0m \x9b2J \r\n::error::x [link=file:///etc/passwd]a[/link] \x00"
 
