@@ -2,7 +2,7 @@
 
 A function with parameters a, b, c and d calls a second one with all four, and that one hands them to a third: the four
 are one value without a name. `python ci/argument_trains.py` prints every train of `stackbuild` and exits 1 if there is
-one; `tests/unit/docs/test_argument_trains.py` calls the same function.
+one; `tests/unit/test_argument_trains.py` calls the same function.
 
 Functions are matched by name alone, and a name counts as handed on wherever the call passes it as it is.
 """

@@ -149,7 +149,108 @@ STACKBUILD = Tree(
     loose=frozenset(("__main__", "version")),
     separate=frozenset(("verification/probes",)),
 )
-TREES = (STACKBUILD,)
+KERNEL_LEVELS: dict[str, Layer] = {
+    "case": Layer(1, "one correctness case: inputs, attributes, the float64 answer, what is a mismatch"),
+    "selection": Layer(1, "the operators' names, and parts of their cases"),
+    "processes": Layer(1, "child processes, signals and the time limit of a script"),
+    "device": Layer(1, "the HIP library through ctypes"),
+    "report": Layer(1, "the timing table"),
+    "provider": Layer(1, "the commands of the provider's checks"),
+    "resources": Layer(1, "registers and spills of built libraries against kernels/budgets.toml"),
+    "cases": Layer(2, "all operators' cases, and ONNX models of them"),
+    "params": Layer(2, "a case as the launcher's parameters"),
+    "sanitizer": Layer(2, "compute-sanitizer: commands, and what its output means"),
+    "timing": Layer(2, "times of contenders in one interleaved run"),
+    "correctness": Layer(3, "every case on the device against float64"),
+    "shapes": Layer(3, "the shapes that are timed"),
+    "check": Layer(3, "every case through ONNX Runtime"),
+    "streams": Layer(4, "two streams at once against one alone"),
+    "conv_ways": Layer(4, "every algorithm of a convolution, checked and timed"),
+    "stage": Layer(5, "one stage of gpu-check, a process"),
+    "gpu_check": Layer(6, "kernels/gpu-check"),
+    "ep": Layer(6, "the provider's checks"),
+}
+"""Module of `kernels/tools` to its layer."""
+
+KERNEL_EP_LEVELS: dict[str, Layer] = {
+    "edge": Layer(1, "one edge case: a model, inputs, the ruling"),
+    "registered": Layer(1, "the kernels that the provider registers, and ONNX's schemas"),
+    "session": Layer(1, "sessions on the provider, and where their nodes ran"),
+    "cases": Layer(1, "random cases of every operator against NumPy"),
+    "models": Layer(1, "ResNet-50 and BERT-base"),
+    "attention_edges": Layer(2, "edge cases of Attention"),
+    "multi_head_edges": Layer(2, "edge cases of MultiHeadAttention"),
+    "nans": Layer(2, "edge cases with NaN"),
+    "rulings": Layer(2, "edge cases that ONNX's text decides"),
+    "examples": Layer(2, "one small node of each operator"),
+    "node_tests": Layer(2, "ONNX's backend node tests"),
+    "graphs": Layer(2, "small graphs for fusion and layout"),
+    "bench": Layer(2, "times of models beside PyTorch"),
+    "steps": Layer(2, "the number of steps that a model takes"),
+    "edges": Layer(3, "all edge cases against the CPU provider"),
+    "element_types": Layer(3, "every combination of element types"),
+    "linears": Layer(3, "linear layers as exporters write them"),
+    "devices": Layer(3, "several devices against the first"),
+    "gpu_check": Layer(4, "kernels/ep/gpu-check"),
+}
+"""Module of `kernels/tools/ep` to its layer."""
+
+KERNEL_TOOLS = Tree(REPOSITORY / "kernels" / "tools", "tools", KERNEL_LEVELS)
+KERNEL_EP_TOOLS = Tree(REPOSITORY / "kernels" / "tools" / "ep", "tools.ep", KERNEL_EP_LEVELS)
+HIPIFY_LEVELS: dict[str, Layer] = {
+    "code": Layer(1, "the digest of the package's own source"),
+    "tables": Layer(1, "HIPIFY's tables: finding and reading them, and the libraries that they lack"),
+    "cpp": Layer(1, "C++ text without a parser: code and comments, brackets, scopes, directives, edits"),
+    "model": Layer(2, "the values of a conversion: target, converted text, reports"),
+    "rules": Layer(3, "project rules: reading them, and the lookups of a run"),
+    "passes": Layer(4, "one module a kind of edit: names, includes, calls, launches, masks"),
+    "lint": Layer(5, "what no mapping can fix"),
+    "convert": Layer(6, "CUDA text → HIP text, a pure function"),
+    "engines": Layer(7, "fast, hipify-perl and hipify-clang behind one interface"),
+    "tree": Layer(8, "whole source trees: which files, what changed, what is written"),
+    "patch_causes": Layer(8, "which rule changed the lines that a patch expects"),
+    "perl": Layer(9, "every difference from hipify-perl, explained"),
+    "stage": Layer(9, "the recipe's `hipify:` stage"),
+}
+LINT_LEVELS: dict[str, Layer] = {
+    "catalogue": Layer(1, "the rules of lint: severity, text, advice"),
+    "cpp": Layer(1, "functions, types, scopes and loops of C++ text, and the values of expressions"),
+    "ladders": Layer(2, "shuffle ladders: loops, recursion, unrolled code"),
+    **{
+        name: Layer(3, "checks of one topic")
+        for name in (
+            "ballots", "devices", "hip_forms", "lanes", "libraries", "ptx", "strings", "version_guards", "warp_sizes",
+        )
+    },
+    "votes": Layer(4, "checks that build on those of ballots and lanes"),
+}  # fmt: skip
+INSPECTION_LEVELS: dict[str, Layer] = {
+    "facts": Layer(1, "what is known of a file: frozen values", pure=True),
+    "limits": Layer(1, "bounds on what is read", pure=True),
+    "expectations": Layer(1, "what a recipe expects of a wheel", pure=True),
+    "document": Layer(2, "facts as JSON", pure=True),
+    "summary": Layer(2, "device code by target", pure=True),
+    "readers": Layer(2, "bytes → facts: one module a format"),
+    "recognise": Layer(3, "one file: recognised, and read by the reader of its kind"),
+    "rules": Layer(3, "facts → findings", pure=True),
+    "read": Layer(4, "wheels, folders, single files and logs"),
+    "diff": Layer(4, "two releases compared", pure=True),
+}
+READER_LEVELS: dict[str, Layer] = {
+    "byte_parser": Layer(1, "parsers that ask for the bytes they want"),
+    **{name: Layer(1, "tables and names, no bytes") for name in ("install_paths", "policy", "providers")},
+    "budget": Layer(2, "what reading one file may cost"),
+    **{name: Layer(2, "formats in memory") for name in ("ccob", "messagepack", "wheel")},
+    "source": Layer(3, "a file's bytes: on disk, in an archive, inflated"),
+    **{name: Layer(3, "formats with a budget") for name in ("codeobject", "imports", "tensile")},
+    **{name: Layer(4, "formats in a source") for name in ("bundle", "loader", "log", "text_scan", "zip_directory")},
+    **{name: Layer(5, "whole files") for name in ("archive", "elf", "single_pass")},
+}
+HIPIFY = Tree(REPOSITORY / "stackbuild/hipify", "stackbuild.hipify", HIPIFY_LEVELS)
+LINT = Tree(REPOSITORY / "stackbuild/hipify/lint", "stackbuild.hipify.lint", LINT_LEVELS)
+INSPECTION = Tree(REPOSITORY / "stackbuild/inspection", "stackbuild.inspection", INSPECTION_LEVELS)
+READERS = Tree(REPOSITORY / "stackbuild/inspection/readers", "stackbuild.inspection.readers", READER_LEVELS)
+TREES = (STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, KERNEL_TOOLS, KERNEL_EP_TOOLS)
 
 
 def main() -> int:

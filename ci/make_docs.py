@@ -7,8 +7,8 @@ from pathlib import Path
 
 from stackbuild.cli import load_commands
 from stackbuild.cli.app import commands
-from stackbuild.cli.reference import MADE, recipe_reference
 from stackbuild.verification.catalogue import catalogue
+from stackbuild.views.reference import MADE, recipe_reference
 from stackbuild.views.rules import text_of_all
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

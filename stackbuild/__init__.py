@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stackbuild.build.build import Order
+    from stackbuild.build.order import Order
     from stackbuild.core.errors import Stop
     from stackbuild.inspection import inspect
     from stackbuild.judgement import judge

@@ -81,10 +81,10 @@ def _lacking(error: OSError) -> MachineLacks:
     from pathlib import Path
 
     from stackbuild.core.errors import MachineLacks
-    from stackbuild.store.store import NO_SPACE, default_root, full
+    from stackbuild.store.store import NO_SPACE, default_root, disk_full
 
     if error.errno in NO_SPACE:
-        return full(Path(error.filename) if error.filename else default_root())
+        return disk_full(Path(error.filename) if error.filename else default_root())
     hints = {13: "check the permissions", 30: "it is read-only"}
     next = hints.get(error.errno or 0, "check the path and its permissions")
     return MachineLacks(f"{error.strerror or error}", where=str(error.filename or ""), next=next)

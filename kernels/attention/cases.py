@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from attention.reference import attention
-from common.case import Attribute, Case, normal
+from tools.case import Attribute, Case, normal
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from attention.multi_head_reference import multi_head
-from common.case import Attribute, Case, normal
+from tools.case import Attribute, Case, normal
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from batch_norm.reference import batch_norm
-from common.case import Case, normal
+from tools.case import Case, normal
 
 SHAPES = [(1, 1, 1, 1), (2, 3), (5, 7), (2, 3, 5), (1, 8, 7, 7), (2, 16, 7, 7), (3, 5, 1, 1), (2, 4, 3, 5, 7),
           (0, 3, 4, 4), (2, 3, 0, 4), (4, 64, 14, 14), (1, 257, 9, 9), (2, 1, 333), (2, 2056, 3, 2)]

@@ -1,7 +1,7 @@
 # The operators, in one place. Each folder has NAME.hpp, NAME.hip (launcher), NAME_cpu.cpp, reference.py and cases.py.
 set(SBK_OPERATORS leaky_relu batch_norm group_norm conv attention)
 
-set(SBK_DEVICE_SOURCES common/gpu_api.hip)
+set(SBK_DEVICE_SOURCES gpu_api/gpu_api.hip)
 set(SBK_CPU_SOURCES)
 foreach(op IN LISTS SBK_OPERATORS)
   list(APPEND SBK_DEVICE_SOURCES ${op}/${op}.hip)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from common.case import Attribute, Case, activated, normal
 from conv.reference import conv, same_pads
+from tools.case import Attribute, Case, activated, normal
 
 # x shape, w shape, attributes
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [

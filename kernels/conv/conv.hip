@@ -50,7 +50,7 @@ bool takes(const ConvParams& p) {
 }
 
 // Winograd's products spare multiplications, its transforms move memory; with tiles of 4 both more so, and few of them do
-// not fill a device. Measured on an H200 with bench/conv_ways.py.
+// not fill a device. Measured on an H200 with tools/conv_ways.py.
 ConvAlgorithm winograd_of(const ConvParams& p) {
   constexpr int64_t kFew = 32, kFull = 32768;
   const int64_t channels = std::max(p.in_channels, p.out_channels);

@@ -153,7 +153,7 @@ Status enqueue(const GemmConv& g, int64_t groups, hipStream_t stream) {
 }
 
 // Tiles that a multiprocessor works through, weighed by their size and by how well a tile of that size keeps the matrix
-// units busy (relative rates, measured on an H200 with bench/conv_ways.py).
+// units busy (relative rates, measured on an H200 with tools/conv_ways.py).
 double cost(const GemmConv& g, int64_t groups, int64_t units, const GemmTile& tile) {
   const int64_t blocks = ceil_div(g.rows, tile.m) * ceil_div(g.K, tile.n) * groups;
   const double turns = static_cast<double>(blocks) / static_cast<double>(units);

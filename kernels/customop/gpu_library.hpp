@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "common/gpu_api.h"
+#include "gpu_api/gpu_api.h"
 
 namespace sbk::customop {
 
-// The functions of common/gpu_api.h. `get` loads the library once per process and throws std::runtime_error with the
+// The functions of gpu_api/gpu_api.h. `get` loads the library once per process and throws std::runtime_error with the
 // loader's message where it cannot.
 struct GpuLibrary {
   decltype(&sbk_gpu_leaky_relu) leaky_relu, batch_norm, group_norm, conv, attention;

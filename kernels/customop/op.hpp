@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exception>
+#include <initializer_list>
 #include <memory>
 
 #include "customop/attributes.hpp"
@@ -13,14 +14,49 @@ namespace sbk::customop {
 
 constexpr const char* kDomain = "stackbuild.kernels";
 
-// Inputs from `required` on are optional, outputs but the first too. Bit i of `any_type` says that input i may have another
-// element type than the operator's own (float32 or float16); bit i of `on_host`, that it is read on the host.
+// A set of inputs, by their numbers.
+class InputSet {
+ public:
+  constexpr InputSet() = default;
+  constexpr InputSet(std::initializer_list<size_t> numbers) {
+    for (size_t number : numbers) bits_ |= 1u << number;
+  }
+  constexpr bool has(size_t number) const { return (bits_ >> number & 1u) != 0; }
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+// Inputs from `required` on are optional, outputs but the first too. The setters stand for C++20's designated initialisers: a
+// library compiled as C++20 needs a newer libstdc++ (GLIBCXX_3.4.31) where it is loaded.
 struct Arity {
-  size_t required;
-  size_t inputs;
-  uint32_t any_type;
+  size_t required = 0;
+  size_t inputs = 0;
+  InputSet any_type;  // may have another element type than the operator's own (float32 or float16)
   size_t outputs = 1;
-  uint32_t on_host = 0;
+  InputSet on_host;   // are read on the host
+
+  static constexpr Arity of(size_t required, size_t inputs) {
+    Arity arity;
+    arity.required = required;
+    arity.inputs = inputs;
+    return arity;
+  }
+  constexpr Arity with_any_type(InputSet set) const {
+    Arity arity = *this;
+    arity.any_type = set;
+    return arity;
+  }
+  constexpr Arity with_outputs(size_t count) const {
+    Arity arity = *this;
+    arity.outputs = count;
+    return arity;
+  }
+  constexpr Arity with_host_inputs(InputSet set) const {
+    Arity arity = *this;
+    arity.on_host = set;
+    return arity;
+  }
 };
 
 template <class Op>
@@ -51,7 +87,7 @@ class CustomOp : public OrtCustomOp {
     GetExecutionProviderType = [](const OrtCustomOp* self) { return cast(self)->provider_; };
     GetInputTypeCount = [](const OrtCustomOp*) { return Op::arity.inputs; };
     GetInputType = [](const OrtCustomOp* self, size_t i) {
-      return (Op::arity.any_type >> i) & 1u ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : cast(self)->type_;
+      return Op::arity.any_type.has(i) ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : cast(self)->type_;
     };
     GetOutputTypeCount = [](const OrtCustomOp*) { return Op::arity.outputs; };
     GetOutputType = [](const OrtCustomOp* self, size_t) { return cast(self)->type_; };
@@ -62,7 +98,7 @@ class CustomOp : public OrtCustomOp {
       return i == 0 ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
     };
     GetInputMemoryType = [](const OrtCustomOp*, size_t i) {
-      return (Op::arity.on_host >> i) & 1u ? OrtMemTypeCPUInput : OrtMemTypeDefault;
+      return Op::arity.on_host.has(i) ? OrtMemTypeCPUInput : OrtMemTypeDefault;
     };
     GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
     GetVariadicInputHomogeneity = [](const OrtCustomOp*) { return 1; };

@@ -14,7 +14,7 @@ namespace sbk::customop {
 class LeakyReluOp {
  public:
   static constexpr const char* name = "LeakyRelu";
-  static constexpr Arity arity{1, 1, 0};
+  static constexpr Arity arity = Arity::of(1, 1);
   explicit LeakyReluOp(const Attributes& attributes);
   void compute(const Call& call, Where where) const;
 
@@ -25,7 +25,7 @@ class LeakyReluOp {
 class BatchNormalizationOp {
  public:
   static constexpr const char* name = "BatchNormalization";
-  static constexpr Arity arity{5, 5, 0b11110};
+  static constexpr Arity arity = Arity::of(5, 5).with_any_type({1, 2, 3, 4});
   explicit BatchNormalizationOp(const Attributes& attributes);
   void compute(const Call& call, Where where) const;
 
@@ -36,7 +36,7 @@ class BatchNormalizationOp {
 class GroupNormalizationOp {
  public:
   static constexpr const char* name = "GroupNormalization";
-  static constexpr Arity arity{3, 3, 0b110};
+  static constexpr Arity arity = Arity::of(3, 3).with_any_type({1, 2});
   explicit GroupNormalizationOp(const Attributes& attributes);
   void compute(const Call& call, Where where) const;
 
@@ -49,7 +49,7 @@ class GroupNormalizationOp {
 class ConvOp {
  public:
   static constexpr const char* name = "Conv";
-  static constexpr Arity arity{2, 4, 0};
+  static constexpr Arity arity = Arity::of(2, 4);
   explicit ConvOp(const Attributes& attributes);
   void compute(const Call& call, Where where) const;
 
@@ -65,7 +65,8 @@ class ConvOp {
 class AttentionOp {
  public:
   static constexpr const char* name = "Attention";
-  static constexpr Arity arity{3, 7, 0b1001000, 4, 0b1000000};  // opset 24's: past, nonpad_kv_seqlen, present, scores
+  // Of any type: attn_mask and nonpad_kv_seqlen, which is read on the host.
+  static constexpr Arity arity = Arity::of(3, 7).with_any_type({3, 6}).with_outputs(4).with_host_inputs({6});
   explicit AttentionOp(const Attributes& attributes);
   void compute(const Call& call, Where where) const;
 
@@ -84,7 +85,7 @@ class MultiHeadAttentionOp {
  public:
   static constexpr const char* name = "MultiHeadAttention";
   // Read on the host: key_padding_mask. Of any type: it, past_sequence_length and cache_indirection, of which the last are refused.
-  static constexpr Arity arity{1, 10, 0b1100010000, 3, 0b10000};
+  static constexpr Arity arity = Arity::of(1, 10).with_any_type({4, 8, 9}).with_outputs(3).with_host_inputs({4});
   explicit MultiHeadAttentionOp(const Attributes& attributes);
   void compute(const Call& call, Where where) const;
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from common.case import Attribute, Case, activated
 from group_norm.reference import group_norm
+from tools.case import Attribute, Case, activated
 
 # (shape, groups)
 SHAPES = [((1, 1, 1, 1), 1), ((1, 4, 1, 1), 2), ((2, 6, 3, 3), 3), ((2, 6, 7, 7), 6), ((3, 8, 5), 2), ((1, 8, 3, 4, 5), 4),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from common.case import Case, normal
 from leaky_relu.reference import leaky_relu
+from tools.case import Case, normal
 
 SHAPES = [(), (1,), (7,), (8,), (0, 5), (1, 1, 1, 1), (2, 3, 5, 7), (3, 17, 31), (1025,), (4, 64, 33, 31), (70001,)]
 BENCH = [(8, 64, 112, 112)]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
-from stackbuild.actions.snapshot import settle
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch, named
-from stackbuild.sources.mirror import given
+from stackbuild.sources.local import settle
 
 
 def do(job: Job) -> dict[str, str]:
     """Fetch and unpack into `job.out`. Notes: `sha256` of the archive, and those of `patched`."""
     url, sha256 = job.params["url"], job.params["sha256"]
     archive = job.scratch / url.rpartition("/")[2]
-    found = fetch(Wanted(url, named(sha256)), archive, given(), job.stopper)
+    found = fetch(Wanted(url, named(sha256)), archive, job.mirror, job.stopper)
     unpack(archive, job.out)
     notes = patched(job)
     settle(job.out)

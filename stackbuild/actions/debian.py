@@ -18,7 +18,7 @@ from stackbuild.actions.job import Job
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.recipe import Debian
-from stackbuild.sources.mirror import refuse, unpacked
+from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
 POINTS = ("build", "deps", "out", "src", "ccache")
 """Folders every base has, so that sessions can mount onto them."""
@@ -34,9 +34,9 @@ _OFFLINE = re.compile(
 
 def do(job: Job) -> dict[str, str]:
     """Make the root file system in `job.out`. Notes: `packages`, canonical JSON of name to installed version."""
-    if (notes := unpacked(job.step.key, job.out)) is not None:
+    if (notes := unpack_object(job.mirror, job.step.key, job.out)) is not None:
         return notes
-    refuse(f"the base of {job.step.name}, objects/{job.step.key}.tar")
+    refuse_packages(job.mirror, f"the base of {job.step.name}, objects/{job.step.key}.tar")
     params = job.params
     pins = {name.removeprefix("package "): v for name, v in params.items() if name.startswith("package ")}
     preferences = job.scratch / "pins"
@@ -45,7 +45,9 @@ def do(job: Job) -> dict[str, str]:
     extract = json.loads(params["extract"])
     words = [
         *_words(json.loads(params["packages"]), json.loads(params["areas"])),
-        f'--setup-hook=mkdir -p "$1/etc/apt/preferences.d" && cp {shlex.quote(str(preferences))} "$1/etc/apt/preferences.d/stackbuild"',
+        '--setup-hook=mkdir -p "$1/etc/apt/preferences.d"',
+        # A shell of a hook is a mapped user, whom a home of mode 0700 keeps out; `upload` reads as the caller.
+        f"--setup-hook=upload {shlex.quote(str(preferences))} /etc/apt/preferences.d/stackbuild",
         *(f"--customize-hook={_extract_hook(extract)}" for _ in extract[:1]),
         f"--customize-hook={_clean_hook()}",
         params["suite"],
@@ -135,9 +137,9 @@ def _installed(root: Path) -> dict[str, str]:
     return found
 
 
-def ask(debian: Debian) -> dict[str, str]:
+def ask(debian: Debian, mirror: Mirror | None) -> dict[str, str]:
     """What the archive would install now, name to version: `stackbuild lock`. Raises MachineLacks, StepFailed."""
-    refuse("Debian's package archive")
+    refuse_packages(mirror, "Debian's package archive")
     found = _simulate(debian, debian.packages)
     if debian.extract:
         alone = _simulate(debian, debian.extract)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from stackbuild.actions.job import Job
 from stackbuild.sources.http import Wanted, fetch, place_in
-from stackbuild.sources.mirror import given
 
 
 def do(job: Job) -> dict[str, str]:
     """Fetch all into `job.out`."""
     for url, digest in job.params.items():
-        fetch(Wanted(url, digest), place_in(job.out, url), given(), job.stopper)
+        fetch(Wanted(url, digest), place_in(job.out, url), job.mirror, job.stopper)
     return {}

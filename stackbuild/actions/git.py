@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
-from stackbuild.actions.snapshot import settle
 from stackbuild.sources import git
-from stackbuild.sources.mirror import given
+from stackbuild.sources.local import settle
 
 
 def do(job: Job) -> dict[str, str]:
@@ -14,15 +15,9 @@ def do(job: Job) -> dict[str, str]:
     and those of `patched`."""
     params = job.params
     job.stopper.check()
-    commit = git.checkout(
-        params["url"],
-        params["ref"],
-        params["commit"],
-        job.out,
-        submodules=params["submodules"] == "True",
-        mirror=given(),
-    )
-    if said := git.moved(params["url"], params["ref"], commit, given()):
+    revision = git.Revision(params["url"], params["ref"], params["commit"], job.mirror)
+    commit = git.checkout(revision, job.out, submodules=params["submodules"] == "True")
+    if said := git.moved(replace(revision, commit=commit)):
         job.warn(said)
     notes = patched(job)
     settle(job.out)

@@ -6,37 +6,37 @@ import json
 
 from stackbuild.actions.job import Job
 from stackbuild.actions.patching import noted, patch_series
-from stackbuild.actions.snapshot import settle
 from stackbuild.core.errors import StepFailed
 from stackbuild.hipify import staged_engine
 from stackbuild.hipify.model import Report
-from stackbuild.hipify.patch_causes import moved_by
-from stackbuild.hipify.stage import Asked, code_and_rules, convert_source, line, put, refuse, rules_of
+from stackbuild.hipify.patch_causes import cause_finder
+from stackbuild.hipify.stage import ConversionOptions, code_and_rules, convert_source, line, overlay, refuse, rules_of
 from stackbuild.hipify.tree.report_file import dump
 from stackbuild.model.plan import CONVERSION, CONVERTED
+from stackbuild.sources.local import settle
 from stackbuild.sources.patches import apply
 
 
 def do(job: Job) -> dict[str, str]:
     """Convert and patch into `job.out/source`; the report lies beside it. Raises StepFailed, UsageError, PlanError."""
-    source, found, *parsed = (job.inputs[need.step] for need in job.step.needs)
+    source, tables, *parsed = (job.inputs[need.step] for need in job.step.needs)
     printed = {k: v for k, v in job.params.items() if k not in ("code", "patches", "rocm")}
-    asked = Asked.of({k: json.loads(v) for k, v in printed.items()}, job.params["rocm"])
-    rules = rules_of(asked.rules, job.locals[job.step.name].folder)
+    options = ConversionOptions.of({k: json.loads(v) for k, v in printed.items()}, job.params["rocm"])
+    rules = rules_of(options.rules, job.locals[job.step.name].folder)
     if code_and_rules(rules) != job.params["code"]:
         raise StepFailed("the rules changed since the plan was made", where=job.step.name, next="run it again")
     engine = staged_engine(
-        asked.engine, found, rules, asked.target, asked.resolve, parsed[0] / "text" if parsed else None
+        options.engine, tables, rules, options.target, options.resolve, parsed[0] / "text" if parsed else None
     )
     target, scratch = job.out / CONVERTED, job.scratch / "converted"
-    report = convert_source(source, scratch, engine, asked)
+    report = convert_source(source, scratch, engine, options)
     _log(report, job)
-    refuse(report, asked.strict)
+    refuse(report, options.strict)
     job.stopper.check()
     job.call(["cp", "-a", "--reflink=auto", "--no-preserve=ownership", str(source), str(target)], "coreutils")
-    put(report, scratch, target, engine)
+    overlay(report, scratch, target, engine)
     series = patch_series(job)
-    applied = apply(target, series, moved_by(report, source, scratch, engine)) if series else ()
+    applied = apply(target, series, cause_finder(report, source, scratch, engine)) if series else ()
     settle(target)
     (job.out / CONVERSION).write_text(
         dump(report, source, scratch, applied), encoding="utf-8", errors="surrogateescape"

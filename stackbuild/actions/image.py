@@ -11,44 +11,60 @@ from pathlib import Path
 from stackbuild.actions.job import Job
 from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.core.resources import folder
+from stackbuild.runners import bwrap
 from stackbuild.sources import oci
-from stackbuild.sources.mirror import given, lacks, refuse, unpacked
+from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 """This machine's certificates: a proxy's own may be among them."""
+PACKAGE_MANAGER = (
+    *("CAP_AUDIT_WRITE", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_MKNOD"),
+    *(
+        "CAP_NET_BIND_SERVICE",
+        "CAP_NET_RAW",
+        "CAP_SETFCAP",
+        "CAP_SETGID",
+        "CAP_SETPCAP",
+        "CAP_SETUID",
+        "CAP_SYS_CHROOT",
+    ),
+)
+"""The capabilities that `docker build` gives a RUN line, and that the maintainer scripts of packages are tried with.
+Source: moby, `oci/caps/defaults.go`."""
 
 
 def do(job: Job) -> dict[str, str]:
     """Make the root file system in `job.out`. Notes: `image`, its digest."""
-    if (notes := unpacked(job.step.key, job.out)) is not None:
+    if (notes := unpack_object(job.mirror, job.step.key, job.out)) is not None:
         return notes
     params = job.params
-    layout = _from_mirror(params["image"]) or _copied(job, params["image"], params["digest"])
+    layout = _from_mirror(params["image"], job.mirror) or _copied(job, params["image"], params["digest"])
     if layout.digest != params["digest"]:
         raise LockError(
             f"the image {params['image']} has digest {layout.digest}, the lock has {params['digest']}",
             where=str(layout.folder),
             next="its tag was moved, or the mirror has another one: run `stackbuild lock`",
         )
-    refuse(f"the extended base, objects/{job.step.key}.tar: `Dockerfile.base` installs from package archives")
+    refuse_packages(
+        job.mirror, f"the extended base, objects/{job.step.key}.tar: `Dockerfile.base` installs from package archives"
+    )
     oci.unpack(layout, job.out)
     _extend(job)
     return {"image": params["digest"]}
 
 
-def in_mirror(image: str) -> oci.Layout | None:
+def in_mirror(image: str, mirror: Mirror | None) -> oci.Layout | None:
     """The image's OCI layout in the mirror, `images/NAME/TAG`."""
-    mirror = given()
     name, tag = oci.reference(image)
-    place = mirror / "images" / name / tag if mirror else None
+    place = mirror.folder / "images" / name / tag if mirror else None
     return oci.Layout(place) if place is not None and (place / "index.json").is_file() else None
 
 
-def _from_mirror(image: str) -> oci.Layout | None:
+def _from_mirror(image: str, mirror: Mirror | None) -> oci.Layout | None:
     """As `in_mirror`, and where a mirror is named it must have it. Raises MachineLacks."""
-    layout, mirror = in_mirror(image), given()
+    layout = in_mirror(image, mirror)
     if layout is None and mirror is not None:
-        raise lacks(f"images/{'/'.join(oci.reference(image))}", mirror)
+        raise mirror.lacks(f"images/{'/'.join(oci.reference(image))}")
     return layout
 
 
@@ -68,16 +84,20 @@ def _extend(job: Job) -> None:
             where=job.step.name,
             next="run as root, or take the base from a bundle that was made so: `export STACKBUILD_MIRROR=DIR`",
         )
-    words = ["bwrap", "--bind", str(job.out), "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
-    words += ["--unshare-pid", "--unshare-ipc", "--die-with-parent", "--clearenv"]
     mounted = {path: path for path in ("/etc/resolv.conf", "/etc/hosts") if Path(path).exists()}
     mounted |= {CERTIFICATES: "/tmp/certificates"} if Path(CERTIFICATES).exists() else {}
-    words += [word for path, at in mounted.items() for word in ("--ro-bind", path, at)]
-    for name, value in _environment(job).items():
-        words += ["--setenv", name, value]
+    sandbox = bwrap.Bwrap(
+        "bwrap",
+        root=("--bind", str(job.out), "/"),
+        mounts=tuple(word for path, at in mounted.items() for word in ("--ro-bind", path, at)),
+        env=tuple(_environment(job).items()),
+        user_namespace=False,  # packages have files of several users
+        network=True,
+        capabilities=PACKAGE_MANAGER,
+    )
     points = [job.out / at.lstrip("/") for at in mounted.values() if not (job.out / at.lstrip("/")).exists()]
     for line in oci.runs(folder("Dockerfile.base").read_text("utf-8")):
-        job.call([*words, "--", "/bin/sh", "-ec", line], "bubblewrap")
+        job.call(sandbox.command("/bin/sh", "-ec", line), "bubblewrap")
     for point in points:
         point.unlink(missing_ok=True)
 
@@ -98,7 +118,7 @@ def _environment(job: Job) -> dict[str, str]:
     }
 
 
-def ask(name: str) -> str:
+def ask(name: str, mirror: Mirror | None) -> str:
     """The digest of an image now, `sha256:…`: said in the name, by the mirror, or by its registry.
 
     Raises MachineLacks, StepFailed.
@@ -106,7 +126,7 @@ def ask(name: str) -> str:
     image, _, said = name.partition("@")
     if said:
         return said
-    if (layout := _from_mirror(image)) is not None:
+    if (layout := _from_mirror(image, mirror)) is not None:
         return layout.digest
     if not shutil.which("skopeo"):
         raise MachineLacks("`skopeo` is not installed", where="base.image", next="apt-get install skopeo")

@@ -12,17 +12,11 @@ from pathlib import Path
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.plan import Step
+from stackbuild.sources.local import LocalSource
+from stackbuild.sources.mirror import Mirror
 
 _DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """A tool that is still at work when we are killed ends with us; what it left is in our staging folder, which the next run removes."""
-
-
-@dataclass(frozen=True)
-class Local:
-    """Where a local source lies, and which of its files are left out."""
-
-    folder: Path
-    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,8 +30,10 @@ class Job:
     stopper: Stopper
     inputs: Mapping[str, Path]
     """Trees of the needed steps by name."""
-    locals: Mapping[str, Local]
+    locals: Mapping[str, LocalSource]
     """Local sources by name."""
+    mirror: Mirror | None = None
+    """Stands for the network where one is given."""
     warn: Callable[[str], None] = lambda text: None
     """Says a line to who watches the run."""
 

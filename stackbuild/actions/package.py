@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin
 
 from stackbuild.actions.job import Job
-from stackbuild.actions.snapshot import settle
 from stackbuild.core import digest
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
@@ -21,7 +20,8 @@ from stackbuild.model.lock import File
 from stackbuild.model.recipe import Source
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch
-from stackbuild.sources.mirror import refuse, unpacked
+from stackbuild.sources.local import settle
+from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
 _OFFLINE = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Failed to establish|Network is unreachable"
@@ -32,11 +32,11 @@ _DEFAULT = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 
 def do(job: Job) -> dict[str, str]:
     """Fetch under the lock's digest and unpack into `job.out`."""
-    if (notes := unpacked(job.step.key, job.out)) is not None:
+    if (notes := unpack_object(job.mirror, job.step.key, job.out)) is not None:
         return notes
     params = job.params
     again = "run `stackbuild lock`; Debian's archive keeps one version of a package"
-    refuse(f"{params.get('debian') or params.get('pypi')}, objects/{job.step.key}.tar")
+    refuse_packages(job.mirror, f"{params.get('debian') or params.get('pypi')}, objects/{job.step.key}.tar")
     if "debian" in params:
         file = _deb(params["debian"], params["suite"], job.scratch, params["version"])
     else:
@@ -52,9 +52,9 @@ def do(job: Job) -> dict[str, str]:
     return {"file": file.name}
 
 
-def ask(source: Source) -> File:
+def ask(source: Source, mirror: Mirror | None) -> File:
     """The version and digest a name has now: `stackbuild lock`. Raises MachineLacks, StepFailed."""
-    refuse(f"the package archive that has {source.debian or source.pypi}")
+    refuse_packages(mirror, f"the package archive that has {source.debian or source.pypi}")
     with tempfile.TemporaryDirectory(prefix="stackbuild-package-") as folder:
         if source.debian is not None:
             file = _deb(source.debian, source.suite or "", Path(folder))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from stackbuild.actions.job import Job, Local
-from stackbuild.actions.snapshot import content, survey
+from stackbuild.actions.job import Job
 from stackbuild.core.errors import StepFailed
 from stackbuild.model.lock import patches_of
-from stackbuild.sources.patches import Series, apply, series
+from stackbuild.sources.local import LocalSource, content, survey
+from stackbuild.sources.patches import PatchSeries, apply, series
 
 
 def patched(job: Job) -> dict[str, str]:
@@ -30,7 +30,7 @@ def noted(job: Job) -> dict[str, str]:
     return {"patches": json.dumps(survey(_folder(job)))} if "patches" in job.params else {}
 
 
-def patch_series(job: Job) -> Series | None:
+def patch_series(job: Job) -> PatchSeries | None:
     """The patches of the job's step as the plan saw them, None where it has none. Raises StepFailed, RecipeError."""
     if "patches" not in job.params:
         return None
@@ -40,5 +40,5 @@ def patch_series(job: Job) -> Series | None:
     return series(local.folder)
 
 
-def _folder(job: Job) -> Local:
+def _folder(job: Job) -> LocalSource:
     return job.locals[patches_of(job.step.name.removeprefix("source."))]

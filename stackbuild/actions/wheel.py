@@ -8,6 +8,7 @@ import hashlib
 import json
 import time
 import zipfile
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +33,14 @@ def do(job: Job) -> dict[str, str]:
     texts = {f"{info}/METADATA": _metadata(meta), f"{info}/WHEEL": _wheel(tag)}
     texts |= {f"{info}/licenses/{path}": _text(root / path, job.step.name) for path in meta["license_files"]}
     name = f"{stem}-{tag}.whl"
-    moment = time.gmtime(int(meta["time"]))[:6]
-    rows: list[str] = []
     with zipfile.ZipFile(job.out / name, "w") as archive:
+        writer = _Writer(archive, time.gmtime(int(meta["time"]))[:6])
         for member in members:
             source = root / member
-            _add(archive, rows, member, source.read_bytes(), moment, 0o755 if source.stat().st_mode & 0o100 else 0o644)
+            writer.add(member, source.read_bytes(), 0o755 if source.stat().st_mode & 0o100 else 0o644)
         for member, text in texts.items():
-            _add(archive, rows, member, text.encode(), moment, 0o644)
-        rows.append(f"{info}/RECORD,,\n")
-        _write(archive, f"{info}/RECORD", "".join(rows).encode(), moment, 0o644)
+            writer.add(member, text.encode())
+        writer.add_record(f"{info}/RECORD")
     return {"wheel": name}
 
 
@@ -80,20 +79,31 @@ def _platform(root: Path, external: tuple[str, ...], step: str) -> str:
     return "linux_x86_64" if outside else policy.name
 
 
-def _add(archive: zipfile.ZipFile, rows: list[str], name: str, data: bytes, moment: tuple[int, ...], mode: int) -> None:
-    """Write a member and its RECORD row: urlsafe base64 of the sha256 without padding, as the wheel format has it."""
-    hashed = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-    quoted = f'"{name}"' if "," in name else name
-    rows.append(f"{quoted},sha256={hashed},{len(data)}\n")
-    _write(archive, name, data, moment, mode)
+@dataclass
+class _Writer:
+    """Writes the members of a wheel, all with one time, and collects their RECORD rows."""
 
+    archive: zipfile.ZipFile
+    moment: tuple[int, ...]
+    rows: list[str] = field(default_factory=list)
 
-def _write(archive: zipfile.ZipFile, name: str, data: bytes, moment: tuple[int, ...], mode: int) -> None:
-    info = zipfile.ZipInfo(name, moment[:6])  # type: ignore[arg-type]
-    info.external_attr = (0o100000 | mode) << 16
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.create_system = 3
-    archive.writestr(info, data, compresslevel=DEFLATE_LEVEL)
+    def add(self, name: str, data: bytes, mode: int = 0o644) -> None:
+        """Write a member and its RECORD row: urlsafe base64 of the sha256 without padding, as the wheel format has it."""
+        hashed = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        quoted = f'"{name}"' if "," in name else name
+        self.rows.append(f"{quoted},sha256={hashed},{len(data)}\n")
+        self._write(name, data, mode)
+
+    def add_record(self, name: str) -> None:
+        """Write RECORD itself, whose own row has no digest."""
+        self._write(name, "".join([*self.rows, f"{name},,\n"]).encode(), 0o644)
+
+    def _write(self, name: str, data: bytes, mode: int) -> None:
+        info = zipfile.ZipInfo(name, self.moment)  # type: ignore[arg-type]
+        info.external_attr = (0o100000 | mode) << 16
+        info.compress_type = zipfile.ZIP_DEFLATED
+        info.create_system = 3
+        self.archive.writestr(info, data, compresslevel=DEFLATE_LEVEL)
 
 
 def _metadata(meta: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ import tempfile
 from stackbuild.actions.job import Job
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.lock import Pin
-from stackbuild.sources.mirror import for_packages, lacks, refuse
+from stackbuild.sources.mirror import Mirror, refuse_packages
 
 _OFFLINE = re.compile(
     r"Temporary failure in name resolution|NewConnectionError|Failed to establish|Network is unreachable|No route to host"
@@ -29,7 +29,7 @@ def do(job: Job) -> dict[str, str]:
     requirements.write_text("".join(lines))
     python = ["--python-version", job.params["python"]]
     words = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes", "--only-binary=:all:", *python]
-    words += _where()
+    words += _where(job.mirror)
     try:
         job.call([*words, "--progress-bar=off", "--dest", str(job.out), "-r", str(requirements)], "python3-pip")
     except StepFailed as failure:
@@ -41,17 +41,16 @@ def do(job: Job) -> dict[str, str]:
     return {}
 
 
-def _where() -> list[str]:
+def _where(mirror: Mirror | None) -> list[str]:
     """pip's words for where to look: a mirror's `wheels/` alone, else what pip is set up to. Raises MachineLacks."""
-    folder = for_packages()
-    if folder is None:
+    if mirror is None or not mirror.has_packages:
         return []
-    if not (folder / "wheels").is_dir():
-        refuse("wheels/")
-    return ["--no-index", "--find-links", str(folder / "wheels")]
+    if not (mirror.folder / "wheels").is_dir():
+        refuse_packages(mirror, "wheels/")
+    return ["--no-index", "--find-links", str(mirror.folder / "wheels")]
 
 
-def ask(requirements: tuple[str, ...], python: str) -> dict[str, Pin]:
+def ask(requirements: tuple[str, ...], python: str, mirror: Mirror | None) -> dict[str, Pin]:
     """What pip would install for that Python version now. Raises StepFailed, MachineLacks."""
     words = [
         sys.executable,
@@ -62,13 +61,13 @@ def ask(requirements: tuple[str, ...], python: str) -> dict[str, Pin]:
         "--quiet",
         "--ignore-installed",
         "--only-binary=:all:",
-        *_where(),
+        *_where(mirror),
     ]
     with tempfile.TemporaryDirectory() as nowhere:
         words += ["--target", nowhere, "--python-version", python, "--report", "-", *requirements]
         done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if done.returncode != 0 and (folder := for_packages()) is not None:
-        raise lacks(f"wheels of {', '.join(requirements)} for Python {python}", folder)
+    if done.returncode != 0 and mirror is not None and mirror.has_packages:
+        raise mirror.lacks(f"wheels of {', '.join(requirements)} for Python {python}")
     if done.returncode != 0 and _OFFLINE.search(done.stderr):
         raise MachineLacks("the package index cannot be reached", where="verify.runtime", next="check the network")
     if done.returncode != 0:

@@ -1,58 +1,31 @@
-"""The verb `build`: Recipe → Lock → Plan → Built, and the workshop it is done in."""
+"""The verb `build`: Recipe → Lock → Plan → Built."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackbuild import actions
-from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.perform import Built, Workshop, is_sound, recover, tell_removed
-from stackbuild.build.runs import Diary, expected, new_id
-from stackbuild.build.schedule import Limits, machine_memory, missing, schedule
-from stackbuild.checks.preflight import doubts, refuse_impossible, refuse_unlocked
-from stackbuild.core.cancel import Stopper
-from stackbuild.core.errors import LockError, PlanError, StepFailed, Stop
-from stackbuild.lock import update as locking
-from stackbuild.model.events import Emit, Note, RunFinished, RunStarted, RunStopped, StepBroke
-from stackbuild.model.lock import Inputs, Lock
+from stackbuild.build.context import BuildContext, Built
+from stackbuild.build.order import Order
+from stackbuild.build.perform import is_sound, recover, report_removed
+from stackbuild.build.schedule import schedule
+from stackbuild.core.errors import LockError, PlanError, StepFailed
+from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.compatibility import doubts, refuse_impossible
 from stackbuild.plan.estimates import guesses
-from stackbuild.plan.resolve import CONFIGURE, Choice, base_step, resolve, within_reach
-from stackbuild.recipe.load import Loaded
-from stackbuild.runners import choose
-from stackbuild.store.store import Store, default_root
-
-JOB_MEMORY = 3 << 29
-"""Bytes that one compile of this stack may need: 1.5 GiB; ONNX Runtime's largest files do (onnxruntime#25596)."""
-
+from stackbuild.plan.inputs import drift, observe, refuse_unlocked
+from stackbuild.plan.resolve import CONFIGURE, base_step, resolve, within_reach
+from stackbuild.plan.status import missing
+from stackbuild.recipe.lock_file import read_lock
+from stackbuild.store.store import Store
 
 WORTH_SAYING = 1.0
 """Hours of one core from which on a guess is worth a line."""
-
-
-@dataclass(frozen=True)
-class Order:
-    """What was asked for on the command line."""
-
-    choice: Choice = Choice()
-    runner: str = "auto"
-    jobs: int = 0
-    keep_going: bool = False
-    locked: bool = False
-    fail_on_rebuild: bool = False
-    only: bool = False
-    """Run nothing but the step of `choice.until`: what it needs must be in the store."""
-
-    @property
-    def limits(self) -> Limits:
-        """0 jobs means one a core that this process may use, and no more than its memory feeds."""
-        jobs = self.jobs or max(1, min(len(os.sched_getaffinity(0)), machine_memory() // JOB_MEMORY))
-        return Limits(jobs, machine_memory(), self.keep_going or self.choice.until == CONFIGURE)
 
 
 @dataclass(frozen=True)
@@ -64,90 +37,61 @@ class Outputs:
     ran: int
 
 
-@contextlib.contextmanager
-def workshop(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterator[Workshop]:
-    """The store, runner, jobserver and diary of one run; signals stop it. Raises MachineLacks."""
-    stopper = Stopper()
-    run = new_id()
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(stopper.on_signals())
-        store = Store(default_root(), run)
-        stack.callback(store.close)
-        diary = Diary(store, listeners)
-        stack.callback(diary.close, store, loaded.recipe.name)
-        jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
-        stack.callback(jobserver.close)
-        runner = choose(order.runner, label=run, base_is_image=loaded.recipe.base.image is not None)
-        shop = Workshop(
-            recipe=loaded.recipe.name,
-            called=loaded.called,
-            run=run,
-            store=store,
-            runner=runner,
-            jobserver=jobserver,
-            stopper=stopper,
-            emit=diary.emit,
-            logs=diary.logs,
-            locals=locking.places(loaded),
-            actions=actions.REGISTRY,
-            expected=expected(store, loaded.recipe.name),
-        )
-        try:
-            yield shop
-        except Stop as stop:
-            shop.emit(RunStopped(run, stop.what, stop.exit_code))
-            raise
-
-
-def build(loaded: Loaded, order: Order, shop: Workshop) -> Outputs:
+def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
     """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped."""
     started = time.monotonic()
     refuse_impossible(loaded)
     for line in doubts(loaded):
-        shop.emit(Note("warning", line))
-    lock = locking.read(loaded)
-    recover(shop)
-    inputs = _with_base(loaded, lock, order, shop)
-    plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, shop)
-    refuse_unlocked(missing(plan, shop.store), loaded)
-    _doubt(plan, shop)
-    _announce(plan, order, shop)
-    _guess(plan, loaded, shop)
-    built, broken = schedule(plan, shop, order.limits)
+        context.emit(Note("warning", line))
+    lock = read_lock(loaded)
+    recover(context)
+    inputs = _with_base(loaded, lock, order, context)
+    plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, context)
+    refuse_unlocked(missing(plan, context.store), loaded)
+    _doubt(plan, context)
+    _announce(plan, order, context)
+    _guess(plan, loaded, context)
+    built, broken = schedule(plan, context, order.limits)
     cached = sum(b.how == "cached" for b in built.values())
-    shop.emit(RunFinished(shop.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
+    context.emit(RunFinished(context.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
     if broken:
         raise _failure(broken)
     return Outputs(plan, tuple(built[name] for name in plan.wanted), len(built) - cached)
 
 
-def _guess(plan: Plan, loaded: Loaded, shop: Workshop) -> None:
+def _guess(plan: Plan, loaded: Loaded, context: BuildContext) -> None:
     """Say what steps that this machine never built may take: hours of one core, from a table of guesses."""
     known = guesses(loaded.recipe)
-    new = {s.name: known[s.name] for s in missing(plan, shop.store) if s.name in known and s.name not in shop.expected}
+    new = {
+        s.name: known[s.name]
+        for s in missing(plan, context.store)
+        if s.name in known and s.name not in context.expected
+    }
     if sum(new.values()) >= WORTH_SAYING:
         each = ", ".join(f"{name} {hours:g}" for name, hours in new.items())
-        shop.emit(Note("info", f"never built here; a guess, in hours of one core: {each}"))
+        context.emit(Note("info", f"never built here; a guess, in hours of one core: {each}"))
 
 
-def _in_reach(plan: Plan, order: Order, shop: Workshop) -> Plan:
+def _in_reach(plan: Plan, order: Order, context: BuildContext) -> Plan:
     """The plan; with `--until configure`, what of it can be done without compiling anything."""
     if order.choice.until != CONFIGURE:
         return plan
-    plan, lines = within_reach(plan, lambda step: shop.store.find(step.key) is not None)
+    plan, lines = within_reach(plan, lambda step: context.store.find(step.key) is not None)
     for line in lines:
-        shop.emit(Note("warning", line))
+        context.emit(Note("warning", line))
     return plan
 
 
-def _announce(plan: Plan, order: Order, shop: Workshop) -> None:
-    names = tuple(step.name for step in missing(plan, shop.store))
-    shop.emit(RunStarted(shop.run, plan.recipe, tuple(s.name for s in plan.steps), names, str(shop.logs.parent)))
+def _announce(plan: Plan, order: Order, context: BuildContext) -> None:
+    names = tuple(step.name for step in missing(plan, context.store))
+    context.emit(
+        RunStarted(context.run, plan.recipe, tuple(s.name for s in plan.steps), names, str(context.logs.parent))
+    )
     if names and order.fail_on_rebuild:
-        raise _rebuild(names, shop)
+        raise _rebuild(names, context)
     _refuse_others(names, order)
     if names:
-        tell_removed(shop.runner.reap(), shop)
+        report_removed(context.runner.reap(), context)
 
 
 def _refuse_others(names: tuple[str, ...], order: Order) -> None:
@@ -159,55 +103,57 @@ def _refuse_others(names: tuple[str, ...], order: Order) -> None:
         )
 
 
-def _rebuild(names: tuple[str, ...], shop: Workshop) -> PlanError:
+def _rebuild(names: tuple[str, ...], context: BuildContext) -> PlanError:
     what = f"{len(names)} step{'s are' if len(names) > 1 else ' is'} not in the store: {', '.join(names)}"
-    return PlanError(what, next=f"`stackbuild explain --recipe {shop.called} {names[0]}` says why")
+    return PlanError(what, next=f"`stackbuild explain --recipe {context.given_name} {names[0]}` says why")
 
 
-def _doubt(plan: Plan, shop: Workshop) -> None:
+def _doubt(plan: Plan, context: BuildContext) -> None:
     """Read the wanted outputs that are there: they are handed out, so a damaged one must not count as built."""
     for name in plan.wanted:
         step = plan.by_name[name]
-        if step.action != "wheelhouse" and (record := shop.store.find(step.key)):  # that one is read where it is used
-            is_sound(name, record.tree, shop)
+        if step.action != "wheelhouse" and (
+            record := context.store.find(step.key)
+        ):  # that one is read where it is used
+            is_sound(name, record.tree, context)
 
 
-def _with_base(loaded: Loaded, lock: Lock, order: Order, shop: Workshop) -> Inputs:
+def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> Inputs:
     """What the plan stands on, once the base is there: what the archive really gave decides every later key."""
-    inputs = locking.observe(loaded, lock, shop.store)
+    inputs = observe(loaded, lock, context.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
-    if shop.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
+    if context.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
         # A choice that is not in the recipe is refused before any work.
         planned = resolve(loaded.recipe, inputs, order.choice)
         if asked_for.name not in planned.by_name:
             return inputs
         if order.fail_on_rebuild:
-            raise _rebuild(("base",), shop)
+            raise _rebuild(("base",), context)
         _refuse_others(("base",), order)
         plan = Plan(loaded.recipe.name, (asked_for,), ("base",))
-        _, broken = schedule(plan, shop, order.limits)
+        _, broken = schedule(plan, context, order.limits)
         if broken:
             raise _failure(broken)
-        inputs = locking.observe(loaded, lock, shop.store)
-    moved = locking.drift(lock, inputs)
+        inputs = observe(loaded, lock, context.store)
+    moved = drift(lock, inputs)
     if moved and order.locked:
         raise LockError(
             f"Debian's archive no longer has what is locked: {'; '.join(moved)}",
             where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.called}`, or build without --locked",
+            next=f"run `stackbuild lock --recipe {loaded.given_name}`, or build without --locked",
         )
     if moved:
         shown = "; ".join(moved[:5]) + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")
-        shop.emit(Note("warning", f"Debian's archive has moved on since the lock: {shown}. Built with what it has."))
-        _adopt(asked_for.key, base_step(loaded.recipe, inputs), shop)
+        context.emit(Note("warning", f"Debian's archive has moved on since the lock: {shown}. Built with what it has."))
+        _adopt(asked_for.key, base_step(loaded.recipe, inputs), context)
     return inputs
 
 
-def _adopt(key: str, really: Step, shop: Workshop) -> None:
+def _adopt(key: str, really: Step, context: BuildContext) -> None:
     """Record the base under the key of what was really installed, too."""
-    record = shop.store.find(key)
-    if record is not None and shop.store.find(really.key) is None:
-        shop.store.record(replace(record, key=really.key, key_text=really.key_text, like=key))
+    record = context.store.find(key)
+    if record is not None and context.store.find(really.key) is None:
+        context.store.record(replace(record, key=really.key, key_text=really.key_text, like=key))
 
 
 def _failure(broken: tuple[StepBroke, ...]) -> StepFailed:

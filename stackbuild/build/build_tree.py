@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stackbuild.model.plan import Step
 from stackbuild.store.store import Staging, Store
-from stackbuild.store.unfinished import Mark, boot, is_written_to
+from stackbuild.store.unfinished import UnfinishedMark, boot, is_written_to
 
 QUIET_SECONDS = 5.0
 """How long what a killed run had begun may take to end; it is killed with its run, so this is for a slow disk."""
@@ -28,12 +28,12 @@ def begin_tree(step: Step, trees: Mapping[str, str], staging: Staging, store: St
     `trees` are the needed outputs by step; `made_by` the recipe's and the runner's name. Raises OSError.
     """
     tree = staging.build / step.name
-    if not can_be_gone_on_in(step):
+    if not is_resumable(step):
         tree.mkdir()
         return ""
     recipe, runner = made_by
-    mark = Mark(f"{recipe}.{step.name}", step.content_key(trees), runner, boot())
-    why = store.go_on(mark, staging, lambda folder, left: _unfit(folder, step.name, left, runner))
+    mark = UnfinishedMark(f"{recipe}.{step.name}", step.content_key(trees), runner, boot())
+    why = store.resume(mark, staging, lambda folder, left: _unfit(folder, step.name, left, runner))
     if why is None:
         return f"{step.name}: goes on in the build tree its last run left"
     tree.mkdir()
@@ -41,7 +41,7 @@ def begin_tree(step: Step, trees: Mapping[str, str], staging: Staging, store: St
     return why and f"{step.name}: begins in an empty build tree, with what ccache has: {why}"
 
 
-def can_be_gone_on_in(step: Step) -> bool:
+def is_resumable(step: Step) -> bool:
     """Whether the step is one of a build system that finds out what is left to do.
 
     Whatever was being written when its processes were killed may be half there. Ninja makes again what it has not noted as
@@ -51,9 +51,9 @@ def can_be_gone_on_in(step: Step) -> bool:
     return "configure" in phases and phases[-1] != "configure" and not any(MAKE in c.argv for c in step.commands)
 
 
-def _unfit(folder: Path, step: str, left: Mark, runner: str) -> str:
+def _unfit(folder: Path, step: str, left: UnfinishedMark, runner: str) -> str:
     """Why the tree in that folder is not gone on in, "" where it is."""
-    if not left.holds:
+    if not left.is_intact:
         return WENT_DOWN
     if left.runner != runner:
         return f"the one its last run left is the {left.runner} runner's"

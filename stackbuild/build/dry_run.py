@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.actions import REGISTRY, Job
-from stackbuild.build.build import Order
+from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.perform import Workshop
-from stackbuild.build.runs import new_id
+from stackbuild.build.order import Order
 from stackbuild.build.schedule import Limits, schedule
-from stackbuild.checks.preflight import plan_as_is
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.status import reasons
-from stackbuild.recipe.load import Loaded
+from stackbuild.plan.current import current_plan
+from stackbuild.plan.status import status
 from stackbuild.runners.fake import Fake
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, new_run_id
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,8 @@ class DryStep:
 
 def dry(loaded: Loaded, order: Order) -> tuple[DryStep, ...]:
     """The steps that a build would run now, in the order they would start, with the commands they would run."""
-    with plan_as_is(loaded, order.choice) as (plan, store):
-        why = {row.step: row.why for row in reasons(plan, store) if row.state == "run"}
+    with current_plan(loaded, order.choice) as (plan, store):
+        why = {row.step: row.why for row in status(plan, store) if row.state == "run"}
     started, fake = _rehearse(plan, frozenset(why), order)
     commands = {name: tuple(e.argv for _, e in fake.ran if e.cwd == f"/build/{name}") for name in started}
     return tuple(DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started)
@@ -54,13 +53,13 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
             started.append(event.step)
 
     with tempfile.TemporaryDirectory(prefix="stackbuild-dry-") as folder:
-        store = Store(Path(folder) / "store", new_id())
+        store = Store(Path(folder) / "store", new_run_id())
         for step in plan.steps:
             if step.name not in todo:
                 _count_as_built(step, store, plan.recipe)
-        shop = Workshop(
+        context = BuildContext(
             recipe=plan.recipe,
-            called=plan.recipe,
+            given_name=plan.recipe,
             run=store.run,
             store=store,
             runner=fake,
@@ -69,15 +68,16 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
             emit=listen,
             logs=Path(folder),
             locals={},
-            actions=dict.fromkeys(REGISTRY, _leave_a_mark),
+            mirror=None,
+            actions=dict.fromkeys(REGISTRY, _write_key),
             expected={},
         )
-        schedule(plan, shop, Limits(1, order.limits.memory))
+        schedule(plan, context, Limits(1, order.limits.memory))
         store.close()
     return started, fake
 
 
-def _leave_a_mark(job: Job) -> dict[str, str]:
+def _write_key(job: Job) -> dict[str, str]:
     """The host-side action of a rehearsal: its output says which step it stands for."""
     (job.out / "step").write_text(job.step.key)
     return {}

@@ -13,19 +13,20 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackbuild.build.build import Order, workshop
-from stackbuild.build.perform import Built, Workshop
+from stackbuild.build.context import BuildContext, Built
+from stackbuild.build.order import Order, open_context
 from stackbuild.build.schedule import schedule
-from stackbuild.checks.preflight import refuse_unlocked
 from stackbuild.core.errors import StepFailed, UsageError
-from stackbuild.lock import update as locking
 from stackbuild.model.events import Emit, Note
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.inputs import observe, refuse_unlocked
 from stackbuild.plan.resolve import resolve
-from stackbuild.recipe.load import Loaded
-from stackbuild.sources import bundle as sealed
-from stackbuild.sources import git, mirror
+from stackbuild.recipe.lock_file import read_lock
+from stackbuild.sources import bundle as bundles
+from stackbuild.sources import git
 from stackbuild.sources.http import Wanted, fetch, named, place_in
+from stackbuild.sources.mirror import pack_object
 
 
 @dataclass(frozen=True)
@@ -49,23 +50,23 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
     StepFailed with everything that failed, MachineLacks.
     """
     started = time.monotonic()
-    folder = mirror.given()
-    checked = sealed.verify(folder) if folder else 0
-    lock = locking.read(loaded)
+    mirror = order.mirror
+    checked = bundles.verify(mirror.folder, mirror.index_digest) if mirror else 0
+    lock = read_lock(loaded)
     if bundle is not None and bundle.exists() and any(bundle.iterdir()):
         raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
-    with workshop(loaded, order, listeners) as shop:
-        inputs = locking.observe(loaded, lock, shop.store)
+    with open_context(loaded, order, listeners) as context:
+        inputs = observe(loaded, lock, context.store)
         plan = resolve(loaded.recipe, inputs, order.choice)
         steps = tuple(s for s in plan.steps if s.resources.network)
         refuse_unlocked(steps, loaded)
         wanted = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
-        built, broken = schedule(wanted, shop, replace(order.limits, keep_going=True))
+        built, broken = schedule(wanted, context, replace(order.limits, keep_going=True))
         if broken:
             raise StepFailed(
                 "; ".join(f"{b.step}: {b.what}" for b in broken), where=broken[0].log, next=broken[0].look or ""
             )
-        sha256 = _bundled(bundle, steps, built, shop) if bundle is not None else ""
+        sha256 = _bundled(bundle, steps, built, context) if bundle is not None else ""
     files = tuple(p for p in bundle.rglob("*") if p.is_file()) if bundle else ()
     size = sum(p.stat().st_size for p in files)
     seconds = round(time.monotonic() - started, 3)
@@ -73,28 +74,28 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
     return Fetched(loaded.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked)
 
 
-def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> str:
+def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], context: BuildContext) -> str:
     """Write and seal the bundle; the sha256 of its index. One that fails leaves an empty folder: what was fetched is in the
     store, and half a bundle would be taken for a mirror."""
     bundle.mkdir(parents=True, exist_ok=True)
     try:
-        _write(bundle, steps, built, shop)
-        return sealed.seal(bundle)
+        _write(bundle, steps, built, context)
+        return bundles.seal(bundle)
     except BaseException:
         for part in bundle.iterdir():
             shutil.rmtree(part) if part.is_dir() else part.unlink()
         raise
 
 
-def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop: Workshop) -> None:
+def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], context: BuildContext) -> None:
     for step in steps:
-        shop.stopper.check()
-        shop.emit(Note("info", f"bundling {step.name}"))
+        context.stopper.check()
+        context.emit(Note("info", f"bundling {step.name}"))
         params = dict(step.params)
-        tree = shop.store.tree(built[step.name].tree)
+        tree = context.store.tree(built[step.name].tree)
         match step.action:
             case "archive":
-                _take(bundle, params["url"], named(params["sha256"]), shop)
+                _take(bundle, params["url"], named(params["sha256"]), context)
             case "deps":
                 for url in params:
                     place = place_in(bundle, url)
@@ -103,14 +104,16 @@ def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], shop:
             case "git":
                 below = params["submodules"] == "True"
                 git.copy(
-                    params["url"], params["ref"], params["commit"], bundle, submodules=below, mirror=mirror.given()
+                    git.Revision(params["url"], params["ref"], params["commit"], context.mirror),
+                    bundle,
+                    submodules=below,
                 )
             case "wheelhouse":
                 shutil.copytree(tree, bundle / "wheels", dirs_exist_ok=True)
             case _:
-                record = shop.store.find(step.key)
-                mirror.pack(bundle, step.key, tree, record.notes if record else {})
+                record = context.store.find(step.key)
+                pack_object(bundle, step.key, tree, record.notes if record else {})
 
 
-def _take(bundle: Path, url: str, digest: str, shop: Workshop) -> None:
-    fetch(Wanted(url, digest), place_in(bundle, url), mirror.given(), shop.stopper)
+def _take(bundle: Path, url: str, digest: str, context: BuildContext) -> None:
+    fetch(Wanted(url, digest), place_in(bundle, url), context.mirror, context.stopper)

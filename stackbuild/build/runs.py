@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import threading
 import time
 from collections.abc import Iterable
@@ -19,12 +17,7 @@ KEPT = 50
 """So many runs keep their folder."""
 
 
-def new_id() -> str:
-    """An id that sorts by time and is no other run's, also where two process namespaces share one store."""
-    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{secrets.token_hex(3)}"
-
-
-class Diary:
+class EventLog:
     """Writes a run's events to `events.jsonl` and hands them on; events may come from several threads."""
 
     def __init__(self, store: Store, listeners: Iterable[Emit]) -> None:
@@ -70,7 +63,7 @@ def _history(store: Store, recipe: str) -> Path:
     return store.root / "runs" / f".seconds.{recipe}.json"
 
 
-def begun(root: Path) -> tuple[str, ...]:
+def planned_runs(root: Path) -> tuple[str, ...]:
     """The ids of the runs that came as far as a plan, the latest last: a mistyped command leaves a folder without one."""
     files = (root / "runs").glob("[!.]*/events.jsonl")
     return tuple(sorted(file.parent.name for file in files if b'"RunStarted"' in file.read_bytes()))

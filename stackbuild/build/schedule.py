@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from stackbuild.build.perform import BadInput, Broken, Built, Workshop, finished, perform
+from stackbuild.build.context import BadInput, BrokenStep, BuildContext, Built
+from stackbuild.build.perform import finish, perform
 from stackbuild.core.errors import MachineLacks, Stop, Stopped
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
-from stackbuild.store.store import Store, unusable
+from stackbuild.store.store import unusable
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,8 @@ class Limits:
     keep_going: bool = False
 
 
-def machine_memory() -> int:
-    """Nine tenths of the machine's memory, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 9 // 10
-
-
 @dataclass
-class _Board:
+class _Progress:
     """Where a schedule stands: what is done, what is to do, what runs, what failed."""
 
     plan: Plan
@@ -42,38 +37,30 @@ class _Board:
     stopped: Stop | None = None
 
 
-def missing(plan: Plan, store: Store) -> tuple[Step, ...]:
-    """The steps that have to run: those wanted that are not in the store, and, of what they need, likewise."""
-    demanded, todo = set(plan.wanted), []
-    for step in reversed(plan.steps):
-        if step.name in demanded and store.find(step.key) is None:
-            todo.append(step)
-            demanded.update(need.step for need in step.needs)
-    return tuple(reversed(todo))
-
-
-def schedule(plan: Plan, shop: Workshop, limits: Limits) -> tuple[dict[str, Built], tuple[StepBroke, ...]]:
+def schedule(plan: Plan, context: BuildContext, limits: Limits) -> tuple[dict[str, Built], tuple[StepBroke, ...]]:
     """Everything wanted is made or has failed: outputs by step name, and failures. Raises Stopped, MachineLacks."""
-    board = _Board(plan)
-    _demand(set(plan.wanted), board, shop)
+    progress = _Progress(plan)
+    _demand(set(plan.wanted), progress, context)
     with ThreadPoolExecutor(max_workers=limits.jobs) as pool:
-        while board.todo or board.running:
-            _start_what_can(board, shop, limits, pool)
-            if not board.running:
+        while progress.todo or progress.running:
+            _start_what_can(progress, context, limits, pool)
+            if not progress.running:
                 break
-            done, _ = wait(board.running, return_when=FIRST_COMPLETED)
+            done, _ = wait(progress.running, return_when=FIRST_COMPLETED)
             for future in done:
-                _settle(future, board, shop, limits)
-    if board.stopped:
-        raise board.stopped
-    return board.built, (*board.broken, *_lacks(board))
+                _settle(future, progress, context, limits)
+    if progress.stopped:
+        raise progress.stopped
+    return progress.built, (*progress.broken, *_lacks(progress))
 
 
-def _lacks(board: _Board) -> tuple[StepBroke, ...]:
+def _lacks(progress: _Progress) -> tuple[StepBroke, ...]:
     """What the machine lacks, beside what failed: neither hides the other. Raises MachineLacks where nothing failed."""
-    if board.lacking and not board.broken:
-        raise _lacking(board.lacking)
-    return tuple(StepBroke(name, lacks.what, "", (), lacks.where, lacks.next) for name, lacks in board.lacking.items())
+    if progress.lacking and not progress.broken:
+        raise _lacking(progress.lacking)
+    return tuple(
+        StepBroke(name, lacks.what, "", (), lacks.where, lacks.next) for name, lacks in progress.lacking.items()
+    )
 
 
 def _lacking(steps: dict[str, MachineLacks]) -> MachineLacks:
@@ -87,53 +74,55 @@ def _lacking(steps: dict[str, MachineLacks]) -> MachineLacks:
     )
 
 
-def _demand(names: set[str], board: _Board, shop: Workshop) -> None:
+def _demand(names: set[str], progress: _Progress, context: BuildContext) -> None:
     """Note steps as built if the store has them, else as to do, with all they need."""
     demanded = set(names)
-    for step in reversed(board.plan.steps):
-        if step.name not in demanded or step.name in board.built or step.name in board.todo:
+    for step in reversed(progress.plan.steps):
+        if step.name not in demanded or step.name in progress.built or step.name in progress.todo:
             continue
-        if record := shop.store.find(step.key):
-            board.built[step.name] = finished(step, record.tree, "cached", 0.0, shop)
+        if record := context.store.find(step.key):
+            progress.built[step.name] = finish(step, record.tree, "cached", 0.0, context)
         else:
-            board.todo[step.name] = step
+            progress.todo[step.name] = step
             demanded.update(need.step for need in step.needs)
 
 
-def _start_what_can(board: _Board, shop: Workshop, limits: Limits, pool: ThreadPoolExecutor) -> None:
-    if board.stopped or (board.broken and not limits.keep_going):
+def _start_what_can(progress: _Progress, context: BuildContext, limits: Limits, pool: ThreadPoolExecutor) -> None:
+    if progress.stopped or (progress.broken and not limits.keep_going):
         return
-    if not board.running:
-        shop.jobserver.refill()
-    ready = [s for s in board.plan.steps if s.name in board.todo and all(n.step in board.built for n in s.needs)]
+    if not progress.running:
+        context.jobserver.refill()
+    ready = [
+        s for s in progress.plan.steps if s.name in progress.todo and all(n.step in progress.built for n in s.needs)
+    ]
     for step in ready:
-        used = sum(s.resources.memory for s in board.running.values())
-        if board.running and (len(board.running) >= limits.jobs or used + step.resources.memory > limits.memory):
+        used = sum(s.resources.memory for s in progress.running.values())
+        if progress.running and (len(progress.running) >= limits.jobs or used + step.resources.memory > limits.memory):
             continue
-        del board.todo[step.name]
-        trees = {need.step: board.built[need.step].tree for need in step.needs}
-        board.running[pool.submit(perform, step, trees, shop)] = step
+        del progress.todo[step.name]
+        trees = {need.step: progress.built[need.step].tree for need in step.needs}
+        progress.running[pool.submit(perform, step, trees, context)] = step
 
 
-def _settle(future: Future[Built], board: _Board, shop: Workshop, limits: Limits) -> None:
-    step = board.running.pop(future)
+def _settle(future: Future[Built], progress: _Progress, context: BuildContext, limits: Limits) -> None:
+    step = progress.running.pop(future)
     try:
-        board.built[step.name] = future.result()
-    except Broken as broken:
-        board.broken.append(broken.event)
+        progress.built[step.name] = future.result()
+    except BrokenStep as broken:
+        progress.broken.append(broken.event)
     except BadInput as bad:
-        board.built.pop(bad.step, None)  # another step may have found it bad before
-        board.todo[step.name] = step
-        _demand({bad.step}, board, shop)
+        progress.built.pop(bad.step, None)  # another step may have found it bad before
+        progress.todo[step.name] = step
+        _demand({bad.step}, progress, context)
     except MachineLacks as lacks:
         if limits.keep_going:
-            board.lacking[step.name] = lacks
+            progress.lacking[step.name] = lacks
         else:
-            board.stopped = board.stopped or lacks
+            progress.stopped = progress.stopped or lacks
     except Stop as stop:
-        board.stopped = board.stopped or stop
+        progress.stopped = progress.stopped or stop
     except BrokenPipeError:  # whoever read the events has gone: what runs is of no more use to anyone
-        shop.stopper.set(signal.SIGPIPE)
-        board.stopped = board.stopped or Stopped(signal.SIGPIPE)
+        context.stopper.set(signal.SIGPIPE)
+        progress.stopped = progress.stopped or Stopped(signal.SIGPIPE)
     except OSError as error:
-        board.stopped = board.stopped or unusable(error, shop.store.root)
+        progress.stopped = progress.stopped or unusable(error, context.store.root)

@@ -6,16 +6,18 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from stackbuild.build.build import Order, workshop
-from stackbuild.build.perform import Workshop, room_of
+from stackbuild.build.context import BuildContext
+from stackbuild.build.order import Order, open_context
+from stackbuild.build.perform import session_spec
 from stackbuild.core.errors import UsageError
-from stackbuild.lock import update as locking
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.plan import Step
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.plan import Step, sorted_items
+from stackbuild.plan.inputs import observe
 from stackbuild.plan.resolve import resolve
-from stackbuild.recipe.load import Loaded
+from stackbuild.recipe.lock_file import read_lock
 from stackbuild.runners.protocol import Mount
-from stackbuild.store.unfinished import Mark
+from stackbuild.store.unfinished import UnfinishedMark
 
 
 def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], listeners: Iterable[Emit] = ()) -> int:
@@ -23,42 +25,42 @@ def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], listen
 
     Raises UsageError for a step without a session, or one whose inputs are not built.
     """
-    with workshop(loaded, order, listeners) as shop:
-        plan = resolve(loaded.recipe, locking.observe(loaded, locking.read(loaded), shop.store), order.choice)
+    with open_context(loaded, order, listeners) as context:
+        plan = resolve(loaded.recipe, observe(loaded, read_lock(loaded), context.store), order.choice)
         step = plan.by_name.get(name)
         if step is None or step.action != "run":
             there = ", ".join(s.name for s in plan.steps if s.action == "run")
             raise UsageError(f"no step {name!r} that runs in a session", next=f"these do: {there}")
         trees = {}
         for need in step.needs:
-            record = shop.store.find(need.key)
+            record = context.store.find(need.key)
             if record is None:
                 raise UsageError(
-                    f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.called} --until {need.step}"
+                    f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.given_name} --until {need.step}"
                 )
             trees[need.step] = record.tree
-        return _enter(step, trees, shop, argv or ("/bin/bash", "--norc"))
+        return _enter(step, trees, context, argv or ("/bin/bash", "--norc"))
 
 
-def _enter(step: Step, trees: Mapping[str, str], shop: Workshop, argv: tuple[str, ...]) -> int:
+def _enter(step: Step, trees: Mapping[str, str], context: BuildContext, argv: tuple[str, ...]) -> int:
     """In the folders that its failure left, or in fresh ones; a build tree to go on in can be looked at there and no more."""
-    failed = shop.store.failed(f"{shop.recipe}.{step.name}")
-    mark = Mark.of(failed.root)
-    awaited = mark is not None and mark.holds
-    staging = failed if failed.root.is_dir() and not awaited else shop.store.stage(step.name)
-    room = room_of(step, trees, staging, shop)
+    failed = context.store.failed(f"{context.recipe}.{step.name}")
+    mark = UnfinishedMark.of(failed.root)
+    awaited = mark is not None and mark.is_intact
+    staging = failed if failed.root.is_dir() and not awaited else context.store.stage(step.name)
+    spec = session_spec(step, trees, staging, context)
     if awaited:
-        seen = (m if m.at != "/build" else Mount(failed.build, "/build") for m in room.mounts)
-        room = replace(room, mounts=tuple(seen))
-        shop.emit(Note("info", f"/build is read-only: the next build of {step.name} goes on in it"))
+        seen = (m if m.at != "/build" else Mount(failed.build, "/build") for m in spec.mounts)
+        spec = replace(spec, mounts=tuple(seen))
+        context.emit(Note("info", f"/build is read-only: the next build of {step.name} goes on in it"))
     else:
         (staging.build / step.name).mkdir(exist_ok=True)
     image = staging.root / "kept"
     kept = image.read_text() if image.exists() else ""
-    with shop.runner.revisit(room, kept) if kept else shop.runner.open(room) as session:
-        return session.enter(argv, _env(step), f"/build/{step.name}")
+    with context.runner.reopen(spec, kept) if kept else context.runner.open(spec) as session:
+        return session.exec_interactive(argv, _env(step), f"/build/{step.name}")
 
 
 def _env(step: Step) -> tuple[tuple[str, str], ...]:
     prompt = {"PS1": f"[{step.name}] \\w $ ", "TERM": os.environ.get("TERM", "dumb"), "CCACHE_DIR": "/ccache"}
-    return tuple(sorted({**dict(step.env), **prompt}.items()))
+    return sorted_items({**dict(step.env), **prompt})

@@ -7,25 +7,25 @@ from collections.abc import Iterator
 from stackbuild.checks.patches import mistake_finding
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.hipify.stage import rules_of
-from stackbuild.lock.update import conversions, patch_folder
 from stackbuild.model.components import Hipify
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.recipe.load import Loaded
+from stackbuild.model.loaded import Loaded
+from stackbuild.sources.local import conversions, patch_folder
 from stackbuild.sources.patches import series
 
 
 def hipify_findings(loaded: Loaded) -> tuple[Finding, ...]:
     """Every mistake in rule sets, in their support headers and in patches after the conversion."""
     found: list[Finding] = []
-    for name, asked in conversions(loaded.recipe).items():
+    for name, conversion in conversions(loaded.recipe).items():
         subject = f"components.{name}.hipify"
-        found += [*_rules(loaded, subject, asked), *_patches(loaded, subject, asked)]
+        found += [*_rules(loaded, subject, conversion), *_patches(loaded, subject, conversion)]
     return tuple(found)
 
 
-def _rules(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
+def _rules(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Finding]:
     try:
-        rules_of(asked.rules, loaded.folder)
+        rules_of(conversion.rules, loaded.folder)
     except RecipeError as error:
         yield from (mistake_finding("HIPIFY-RULES", f"{subject}.rules", mistake) for mistake in error.mistakes)
     except UsageError as error:
@@ -33,10 +33,10 @@ def _rules(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
         yield _finding("HIPIFY-RULES", f"{subject}.rules", where + error.what, error.next)
 
 
-def _patches(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
-    if asked.patches is None:
+def _patches(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Finding]:
+    if conversion.patches is None:
         return
-    folder = patch_folder(loaded, asked.patches)
+    folder = patch_folder(loaded, conversion.patches)
     try:
         found = series(folder)
     except RecipeError as error:
@@ -45,7 +45,10 @@ def _patches(loaded: Loaded, subject: str, asked: Hipify) -> Iterator[Finding]:
     if not found.patches:
         what = "there is no such folder" if not folder.is_dir() else "there is no patch in it"
         yield _finding(
-            "PATCH", f"{subject}.patches", f"patches/{asked.patches}: {what}", "make the folder, or remove `patches:`"
+            "PATCH",
+            f"{subject}.patches",
+            f"patches/{conversion.patches}: {what}",
+            "make the folder, or remove `patches:`",
         )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stackbuild.checks.consistency import UBUNTU_PYTHON
 from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
-from stackbuild.tables.compatibility import Table, numbers, series, table
+from stackbuild.core.versions import numbers, series
+from stackbuild.tables.compatibility import UBUNTU_PYTHON, Table, table
 
 UBUNTU_24_SINCE = (6, 2)
 """The first ROCm with images of Ubuntu 24.04, which is younger than ROCm 6.0 and 6.1."""

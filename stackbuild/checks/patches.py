@@ -11,19 +11,20 @@ from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, Mistake, RecipeError
-from stackbuild.lock.update import patch_folder
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Source
-from stackbuild.recipe.load import Loaded
-from stackbuild.sources import git, mirror
+from stackbuild.sources import git
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch
-from stackbuild.sources.patches import Patch, Series, apply, is_taken, series, try_one
+from stackbuild.sources.local import patch_folder
+from stackbuild.sources.mirror import Mirror
+from stackbuild.sources.patches import Patch, PatchSeries, apply, is_taken, series, try_one
 
 
-def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool) -> tuple[Finding, ...]:
-    """What there is to say of the recipe's patches; the sources are fetched where `ask` is true.
+def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool, mirror: Mirror | None) -> tuple[Finding, ...]:
+    """What there is to say of the recipe's patches; they are checked against the sources, from the mirror or their servers, where `ask` is true.
 
     Raises StepFailed and LockError where a source is not the locked one.
     """
@@ -44,16 +45,18 @@ def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool) -> tuple[Findin
                 )
             )
             continue
-        found += _held_against(name, source, wanted, lock)
+        found += _check_against(name, source, wanted, lock, mirror)
     return tuple(found)
 
 
-def _held_against(name: str, source: Source, wanted: Series, lock: Lock) -> Iterator[Finding]:
+def _check_against(
+    name: str, source: Source, wanted: PatchSeries, lock: Lock, mirror: Mirror | None
+) -> Iterator[Finding]:
     with tempfile.TemporaryDirectory(prefix="stackbuild-patches-") as folder:
         tree = Path(folder) / "tree"
         tree.mkdir()
         try:
-            _fetch(source, lock.commits.get(name, ""), tree)
+            _fetch(source, lock.commits.get(name, ""), tree, mirror)
         except MachineLacks as lacks:
             yield _finding("PATCH", Severity.NOTE, name, f"the source cannot be fetched: {lacks.what}", "", lacks.next)
             return
@@ -66,7 +69,7 @@ def _held_against(name: str, source: Source, wanted: Series, lock: Lock) -> Iter
                     "PATCH-MISFIT", Severity.ERROR, name, str(misfits[0]), why, "refresh the patch, or remove it"
                 )
             else:
-                apply(tree, Series(wanted.folder, (patch,)))
+                apply(tree, PatchSeries(wanted.folder, (patch,)))
 
 
 def _taken(name: str, patch: Patch) -> Finding:
@@ -75,12 +78,12 @@ def _taken(name: str, patch: Patch) -> Finding:
     return _finding("PATCH-TAKEN", Severity.WARNING, name, found, why, "remove the patch", patch.of("Upstream"))
 
 
-def _fetch(source: Source, commit: str, tree: Path) -> None:
+def _fetch(source: Source, commit: str, tree: Path, mirror: Mirror | None) -> None:
     if source.git is not None:
-        git.checkout(source.git, source.ref or "", commit, tree, submodules=False, mirror=mirror.given())
+        git.checkout(git.Revision(source.git, source.ref or "", commit, mirror), tree, submodules=False)
         return
     archive = tree.parent / "archive"
-    fetch(Wanted(source.archive or "", f"sha256:{source.sha256}"), archive, mirror.given(), Stopper())
+    fetch(Wanted(source.archive or "", f"sha256:{source.sha256}"), archive, mirror, Stopper())
     unpack(archive, tree)
 
 
@@ -88,7 +91,7 @@ def mistake_finding(rule: str, subject: str, mistake: Mistake) -> Finding:
     """A mistake in a file that the recipe names as a finding, at its place `file:line:column`."""
     parts = mistake.place.rsplit(":", 2)
     place = (
-        Place(parts[0], int(parts[1]), int(parts[2]))
+        SourceLocation(parts[0], int(parts[1]), int(parts[2]))
         if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit()
         else None
     )

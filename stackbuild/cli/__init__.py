@@ -1,4 +1,4 @@
-"""The command line. Each module beside this one adds the commands of one topic to `face.app`."""
+"""The command line. Each module beside this one adds the commands of one topic to `app.app`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ option = typer.Option
 Exit = typer.Exit
 
 
-class Command(TyperCommand):
+class RecipeCommand(TyperCommand):
     """A command that says what to write where the recipe it needs is given without `--recipe`, or not at all."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -65,7 +65,7 @@ class App(typer.Typer):
     """A group of such commands."""
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Verb], Verb]:
-        return super().command(name, cls=Command, **settings)
+        return super().command(name, cls=RecipeCommand, **settings)
 
 
 app = App(

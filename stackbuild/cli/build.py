@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,8 +10,8 @@ from stackbuild.cli.app import Json, RecipeName, app, argument, leave, option
 from stackbuild.cli.completion import words
 
 if TYPE_CHECKING:
+    from stackbuild.model.loaded import Loaded
     from stackbuild.plan.resolve import Choice
-    from stackbuild.recipe.load import Loaded
 
 Gfx = Annotated[list[str] | None, option("--gfx", help="Only these GPU targets of the recipe; may be repeated.")]
 Until = Annotated[
@@ -66,20 +67,21 @@ def build(
 
     Example: stackbuild build --recipe debian-13
     """
-    from stackbuild.build.build import Order
     from stackbuild.build.dry_run import dry
+    from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.release import release
     from stackbuild.recipe.load import load
-    from stackbuild.sources import mirror as mirrors
+    from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.build import print_event, view
     from stackbuild.views.release import draw_dry_run, draw_release
 
     if until and only:
         raise UsageError("--until and --only name different wishes", next="give one of them")
-    mirrors.use(mirror)
+    source_mirror = mirror_of(mirror, os.environ)
     loaded = load(recipe)
-    order = Order(_choice(gfx, until or only, python), runner, jobs, keep_going, locked, fail_on_rebuild, bool(only))
+    choice = _choice(gfx, until or only, python)
+    order = Order(choice, runner, jobs, keep_going, locked, fail_on_rebuild, bool(only), source_mirror)
     if dry_run or runner == "fake":
         _tell_doubts(loaded)
         draw_dry_run(dry(loaded, order), json)
@@ -109,16 +111,16 @@ def plan(
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
-    from stackbuild.checks.preflight import plan_as_is
-    from stackbuild.plan.status import reasons
+    from stackbuild.plan.current import current_plan
+    from stackbuild.plan.status import status
     from stackbuild.recipe.load import load
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
 
     loaded = load(recipe)
     _tell_doubts(loaded)
-    with plan_as_is(loaded, _choice(gfx, until, python)) as (made, store):
-        rows = reasons(made, store)
+    with current_plan(loaded, _choice(gfx, until, python)) as (made, store):
+        rows = status(made, store)
     print_json({"recipe": made.recipe, "steps": rows}, "stackbuild.plan/1") if json else draw_plan(rows)
     if detailed_exitcode and any(row.state == "run" for row in rows):
         leave(10)
@@ -138,15 +140,15 @@ def explain(
 
     Example: stackbuild explain --recipe debian-13 kernels
     """
-    from stackbuild.checks.preflight import plan_as_is
-    from stackbuild.lock.update import local_sources
+    from stackbuild.plan.current import current_plan
     from stackbuild.plan.explain import explain as explained
     from stackbuild.recipe.load import load
+    from stackbuild.sources.local import local_sources
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_explanation
 
     loaded = load(recipe)
-    with plan_as_is(loaded, _choice(gfx, "")) as (made, store):
+    with current_plan(loaded, _choice(gfx, "")) as (made, store):
         explanation = explained(made, step, store, local_sources(loaded))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
 
@@ -164,34 +166,35 @@ def lock(
 
     Example: stackbuild lock --recipe debian-13
     """
-    from stackbuild.lock import update as locking
+    from stackbuild.lock.update import update
     from stackbuild.model.lock import unlocked
     from stackbuild.recipe.load import load
-    from stackbuild.sources import mirror as mirrors
+    from stackbuild.recipe.lock_file import read_lock, write_lock
+    from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.console import err
 
-    mirrors.use(mirror)
+    source_mirror = mirror_of(mirror, os.environ)
     loaded = load(recipe)
     if check:
-        locking.read(loaded)
+        read_lock(loaded)
         err().print(f"{loaded.lock_path}: fresh", markup=False)
         return
     with err().status("asking the archives …"):
-        made = locking.make(loaded)
-    locking.write(made.lock, loaded)
-    err().print(f"wrote {loaded.lock_path}: {len(made.lock.packages)} packages", markup=False)
-    open_ = unlocked(loaded.recipe, made.lock)
+        answer = update(loaded, source_mirror)
+    write_lock(answer.lock, loaded)
+    err().print(f"wrote {loaded.lock_path}: {len(answer.lock.packages)} packages", markup=False)
+    open_ = unlocked(loaded.recipe, answer.lock)
     was = "moved since the lock before; look at what changed before you commit it:"
-    for title, lines in ((was, made.moved), ("could not be asked:", made.unasked), ("still open:", open_)):
+    for title, lines in ((was, answer.moved), ("could not be asked:", answer.unreachable), ("still open:", open_)):
         if lines:
             err().print("\n".join((title, *lines)), markup=False)
-    if made.unasked or open_:
+    if answer.unreachable or open_:
         leave(3)
 
 
 def _tell_doubts(loaded: Loaded) -> None:
     """Warn of what the compatibility table does not know, as a real build does."""
-    from stackbuild.checks.preflight import doubts
+    from stackbuild.plan.compatibility import doubts
     from stackbuild.views.console import err
 
     for line in doubts(loaded):
@@ -199,7 +202,7 @@ def _tell_doubts(loaded: Loaded) -> None:
 
 
 def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
-    from stackbuild.checks.preflight import this_glibc, this_python
+    from stackbuild.core.interpreter import this_glibc, this_python
     from stackbuild.plan.resolve import Choice
 
     return Choice(tuple(gfx or ()), (this_python(),), until, tuple(python or ()), this_glibc())

@@ -25,11 +25,11 @@ def recipes(incomplete: str) -> list[str]:
 
 def runs(incomplete: str) -> list[str]:
     """Completes to the runs of the store, the latest first."""
-    from stackbuild.build.runs import begun
+    from stackbuild.build.runs import planned_runs
     from stackbuild.core.errors import Stop
     from stackbuild.store.store import default_root
 
     try:
-        return words("last", *reversed(begun(default_root())))(incomplete)
+        return words("last", *reversed(planned_runs(default_root())))(incomplete)
     except (Stop, OSError):  # no store, nothing to complete: the command itself says so
         return []

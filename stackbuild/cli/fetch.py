@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -30,24 +31,22 @@ def fetch(
 
     Example: stackbuild fetch --recipe debian-13 --bundle carry-away
     """
-    from stackbuild.build.build import Order
     from stackbuild.build.fetch import fetch_all
-    from stackbuild.checks.preflight import this_glibc, this_python
+    from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
+    from stackbuild.core.interpreter import this_glibc, this_python
     from stackbuild.plan.resolve import Choice
     from stackbuild.recipe.load import load
-    from stackbuild.sources import mirror as mirrors
-    from stackbuild.sources.bundle import require
+    from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.build import view
     from stackbuild.views.console import err, print_json
 
-    mirrors.use(mirror)
-    if digest:
-        if mirrors.given() is None:
-            raise UsageError("--digest is of a mirror's bundle, and no mirror is named", next="add --mirror DIR")
-        require(digest)
+    source_mirror = mirror_of(mirror, os.environ, digest)
+    if digest and source_mirror is None:
+        raise UsageError("--digest is of a mirror's bundle, and no mirror is named", next="add --mirror DIR")
+    order = Order(Choice(python=(this_python(),), glibc=this_glibc()), mirror=source_mirror)
     with view() as watching:
-        done = fetch_all(load(recipe), Order(Choice(python=(this_python(),), glibc=this_glibc())), bundle, (watching,))
+        done = fetch_all(load(recipe), order, bundle, (watching,))
     if json:
         print_json(done, "stackbuild.fetched/1")
         return

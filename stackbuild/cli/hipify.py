@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 from stackbuild.cli.app import Json, app, argument, leave, option
 
 if TYPE_CHECKING:
     from stackbuild.hipify.engines import Engine
+    from stackbuild.hipify.tree.files import SourceSelection
 
 Many = list[str] | None
+T = TypeVar("T", bound=str)
 
 
 @app.command()
@@ -49,76 +51,81 @@ def hipify(
 
     Check against hipify-perl: stackbuild hipify src -o out --verify-engine perl
     """
-    from stackbuild.views import hipify as show
-
     if not out:
         _usage("no output is given", "add -o OUT")
     if errors:
-        from stackbuild.hipify.tree.relocate import relocate
-
-        text = sys.stdin.read() if errors == "-" else _text(errors)
-        show.plain(relocate(text, Path(out)))
+        _print_relocated(errors, Path(out))
         return
     if json and sarif:
         _usage("--json and --sarif both want stdout", "give one of them")
-    from stackbuild.hipify import hipify_tree, open_engine
+    from stackbuild.hipify import SourceSelection, hipify_tree, open_engine
+    from stackbuild.hipify.model import LAUNCHES, Target
     from stackbuild.hipify.rules.rules import version
+    from stackbuild.hipify.tables.tables import FLAVOURS
+    from stackbuild.views.hipify import draw_report, draw_summary, print_report_json, print_sarif
 
     if target_rocm and not version(target_rocm):
         _usage(f"{target_rocm!r} is not a ROCm version", "write one such as 6.4")
+    target = Target(
+        rocm=target_rocm,
+        launch=_choice("--launch", launch, LAUNCHES),
+        flavour=_choice("--flavour", flavour, FLAVOURS),
+        experimental=experimental,
+        wavefronts=_wavefronts(wavefront),
+        lint=lint,
+    )
+    selection = SourceSelection(
+        tuple(sources), Path(out), tuple(include or ()), tuple(exclude or ()), out.endswith(os.sep)
+    )
     opened = open_engine(
         engine,
         rule_sets=[] if rules == ["none"] else rules or ["generic"],
-        target=_target(target_rocm, wavefront, launch, flavour, experimental, lint),
+        target=target,
         include_folders=target_include or [],
         hipify_perl=hipify_perl,
         hipify_clang=hipify_clang,
     )
     if verify_engine:
-        _verify(sources, Path(out), opened, verify_engine, include or [], exclude or [], json)
+        _verify(selection, opened, verify_engine, json)
         return
-    report = hipify_tree(
-        sources,
-        Path(out),
-        opened,
-        include=include or [],
-        exclude=exclude or [],
-        workers=jobs,
-        is_folder=out.endswith(os.sep),
-        force=force,
-    )
+    report = hipify_tree(selection, opened, workers=jobs, force=force)
     if sarif:
-        show.as_sarif(report, sources, Path(out))
+        print_sarif(report, selection)
     else:
-        (show.as_json if json else show.summary if summary else show.report)(report)
+        (print_report_json if json else draw_summary if summary else draw_report)(report)
     faulty = any(fault.severity == "error" for fault in report.faults)
     if faulty or (strict and report.worst == "error"):
         leave(2 if faulty else 5)
 
 
-def _target(rocm: str, wavefront: list[int] | None, launch: str, flavour: str, experimental: bool, lint: bool):  # type: ignore[no-untyped-def]
-    from stackbuild.hipify.model import Target
-
-    for value, known, name in ((launch, ("keep", "ggl"), "--launch"), (flavour, ("hip", "roc", "miopen"), "--flavour")):
-        if value not in known:
-            _usage(f"{name} is {value!r}", f"write one of {', '.join(known)}")
-    if set(wavefront or ()) - {32, 64}:
-        _usage(f"--wavefront is {wavefront}", "AMD GPUs have 32 or 64 lanes")
-    lanes = tuple(sorted(set(wavefront or (32, 64))))
-    return Target(rocm=rocm, launch=launch, flavour=flavour, experimental=experimental, wavefronts=lanes, lint=lint)  # type: ignore[arg-type]
+def _choice(name: str, value: str, choices: tuple[T, ...]) -> T:
+    if value not in choices:
+        _usage(f"{name} is {value!r}", f"write one of {', '.join(choices)}")
+    return choices[choices.index(value)]
 
 
-def _verify(
-    sources: list[Path], out: Path, opened: Engine, engine: str, include: list[str], exclude: list[str], json: bool
-) -> None:
+def _wavefronts(lanes: list[int] | None) -> tuple[int, ...]:
+    if set(lanes or ()) - {32, 64}:
+        _usage(f"--wavefront is {lanes}", "AMD GPUs have 32 or 64 lanes")
+    return tuple(sorted(set(lanes or (32, 64))))
+
+
+def _print_relocated(log: str, out: Path) -> None:
+    from stackbuild.hipify.tree.relocate import relocate
+    from stackbuild.views.console import print_text
+
+    print_text(relocate(sys.stdin.read() if log == "-" else _text(log), out))
+
+
+def _verify(selection: SourceSelection, opened: Engine, engine: str, json: bool) -> None:
     from stackbuild.hipify.perl.compare import verify_sources
-    from stackbuild.views import hipify as show
+    from stackbuild.views.hipify import draw_differences, print_differences_json
 
     if engine != "perl":
         _usage(f"--verify-engine is {engine!r}", "the engine to verify against is perl")
-    compared = verify_sources(sources, out, opened, include, exclude)
-    (show.differences_as_json if json else show.differences)(compared)
-    if any(d.defect is None for d in compared.differences):
+    comparison = verify_sources(selection, opened)
+    (print_differences_json if json else draw_differences)(comparison)
+    if any(difference.defect is None for difference in comparison.differences):
         leave(5)
 
 
@@ -131,7 +138,7 @@ def _text(path: str) -> str:
         raise UsageError(f"cannot be read: {error.strerror}", where=path, next="check the path") from error
 
 
-def _usage(what: str, next: str) -> None:
+def _usage(what: str, next: str) -> NoReturn:
     from stackbuild.core.errors import UsageError
 
     raise UsageError(what, next=next)

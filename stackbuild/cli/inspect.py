@@ -79,11 +79,10 @@ def inspect(
 
 
 def _look(file: Path, recipe: str | None, gfx: tuple[str, ...]) -> tuple[Facts, tuple[Finding, ...]]:
-    from stackbuild.inspection import inspect as read
-    from stackbuild.inspection import judge
+    from stackbuild import inspection
 
-    facts = read(file)
-    return facts, judge(facts, expected(recipe, facts.wheel.name if facts.wheel else "", gfx))
+    facts = inspection.inspect(file)
+    return facts, inspection.judge(facts, expected(recipe, facts.wheel.name if facts.wheel else "", gfx))
 
 
 def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -> Expectations:
@@ -114,16 +113,16 @@ def expected(recipe: str | None, distribution: str, gfx: tuple[str, ...] = ()) -
 def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
     """A recipe, read once however many files are judged by it, and the commits that its lock has."""
     from stackbuild.core.errors import LockError
-    from stackbuild.lock.update import read
     from stackbuild.model.components import OnnxRuntime
     from stackbuild.recipe.load import load
+    from stackbuild.recipe.lock_file import read_lock
     from stackbuild.views.console import err
 
     loaded = load(name)
     if not any(isinstance(component, OnnxRuntime) for component in loaded.recipe.components.values()):
         return loaded.recipe, {}
     try:
-        return loaded.recipe, read(loaded).commits
+        return loaded.recipe, read_lock(loaded).commits
     except LockError as error:
         err().print(f"{name}: {error.what}: no commit is compared", markup=False)
         return loaded.recipe, {}
@@ -165,22 +164,22 @@ def _write(
     """Write the reports asked for, each file as a Verification of the one rung that inspect climbs."""
     from stackbuild.verification.rungs.static import static_verification
 
-    made = [static_verification(facts.path, facts.sha256, found) for facts, found in looked]
+    verifications = [static_verification(facts.path, facts.sha256, found) for facts, found in looked]
     if together:
-        made.append(static_verification("together", "", together))
-    write_reports(made, sarif, junit)
+        verifications.append(static_verification("together", "", together))
+    write_reports(verifications, sarif, junit)
 
 
-def write_reports(made: list[Verification], sarif: Path | None, junit: Path | None) -> None:
+def write_reports(verifications: list[Verification], sarif_file: Path | None, junit_file: Path | None) -> None:
     """Write the reports asked for. Raises UsageError where a file cannot be written."""
     from stackbuild.core.errors import UsageError
     from stackbuild.views.junit import junit_of_verifications
-    from stackbuild.views.sarif import sarif as sarif_text
+    from stackbuild.views.sarif import sarif
 
-    for path, text in ((sarif, sarif_text), (junit, junit_of_verifications)):
+    for path, text in ((sarif_file, sarif), (junit_file, junit_of_verifications)):
         if path is not None:
             try:
-                path.write_text(text(made), encoding="utf-8", errors="replace")
+                path.write_text(text(verifications), encoding="utf-8", errors="replace")
             except OSError as error:
                 raise UsageError(
                     f"cannot write the report: {error.strerror}",
@@ -190,14 +189,14 @@ def write_reports(made: list[Verification], sarif: Path | None, junit: Path | No
 
 
 def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Path | None) -> None:
-    from stackbuild.inspection import inspect as read
+    from stackbuild import inspection
     from stackbuild.inspection.diff import difference
     from stackbuild.verification.rungs.static import static_verification
     from stackbuild.views.console import print_json
     from stackbuild.views.inspect import draw_difference
 
-    after = read(new)
-    made = difference(read(old), after)
+    after = inspection.inspect(new)
+    made = difference(inspection.inspect(old), after)
     print_json(made, "stackbuild.inspect-diff/1") if json else draw_difference(made)
     write_reports([static_verification(after.path, after.sha256, made.findings)], sarif, junit)
     if made.findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -61,24 +62,29 @@ def check(
     """
     from stackbuild.checks.hipify import hipify_findings
     from stackbuild.checks.patches import patch_findings
-    from stackbuild.checks.recipe import Checked
+    from stackbuild.checks.recipe import CheckInput
     from stackbuild.checks.recipe import check as checked
     from stackbuild.core.errors import LockError
-    from stackbuild.lock import update as locking
     from stackbuild.model.findings import Severity
     from stackbuild.recipe.load import load, text_of
+    from stackbuild.recipe.lock_file import read_lock
+    from stackbuild.sources.mirror import mirror_of
     from stackbuild.tables.compatibility import table
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_findings
 
     loaded = load(name)
     try:
-        lock = locking.read(loaded)
+        lock = read_lock(loaded)
     except LockError:
         lock = None
     path = loaded.lock_path.name.replace(".lock", "")
-    findings = checked(Checked(loaded.recipe, lock, text_of(name), path, table(), loaded.called))
-    findings = (*patch_findings(loaded, lock, sources), *hipify_findings(loaded), *findings)
+    findings = checked(CheckInput(loaded.recipe, lock, text_of(name), path, table(), loaded.given_name))
+    findings = (
+        *patch_findings(loaded, lock, sources, mirror_of(None, os.environ) if sources else None),
+        *hipify_findings(loaded),
+        *findings,
+    )
     if json:
         print_json({"recipe": loaded.recipe.name, "findings": findings}, "stackbuild.check/1")
     else:

@@ -16,12 +16,12 @@ def ls(json: Json = False) -> None:
 
     Example: stackbuild store ls
     """
-    from stackbuild.checks.preflight import opened_store
     from stackbuild.store.maintenance import listing, unfinished
+    from stackbuild.store.store import open_store
     from stackbuild.views.console import print_json
     from stackbuild.views.store import draw_listing
 
-    with opened_store() as opened:
+    with open_store() as opened:
         rows, left = listing(opened), unfinished(opened)
     if json:
         print_json({"items": rows, "unfinished": left}, "stackbuild.store/1")
@@ -37,12 +37,12 @@ def check(json: Json = False) -> None:
 
     Example: stackbuild store check
     """
-    from stackbuild.checks.preflight import opened_store
     from stackbuild.store.maintenance import check as checked
+    from stackbuild.store.store import open_store
     from stackbuild.views.console import err, print_json
     from stackbuild.views.store import draw_damage
 
-    with opened_store() as opened, err().status("reading the store …"):
+    with open_store() as opened, err().status("reading the store …"):
         found = checked(opened)
     print_json(found, "stackbuild.store-check/1") if json else draw_damage(found)
     if found:
@@ -70,12 +70,12 @@ def gc(
     """
     import time
 
-    from stackbuild.checks.preflight import opened_store
     from stackbuild.store.maintenance import collect
+    from stackbuild.store.store import open_store
     from stackbuild.views.console import print_json
     from stackbuild.views.store import draw_freed
 
-    with opened_store() as opened:
+    with open_store() as opened:
         freed = collect(opened, days, time.time())
     print_json(freed, "stackbuild.store-gc/1") if json else draw_freed(freed)
 
@@ -116,7 +116,7 @@ def shell(
 
     Example: stackbuild shell --recipe debian-13 kernels
     """
-    from stackbuild.build.build import Order
+    from stackbuild.build.order import Order
     from stackbuild.build.shell import shell as opened
     from stackbuild.recipe.load import load
     from stackbuild.views.build import PlainView

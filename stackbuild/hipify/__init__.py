@@ -12,18 +12,19 @@ from pathlib import Path
 from stackbuild.hipify import engines
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.model import Converted, FileReport, Report, Target
-from stackbuild.hipify.rules import bundled
-from stackbuild.hipify.rules import target_headers as headers
-from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.model import ConvertedText, FileReport, Report, Target
+from stackbuild.hipify.rules import bundled, target_headers
+from stackbuild.hipify.rules.rules import RuleSet
 from stackbuild.hipify.tables import installed
+from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.hipify.tree.tree import hipify_tree
 
 __all__ = [
-    "Converted",
+    "ConvertedText",
     "Engine",
     "FileReport",
     "Report",
+    "SourceSelection",
     "Target",
     "convert",
     "hipify_tree",
@@ -51,20 +52,20 @@ def open_engine(
     engines.check(name, tools)
     tables = installed.tables(tools)
     wanted = target or Target()
-    return Engine(name, tables, rules, headers.resolved(wanted, include_folders, tables, rules), tools)
+    return Engine(name, tables, rules, target_headers.resolved(wanted, include_folders, tables, rules), tools)
 
 
 def staged_engine(
-    name: str, found: Path, rules: Rules, target: Target, resolve: bool, parsed: Path | None = None
+    name: str, hipify: Path, rules: RuleSet, target: Target, resolve: bool, parsed: Path | None = None
 ) -> Engine:
-    """An engine with the HIPIFY of a recipe's base: `found` is what the recipe's tables step left.
+    """An engine with the HIPIFY of a recipe's base: `hipify` is what the recipe's tables step left.
 
     That is `hipify-perl`, `csv/` where the base has hipify-clang, and `headers`, a list of the headers that are there.
     `parsed` has what hipify-clang made in the base, for `clang`.
     """
-    script = found / "hipify-perl"
-    tables = installed.read_tables(script, found / "csv")
+    script = hipify / "hipify-perl"
+    tables = installed.read_tables(script, hipify / "csv")
     if resolve:
-        there = frozenset((found / "headers").read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
-        target = headers.known(target, there.__contains__, tables, rules)
+        headers = frozenset((hipify / "headers").read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
+        target = target_headers.known(target, headers.__contains__, tables, rules)
     return Engine(name, tables, rules, target, installed.Tools(script, None), parsed)

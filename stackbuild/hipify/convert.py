@@ -5,46 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-import stackbuild.hipify.cpp.directives as directives
-import stackbuild.hipify.lint as lint
-import stackbuild.hipify.passes.api_report as apireport
-import stackbuild.hipify.passes.calls as calls
-import stackbuild.hipify.passes.cub_warps as warps
-import stackbuild.hipify.passes.includes as includes
-import stackbuild.hipify.passes.lane_masks as masks
-import stackbuild.hipify.passes.launch as launch
-import stackbuild.hipify.passes.rename as rename
+from stackbuild.hipify import lint
+from stackbuild.hipify.cpp import directives
 from stackbuild.hipify.cpp.edits import Edit, apply, line_map, settle
 from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.scan import spliced_names
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.model import Converted, Target
+from stackbuild.hipify.model import ConvertedText, Target
+from stackbuild.hipify.passes import api_report, calls, cub_warps, includes, lane_masks, launch, rename
 from stackbuild.hipify.passes.argument_list import NewList, compose
-from stackbuild.hipify.rules.lookups import Plan, prepare
-from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.rules.lookups import Lookups, prepare
+from stackbuild.hipify.rules.rules import RuleSet
 from stackbuild.hipify.tables.tables import Tables
 from stackbuild.model.findings import Finding, Severity
 
 _ORDER = {severity: i for i, severity in enumerate(Severity)}
 
 
-def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str = "") -> Converted:
+def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str = "") -> ConvertedText:
     """The HIP text of a CUDA text, with what was found on the way.
 
     `name` is the path relative to the source: rules select by it and findings are placed in it; without one the text
     counts as a `.cu`. Comments and string literals stay as they are, but for literal rules. Converting the result
     again changes nothing.
     """
-    plan = prepare(tables, rules, target)
+    lookups = prepare(tables, rules, target)
     lines = Newlines(text)
-    view = View(lines.text, name, plan.theirs, plan.renamed, plan.ruled)
+    view = View(lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
     found = directives.read(view)
-    edits, lists, findings, needs = _edits(view, plan, found)
+    edits, lists, findings, needs = _edits(view, lookups, found)
     settled = settle(edits)
     made = lines.outwards(compose(view.text, settled, lists) if lists else settled)
     if target.lint:
-        findings += lint.lint(view, plan, found.includes)
-    return Converted(
+        findings += lint.lint(view, lookups, found.includes)
+    return ConvertedText(
         text=apply(text, made) if made else text,
         findings=in_order(findings),
         substitutions=_counted(e.group for e in settled),
@@ -56,49 +50,49 @@ def convert(text: str, tables: Tables, rules: Rules, target: Target, name: str =
 
 
 def _edits(
-    view: View, plan: Plan, found: directives.Directives
+    view: View, lookups: Lookups, file_directives: directives.Directives
 ) -> tuple[list[Edit], list[NewList], list[Finding], tuple[str, ...]]:
     """Every edit asked for, those of project rules first; new argument lists; findings; the support headers needed."""
-    present = view.words & plan.interesting
-    edits, findings = rename.literals(view, plan)
-    edits += rename.by_rules(view, plan)
+    present = view.words & lookups.searched_names
+    edits, findings = rename.literals(view, lookups)
+    edits += rename.by_rules(view, lookups)
     ruled = frozenset(view.text[e.start : e.end] for e in edits)
-    called = calls.by_rules(view, plan)
+    called = calls.by_rules(view, lookups)
     edits += called.edits
-    fixes = plan.fixes(view.name)
+    fixes = lookups.fixes(view.name)
     if fix := fixes.get("cub-warps"):
-        edits += warps.fix(view, fix)
+        edits += cub_warps.fix(view, fix)
     if fix := fixes.get("sync-masks"):
-        widened, told = masks.fix(view, fix, _has_lane_mask(plan, view.name))
+        widened, told = lane_masks.fix(view, fix, _has_lane_mask(lookups, view.name))
         edits += widened
         findings += told
-    edits += rename.by_tables(view, plan, present)
-    if plan.target.launch == "ggl":
+    edits += rename.by_tables(view, lookups, present)
+    if lookups.target.launch == "ggl":
         launched, unreadable = launch.to_calls(view)
         edits += launched
         findings += unreadable
     launches = next(launch.offsets(view.code), None) is not None
-    headers = includes.convert(view, plan, found, {e.group for e in edits}, launches)
+    headers = includes.convert(view, lookups, file_directives, {e.group for e in edits}, launches)
     findings += [
-        *_not_renamed(view, plan, present),
+        *_not_renamed(view, lookups, present),
         *called.findings,
         *headers.findings,
-        *apireport.report(view, plan, present, ruled | _supplied(plan, headers.needs)),
+        *api_report.report(view, lookups, present, ruled | _supplied(lookups, headers.needs)),
     ]
     added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed = [e for e in headers.edits if e.start < e.end]
     return added + edits + changed, called.lists, findings, headers.needs
 
 
-def _not_renamed(view: View, plan: Plan, present: Iterable[str]) -> Iterator[Finding]:
+def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:
     """CUDA's names that the text declares as its own, and those that a continued line divides: left as they are."""
-    for name in view.words & plan.supplied:
+    for name in view.words & lookups.supplied_names:
         yield from (
             _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
             for d in view.defined(name)
         )
     for name in present:
-        for hidden in view.hidden(name) if name in plan.names else ():
+        for hidden in view.hidden(name) if name in lookups.names else ():
             if hidden.is_global:
                 yield _own_function(
                     view,
@@ -119,7 +113,7 @@ def _not_renamed(view: View, plan: Plan, present: Iterable[str]) -> Iterator[Fin
                 "look for it in other files, or give it a name that CUDA has not",
             )
     for at, name in spliced_names(view.text, view.code):
-        if name in plan.interesting:
+        if name in lookups.searched_names:
             yield view.finding(
                 at,
                 "HIPIFY-DIVIDED-NAME",
@@ -145,14 +139,14 @@ def _own_function(view: View, at: int, found: str, why: str) -> Finding:
     )
 
 
-def _has_lane_mask(plan: Plan, name: str) -> bool:
+def _has_lane_mask(lookups: Lookups, name: str) -> bool:
     """Whether a file that uses warp functions includes the support header that widens masks."""
-    return any("__shfl_sync" in rule.when for rule in plan.of_kind("shim", name))
+    return any("__shfl_sync" in rule.when for rule in lookups.of_kind("shim", name))
 
 
-def _supplied(plan: Plan, needs: tuple[str, ...]) -> frozenset[str]:
+def _supplied(lookups: Lookups, needs: tuple[str, ...]) -> frozenset[str]:
     """The names that the support headers of a text define."""
-    return frozenset(n for r in plan.rules.get("shim", ()) if not set(r.match).isdisjoint(needs) for n in r.when)
+    return frozenset(n for r in lookups.rules.get("shim", ()) if not set(r.match).isdisjoint(needs) for n in r.when)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import stackbuild.hipify.tables.installed as installed
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.cpp.edits import LineMap
-from stackbuild.hipify.model import Converted, Target
-from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.model import ConvertedText, Target
+from stackbuild.hipify.rules.rules import RuleSet
+from stackbuild.hipify.tables import installed
 from stackbuild.hipify.tables.tables import Tables
 
 NAMES = ("fast", "perl", "clang")
@@ -27,12 +27,12 @@ class Engine:
 
     name: str
     tables: Tables
-    rules: Rules
+    rules: RuleSet
     target: Target
     tools: installed.Tools
     parsed: Path | None = None
 
-    def run(self, text: str, name: str) -> Converted:
+    def run(self, text: str, name: str) -> ConvertedText:
         """The HIP text of a file called `name`. Findings are those of `fast`, whichever engine makes the text."""
         made = convert(text, self.tables, self.rules, self.target, name)
         if self.name == "fast" or (self.parsed is not None and not name.endswith(".cu")):

@@ -11,6 +11,7 @@ from stackbuild.hipify.tables.tables import Flavour
 from stackbuild.model.findings import Finding, Severity
 
 Launch = Literal["keep", "ggl"]
+LAUNCHES: tuple[Launch, ...] = ("keep", "ggl")
 INSIDE_NAME = "HIPIFY-RULE-INSIDE-NAME"
 """The finding of a literal rule that would cut an identifier."""
 
@@ -34,7 +35,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedText:
     """One converted text.
 
     `substitutions` counts by API group, `rules` by rule id (how often each matched, also of those that only move

@@ -11,14 +11,14 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report
 from stackbuild.hipify.passes.includes import HEADER, RUNTIME
 from stackbuild.hipify.passes.rename import TABLE
-from stackbuild.sources.patch_drift import Change
-from stackbuild.sources.patches import Moved
+from stackbuild.sources.patch_drift import HunkChange
+from stackbuild.sources.patches import HunkCause
 
 EARLIER = "an earlier patch of the series"
 
 
 @dataclass(frozen=True)
-class _Made:
+class _PlacedEdit:
     """An edit with its place in the converted text, and the text that it replaced."""
 
     edit: Edit
@@ -34,13 +34,15 @@ class _Made:
         return f"HIPIFY ({self.before.strip()})" if self.edit.by in (TABLE, HEADER) else f"rule {self.edit.by}"
 
 
-def moved_by(report: Report, source: Path, scratch: Path, engine: Engine) -> Callable[[str, tuple[Change, ...]], Moved]:
+def cause_finder(
+    report: Report, source: Path, scratch: Path, engine: Engine
+) -> Callable[[str, tuple[HunkChange, ...]], HunkCause]:
     """Who made a converted file's lines what they are."""
     known = {Path(f.output).relative_to(scratch).as_posix(): f for f in report.files}
 
-    def answer(file: str, changes: tuple[Change, ...]) -> Moved:
+    def answer(file: str, changes: tuple[HunkChange, ...]) -> HunkCause:
         if file not in known:
-            return Moved()
+            return HunkCause()
         path = Path(known[file].source)
         text = path.read_bytes().decode("utf-8", "surrogateescape")
         edits = list(engine.run(text, path.relative_to(source).as_posix()).edits)
@@ -49,7 +51,7 @@ def moved_by(report: Report, source: Path, scratch: Path, engine: Engine) -> Cal
     return answer
 
 
-def explain(text: str, edits: list[Edit], changes: tuple[Change, ...]) -> Moved:
+def explain(text: str, edits: list[Edit], changes: tuple[HunkChange, ...]) -> HunkCause:
     """Whom each change is due to, by the edits that made the converted text of `text`.
 
     A change is certainly a rule's where the patch has what the rule replaced. Where it has something else, an older
@@ -57,20 +59,20 @@ def explain(text: str, edits: list[Edit], changes: tuple[Change, ...]) -> Moved:
     """
     lines = apply(text, edits).split("\n")
     made = list(_placed(text, edits))
-    due = [one for change in changes for one in _due(made, change, _offset(lines, change))]
+    due = [one for change in changes for one in _causes_of(made, change, _offset(lines, change))]
     upstream = True if any(not name for name, _ in due) else False if all(sure for _, sure in due) else None
-    return Moved(tuple(dict.fromkeys(name for name, _ in due if name)), upstream)
+    return HunkCause(tuple(dict.fromkeys(name for name, _ in due if name)), upstream)
 
 
-def _placed(text: str, edits: list[Edit]) -> Iterator[_Made]:
+def _placed(text: str, edits: list[Edit]) -> Iterator[_PlacedEdit]:
     shift = 0
     for edit in edits:
         start = edit.start + shift
-        yield _Made(edit, start, start + len(edit.text), text[edit.start : edit.end])
+        yield _PlacedEdit(edit, start, start + len(edit.text), text[edit.start : edit.end])
         shift += len(edit.text) - (edit.end - edit.start)
 
 
-def _offset(lines: list[str], change: Change) -> int | None:
+def _offset(lines: list[str], change: HunkChange) -> int | None:
     """Where the line of a change begins in the converted text; None where that has no such line: a patch changed it."""
     there = [i for i, line in enumerate(lines) if line == change.text]
     if not there:
@@ -79,20 +81,20 @@ def _offset(lines: list[str], change: Change) -> int | None:
     return sum(len(line) + 1 for line in lines[:nearest])
 
 
-def _due(made: list[_Made], change: Change, at: int | None) -> Iterator[tuple[str, bool]]:
+def _causes_of(edits: list[_PlacedEdit], change: HunkChange, at: int | None) -> Iterator[tuple[str, bool]]:
     """Whom a change is due to, "" for upstream, and whether that is certain."""
     if at is None:
         yield EARLIER, True
     elif change.kind == "added":
-        names = [m.name for m in made if m.start <= at and m.end >= at + len(change.text) and m.end > m.start]
+        names = [m.name for m in edits if m.start <= at and m.end >= at + len(change.text) and m.end > m.start]
         yield from ((name, True) for name in names or [""])
     elif change.kind == "missing":
-        names = [m.name for m in made if m.start == m.end == at and "\n" in m.before]
+        names = [m.name for m in edits if m.start == m.end == at and "\n" in m.before]
         yield from ((name, True) for name in names or [""])
     else:
         for start, end, before in change.spans:
-            found = [m for m in made if m.start < max(at + end, at + start + 1) and m.end > at + start]
-            found += [m for m in made if m.start == m.end == at + start]
+            found = [m for m in edits if m.start < max(at + end, at + start + 1) and m.end > at + start]
+            found += [m for m in edits if m.start == m.end == at + start]
             yield from ((m.name, bool(before) and before in m.before) for m in found)
             if not found:
                 yield "", True

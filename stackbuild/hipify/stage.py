@@ -13,20 +13,21 @@ from typing import Any
 
 from stackbuild.core.digest import of_value
 from stackbuild.core.errors import StepFailed, UsageError
+from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules import bundled
-from stackbuild.hipify.rules.rules import Rules, renamed
-from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.rules.rules import RuleSet, renamed
+from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.state import STATE
-from stackbuild.hipify.tree.tree import code_digest, hipify_files
+from stackbuild.hipify.tree.tree import hipify_files
 from stackbuild.model.findings import Finding, Severity
 
 SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Asked:
+class ConversionOptions:
     """What the recipe asks of a conversion, as the step's parameters have it."""
 
     rules: tuple[str, ...]
@@ -39,7 +40,7 @@ class Asked:
     target: Target
 
     @classmethod
-    def of(cls, params: Mapping[str, Any], rocm: str) -> Asked:
+    def of(cls, params: Mapping[str, Any], rocm: str) -> ConversionOptions:
         """Of the parameters' values as they were before they were printed."""
         return cls(
             rules=tuple(params["rules"]),
@@ -60,24 +61,24 @@ class Asked:
         )
 
 
-def rules_of(names: Sequence[str], folder: Path) -> Rules:
+def rules_of(names: Sequence[str], folder: Path) -> RuleSet:
     """The rule sets of a recipe in `folder`: bundled by name, its own by path. Raises UsageError, RecipeError."""
     return bundled.load([str(folder / name) if name.endswith((".yaml", ".yml")) else name for name in names])
 
 
-def code_and_rules(rules: Rules) -> str:
+def code_and_rules(rules: RuleSet) -> str:
     """The digest of what converts: the rules, and this package's own code."""
     return of_value([code_digest(), rules.digest])
 
 
-def convert_source(source: Path, scratch: Path, engine: Engine, asked: Asked) -> Report:
+def convert_source(source: Path, scratch: Path, engine: Engine, options: ConversionOptions) -> Report:
     """Convert `source` into `scratch`. The report is also of files that stay as they are. Raises StepFailed, UsageError.
 
     Links stay links: what they lead to is converted where it is part of the source, and a link out of it could lead to
     anything on this machine.
     """
-    found = walk([source], scratch, asked.include, asked.exclude)
-    twins = _twins(source, [job.name for job in found.jobs], engine, asked)
+    found = walk(SourceSelection((source,), scratch, options.include, options.exclude))
+    twins = _twins(source, [job.name for job in found.jobs], engine, options)
     jobs = [job for job in found.jobs if job.name not in twins and not job.source.is_symlink()]
     if found.jobs and not jobs:
         raise UsageError(
@@ -85,10 +86,10 @@ def convert_source(source: Path, scratch: Path, engine: Engine, asked: Asked) ->
             where=str(source),
             next="name the folder that the links lead to as the source",
         )
-    return hipify_files(replace(found, jobs=jobs), scratch, engine)
+    return hipify_files(replace(found, jobs=jobs), engine)
 
 
-def put(report: Report, scratch: Path, target: Path, engine: Engine) -> None:
+def overlay(report: Report, scratch: Path, target: Path, engine: Engine) -> None:
     """Put the converted files over `target`, which is a copy of the source. Raises StepFailed."""
     for path in sorted(p for p in scratch.rglob("*") if p.is_file() and p.name != STATE):
         _put(path, target / path.relative_to(scratch), engine)
@@ -96,23 +97,25 @@ def put(report: Report, scratch: Path, target: Path, engine: Engine) -> None:
         copymode(file.source, target / Path(file.output).relative_to(scratch))
 
 
-def _put(made: Path, place: Path, engine: Engine) -> None:
+def _put(converted: Path, output: Path, engine: Engine) -> None:
     """Put one file into the copy. A support header may not replace a file of the source's own."""
-    if made.name in engine.rules.shims and place.is_file() and place.read_bytes() != made.read_bytes():
-        raise StepFailed(f"the source has a {made.name} of its own", where="hipify", next="leave it out of the source")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.unlink(missing_ok=True)
-    copyfile(made, place)
+    if converted.name in engine.rules.shims and output.is_file() and output.read_bytes() != converted.read_bytes():
+        raise StepFailed(
+            f"the source has a {converted.name} of its own", where="hipify", next="leave it out of the source"
+        )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.unlink(missing_ok=True)
+    copyfile(converted, output)
 
 
-def _twins(source: Path, names: Sequence[str], engine: Engine, asked: Asked) -> frozenset[str]:
+def _twins(source: Path, names: Sequence[str], engine: Engine, options: ConversionOptions) -> frozenset[str]:
     """The files that a path rule would put over another file of the source. Raises StepFailed where that is refused."""
     moving = [
         r for r in engine.rules.rules if r.kind == "path" and r.is_for_target(engine.target.rocm, engine.target.flavour)
     ]
     moved = {name: renamed(name, moving)[0] for name in names} if moving else {}
     twins = [name for name, to in moved.items() if to != name and (source / to).exists()]
-    if twins and not asked.keeps_twins:
+    if twins and not options.keeps_twins:
         raise StepFailed(
             f"{twins[0]} would become {moved[twins[0]]}, which the source has already{_more(len(twins))}",
             where="hipify",

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stackbuild.core.errors import UsageError
-from stackbuild.inspection.facts import Facts, Kind, Library, Problem, Trouble
+from stackbuild.inspection.facts import Facts, Kind, Library, Problem, ProblemKind
 from stackbuild.inspection.rules.rule import About, counted
 from stackbuild.inspection.summary import natural
 from stackbuild.model.findings import Finding, Severity
 
 
 @dataclass(frozen=True)
-class Change:
+class FactChange:
     """One thing that differs: `topic` such as targets, `subject` what it is about, and its value before and after ('' for none)."""
 
     topic: str
@@ -30,7 +30,7 @@ class Difference:
 
     old: str
     new: str
-    changes: tuple[Change, ...]
+    changes: tuple[FactChange, ...]
     findings: tuple[Finding, ...]
 
 
@@ -70,7 +70,7 @@ def _sort(facts: Facts) -> Kind:
     return Kind.WHEEL if facts.kind is Kind.FOLDER else facts.kind
 
 
-def _sizes(old: Facts, new: Facts) -> Iterable[Change]:
+def _sizes(old: Facts, new: Facts) -> Iterable[FactChange]:
     yield from _change("size", "file", f"{old.size:,} B", f"{new.size:,} B")
     unpacked = [sum(m.size for m in facts.members) for facts in (old, new)]
     yield from _change("size", "unpacked", f"{unpacked[0]:,} B", f"{unpacked[1]:,} B")
@@ -80,7 +80,7 @@ def _sizes(old: Facts, new: Facts) -> Iterable[Change]:
     yield from _change("wheel", "policy", old.policy.name if old.policy else "", new.policy.name if new.policy else "")
 
 
-def _targets(old: Facts, new: Facts) -> Iterable[Change]:
+def _targets(old: Facts, new: Facts) -> Iterable[FactChange]:
     before, after = ({t.target: t for t in facts.targets} for facts in (old, new))
     for target in sorted(before.keys() | after.keys(), key=natural):
         was, now = before.get(target), after.get(target)
@@ -93,11 +93,11 @@ def _targets(old: Facts, new: Facts) -> Iterable[Change]:
             yield from _kernels(old, new, target)
 
 
-def _kernels(old: Facts, new: Facts, target: str) -> Iterable[Change]:
+def _kernels(old: Facts, new: Facts, target: str) -> Iterable[FactChange]:
     before, after = (_names(facts, target) for facts in (old, new))
     lost, gained = before - after, after - before
     if lost or gained:
-        yield Change("kernels", target, _only(lost), _only(gained))
+        yield FactChange("kernels", target, _only(lost), _only(gained))
 
 
 def _only(names: Counter[str]) -> str:
@@ -112,7 +112,7 @@ def _names(facts: Facts, target: str) -> Counter[str]:
     )
 
 
-def _sets(old: Facts, new: Facts) -> Iterable[Change]:
+def _sets(old: Facts, new: Facts) -> Iterable[FactChange]:
     for topic, before, after in (
         ("providers", _providers(old), _providers(new)),
         ("external", set(old.policy.external if old.policy else ()), set(new.policy.external if new.policy else ())),
@@ -126,7 +126,7 @@ def _sets(old: Facts, new: Facts) -> Iterable[Change]:
         ("for this machine only", set(old.log.native if old.log else ()), set(new.log.native if new.log else ())),
     ):
         for name in sorted(before ^ after):
-            yield Change(topic, name, "yes" if name in before else "", "yes" if name in after else "")
+            yield FactChange(topic, name, "yes" if name in before else "", "yes" if name in after else "")
 
 
 def _providers(facts: Facts) -> set[str]:
@@ -137,10 +137,10 @@ def _modules(facts: Facts) -> set[str]:
     return set(facts.wheel.top_level if facts.wheel else ())
 
 
-def _libraries(old: Facts, new: Facts) -> Iterable[Change]:
+def _libraries(old: Facts, new: Facts) -> Iterable[FactChange]:
     for path, was, now in sorted(_pairs(old, new), key=lambda row: row[0]):
         if was is None or now is None:
-            yield Change("libraries", path, f"{was.size:,} B" if was else "", f"{now.size:,} B" if now else "")
+            yield FactChange("libraries", path, f"{was.size:,} B" if was else "", f"{now.size:,} B" if now else "")
             continue
         yield from _change("libraries", path, was.path, now.path)
         for topic, one, two in (("exports", was.exports, now.exports), ("needs", was.needed, now.needed)):
@@ -149,13 +149,13 @@ def _libraries(old: Facts, new: Facts) -> Iterable[Change]:
             yield from _change(topic, path, ":".join(one), ":".join(two))
 
 
-def _names_of(topic: str, path: str, before: set[str], after: set[str]) -> Iterable[Change]:
+def _names_of(topic: str, path: str, before: set[str], after: set[str]) -> Iterable[FactChange]:
     names = sorted(before ^ after)
     for name in names[:_NAMES]:
-        yield Change(topic, f"{path}: {name}", "yes" if name in before else "", "yes" if name in after else "")
+        yield FactChange(topic, f"{path}: {name}", "yes" if name in before else "", "yes" if name in after else "")
     if rest := names[_NAMES:]:
         gone = len(before.intersection(rest))
-        yield Change(topic, f"{path}: {len(rest):,} more", f"{gone:,} of them", f"{len(rest) - gone:,} of them")
+        yield FactChange(topic, f"{path}: {len(rest):,} more", f"{gone:,} of them", f"{len(rest) - gone:,} of them")
 
 
 def _pairs(old: Facts, new: Facts) -> list[tuple[str, Library | None, Library | None]]:
@@ -185,8 +185,8 @@ def _by_name(paths: Iterable[str]) -> dict[str, list[str]]:
     return made
 
 
-def _change(topic: str, subject: str, before: str, after: str) -> Iterable[Change]:
-    return [Change(topic, subject, before, after)] if before != after else []
+def _change(topic: str, subject: str, before: str, after: str) -> Iterable[FactChange]:
+    return [FactChange(topic, subject, before, after)] if before != after else []
 
 
 def _losses(old: Facts, new: Facts) -> Iterable[Finding]:
@@ -202,7 +202,7 @@ def _losses(old: Facts, new: Facts) -> Iterable[Finding]:
 
 def _unread(old: Facts, new: Facts) -> Iterable[Finding]:
     for facts in (old, new):
-        found = [problem for problem in facts.problems if problem.trouble is not Trouble.UNREAD]
+        found = [problem for problem in facts.problems if problem.trouble is not ProblemKind.UNREAD]
         for problem in found[:_PROBLEMS]:
             yield UNREAD.finding(facts.subject, _said(problem, facts))
         if len(found) > _PROBLEMS:

@@ -17,7 +17,7 @@ class Kind(StrEnum):
     LOG = "log"
 
 
-class Trouble(StrEnum):
+class ProblemKind(StrEnum):
     """Why something could not be read: it breaks its format, it exceeds a bound, or nothing here reads it."""
 
     MALFORMED = "malformed"
@@ -28,7 +28,7 @@ class Trouble(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Problem:
     subject: str
-    trouble: Trouble
+    trouble: ProblemKind
     what: str
 
 
@@ -186,7 +186,7 @@ class RecordRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Wheel:
+class WheelMetadata:
     """What a wheel says of itself: file name, METADATA, WHEEL and RECORD, as written."""
 
     filename: str
@@ -256,7 +256,7 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class ProviderLibrary:
     """An execution provider or custom-op library found: `form` is bridge, plugin or custom-ops."""
 
     name: str
@@ -280,13 +280,13 @@ class Facts:
     kind: Kind
     size: int
     sha256: str
-    wheel: Wheel | None
+    wheel: WheelMetadata | None
     members: tuple[Member, ...]
     libraries: tuple[Library, ...]
     device: tuple[DeviceCode, ...]
     targets: tuple[TargetSummary, ...]
     policy: Policy | None
-    providers: tuple[Provider, ...]
+    providers: tuple[ProviderLibrary, ...]
     extras: tuple[Extra, ...]
     texts: tuple[TextHit, ...]
     imports: tuple[Import, ...]

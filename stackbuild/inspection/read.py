@@ -12,13 +12,13 @@ from pathlib import Path
 
 from stackbuild.core.digest import of_file
 from stackbuild.core.errors import UsageError
-from stackbuild.inspection.facts import Facts, Import, Kind, Problem, Wheel
+from stackbuild.inspection.facts import Facts, Import, Kind, Problem, WheelMetadata
 from stackbuild.inspection.limits import ARCHIVE, MEMBERS, METADATA, TEXT
 from stackbuild.inspection.readers import archive, imports, log, policy, providers, wheel
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
-from stackbuild.inspection.readers.source import Entry, FileRange, LooseFile, open_file
-from stackbuild.inspection.recognise import Pile, read_file
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
+from stackbuild.inspection.readers.source import FileEntry, FileRange, LooseFile, open_file
+from stackbuild.inspection.recognise import Collected, read_file
 from stackbuild.inspection.summary import by_target
 
 _NEXT = "name a wheel, an unpacked folder, a shared library, a code object or a build log"
@@ -44,7 +44,7 @@ def inspect(path: Path) -> Facts:
         with _no_collecting():
             zipped = path.suffix == ".whl" or FileRange(fd, "", 0, 2).read(0, 2) == b"PK"
             return _wheel(path, fd) if zipped else _single(path, fd)
-    except Broken as broken:
+    except MalformedError as broken:
         raise UsageError(str(broken), where=str(path), next=_NEXT) from None
     finally:
         os.close(fd)
@@ -63,68 +63,68 @@ def _no_collecting() -> Iterator[None]:
 
 
 def _wheel(path: Path, fd: int) -> Facts:
-    pile = Pile(Budget(os.fstat(fd).st_size))
+    collected = Collected(ReadBudget(os.fstat(fd).st_size))
     packaging: list[Problem] = []
     said = None
     try:
-        found, packaging = archive.entries(fd, _spelt(Path(path.name)), pile.budget)
-        said, wrong = _read_all(_spelt(Path(path.name)), found, pile)
+        found, packaging = archive.entries(fd, _spelt(Path(path.name)), collected.budget)
+        said, wrong = _read_all(_spelt(Path(path.name)), found, collected)
         packaging = packaging + wrong
-    except Broken as broken:
-        pile.trouble(_spelt(Path(path.name)), broken)
-    return _facts(path, Kind.WHEEL, os.fstat(fd).st_size, of_file(path), said, pile, packaging)
+    except MalformedError as broken:
+        collected.add_problem(_spelt(Path(path.name)), broken)
+    return _facts(path, Kind.WHEEL, os.fstat(fd).st_size, of_file(path), said, collected, packaging)
 
 
 def _folder(path: Path) -> Facts:
-    pile = Pile()
+    collected = Collected()
     packaging: list[Problem] = []
     said = None
     try:
-        found = list(_files(path, pile))
-        pile.budget = Budget(sum(entry.size for entry in found))
-        said, packaging = _read_all("", found, pile)
+        found = list(_files(path, collected))
+        collected.budget = ReadBudget(sum(entry.size for entry in found))
+        said, packaging = _read_all("", found, collected)
         if not wheel.dist_info([entry.path for entry in found]):
             said, packaging = None, []
-    except Broken as broken:
-        pile.trouble(_spelt(Path(path.name)), broken)
-    return _facts(path, Kind.FOLDER, sum(m.size for m in pile.members), "", said, pile, packaging)
+    except MalformedError as broken:
+        collected.add_problem(_spelt(Path(path.name)), broken)
+    return _facts(path, Kind.FOLDER, sum(m.size for m in collected.members), "", said, collected, packaging)
 
 
 def _single(path: Path, fd: int) -> Facts:
     size = os.fstat(fd).st_size
     if log.is_log(_spelt(Path(path.name))):
         return _log(path, fd, size)
-    pile = Pile(Budget(size))
+    collected = Collected(ReadBudget(size))
     read_file(
-        Entry(_spelt(Path(path.name)), size, size, None, FileRange(fd, _spelt(Path(path.name)), 0, size)),
-        pile,
+        FileEntry(_spelt(Path(path.name)), size, size, None, FileRange(fd, _spelt(Path(path.name)), 0, size)),
+        collected,
         hashed=True,
     )
-    if not (pile.libraries or pile.device or pile.extras or pile.problems):
+    if not (collected.libraries or collected.device or collected.extras or collected.problems):
         raise UsageError("neither a wheel, an ELF nor a code-object bundle", where=str(path), next=_NEXT)
-    return _facts(path, Kind.FILE, size, pile.members[0].sha256, None, pile, [])
+    return _facts(path, Kind.FILE, size, collected.members[0].sha256, None, collected, [])
 
 
 def _log(path: Path, fd: int, size: int) -> Facts:
-    pile = Pile()
+    collected = Collected()
     found = None
     try:
         found = log.build_log(FileRange(fd, _spelt(Path(path.name)), 0, size))
-    except Broken as broken:
-        pile.trouble(_spelt(Path(path.name)), broken)
-    return replace(_facts(path, Kind.LOG, size, of_file(path), None, pile, []), log=found)
+    except MalformedError as broken:
+        collected.add_problem(_spelt(Path(path.name)), broken)
+    return replace(_facts(path, Kind.LOG, size, of_file(path), None, collected, []), log=found)
 
 
-def _files(root: Path, pile: Pile) -> Iterator[Entry]:
+def _files(root: Path, collected: Collected) -> Iterator[FileEntry]:
     """The regular files under a folder in order of their names; links are left out, since what they name is read itself.
 
-    What cannot be listed is a problem of the pile. Raises TooMuch.
+    What cannot be listed is a problem of the collected. Raises LimitError.
     """
     count = total = 0
 
     def unlisted(error: OSError) -> None:
         where = Path(error.filename or root)
-        pile.trouble(_spelt(where.relative_to(root)), Broken(f"cannot be read: {error.strerror}"))
+        collected.add_problem(_spelt(where.relative_to(root)), MalformedError(f"cannot be read: {error.strerror}"))
 
     for folder, folders, names in os.walk(root, onerror=unlisted):
         folders.sort()
@@ -139,9 +139,9 @@ def _files(root: Path, pile: Pile) -> Iterator[Entry]:
                 continue
             count, total = count + 1, total + status.st_size
             if count > MEMBERS or total > ARCHIVE:
-                raise TooMuch(f"more than {MEMBERS} files, or more than {ARCHIVE} bytes in them")
+                raise LimitError(f"more than {MEMBERS} files, or more than {ARCHIVE} bytes in them")
             inside = _spelt(file.relative_to(root))
-            yield Entry(inside, status.st_size, status.st_size, None, LooseFile(file, inside, status.st_size))
+            yield FileEntry(inside, status.st_size, status.st_size, None, LooseFile(file, inside, status.st_size))
 
 
 def _spelt(path: Path) -> str:
@@ -149,51 +149,65 @@ def _spelt(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _read_all(filename: str, found: list[Entry], pile: Pile) -> tuple[Wheel, list[Problem]]:
+def _read_all(filename: str, entries: list[FileEntry], collected: Collected) -> tuple[WheelMetadata, list[Problem]]:
     """Read the metadata first (it says which files are to be hashed), then every file."""
-    paths = [entry.path for entry in found if not entry.path.endswith("/")]
+    paths = [entry.path for entry in entries if not entry.path.endswith("/")]
     folder = wheel.dist_info(paths, filename)
     texts = {}
-    for entry in found:
+    for entry in entries:
         if entry.path in (f"{folder}/METADATA", f"{folder}/WHEEL", f"{folder}/RECORD") and entry.source:
-            texts[entry.path] = _text(entry, pile)
-    said, problems = wheel.wheel(filename, paths, texts, pile.trouble)
+            texts[entry.path] = _text(entry, collected)
+    said, problems = wheel.wheel(filename, paths, texts, collected.add_problem)
     hashed = {row.path for row in said.record if row.hash.startswith("sha256=")}
-    for entry in found:
+    for entry in entries:
         if not entry.path.endswith("/"):
-            read_file(entry, pile, hashed=entry.path in hashed)
+            read_file(entry, collected, hashed=entry.path in hashed)
     return said, problems
 
 
-def _text(entry: Entry, pile: Pile) -> bytes:
+def _text(entry: FileEntry, collected: Collected) -> bytes:
     most = TEXT if entry.path.endswith("/RECORD") else METADATA
     if entry.size > most:
-        pile.trouble(entry.path, TooMuch(f"{entry.size} bytes of metadata; at most {most} are read"))
+        collected.add_problem(entry.path, LimitError(f"{entry.size} bytes of metadata; at most {most} are read"))
         return b""
     try:
         return b"".join(entry.source.chunks()) if entry.source else b""
-    except Broken:
+    except MalformedError:
         return b""  # read_file meets it again and says so
 
 
 def _facts(
-    path: Path, kind: Kind, size: int, sha256: str, said: Wheel | None, pile: Pile, packaging: list[Problem]
+    path: Path,
+    kind: Kind,
+    size: int,
+    sha256: str,
+    wheel_metadata: WheelMetadata | None,
+    collected: Collected,
+    packaging: list[Problem],
 ) -> Facts:
-    tags = {tag.rsplit("-", 1)[-1] for tag in (*said.filename_tags, *said.wheel_tags)} if said else set()
-    libraries = tuple(pile.libraries)
+    tags = (
+        {tag.rsplit("-", 1)[-1] for tag in (*wheel_metadata.filename_tags, *wheel_metadata.wheel_tags)}
+        if wheel_metadata
+        else set()
+    )
+    libraries = tuple(collected.libraries)
     return Facts(
-        path=_spelt(path), kind=kind, size=size, sha256=sha256, wheel=said, members=tuple(pile.members), libraries=libraries,
-        device=tuple(pile.device), targets=by_target(pile.device), policy=policy.satisfied(libraries, tags), providers=providers.providers(libraries),
-        extras=tuple(pile.extras), texts=tuple(pile.texts), imports=_imports(said, pile), problems=tuple(pile.problems),
+        path=_spelt(path), kind=kind, size=size, sha256=sha256, wheel=wheel_metadata, members=tuple(collected.members), libraries=libraries,
+        device=tuple(collected.device), targets=by_target(collected.device), policy=policy.satisfied(libraries, tags), providers=providers.providers(libraries),
+        extras=tuple(collected.extras), texts=tuple(collected.texts), imports=_imports(wheel_metadata, collected), problems=tuple(collected.problems),
         packaging=tuple(packaging),
     )  # fmt: skip
 
 
-def _imports(said: Wheel | None, pile: Pile) -> tuple[Import, ...]:
-    if said is None:
+def _imports(wheel_metadata: WheelMetadata | None, collected: Collected) -> tuple[Import, ...]:
+    if wheel_metadata is None:
         return ()
-    carried = frozenset(name.split(".", 1)[0] for name in said.top_level)
-    found = imports.missing(pile.sources, said.top_level, carried, pile.budget, pile.trouble)
-    extensions = [Import(hit.path, "numpy") for hit in pile.texts if hit.kind == "numpy" and "numpy" not in carried]
+    carried = frozenset(name.split(".", 1)[0] for name in wheel_metadata.top_level)
+    found = imports.missing(
+        collected.sources, wheel_metadata.top_level, carried, collected.budget, collected.add_problem
+    )
+    extensions = [
+        Import(hit.path, "numpy") for hit in collected.texts if hit.kind == "numpy" and "numpy" not in carried
+    ]
     known = {each.module for each in found}
     return found + tuple(each for each in extensions[:1] if each.module not in known)

@@ -14,16 +14,16 @@ from stackbuild.inspection.facts import (
     Library,
     Member,
     Problem,
+    ProblemKind,
     TextHit,
-    Trouble,
 )
 from stackbuild.inspection.limits import PROBLEMS, SOURCE, TENSILE, TEXT, Cost
 from stackbuild.inspection.readers import bundle, elf
-from stackbuild.inspection.readers.budget import Budget, Exhausted
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch, read_all
+from stackbuild.inspection.readers.budget import BudgetError, ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError, read_all
 from stackbuild.inspection.readers.codeobject import EM_AMDGPU, code_object
-from stackbuild.inspection.readers.single_pass import Survey
-from stackbuild.inspection.readers.source import Entry, Source
+from stackbuild.inspection.readers.single_pass import SinglePass
+from stackbuild.inspection.readers.source import ByteSource, FileEntry
 from stackbuild.inspection.readers.tensile import tensile_library
 
 _GFX = re.compile(r"gfx[0-9]+[0-9a-f]{2}(?:-generic)?")
@@ -35,10 +35,10 @@ _KPACK_MAGIC = b"HIPK"  # in place of HIPF where the device code was split out i
 
 
 @dataclass
-class Pile:
-    """What has been read so far. `sources` are the Python sources among the files (of `kept` bytes), `budget` what the whole may cost."""
+class Collected:
+    """What has been read so far. `sources` are the Python sources among the files (`source_bytes` long in all), `budget` what the whole may cost."""
 
-    budget: Budget = field(default_factory=Budget)
+    budget: ReadBudget = field(default_factory=ReadBudget)
     members: list[Member] = field(default_factory=list)
     libraries: list[Library] = field(default_factory=list)
     device: list[DeviceCode] = field(default_factory=list)
@@ -46,105 +46,105 @@ class Pile:
     texts: list[TextHit] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     sources: dict[str, bytes] = field(default_factory=dict)
-    kept: int = 0
+    source_bytes: int = 0
     spent: set[Cost] = field(default_factory=set)
 
-    def trouble(self, subject: str, broken: Broken) -> None:
+    def add_problem(self, subject: str, broken: MalformedError) -> None:
         """Note what is wrong with a file: a budget that is spent once, and no more than a page can show."""
-        if isinstance(broken, Exhausted):
+        if isinstance(broken, BudgetError):
             if broken.cost in self.spent:
                 return
             self.spent.add(broken.cost)
-        kind = Trouble.LIMIT if isinstance(broken, TooMuch) else Trouble.MALFORMED
-        if len(self.problems) < PROBLEMS or isinstance(broken, Exhausted):
+        kind = ProblemKind.LIMIT if isinstance(broken, LimitError) else ProblemKind.MALFORMED
+        if len(self.problems) < PROBLEMS or isinstance(broken, BudgetError):
             self.problems.append(Problem(subject, kind, str(broken)))
         elif len(self.problems) == PROBLEMS:
             self.problems.append(
-                Problem(subject, Trouble.LIMIT, f"more than {PROBLEMS} problems; the rest is not listed")
+                Problem(subject, ProblemKind.LIMIT, f"more than {PROBLEMS} problems; the rest is not listed")
             )
 
-    def source(self, path: str, source: Source) -> None:
+    def source(self, path: str, source: ByteSource) -> None:
         """Keep a Python source for reading its imports."""
-        if self.kept + source.size <= TEXT:
-            self.kept += source.size
+        if self.source_bytes + source.size <= TEXT:
+            self.source_bytes += source.size
             self.sources[path] = source.read(0, source.size)
 
 
-def read_file(entry: Entry, pile: Pile, *, hashed: bool) -> None:
-    """Read one file into the pile; `hashed` asks for its sha256. What is wrong with it becomes a problem."""
+def read_file(entry: FileEntry, collected: Collected, *, hashed: bool) -> None:
+    """Read one file into `collected`; `hashed` asks for its sha256. What is wrong with it becomes a problem."""
     if entry.source is None:
-        pile.members.append(Member(entry.path, entry.size, entry.packed, entry.crc32 or 0, ""))
+        collected.members.append(Member(entry.path, entry.size, entry.packed, entry.crc32 or 0, ""))
         return
-    survey = Survey(entry.source, pile.budget, hashed=hashed)
+    scan = SinglePass(entry.source, collected.budget, hashed=hashed)
     try:
-        survey.run()
-        if entry.crc32 is not None and survey.crc32 != entry.crc32:
-            raise Broken("the content does not have the CRC that the archive says")
-        _recognise(entry.source, survey, pile)
-    except Broken as broken:
-        pile.trouble(entry.path, broken)
+        scan.run()
+        if entry.crc32 is not None and scan.crc32 != entry.crc32:
+            raise MalformedError("the content does not have the CRC that the archive says")
+        _recognise(entry.source, scan, collected)
+    except MalformedError as broken:
+        collected.add_problem(entry.path, broken)
     entry.source.release()
-    pile.members.append(Member(entry.path, entry.size, entry.packed, survey.crc32, survey.sha256))
-    pile.texts += survey.texts.hits(entry.path)
+    collected.members.append(Member(entry.path, entry.size, entry.packed, scan.crc32, scan.sha256))
+    collected.texts += scan.texts.hits(entry.path)
 
 
-def _recognise(source: Source, survey: Survey, pile: Pile) -> None:
+def _recognise(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
     path = source.path
-    machine = elf.machine_of(survey.head)
+    machine = elf.machine_of(scan.head)
     suffix = path.rsplit(".", 1)[-1] if "." in path.rsplit("/", 1)[-1] else ""
     if machine == EM_AMDGPU:
-        made = read_all(code_object(0, source.size, "", pile.budget), source.read)
-        pile.device.append(DeviceCode(path, "file", source.size, (_lone(made),)))
-    elif survey.head[:4] == b"\x7fELF":
-        _host(source, survey, pile)
-    elif bundle.is_start(survey.head):
-        _device(source, "file", [(0, source.size)], [], survey, pile)
-    elif suffix in _STARTS and not survey.head.startswith(_STARTS[suffix]):
-        raise Broken(f"named like a {_KINDS[suffix]}, but it does not start as one")
+        made = read_all(code_object(0, source.size, "", collected.budget), source.read)
+        collected.device.append(DeviceCode(path, "file", source.size, (_lone(made),)))
+    elif scan.head[:4] == b"\x7fELF":
+        _host(source, scan, collected)
+    elif bundle.is_start(scan.head):
+        _device(source, "file", [(0, source.size)], [], scan, collected)
+    elif suffix in _STARTS and not scan.head.startswith(_STARTS[suffix]):
+        raise MalformedError(f"named like a {_KINDS[suffix]}, but it does not start as one")
     elif suffix in _STARTS or (suffix == "dat" and "Tensile" in path):
         target = _GFX.search(path.rsplit("/", 1)[-1])
-        solutions, refers = _tensile(source, pile.budget) if suffix == "dat" else (0, ())
-        pile.extras.append(
+        solutions, refers = _tensile(source, collected.budget) if suffix == "dat" else (0, ())
+        collected.extras.append(
             Extra(path, _KINDS[suffix], target.group() if target else "", source.size, solutions, refers)
         )
     elif suffix in ("co", "hsaco") or re.search(r"\.so(\.\d+)*$", path):
-        raise Broken(
+        raise MalformedError(
             f"named like {'GPU code' if suffix in ('co', 'hsaco') else 'a library'}, but it is no ELF and no bundle"
         )
     elif suffix == "py" and source.size <= SOURCE:
-        pile.source(path, source)
+        collected.source(path, source)
 
 
-def _tensile(source: Source, budget: Budget) -> tuple[int, tuple[str, ...]]:
+def _tensile(source: ByteSource, budget: ReadBudget) -> tuple[int, tuple[str, ...]]:
     if source.size > TENSILE:
-        raise TooMuch(f"a Tensile library of {source.size:,} bytes")
+        raise LimitError(f"a Tensile library of {source.size:,} bytes")
     budget.spend(Cost.METADATA, source.size)
     return tensile_library(source.read(0, source.size))
 
 
-def _lone(made: CodeObject) -> Bundle:
+def _lone(code: CodeObject) -> Bundle:
     """A code object that stands by itself, as the bundle of one that it is to a reader."""
-    return Bundle(0, made.size, made.size, "none", 0, None, (), (made,))
+    return Bundle(0, code.size, code.size, "none", 0, None, (), (code,))
 
 
-def _host(source: Source, survey: Survey, pile: Pile) -> None:
-    made, sections, texts = elf.library(source, pile.budget)
-    pile.libraries.append(made)
+def _host(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
+    made, sections, texts = elf.library(source, collected.budget)
+    collected.libraries.append(made)
     spans = elf.merged(sections.get(_FATBIN, ()))
-    beside = _beside(survey, spans)
-    survey.texts.search(source, texts if sections else _around(texts, beside))
+    beside = _beside(scan, spans)
+    scan.texts.search(source, texts if sections else _around(texts, beside))
     if spans or beside:
-        _device(source, _FATBIN if spans else "elsewhere", spans, beside, survey, pile)
+        _device(source, _FATBIN if spans else "elsewhere", spans, beside, scan, collected)
     for at, size in sections.get(_WRAPPERS, ()):
         if source.read(at, 4) in (_KPACK_MAGIC, _KPACK_MAGIC[::-1]):
-            pile.extras.append(Extra(source.path, "kpack wrapper", "", size))
+            collected.extras.append(Extra(source.path, "kpack wrapper", "", size))
 
 
-def _beside(survey: Survey, spans: list[elf.Span]) -> list[Bundle]:
+def _beside(scan: SinglePass, spans: list[elf.Span]) -> list[Bundle]:
     """Bundles with code that passed by outside the sections for it: in a library without sections, or under another name."""
     starts = [at for at, _ in spans]
     found = []
-    for at, made in sorted(survey.foreseen.items()):
+    for at, made in sorted(scan.foreseen.items()):
         before = bisect_right(starts, at) - 1
         if made.objects and (before < 0 or at >= sum(spans[before])):
             found.append(made)
@@ -164,18 +164,23 @@ def _around(spans: list[elf.Span], bundles: list[Bundle]) -> list[elf.Span]:
 
 
 def _device(
-    source: Source, section: str, spans: list[elf.Span], beside: list[Bundle], survey: Survey, pile: Pile
+    source: ByteSource,
+    section: str,
+    spans: list[elf.Span],
+    beside: list[Bundle],
+    scan: SinglePass,
+    collected: Collected,
 ) -> None:
     found = list(beside)
-    stopped: list[Broken] = []
+    stopped: list[MalformedError] = []
     for at, size in spans:
-        made, wrong = read_all(bundle.bundles(at, size, pile.budget, survey.foreseen.get), source.read)
+        made, wrong = read_all(bundle.bundles(at, size, collected.budget, scan.foreseen.get), source.read)
         found += made
         stopped += wrong
     total = sum(size for _, size in spans) + sum(each.size for each in beside)
-    pile.device.append(DeviceCode(source.path, section, total, tuple(found)))
+    collected.device.append(DeviceCode(source.path, section, total, tuple(found)))
     for each in found:
         for text in each.problems:
-            pile.trouble(source.path, Broken(f"bundle at offset {each.offset}: {text}"))
+            collected.add_problem(source.path, MalformedError(f"bundle at offset {each.offset}: {text}"))
     for broken in stopped:
-        pile.trouble(source.path, broken)
+        collected.add_problem(source.path, broken)

@@ -10,25 +10,26 @@ from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.model.components import MIGraphXEp
 from stackbuild.model.lock import FILES, Dep, Downloading, deps_of, is_elsewhere
 from stackbuild.model.recipe import Recipe
-from stackbuild.sources import git, mirror
+from stackbuild.sources import git
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.upstream import READERS, abseil_of_protobuf
 
 
-def ask(recipe: Recipe, name: str, commit: str) -> tuple[Dep, ...]:
+def ask(recipe: Recipe, name: str, commit: str, mirror: Mirror | None) -> tuple[Dep, ...]:
     """What the build of one source would download, each with its digest where its server could be reached.
 
     Raises LockError, StepFailed, MachineLacks where the source itself cannot be read.
     """
     kind, component = deps_of(recipe)[name]
     source = recipe.sources[name]
-    text = git.read(source.git or "", source.ref or "", commit, FILES[kind], mirror.given())
-    rows = [dep for listed in READERS[kind](text) for dep in _whole(listed, name, component)]
+    text = git.read(git.Revision(source.git or "", source.ref or "", commit, mirror), FILES[kind])
+    rows = [dep for listed in READERS[kind](text) for dep in _whole(listed, name, component, mirror)]
     return tuple({dep.name: dep for dep in rows}.values())
 
 
-def _whole(dep: Dep, source: str, component: Downloading) -> tuple[Dep, ...]:
+def _whole(dep: Dep, source: str, component: Downloading, mirror: Mirror | None) -> tuple[Dep, ...]:
     """The dependency with a digest, by fetching it where its list has none, and what it would download itself; those of the
     base, and what cannot be reached, are left as they are."""
     nested = isinstance(component, MIGraphXEp) and dep.name == "protobuf"
@@ -42,12 +43,12 @@ def _whole(dep: Dep, source: str, component: Downloading) -> tuple[Dep, ...]:
     try:
         with tempfile.TemporaryDirectory(prefix="stackbuild-lock-") as folder:
             archive = Path(folder) / "archive"
-            sha256 = fetch(Wanted(dep.url, dep.digest), archive, mirror.given(), Stopper())
+            sha256 = fetch(Wanted(dep.url, dep.digest), archive, mirror, Stopper())
             inner = _abseil_of(archive, Path(folder) / "tree") if nested else None
     except MachineLacks:
         return (dep,)
     whole = dep if dep.digest else dep.model_copy(update={"digest": f"sha256:{sha256}"})
-    return (whole, *(_whole(inner, source, component) if inner else ()))
+    return (whole, *(_whole(inner, source, component, mirror) if inner else ()))
 
 
 def _abseil_of(archive: Path, tree: Path) -> Dep | None:

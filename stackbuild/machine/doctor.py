@@ -10,12 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.build.schedule import machine_memory
+from stackbuild.core.versions import numbers, series
 from stackbuild.machine import gpu
 from stackbuild.machine.env import all_warnings
+from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
+from stackbuild.runners import bwrap
 from stackbuild.store.store import default_root
-from stackbuild.tables.compatibility import numbers, series, table
+from stackbuild.tables.compatibility import table
 
 DISK_BUILD = 60 << 30
 """Bytes of disk that a whole ROCm stack may take: base, sources, LLVM's build tree. A guess to warn by."""
@@ -57,9 +59,10 @@ def examine(machine: Machine) -> tuple[Rung, ...]:
 
 
 def _sandbox(_: Machine) -> tuple[Status, str]:
-    if not shutil.which("bwrap"):
+    path = shutil.which("bwrap")
+    if path is None:
         return Status.FAILED, "bubblewrap is not installed: apt-get install bubblewrap"
-    words = ["bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"]
+    words = bwrap.Bwrap(path, root=("--ro-bind", "/", "/")).command("true")
     done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         return Status.FAILED, f"bubblewrap cannot make a namespace ({done.stderr.strip()[:120]}): allow user namespaces"

@@ -15,8 +15,9 @@ from typing import Literal
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
+from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
-from stackbuild.tables.targets import TARGETS, Target, is_known
+from stackbuild.tables.targets import BUILDABLE, GpuTarget, is_buildable
 
 Workload = Literal["onnxruntime", "migraphx", "lc0", "pytorch"]
 WORKLOADS: tuple[Workload, ...] = ("onnxruntime", "migraphx", "lc0", "pytorch")
@@ -69,11 +70,11 @@ def _table() -> _Table:
     return _Table.model_validate(data)
 
 
-def target_of(gpu: str) -> Target:
+def target_of(gpu: str) -> GpuTarget:
     """The target of a product's name or a gfx: `RX 7900 XTX`, `MI 300X`, `gfx1100`, `gfx942:xnack-`. Raises UsageError."""
-    asked = _plain(gpu.partition(":")[0] if is_known(gpu) else gpu)
-    names = {_plain(name): name for target in TARGETS.values() for name in (target.gfx, *target.products)}
-    for target in TARGETS.values():
+    asked = _plain(gpu.partition(":")[0] if is_buildable(gpu) else gpu)
+    names = {_plain(name): name for target in BUILDABLE.values() for name in (target.gfx, *target.products)}
+    for target in BUILDABLE.values():
         if asked and asked in (target.gfx, *map(_plain, target.products)):
             return target
     longer = [plain for plain in names if len(asked) > 2 and plain.startswith(asked)][:3]
@@ -95,8 +96,8 @@ def _plain(name: str) -> str:
     return _VENDOR.sub("", name.lower()).removeprefix("rx")
 
 
-def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "") -> Environment:
-    """The rows for that GPU and workload, and warnings for what `given` already has, and for a GPU without binaries.
+def environment(gpu: str, workload: str, variables: Mapping[str, str], rocm: str = "") -> Environment:
+    """The rows for that GPU and workload, and warnings for what `variables` already has, and for a GPU without binaries.
 
     `rocm`, a version such as `7.2.4`, decides which rows hold (all, where it is not known), and goes into the names of folders
     that must not outlive it. Raises UsageError.
@@ -115,12 +116,12 @@ def environment(gpu: str, workload: str, given: Mapping[str, str], rocm: str = "
         and _holds(s, rocm)
         and (not s.gfx or any(fnmatch.fnmatchcase(target.gfx, p) for p in s.gfx))
     )
-    warned = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in given))
+    warned = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in variables))
     return Environment(gpu, target.gfx, next(w for w in WORKLOADS if w == workload), fits, warned)
 
 
 def _holds(row: Setting | Warned, rocm: str) -> bool:
-    return not rocm or compatibility.numbers(_release(rocm)) >= compatibility.numbers(row.since)
+    return not rocm or numbers(_release(rocm)) >= numbers(row.since)
 
 
 def _release(rocm: str) -> str:
@@ -128,7 +129,7 @@ def _release(rocm: str) -> str:
     return rocm.partition("-")[0]
 
 
-def _no_binaries(target: Target, rocm: str) -> tuple[Warned, ...]:
+def _no_binaries(target: GpuTarget, rocm: str) -> tuple[Warned, ...]:
     """A warning for a target that this ROCm of the compatibility table has no binaries for, or none of them; and for a ROCm
     that the table does not know."""
     table, source = compatibility.table(), "recipes/compatibility.yaml, gfx"

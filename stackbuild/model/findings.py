@@ -22,7 +22,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLocation:
     """A place in a text file, lines and columns counted from 1."""
 
     file: str
@@ -44,7 +44,7 @@ class Finding:
     why: str
     fix: str
     link: str = ""
-    place: Place | None = None
+    place: SourceLocation | None = None
 
 
 @dataclass(frozen=True)

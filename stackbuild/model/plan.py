@@ -57,6 +57,11 @@ class Resources:
     network: bool = False
 
 
+def sorted_items(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Names and values as `Step.params` and `Step.env` hold them: sorted by name."""
+    return tuple(sorted(values.items()))
+
+
 @dataclass(frozen=True)
 class Step:
     """One unit of work with one output tree."""

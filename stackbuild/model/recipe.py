@@ -12,7 +12,7 @@ from typing import Any, Literal
 from stackbuild.core.model import Field, Model, field_validator, model_validator
 from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel
 from stackbuild.model.gates import Gate
-from stackbuild.tables.targets import is_known, known_like
+from stackbuild.tables.targets import buildable_like, is_buildable
 
 
 def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
@@ -231,8 +231,8 @@ class Recipe(Model):
     @classmethod
     def _known_gfx(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
         for target in targets:
-            if not is_known(target):
-                raise ValueError(f"unknown gfx target {target!r}{known_like(target)}")
+            if not is_buildable(target):
+                raise ValueError(f"unknown gfx target {target!r}{buildable_like(target)}")
         if len(set(targets)) != len(targets):
             raise ValueError("a gfx target is listed twice")
         return targets

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
-from stackbuild.recipe.load import Loaded, bundled
+from stackbuild.recipe.load import bundled
 from stackbuild.recipe.wheels import CPU, Packed, providers_of, wheels_of
 from stackbuild.version import __version__
 
@@ -98,14 +99,14 @@ def _builds(recipes: tuple[Loaded, ...]) -> tuple[tuple[Loaded, BuildJob], ...]:
 
 def _called(loaded: Loaded) -> str:
     """What the runner is to call the recipe. Raises UsageError for a file that its checkout would not have."""
-    if loaded.called in bundled():
-        return loaded.called
-    path = Path(loaded.called)
+    if loaded.given_name in bundled():
+        return loaded.given_name
+    path = Path(loaded.given_name)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
     if path.is_absolute() or ".." in path.parts or not _PLAIN.fullmatch(path.as_posix()):
         raise UsageError(
-            f"a runner cannot be told of the recipe {loaded.called!r}",
+            f"a runner cannot be told of the recipe {loaded.given_name!r}",
             where="--recipe",
             next="run this at the root of the repository, and give a path below it of letters, digits, . _ + -",
         )

@@ -6,14 +6,15 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stackbuild.build.build import Order, Outputs, build, wheels, workshop
-from stackbuild.build.perform import Workshop
-from stackbuild.checks.preflight import this_python
+from stackbuild.build.build import Outputs, build, wheels
+from stackbuild.build.context import BuildContext
+from stackbuild.build.order import Order, open_context
+from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.index import Receipt
 from stackbuild.pipeline.stages import BuiltWheels, bench_stage, publish_stage, require_bench_packages, verify_stage
-from stackbuild.recipe.load import Loaded
 from stackbuild.recipe.wheels import narrowed
 
 
@@ -46,35 +47,35 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
     started = time.monotonic()
     if not order.choice.until:
         require_bench_packages(loaded.recipe)
-    with workshop(loaded, order, listeners) as shop:
-        outputs = build(loaded, order, shop)
+    with open_context(loaded, order, listeners) as context:
+        outputs = build(loaded, order, context)
         recipe, partial = narrowed(loaded.recipe, order.choice.gfx)
-        built = _built_wheels(recipe, loaded, outputs, order.choice.until, shop)
+        built = _built_wheels(recipe, loaded, outputs, order.choice.until, context)
         fresh, claim, receipt = outputs.ran > 0, "", None
         if built.wheels:
-            proof = verify_stage(built, shop)
+            proof = verify_stage(built, context)
             claim = str(proof.body["claim"])
             fresh |= not proof.remembered
             if order.choice.until:
-                shop.emit(Note("info", STOPPED))
+                context.emit(Note("info", STOPPED))
             else:
-                fresh |= _measured_now(built, shop)
-                receipt = _published(partial, built, loaded.recipe, shop)
+                fresh |= _measured_now(built, context)
+                receipt = _published(partial, built, loaded.recipe, context)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in built.wheels)
-    return Released(loaded.recipe.name, shop.run, fresh, names, claim, receipt, time.monotonic() - started)
+    return Released(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
 
 
-def _measured_now(built: BuiltWheels, shop: Workshop) -> bool:
-    measurement = bench_stage(built, shop)
+def _measured_now(built: BuiltWheels, context: BuildContext) -> bool:
+    measurement = bench_stage(built, context)
     return measurement is not None and not measurement.remembered
 
 
-def _published(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe, shop: Workshop) -> Receipt | None:
+def _published(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe, context: BuildContext) -> Receipt | None:
     if partial:
-        shop.emit(_withheld(partial, built, whole))
+        context.emit(_withheld(partial, built, whole))
         return None
-    return publish_stage(built, shop)
+    return publish_stage(built, context)
 
 
 def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> Note:
@@ -87,17 +88,17 @@ def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> No
     )
 
 
-def _built_wheels(recipe: Recipe, loaded: Loaded, outputs: Outputs, until: str, shop: Workshop) -> BuiltWheels:
+def _built_wheels(recipe: Recipe, loaded: Loaded, outputs: Outputs, until: str, context: BuildContext) -> BuiltWheels:
     """The wheels, and the wheelhouse they are proved in where the lock has one for this Python."""
-    built = wheels(outputs, shop.store)
+    built = wheels(outputs, context.store)
     house = next((b for b in outputs.built if b.step == f"wheelhouse.{this_python()}"), None)
     if built and loaded.recipe.verify and house is None and not until:
-        shop.emit(
+        context.emit(
             Note(
                 "warning",
                 f"the lock has no wheelhouse for Python {this_python()}: the wheels are proved only as far as that goes; "
                 f"run stackbuild with one of {', '.join(loaded.recipe.python)} for the rest",
             )
         )
-    wheelhouse = shop.store.tree(house.tree) if house else None
+    wheelhouse = context.store.tree(house.tree) if house else None
     return BuiltWheels(recipe, outputs.plan, built, wheelhouse, house.tree if house else "", loaded.lock_path)

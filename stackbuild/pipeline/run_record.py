@@ -83,7 +83,7 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     for anything else.
     """
     from stackbuild.bench.results_file import read_benchmarks, read_verdict_on
-    from stackbuild.build.runs import begun
+    from stackbuild.build.runs import planned_runs
     from stackbuild.store.store import default_root
 
     path = Path(name)
@@ -93,7 +93,7 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     if path.is_dir():
         return read_run(path)
     runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
-    planned = begun(default_root())
+    planned = planned_runs(default_root())
     meant = list(planned[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
     if name == "last" and not meant:
         raise UsageError(

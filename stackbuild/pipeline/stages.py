@@ -11,12 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stackbuild.build.perform import Workshop, is_sound
-from stackbuild.build.schedule import Limits, machine_memory, schedule
-from stackbuild.checks.preflight import this_python
+from stackbuild.build.context import BuildContext
+from stackbuild.build.perform import is_sound
+from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import GateClosed, MachineLacks, StepFailed, UsageError, VerificationFailed
+from stackbuild.core.interpreter import this_python
+from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
@@ -71,46 +73,46 @@ class StageResult:
     remembered: bool
 
 
-def _stage(name: str, key: str, shop: Workshop, make: Callable[[], dict[str, Json]]) -> StageResult:
+def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[str, Json]]) -> StageResult:
     """The stage's result: as remembered under the key, or computed now. Only a passed one is remembered.
 
     `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
     """
     started = time.monotonic()
-    body = shop.store.recall(key)
+    body = context.store.recall(key)
     remembered = isinstance(body, dict)
     if not isinstance(body, dict):
-        shop.emit(StageStarted(name))
+        context.emit(StageStarted(name))
         body = make()
         if body["stands"]:
-            shop.store.remember(key, body)
-    write_hint(shop.logs.parent / f"{name}.json", digest.canonical(body), shop.store.tmp)
-    shop.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
+            context.store.remember(key, body)
+    write_hint(context.logs.parent / f"{name}.json", digest.canonical(body), context.store.tmp)
+    context.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
     return StageResult(str(body["says"]), bool(body["stands"]), body, remembered)
 
 
-def _sound_wheelhouse(name: str, tree: str, built: BuiltWheels, shop: Workshop) -> Path:
+def _sound_wheelhouse(name: str, tree: str, built: BuiltWheels, context: BuildContext) -> Path:
     """The wheelhouse of that step, read whole and, where it was damaged, made again. Raises StepFailed, MachineLacks."""
-    if not is_sound(name, tree, shop):
-        _, broken = schedule(replace(built.plan, wanted=(name,)), shop, Limits(1, machine_memory()))
+    if not is_sound(name, tree, context):
+        _, broken = schedule(replace(built.plan, wanted=(name,)), context, Limits(1, machine_memory()))
         if broken:
             raise StepFailed(f"step `{broken[0].step}` failed: {broken[0].what}", where=broken[0].log)
-    return shop.store.tree(tree)
+    return context.store.tree(tree)
 
 
-def _wheelhouses(built: BuiltWheels, shop: Workshop) -> tuple[tuple[str, Path], ...]:
+def _wheelhouses(built: BuiltWheels, context: BuildContext) -> tuple[tuple[str, Path], ...]:
     """The wheelhouses that the store has, by their Python: this machine's, and the base's where that is another."""
-    kept = ((s.name, shop.store.find(s.key)) for s in built.plan.steps if s.action == "wheelhouse")
-    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, built, shop)) for name, r in kept if r)
+    kept = ((s.name, context.store.find(s.key)) for s in built.plan.steps if s.action == "wheelhouse")
+    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, built, context)) for name, r in kept if r)
 
 
-def _base(built: BuiltWheels, shop: Workshop) -> Path | None:
+def _base(built: BuiltWheels, context: BuildContext) -> Path | None:
     """The recipe's base as a root file system, where the store still has it."""
-    record = next((shop.store.find(s.key) for s in built.plan.steps if s.action in ("debian", "image")), None)
-    return shop.store.tree(record.tree) if record else None
+    record = next((context.store.find(s.key) for s in built.plan.steps if s.action in ("debian", "image")), None)
+    return context.store.tree(record.tree) if record else None
 
 
-def verify_stage(built: BuiltWheels, shop: Workshop) -> StageResult:
+def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
     """Verify the wheels; `body["claim"]` is what may be claimed. Raises VerificationFailed."""
 
     def run_ladder() -> dict[str, Json]:
@@ -119,7 +121,10 @@ def verify_stage(built: BuiltWheels, shop: Workshop) -> StageResult:
 
         runtime = built.recipe.verify.runtime if built.recipe.verify else ()
         options = VerifyOptions(
-            wheelhouses=_wheelhouses(built, shop), runtime=runtime, root=_base(built, shop), check=shop.stopper.check
+            wheelhouses=_wheelhouses(built, context),
+            runtime=runtime,
+            root=_base(built, context),
+            check=context.stopper.check,
         )
         found = [verify((w,), lambda project: expectations_of(built.recipe, project), options) for w in built.wheels]
         return {
@@ -131,7 +136,7 @@ def verify_stage(built: BuiltWheels, shop: Workshop) -> StageResult:
 
     houses = [step.key for step in built.plan.steps if step.action == "wheelhouse"]
     result = _stage(
-        "verify", built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses), shop, run_ladder
+        "verify", built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses), context, run_ladder
     )
     if not result.passed:
         raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {built.wheels[0]}")
@@ -154,7 +159,7 @@ def require_bench_packages(recipe: Recipe) -> None:
         )
 
 
-def bench_stage(built: BuiltWheels, shop: Workshop) -> StageResult | None:
+def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None:
     """Run the recipe's suite on the wheel and judge it by the recipe's gates; None where the recipe has no suite.
 
     Raises GateClosed with the gate and by how much it failed.
@@ -167,7 +172,7 @@ def bench_stage(built: BuiltWheels, shop: Workshop) -> StageResult | None:
         return None
 
     def measure() -> dict[str, Json]:
-        found = _measure(suite, built, shop)
+        found = _measure(suite, built, context)
         closed = [gate.says for gate in found.verdict.closed]
         says = f"{len(found.benchmarks.cases)} cases, gates {found.verdict.outcome}" + (
             f": {closed[0]}" if closed else ""
@@ -182,9 +187,9 @@ def bench_stage(built: BuiltWheels, shop: Workshop) -> StageResult | None:
     suite, baseline = _suite(bench.suite, built), baseline_of(None, built.recipe.gates)
     files = [digest.of_file(file) for file in (Path(suite), baseline) if file and file.is_file()]
     key = built.stage_key("bench", bench, built.recipe.gates, files, fingerprint().stable)
-    result = _stage("bench", key, shop, measure)
+    result = _stage("bench", key, context, measure)
     if not result.passed:
-        raise GateClosed(result.says, next=f"stackbuild report {shop.run} shows the measurement")
+        raise GateClosed(result.says, next=f"stackbuild report {context.run} shows the measurement")
     return result
 
 
@@ -194,7 +199,7 @@ def _suite(name: str, built: BuiltWheels) -> str:
     return str(beside) if beside.is_file() else name
 
 
-def _measure(suite: str, built: BuiltWheels, shop: Workshop) -> Measurement:
+def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measurement:
     """The suite, on the wheel it is for: kernels beside ONNX Runtime's own operators, or models on the recipe's provider."""
     from stackbuild.bench.gate import GateRequest, measure_wheel, wheel_for
     from stackbuild.bench.history import append, default_file
@@ -206,34 +211,34 @@ def _measure(suite: str, built: BuiltWheels, shop: Workshop) -> Measurement:
             next=f"run stackbuild with one of Python {', '.join(built.recipe.python)}",
         )
     verify = built.recipe.verify
-    house = _sound_wheelhouse(f"wheelhouse.{this_python()}", built.wheelhouse_digest, built, shop)
+    house = _sound_wheelhouse(f"wheelhouse.{this_python()}", built.wheelhouse_digest, built, context)
     request = GateRequest(
         wheel_for(suite, built.wheels),
         suite=suite,
         candidate_lock=built.lock,
         provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
-        python=wheelhouse_python(house, built.wheelhouse_digest, shop.store),
-        cache=shop.store.root / "bench",
+        python=wheelhouse_python(house, built.wheelhouse_digest, context.store),
+        cache=context.store.root / "bench",
     )
-    found = measure_wheel(request, built.recipe.gates, lambda *_: shop.stopper.check())
+    found = measure_wheel(request, built.recipe.gates, lambda *_: context.stopper.check())
     try:
         append(default_file(), found.benchmarks)
     except (MachineLacks, UsageError) as lacks:
-        shop.emit(Note("warning", f"the measurement is not in the history: {lacks.what}"))
+        context.emit(Note("warning", f"the measurement is not in the history: {lacks.what}"))
     return found
 
 
-def publish_stage(built: BuiltWheels, shop: Workshop) -> Receipt:
+def publish_stage(built: BuiltWheels, context: BuildContext) -> Receipt:
     """Put the wheels on the recipe's index."""
     index = Path(built.recipe.publish.index)
     started = time.monotonic()
     there = is_published(built.wheels, index)
     if not there:
-        shop.emit(StageStarted("publish"))
+        context.emit(StageStarted("publish"))
     receipt = publish(built.wheels, index, replace=built.recipe.publish.replace)
     for wheel in receipt.wheels:  # the artifact that a later release is measured against: the wheel and its lock
         lock = index / wheel.project / f"{wheel.file}.lock.yaml"
         if wheel.fresh or not lock.exists():
             write_whole(lock, built.lock.read_text("utf-8"), lock.parent)
-    shop.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
+    context.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
     return receipt

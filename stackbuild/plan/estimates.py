@@ -9,7 +9,7 @@ from typing import Literal
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.model import Field, Model
 from stackbuild.model.recipe import Recipe
-from stackbuild.recipe.matrix import lanes
+from stackbuild.recipe.matrix import expand
 
 
 class Estimate(Model):
@@ -37,5 +37,5 @@ def table() -> dict[str, Estimate]:
 def guesses(recipe: Recipe) -> dict[str, float]:
     """Hours of one core that each component's last step may take, by the step's name."""
     known = table()
-    kinds = {lane.step: recipe.components[lane.component].kind for lane in lanes(recipe, recipe.python, recipe.gfx)}
+    kinds = {each.step: each.component.kind for each in expand(recipe).components}
     return {step: known[kind].cpu_hours for step, kind in kinds.items() if kind in known}

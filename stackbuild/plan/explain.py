@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from stackbuild.actions.job import Local
-from stackbuild.actions.snapshot import survey
 from stackbuild.core.errors import UsageError
 from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Plan, Step, rows_of
+from stackbuild.sources.local import LocalSource, survey
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 
@@ -46,7 +45,7 @@ class Explanation:
     causes: tuple[Cause, ...] = ()
 
 
-def explain(plan: Plan, name: str, store: Store, places: Mapping[str, Local]) -> Explanation:
+def explain(plan: Plan, name: str, store: Store, places: Mapping[str, LocalSource]) -> Explanation:
     """`places` are the recipe's local sources and patches. Raises UsageError where the plan has no such step."""
     if name not in plan.by_name:
         raise UsageError(f"no step {name!r}", next=f"steps are: {', '.join(plan.by_name)}")
@@ -56,7 +55,7 @@ def explain(plan: Plan, name: str, store: Store, places: Mapping[str, Local]) ->
     return Explanation(name, step.key, step.key_text, last.key_text if last else "", _folders(step, places), causes)
 
 
-def _folders(step: Step, places: Mapping[str, Local]) -> tuple[str, ...]:
+def _folders(step: Step, places: Mapping[str, LocalSource]) -> tuple[str, ...]:
     """What the digests of a source are of."""
     found = []
     for param, local in _digested(step, places):
@@ -69,7 +68,7 @@ def _folders(step: Step, places: Mapping[str, Local]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _digested(step: Step, places: Mapping[str, Local]) -> list[tuple[str, Local]]:
+def _digested(step: Step, places: Mapping[str, LocalSource]) -> list[tuple[str, LocalSource]]:
     """The parameters of a source that are digests of folders on this machine, with the folders."""
     name = step.name.removeprefix("source.")
     params, known = dict(step.params), {"tree": name, "patches": patches_of(name)}
@@ -82,7 +81,7 @@ class _Looking:
 
     plan: Plan
     store: Store
-    places: Mapping[str, Local]
+    places: Mapping[str, LocalSource]
 
     def causes(self, step: Step, last: Record) -> tuple[Cause, ...]:
         """The changes since a record of the step: its own, then those of the needs that are others now."""
@@ -90,8 +89,8 @@ class _Looking:
         self._follow(step, last, found)
         return tuple(found.values())
 
-    def _follow(self, step: Step, last: Record, found: dict[str, Cause]) -> None:
-        if step.name in found or last.key == step.key:
+    def _follow(self, step: Step, last: Record, causes: dict[str, Cause]) -> None:
+        if step.name in causes or last.key == step.key:
             return
         then, now = rows_of(last.key_text), rows_of(step.key_text)
         changed = [name for name in dict.fromkeys((*then, *now)) if then.get(name) != now.get(name)]
@@ -104,9 +103,9 @@ class _Looking:
             if name in rows
         ]
         if own:
-            found[step.name] = Cause(step.name, tuple(own), self._files(step, last))
+            causes[step.name] = Cause(step.name, tuple(own), self._files(step, last))
         for name, other in followed.items():
-            self._follow(self.plan.by_name[_needed(name)], other, found)
+            self._follow(self.plan.by_name[_needed(name)], other, causes)
 
     def _before(self, row: str, then: Mapping[str, str], now: Mapping[str, str]) -> Record | None:
         """The record of a need that was there then and is another now, None where that cannot be followed."""
@@ -121,7 +120,7 @@ class _Looking:
             if before == dict(step.params)[param]:
                 continue
             if param == "tree":
-                found += _changed(survey(Local(self.store.tree(last.tree))), survey(local), "")
+                found += _changed(survey(LocalSource(self.store.tree(last.tree))), survey(local), "")
             elif before is None or "patches" in last.notes:
                 found += _changed(json.loads(last.notes.get("patches", "[]")), survey(local), "patches/")
         return tuple(found)

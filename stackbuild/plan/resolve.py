@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
-from stackbuild.model.lock import Inputs, patches_of
-from stackbuild.model.plan import Plan, Resources, Step
+from stackbuild.core.versions import numbers, series
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.lock import patches_of
+from stackbuild.model.plan import Plan, Resources, Step, sorted_items
 from stackbuild.model.recipe import Extend, Recipe, Source
 from stackbuild.plan.steps import REGISTRY, hipify
 from stackbuild.plan.steps.context import Context
-from stackbuild.recipe.matrix import Lane, at, chosen, lanes, needed
-from stackbuild.tables.compatibility import numbers, series
+from stackbuild.recipe.matrix import MatrixComponent, expand
 
 CONFIGURE = "configure"
 """`--until configure`: no step's name but a phase of all of them."""
@@ -38,16 +39,14 @@ class Choice:
 
 def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
     """The plan. Raises PlanError where the recipe cannot be planned, UsageError where the choice is not in it."""
-    gfx = chosen("gfx target", recipe.gfx, choice.gfx)
+    matrix = expand(recipe, choice.gfx, choice.build_python)
     steps: dict[str, Step] = {}
     for step in (base_step(recipe, inputs), *_sources(recipe, inputs), *_wheelhouses(recipe, inputs, choice)):
         steps[step.name] = step
-    known: tuple[Lane, ...] = ()
-    context = Context(gfx, steps, recipe.rocm or "", deps=dict(inputs.deps), trees=dict(inputs.trees))
-    for lane in lanes(recipe, chosen("Python", recipe.python, choice.build_python), gfx):
-        for step in _lane_steps(lane, known, recipe, context):
+    context = Context(matrix.gfx, steps, recipe.rocm or "", deps=dict(inputs.deps), trees=dict(inputs.trees))
+    for each in matrix.components:
+        for step in _component_steps(each, context):
             steps[step.name] = step
-        known += (lane,)
     if choice.until == CONFIGURE:
         return _configure_only(recipe, steps)
     plan = Plan(recipe.name, tuple(steps.values()), _wanted(recipe, steps, choice))
@@ -80,14 +79,13 @@ def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple
     return Plan(plan.recipe, plan.closure(tuple(wanted)), tuple(wanted)), tuple(lines)
 
 
-def _lane_steps(lane: Lane, known: tuple[Lane, ...], recipe: Recipe, context: Context) -> tuple[Step, ...]:
-    component = at(recipe.components[lane.component], lane, recipe)
-    names = {need: needed(lane, need, known).step for need in component.needs}
-    here = replace(context, gfx=(lane.gfx,) if lane.gfx else context.gfx, python=lane.python, names=names)
-    first = hipify.steps(lane.step, component, here)
+def _component_steps(each: MatrixComponent, context: Context) -> tuple[Step, ...]:
+    gfx = (each.point.gfx,) if each.point.gfx else context.gfx
+    here = replace(context, gfx=gfx, python=each.point.python, names=each.needs)
+    first = hipify.steps(each.step, each.component, here)
     if first:
         here = replace(here, steps={**here.steps, **{s.name: s for s in first}}, converted=first[-1].name)
-    return (*first, *REGISTRY[recipe.components[lane.component].kind](lane.step, component, here))
+    return (*first, *REGISTRY[each.component.kind](each.step, each.component, here))
 
 
 def _wanted(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str, ...]:
@@ -114,7 +112,7 @@ def base_step(recipe: Recipe, inputs: Inputs) -> Step:
         "suite": debian.suite,
         **{f"package {name}": version for name, version in inputs.packages},
     }
-    return Step(name="base", action="debian", params=tuple(sorted(params.items())), resources=Resources(network=True))
+    return Step(name="base", action="debian", params=sorted_items(params), resources=Resources(network=True))
 
 
 def _image_step(recipe: Recipe, inputs: Inputs) -> Step:
@@ -126,7 +124,7 @@ def _image_step(recipe: Recipe, inputs: Inputs) -> Step:
         "image": name,
         **{key: digest.canonical(value) for key, value in extend.model_dump().items()},
     }
-    return Step(name="base", action="image", params=tuple(sorted(params.items())), resources=Resources(network=True))
+    return Step(name="base", action="image", params=sorted_items(params), resources=Resources(network=True))
 
 
 def _sources(recipe: Recipe, inputs: Inputs) -> list[Step]:
@@ -144,9 +142,7 @@ def _package(name: str, source: Source, version: str, sha256: str) -> Step:
     """A source that is a Debian package or a source distribution of the package index."""
     params = {"sha256": sha256, "version": version}
     params |= {"debian": source.debian, "suite": source.suite or ""} if source.debian else {"pypi": source.pypi or ""}
-    return Step(
-        name=f"source.{name}", action="package", params=tuple(sorted(params.items())), resources=Resources(network=True)
-    )
+    return Step(name=f"source.{name}", action="package", params=sorted_items(params), resources=Resources(network=True))
 
 
 def _source(name: str, source: Source, commits: dict[str, str], trees: dict[str, str]) -> Step:
@@ -155,11 +151,11 @@ def _source(name: str, source: Source, commits: dict[str, str], trees: dict[str,
         commit = commits.get(name, "unlocked")
         params = {"commit": commit, "ref": source.ref or "", "submodules": str(source.submodules), "url": source.git}
         params |= {"patches": trees.get(patches_of(name), "unlocked")} if source.patches else {}
-        return Step(name=step, action="git", params=tuple(sorted(params.items())), resources=network)
+        return Step(name=step, action="git", params=sorted_items(params), resources=network)
     if source.archive is not None:
         params = {"sha256": source.sha256 or "", "url": source.archive}
         params |= {"patches": trees.get(patches_of(name), "unlocked")} if source.patches else {}
-        return Step(name=step, action="archive", params=tuple(sorted(params.items())), resources=network)
+        return Step(name=step, action="archive", params=sorted_items(params), resources=network)
     return Step(name=step, action="snapshot", params=(("tree", trees[name]),))
 
 
@@ -175,9 +171,13 @@ def _wheelhouses(recipe: Recipe, inputs: Inputs, choice: Choice) -> list[Step]:
     """One step per chosen Python: the wheels of the environment that the result is proved in."""
     made = []
     for python in (*choice.python, *_of_base(recipe, inputs, choice)):
-        rows = {name: f"{version} {' '.join(sha256)}" for p, name, version, sha256 in inputs.wheelhouse if p == python}
-        if rows:
-            params = tuple(sorted({"python": python, **{f"wheel {n}": v for n, v in rows.items()}}.items()))
+        wheels = {
+            f"wheel {name}": f"{version} {' '.join(sha256)}"
+            for p, name, version, sha256 in inputs.wheelhouse
+            if p == python
+        }
+        if wheels:
+            params = sorted_items({"python": python, **wheels})
             made.append(
                 Step(name=f"wheelhouse.{python}", action="wheelhouse", params=params, resources=Resources(network=True))
             )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Literal
 
-from stackbuild.build.schedule import missing
 from stackbuild.core import digest
 from stackbuild.model.plan import Plan, Step, rows_of
 from stackbuild.store.records import Record
@@ -13,7 +13,7 @@ from stackbuild.store.store import Store
 
 
 @dataclass(frozen=True)
-class Reasoned:
+class StepStatus:
     """One step of a plan and the store's answer to it; `fields` has a digest for each field of its key."""
 
     step: str
@@ -25,19 +25,19 @@ class Reasoned:
     fields: dict[str, str]
 
 
-def reasons(plan: Plan, store: Store) -> tuple[Reasoned, ...]:
+def status(plan: Plan, store: Store) -> tuple[StepStatus, ...]:
     """The plan's steps with whether and why each runs, in order."""
-    todo = {step.name for step in missing(plan, store)}
+    stored = store.find_all(step.key for step in plan.steps)
+    todo = {step.name for step in _missing(plan, stored)}
     last = {record.step: record for record in store.latest(plan.recipe)} if todo else {}
-    return tuple(_reasoned(step, step.name in todo, last.get(step.name), store) for step in plan.steps)
+    return tuple(_status(step, step.name in todo, last.get(step.name), step.key in stored) for step in plan.steps)
 
 
-def _reasoned(step: Step, to_run: bool, last: Record | None, store: Store) -> Reasoned:
-    there = store.find(step.key) is not None
+def _status(step: Step, to_run: bool, last: Record | None, there: bool) -> StepStatus:
     state: Literal["cached", "run"] = "run" if to_run else "cached"
     why = _why(step, last) if to_run else ("" if there else "not needed: what is made from it is in the store")
     fields = {name: digest.of_text(value)[:16] for name, value in step.fields}
-    return Reasoned(step.name, step.action, step.key, state, why, tuple(n.step for n in step.needs), fields)
+    return StepStatus(step.name, step.action, step.key, state, why, tuple(n.step for n in step.needs), fields)
 
 
 def _why(step: Step, last: Record | None) -> str:
@@ -48,11 +48,11 @@ def _why(step: Step, last: Record | None) -> str:
         return "its stored output is gone or damaged"
     before, now = rows_of(last.key_text), rows_of(step.key_text)
     changed = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
-    shown = ", ".join(map(_told, changed[:3])) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+    shown = ", ".join(map(_field_name, changed[:3])) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
     return f"changed: {shown}"
 
 
-def _told(name: str) -> str:
+def _field_name(name: str) -> str:
     """A field of a key text by the name that a person knows it by; `explain` has the text itself."""
     kind, _, rest = name.partition(" ")
     if name == "param tree":  # of a source taken from a folder
@@ -62,3 +62,17 @@ def _told(name: str) -> str:
     if kind == "command":
         return f"command {rest.partition(' ')[2] or rest}".strip()
     return rest if kind == "param" else name
+
+
+def missing(plan: Plan, store: Store) -> tuple[Step, ...]:
+    """The steps that have to run: those wanted that are not in the store, and, of what they need, likewise."""
+    return _missing(plan, store.find_all(step.key for step in plan.steps))
+
+
+def _missing(plan: Plan, stored: Container[str]) -> tuple[Step, ...]:
+    demanded, todo = set(plan.wanted), []
+    for step in reversed(plan.steps):
+        if step.name in demanded and step.key not in stored:
+            todo.append(step)
+            demanded.update(need.step for need in step.needs)
+    return tuple(reversed(todo))

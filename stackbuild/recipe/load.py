@@ -6,7 +6,6 @@ Pure but for reading the named file.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core import yaml as yamlread
@@ -16,19 +15,10 @@ from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import Component, Convertible
+from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import close_to, mistakes, short
 from stackbuild.recipe.wheels import owed_by_nobody
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A recipe, as what it was `called`, the folder that its relative paths start from, and where its lock lies."""
-
-    recipe: Recipe
-    called: str
-    folder: Path
-    lock_path: Path
 
 
 def bundled() -> dict[str, Path]:

@@ -6,13 +6,25 @@ all, ONNX Runtime's Python package once a Python. Such a step is named `NAME.cp3
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import product
 from typing import Literal
 
 from stackbuild.core.errors import UsageError
-from stackbuild.model.components import CMake, Component, HipdnnEp, Kernels, Lc0, MIGraphX, OnnxRuntime, Rocm, Wheel
+from stackbuild.model.components import (
+    AnyComponent,
+    CMake,
+    Component,
+    HipdnnEp,
+    Kernels,
+    Lc0,
+    MIGraphX,
+    OnnxRuntime,
+    Rocm,
+    Wheel,
+)
 from stackbuild.model.recipe import Recipe
 
 Axis = Literal["python", "gfx", "variant"]
@@ -20,8 +32,8 @@ AXES: tuple[Axis, ...] = ("python", "gfx", "variant")
 
 
 @dataclass(frozen=True)
-class Lane:
-    """One component at one point of the matrix. An axis it does not depend on is empty (all gfx targets at once)."""
+class MatrixPoint:
+    """A component and its values on the axes. An axis it does not depend on is empty (all gfx targets at once)."""
 
     component: str
     python: str = ""
@@ -35,12 +47,31 @@ class Lane:
         return ".".join((self.component, *(p for p in parts if p)))
 
 
-def chosen(what: str, offered: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class MatrixComponent:
+    """A component as it is built at one point of the matrix: the name of its last step, and the steps of its needs."""
+
+    point: MatrixPoint
+    step: str
+    component: AnyComponent
+    needs: Mapping[str, str]
+    """Component name to the step that stands for it at this point."""
+
+
+@dataclass(frozen=True)
+class MatrixComponents:
+    """A recipe's components at all points of its matrix, each after what it needs, and the GPU targets they are for."""
+
+    gfx: tuple[str, ...]
+    components: tuple[MatrixComponent, ...]
+
+
+def chosen(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
     """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on another."""
-    for one in asked:
+    for one in choice:
         if one not in offered:
             raise UsageError(f"{what} {one!r} is not in the recipe", next=f"it has: {', '.join(offered)}")
-    return tuple(one for one in offered if one in asked) or offered
+    return tuple(one for one in offered if one in choice) or offered
 
 
 def own_axes(name: str, component: Component, recipe: Recipe) -> frozenset[Axis]:
@@ -71,31 +102,42 @@ def _uses_gfx(component: Component) -> bool:
     return isinstance(component, (Kernels, MIGraphX, HipdnnEp, Lc0))
 
 
-def lanes(recipe: Recipe, pythons: tuple[str, ...], gfx: tuple[str, ...]) -> tuple[Lane, ...]:
-    """Every component at every point it is built for, each after what it needs."""
+def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = ()) -> MatrixComponents:
+    """Every component at every point it is built for, each after what it needs.
+
+    `gfx` and `python` narrow the recipe's own lists; empty means all. Raises UsageError on a value that is not in them.
+    """
+    targets = chosen("gfx target", recipe.gfx, gfx)
+    values = {
+        "python": chosen("Python", recipe.python, python),
+        "gfx": targets,
+        "variant": tuple(recipe.matrix.variants),
+    }
     axes: dict[str, frozenset[Axis]] = {}
+    points: dict[str, list[MatrixPoint]] = {}
     made = []
     for name in TopologicalSorter({n: c.needs for n, c in recipe.components.items()}).static_order():
         component = recipe.components[name]
         axes[name] = own_axes(name, component, recipe).union(*(axes[need] for need in component.needs))
-        values = {"python": pythons, "gfx": gfx, "variant": tuple(recipe.matrix.variants)}
-        points = product(*(values[axis] if axis in axes[name] else ("",) for axis in AXES))
-        made += [Lane(name, *point) for point in points]
-    return tuple(made)
+        grid = product(*(values[axis] if axis in axes[name] else ("",) for axis in AXES))
+        points[name] = [MatrixPoint(name, *values_) for values_ in grid]
+        for point in points[name]:
+            needs = {need: _same_point(point, points[need]).step for need in component.needs}
+            made.append(MatrixComponent(point, point.step, _at(component, point, recipe), needs))
+    return MatrixComponents(targets, tuple(made))
 
 
-def needed(lane: Lane, need: str, known: tuple[Lane, ...]) -> Lane:
-    """The lane of `need` that belongs to `lane`: the same point, on the axes that `need` has."""
-    fits = (k for k in known if k.component == need and all(getattr(k, a) in ("", getattr(lane, a)) for a in AXES))
-    return next(fits)
+def _same_point(point: MatrixPoint, others: Iterable[MatrixPoint]) -> MatrixPoint:
+    """The point of a needed component that belongs to `point`: the same value on each axis that the needed one has."""
+    return next(other for other in others if all(getattr(other, a) in ("", getattr(point, a)) for a in AXES))
 
 
-def at(component: Component, lane: Lane, recipe: Recipe) -> Component:
-    """The component as this lane has it: a variant's options over its own, a per-gfx wheel's name with its target."""
-    changes = recipe.matrix.variants.get(lane.variant, {}).get(lane.component, {})
+def _at(component: AnyComponent, point: MatrixPoint, recipe: Recipe) -> AnyComponent:
+    """The component as it is built at this point: a variant's options over its own, a per-gfx wheel's name with its target."""
+    changes = recipe.matrix.variants.get(point.variant, {}).get(point.component, {})
     if changes and isinstance(component, (CMake, Kernels, Rocm)):
         component = component.model_copy(update={"options": {**component.options, **changes}})
     if isinstance(component, Wheel):
-        tail = "".join(f"-{part.replace(':', '-')}" for part in (lane.gfx, lane.variant) if part)
+        tail = "".join(f"-{part.replace(':', '-')}" for part in (point.gfx, point.variant) if part)
         component = component.model_copy(update={"distribution": component.distribution + tail})
     return component

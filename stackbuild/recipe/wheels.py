@@ -21,8 +21,8 @@ from stackbuild.model.components import (
     Wheel,
 )
 from stackbuild.model.recipe import Owed, Recipe, Verify
-from stackbuild.plan.steps import hipdnn_ep, migraphx_ep
-from stackbuild.recipe.matrix import at, chosen, lanes
+from stackbuild.recipe.matrix import chosen, expand
+from stackbuild.tables import providers
 
 NAMES = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
 """The providers of an `onnxruntime` component, by the names that sessions are opened with."""
@@ -46,11 +46,11 @@ class Packed:
 
 def wheels_of(recipe: Recipe) -> Iterator[Packed]:
     """Every wheel that the recipe makes, one for each name that its matrix gives it."""
-    for lane in lanes(recipe, recipe.python, recipe.gfx):
-        wheel = at(recipe.components[lane.component], lane, recipe)
-        if isinstance(wheel, Wheel):
+    for each in expand(recipe).components:
+        if isinstance(each.component, Wheel):
+            packed = recipe.components[each.component.needs[0]]
             yield Packed(
-                lane.component, wheel, recipe.components[wheel.needs[0]], (lane.gfx,) if lane.gfx else recipe.gfx
+                each.point.component, each.component, packed, (each.point.gfx,) if each.point.gfx else recipe.gfx
             )
 
 
@@ -82,9 +82,9 @@ def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
         case OnnxRuntime() as runtime:
             return tuple(NAMES[name] for name in runtime.providers)
         case MIGraphXEp():
-            return (migraphx_ep.PLUGIN.provider,)
+            return (providers.MIGRAPHX.provider,)
         case HipdnnEp():
-            return (hipdnn_ep.PLUGIN.provider,)
+            return (providers.HIPDNN.provider,)
         case KernelsEp():
             return (KERNELS_EP,)
         case Script() | CMake():

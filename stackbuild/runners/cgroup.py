@@ -22,23 +22,23 @@ PARENTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"))
 
 @dataclass(frozen=True)
 class Group:
-    """A control group, or none (`folder` is None). `before` is the kernel's OOM count when it was made."""
+    """A control group, or none (`folder` is None). `kills_before` is the kernel's OOM count when it was made."""
 
     folder: Path | None
-    before: int
+    kills_before: int
 
     @property
-    def door(self) -> str:
+    def procs_file(self) -> str:
         """The file a process writes 0 into to enter; "" where there is no group."""
         return str(self.folder / "cgroup.procs") if self.folder else ""
 
     def ran_out(self) -> bool:
         """Whether the kernel killed something for memory meanwhile: in the group, or anywhere if there is none."""
-        return (_kills(self.folder) if self.folder else _kills_machine() - self.before) > 0
+        return (_kills(self.folder) if self.folder else _kills_machine() - self.kills_before) > 0
 
 
 @contextlib.contextmanager
-def limited(label: str, memory: int) -> Iterator[Group]:
+def memory_limit(label: str, memory: int) -> Iterator[Group]:
     """A group with that many bytes of memory; removed at the end."""
     folder = _make(f"stackbuild.{label}.{os.getpid()}.{next(_count)}", memory)
     try:

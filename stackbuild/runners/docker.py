@@ -21,7 +21,7 @@ from typing import Any
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
-from stackbuild.runners.protocol import Exec, Outcome, Room, Session
+from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 from stackbuild.store.unfinished import boot
 
 LABEL = "org.stackbuild.run"
@@ -38,7 +38,7 @@ KEEP_DAYS = {"stackbuild-failed": 7, "stackbuild-base": 30}
 
 
 @contextlib.contextmanager
-def _answering() -> Iterator[None]:
+def _engine_errors() -> Iterator[None]:
     """Within, an engine that stops answering is the machine's fault and not the step's. Raises MachineLacks."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
@@ -53,7 +53,7 @@ def _answering() -> Iterator[None]:
         ) from None
 
 
-def _lacking(error: Exception) -> MachineLacks:
+def _no_engine(error: Exception) -> MachineLacks:
     return MachineLacks(
         f"no Docker engine answers: {error}",
         next="start one (`ci/docker-engine` installs and starts Debian's), or use --runner sandbox",
@@ -78,24 +78,24 @@ class Docker:
             client = docker.from_env(timeout=600)
             client.ping()
         except (docker.errors.DockerException, OSError) as error:
-            raise _lacking(error) from None
+            raise _no_engine(error) from None
         return client
 
     @contextlib.contextmanager
-    def open(self, room: Room) -> Iterator[Session]:
-        with _answering():
-            image = self._image(room)
-        with self._container(room, image) as session:
+    def open(self, spec: SessionSpec) -> Iterator[Session]:
+        with _engine_errors():
+            image = self._image(spec)
+        with self._container(spec, image) as session:
             yield session
 
     @contextlib.contextmanager
-    def revisit(self, room: Room, kept: str) -> Iterator[Session]:
-        with self._container(room, kept) as session:
+    def reopen(self, spec: SessionSpec, snapshot: str) -> Iterator[Session]:
+        with self._container(spec, snapshot) as session:
             yield session
 
     def reap(self) -> tuple[str, ...]:
         """Remove containers whose run is dead: their owner process is gone, or the machine was started again since."""
-        with _answering():
+        with _engine_errors():
             return (*self._reap_containers(), *self._reap_images())
 
     def _reap_images(self) -> Iterator[str]:
@@ -113,21 +113,21 @@ class Docker:
         from docker.errors import NotFound
 
         for container in self.client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
-            if container.labels.get(LABEL) != self.label and not _lives(container.labels.get(OWNER, "")):
+            if container.labels.get(LABEL) != self.label and not _is_alive(container.labels.get(OWNER, "")):
                 with contextlib.suppress(NotFound):
                     container.remove(force=True)
                     yield f"container {container.name}"
 
-    def _image(self, room: Room) -> str:
-        """The image of the room's base, imported on first use; its tag is the base's digest."""
+    def _image(self, spec: SessionSpec) -> str:
+        """The image of the session's base, imported on first use; its tag is the base's digest."""
         import docker
 
-        name = f"stackbuild-base:{room.base_digest[:32]}"
+        name = f"stackbuild-base:{spec.base_digest[:32]}"
         with self._importing:
             try:
                 self.client.images.get(name)
             except docker.errors.ImageNotFound:
-                self._import(room.base, name)
+                self._import(spec.base, name)
         return name
 
     def _import(self, base: Path, name: str) -> None:
@@ -140,36 +140,36 @@ class Docker:
             raise MachineLacks(f"docker import failed: {answer}", where=str(base), next="check the engine's disk space")
 
     @contextlib.contextmanager
-    def _container(self, room: Room, image: str) -> Iterator[_DockerSession]:
+    def _container(self, spec: SessionSpec, image: str) -> Iterator[_DockerSession]:
         from docker.types import Mount as Bind
 
-        binds = [Bind(m.at, str(m.source), type="bind", read_only=not m.writable) for m in room.mounts]
-        with _answering():
-            container = self._created(room, image, binds)
+        binds = [Bind(m.at, str(m.source), type="bind", read_only=not m.writable) for m in spec.mounts]
+        with _engine_errors():
+            container = self._create(spec, image, binds)
         try:
-            with _answering():
+            with _engine_errors():
                 container.start()
             yield _DockerSession(self.client, container)
         finally:
             _remove(container)
 
-    def _created(self, room: Room, image: str, binds: list[Any]) -> Any:
+    def _create(self, spec: SessionSpec, image: str, binds: list[Any]) -> Any:
         return self.client.containers.create(
             image,
             command=["/bin/sh", "-c", "while :; do sleep 3600; done"],
             init=True,
             hostname="stackbuild",
-            network_mode="bridge" if room.network else "none",
+            network_mode="bridge" if spec.network else "none",
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             privileged=False,
             pids_limit=PIDS,
-            mem_limit=room.memory,
-            memswap_limit=room.memory,
+            mem_limit=spec.memory,
+            memswap_limit=spec.memory,
             mounts=binds,
             tmpfs={"/tmp": "exec,mode=1777"},
             user=f"{os.getuid()}:{os.getgid()}",
-            labels={LABEL: room.label, OWNER: _owner()},
+            labels={LABEL: spec.label, OWNER: _owner()},
         )
 
 
@@ -198,11 +198,11 @@ class _DockerSession:
         self.client = client
         self.container = container
 
-    def run(self, exec: Exec, stopper: Stopper) -> Outcome:
-        with _answering():
+    def run(self, exec: Exec, stopper: Stopper) -> ExecResult:
+        with _engine_errors():
             return self._run(exec, stopper)
 
-    def _run(self, exec: Exec, stopper: Stopper) -> Outcome:
+    def _run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         started = time.monotonic()
         failures: list[Exception] = []
         made = self.client.api.exec_create(
@@ -219,7 +219,7 @@ class _DockerSession:
         if failures:
             raise failures[0]
         code = self.client.api.exec_inspect(made["Id"])["ExitCode"]
-        return Outcome(137 if code is None else code, time.monotonic() - started, code != 0 and self._ran_out())
+        return ExecResult(137 if code is None else code, time.monotonic() - started, code != 0 and self._ran_out())
 
     def _ran_out(self) -> bool:
         """Whether the kernel killed something in the container for memory."""
@@ -240,7 +240,7 @@ class _DockerSession:
         except Exception as error:
             failures.append(error)
 
-    def enter(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
+    def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
         if not shutil.which("docker"):
             raise MachineLacks("`docker` is not installed", next="apt-get install docker-cli (or docker.io)")
         terminal = ["--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else []
@@ -248,8 +248,8 @@ class _DockerSession:
         words += [word for name, value in env for word in ("--env", f"{name}={value}")]
         return subprocess.run([*words, self.container.id, *argv], check=False).returncode
 
-    def keep(self) -> str:
-        with _answering():
+    def snapshot(self) -> str:
+        with _engine_errors():
             image = self.container.commit(repository="stackbuild-failed", tag=self.container.short_id)
         return str(image.tags[0])
 
@@ -259,7 +259,7 @@ def _owner() -> str:
     return f"{boot()}:{os.getpid()}:{_started(os.getpid())}"
 
 
-def _lives(owner: str) -> bool:
+def _is_alive(owner: str) -> bool:
     began, _, rest = owner.partition(":")
     pid, _, started = rest.partition(":")
     return began == boot() and pid.isdigit() and _started(int(pid)) == started

@@ -8,33 +8,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
-from stackbuild.runners.protocol import Exec, Outcome, Room, Session
+from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 
-Answer = Callable[[Room, Exec], Outcome]
+Answer = Callable[[SessionSpec, Exec], ExecResult]
 
 
-def leaves_a_mark(room: Room, exec: Exec) -> Outcome:
+def write_commands(spec: SessionSpec, exec: Exec) -> ExecResult:
     """The answer of a dry run: every command succeeds and the output says what would have been run."""
-    out = next(m.source for m in room.mounts if m.at == "/out")
+    out = next(m.source for m in spec.mounts if m.at == "/out")
     with (Path(out) / "commands").open("a", encoding="utf-8") as file:
         file.write(" ".join(exec.argv) + "\n")
-    return Outcome(0, 0.0)
+    return ExecResult(0, 0.0)
 
 
 @dataclass
 class Fake:
     """Every exec is kept in `ran`, and answered by `answer`."""
 
-    answer: Answer = leaves_a_mark
+    answer: Answer = write_commands
     name: str = "fake"
-    ran: list[tuple[Room, Exec]] = field(default_factory=list)
+    ran: list[tuple[SessionSpec, Exec]] = field(default_factory=list)
 
     @contextlib.contextmanager
-    def open(self, room: Room) -> Iterator[Session]:
-        yield _FakeSession(self, room)
+    def open(self, spec: SessionSpec) -> Iterator[Session]:
+        yield _FakeSession(self, spec)
 
-    def revisit(self, room: Room, kept: str) -> contextlib.AbstractContextManager[Session]:
-        return self.open(room)
+    def reopen(self, spec: SessionSpec, snapshot: str) -> contextlib.AbstractContextManager[Session]:
+        return self.open(spec)
 
     def reap(self) -> tuple[str, ...]:
         return ()
@@ -43,15 +43,15 @@ class Fake:
 @dataclass
 class _FakeSession:
     fake: Fake
-    room: Room
+    spec: SessionSpec
 
-    def run(self, exec: Exec, stopper: Stopper) -> Outcome:
+    def run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         stopper.check()
-        self.fake.ran.append((self.room, exec))
-        return self.fake.answer(self.room, exec)
+        self.fake.ran.append((self.spec, exec))
+        return self.fake.answer(self.spec, exec)
 
-    def enter(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
+    def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
         return 0
 
-    def keep(self) -> str:
+    def snapshot(self) -> str:
         return ""

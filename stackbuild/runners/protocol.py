@@ -1,4 +1,4 @@
-"""The one door commands go through: a Runner opens a Session on a Room and runs Execs in it.
+"""The one interface that commands run through: a Runner opens a Session on a SessionSpec and runs Execs in it.
 
 The same plan runs on each runner with the same keys. Runners: `runners/sandbox` (bubblewrap), `runners/docker`,
 `runners/fake` (remembers instead of running).
@@ -24,7 +24,7 @@ class Mount:
 
 
 @dataclass(frozen=True)
-class Room:
+class SessionSpec:
     """What a session is opened on. `base` is a root file system, never written to; `upper` and `work` take what is written."""
 
     base: Path
@@ -50,7 +50,7 @@ class Exec:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExecResult:
     """How a command ended: its exit code (128 + n for a signal), and whether the kernel ran out of memory over it."""
 
     code: int
@@ -59,24 +59,24 @@ class Outcome:
 
 
 class Session(Protocol):
-    def run(self, exec: Exec, stopper: Stopper) -> Outcome:
+    def run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         """Run one command; its output is appended to `exec.log`. Raises Stopped when the run is being stopped."""
 
-    def enter(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
+    def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
         """Run a command on this terminal (`stackbuild shell`); its exit code."""
 
-    def keep(self) -> str:
-        """Keep the session's file system for a later look; what to hand to `Runner.revisit`."""
+    def snapshot(self) -> str:
+        """Keep the session's file system for a later look; what to hand to `Runner.reopen`."""
 
 
 class Runner(Protocol):
     @property
     def name(self) -> str: ...
 
-    def open(self, room: Room) -> AbstractContextManager[Session]:
+    def open(self, spec: SessionSpec) -> AbstractContextManager[Session]:
         """Raises MachineLacks where the runner's tool is missing or refuses."""
 
-    def revisit(self, room: Room, kept: str) -> AbstractContextManager[Session]:
+    def reopen(self, spec: SessionSpec, snapshot: str) -> AbstractContextManager[Session]:
         """A session on what `keep` kept."""
 
     def reap(self) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
-from stackbuild.runners import cgroup
-from stackbuild.runners.protocol import Exec, Outcome, Room, Session
+from stackbuild.runners import bwrap, cgroup
+from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 
 LAUNCH = """\
 set -e
@@ -42,10 +42,11 @@ BEGIN = 'exec "$@"'
 @cache
 def _tools() -> tuple[str, str]:
     """Paths of unshare and bwrap. Raises MachineLacks."""
-    for tool, package in (("bwrap", "bubblewrap"), ("unshare", "util-linux")):
-        if not shutil.which(tool):
-            raise MachineLacks(f"`{tool}` is not installed", next=f"apt-get install {package}, or use --runner docker")
-    return str(shutil.which("unshare")), str(shutil.which("bwrap"))
+    path = bwrap.installed(instead=", or use --runner docker")
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        raise MachineLacks("`unshare` is not installed", next="apt-get install util-linux, or use --runner docker")
+    return unshare, path
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,18 @@ class Sandbox:
     name: str = "sandbox"
 
     @contextlib.contextmanager
-    def open(self, room: Room) -> Iterator[Session]:
+    def open(self, spec: SessionSpec) -> Iterator[Session]:
         _tools()
-        merged = room.work.with_name("root")
+        merged = spec.work.with_name("root")
         merged.mkdir(exist_ok=True)
-        for mount in room.mounts:  # mount points must be there before bwrap binds onto them
-            point = room.upper / mount.at.lstrip("/")
+        for mount in spec.mounts:  # mount points must be there before bwrap binds onto them
+            point = spec.upper / mount.at.lstrip("/")
             point.parent.mkdir(parents=True, exist_ok=True)
             point.mkdir(exist_ok=True) if mount.source.is_dir() else point.touch()
-        yield _SandboxSession(room)
+        yield _SandboxSession(spec)
 
-    def revisit(self, room: Room, kept: str) -> contextlib.AbstractContextManager[Session]:
-        return self.open(room)
+    def reopen(self, spec: SessionSpec, snapshot: str) -> contextlib.AbstractContextManager[Session]:
+        return self.open(spec)
 
     def reap(self) -> tuple[str, ...]:
         return cgroup.reap()
@@ -74,17 +75,17 @@ class Sandbox:
 
 @dataclass(frozen=True)
 class _SandboxSession:
-    room: Room
+    spec: SessionSpec
 
-    def run(self, exec: Exec, stopper: Stopper) -> Outcome:
+    def run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         started = time.monotonic()
         with (
-            cgroup.limited(self.room.label, self.room.memory) as group,
+            cgroup.memory_limit(self.spec.label, self.spec.memory) as group,
             exec.log.open("ab") as log,
             _pipe() as (status, tell),
         ):
             argv = ("/bin/sh", "-c", BEGIN, "sh", *exec.argv)
-            command = self._command(argv, exec.env, exec.cwd, group.door, ("--json-status-fd", str(tell)))
+            command = self._command(argv, exec.env, exec.cwd, group.procs_file, ("--json-status-fd", str(tell)))
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -92,64 +93,59 @@ class _SandboxSession:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 pass_fds=(tell,),
-                cwd=self._here,
+                cwd=self._layers_folder,
                 env={},
             )
             code = stopper.wait(process)
             out_of_memory = group.ran_out()
-            if code > 0 and not out_of_memory and b"exit-code" not in _said(status):
-                raise _closed(exec.log)
-            return Outcome(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
+            if code > 0 and not out_of_memory and b"exit-code" not in _status(status):
+                raise _not_opened(exec.log)
+            return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
 
-    def enter(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
-        return subprocess.run(self._command(argv, env, cwd), check=False, cwd=self._here).returncode
+    def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
+        return subprocess.run(self._command(argv, env, cwd), check=False, cwd=self._layers_folder).returncode
 
-    def keep(self) -> str:
+    def snapshot(self) -> str:
         return ""  # upper and work are kept by the store
 
     @property
-    def _here(self) -> str:
+    def _layers_folder(self) -> str:
         """The folder that the overlay's paths are relative to."""
-        return os.path.commonpath((self.room.base, self.room.work))
+        return os.path.commonpath((self.spec.base, self.spec.work))
 
     def _command(
         self,
         argv: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
         cwd: str,
-        door: str = "",
-        more: tuple[str, ...] = (),
+        procs_file: str = "",
+        options: tuple[str, ...] = (),
     ) -> list[str]:
-        unshare, bwrap = _tools()
+        unshare, path = _tools()
         root = os.geteuid() == 0
-        room = self.room
-        merged = str(room.work.with_name("root"))
-        layers = [os.path.relpath(layer, self._here) for layer in (room.base, room.upper, room.work)]
-        overlay = [str(os.getpid()), door, *layers, "" if root else ",userxattr", merged]
+        spec = self.spec
+        merged = str(spec.work.with_name("root"))
+        layers = [os.path.relpath(layer, self._layers_folder) for layer in (spec.base, spec.upper, spec.work)]
         user = [] if root else ["--user", "--map-root-user"]
+        inner = bwrap.Bwrap(
+            path,
+            root=("--bind", merged, "/"),
+            mounts=tuple(
+                w for m in spec.mounts for w in ("--bind" if m.writable else "--ro-bind", str(m.source), m.at)
+            ),
+            env=env,
+            cwd=cwd,
+            user_namespace=False,  # root keeps the machine's users; for others unshare makes one
+            network=spec.network,
+            terminal=not options,
+            options=options,
+        )
         return [
             *(unshare, "--mount", *user, "--propagation", "private", "--"),
-            *("/bin/sh", "-c", LAUNCH, "sh", *overlay),
-            *(bwrap, *more, "--bind", merged, "/", *_inside(room.network, terminal=not more)),
-            *(word for m in room.mounts for word in ("--bind" if m.writable else "--ro-bind", str(m.source), m.at)),
-            *(word for name, value in env for word in ("--setenv", name, value)),
-            *("--chdir", cwd, "--", *argv),
+            *("/bin/sh", "-c", LAUNCH, "sh"),
+            *(str(os.getpid()), procs_file, *layers, "" if root else ",userxattr", merged),
+            *inner.command(*argv),
         ]
-
-
-def _inside(network: bool, terminal: bool) -> list[str]:
-    """What every sandbox has: own pids, ipc, names; /dev, /proc, /tmp; no capabilities; the caller's death is its own."""
-    words = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "stackbuild", "--die-with-parent"]
-    words += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--clearenv", "--cap-drop", "ALL"]
-    if (
-        os.geteuid() == 0
-    ):  # sysctls are writable for user 0 without any capability, and bwrap covers only what it finds writable
-        words += [
-            word
-            for folder in ("sys", "fs", "acpi", "scsi")
-            for word in ("--ro-bind-try", f"/proc/{folder}", f"/proc/{folder}")
-        ]
-    return words + ([] if network else ["--unshare-net"]) + ([] if terminal else ["--new-session"])
 
 
 @contextlib.contextmanager
@@ -163,7 +159,7 @@ def _pipe() -> Iterator[tuple[int, int]]:
         os.close(writer)
 
 
-def _said(status: int) -> bytes:
+def _status(status: int) -> bytes:
     """What bwrap wrote of itself: `exit-code` is there only when the sandbox stood and the command was begun."""
     os.set_blocking(status, False)
     with contextlib.suppress(BlockingIOError):
@@ -171,7 +167,7 @@ def _said(status: int) -> bytes:
     return b""
 
 
-def _closed(log: Path) -> MachineLacks:
+def _not_opened(log: Path) -> MachineLacks:
     """The sandbox itself could not be opened; no fault of the step. Raises OSError where the disk is full."""
     lines = log.read_text("utf-8", "replace").splitlines()
     if any(os.strerror(errno.ENOSPC) in line for line in lines[-2:]):

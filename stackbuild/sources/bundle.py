@@ -15,7 +15,6 @@ from stackbuild.core import digest
 from stackbuild.core.errors import LockError, UsageError
 
 INDEX = "bundle.json"
-VARIABLE = "STACKBUILD_MIRROR_DIGEST"
 MOST = 10
 """Damaged files that are named; the others are counted."""
 
@@ -36,17 +35,20 @@ def _files(folder: Path) -> list[str]:
     return sorted(name for name in found if name != INDEX)
 
 
-def require(wanted: str) -> None:
-    """Believe only a bundle whose index has this sha256, for the rest of the process. Raises UsageError."""
-    wanted = wanted.removeprefix("sha256:").lower()
+def digits(text: str) -> str:
+    """The 64 digits of a sha256 that a person typed, with or without `sha256:`. Raises UsageError."""
+    wanted = text.removeprefix("sha256:").lower()
     if len(wanted) != 64 or set(wanted) - set("0123456789abcdef"):
         raise UsageError("no sha256", where="--digest", next="give the 64 digits that `fetch --bundle` printed")
-    os.environ[VARIABLE] = wanted
+    return wanted
 
 
-def index(folder: Path) -> dict[str, str]:
-    """The sha256 of each file of a bundle; empty for a mirror that has no index and need not have one. Raises LockError."""
-    path, wanted = folder / INDEX, os.environ.get(VARIABLE, "")
+def index(folder: Path, wanted: str) -> dict[str, str]:
+    """The sha256 of each file of a bundle, by path. Empty for a mirror that has no index and need not have one.
+
+    `wanted` is the sha256 that the index must have, "" for any. Raises LockError.
+    """
+    path = folder / INDEX
     if not path.is_file() and not wanted:
         return {}
     found = digest.of_file(path) if path.is_file() else "none: it is not there"
@@ -62,9 +64,9 @@ def index(folder: Path) -> dict[str, str]:
         raise LockError("the bundle's index cannot be read", where=str(path), next="copy the bundle again") from None
 
 
-def verify(folder: Path) -> int:
+def verify(folder: Path, index_digest: str) -> int:
     """Read every file of the index and compare; how many there are. Raises LockError with each that is damaged or gone."""
-    files = index(folder)
+    files = index(folder, index_digest)
     wrong = [found for name, wanted in sorted(files.items()) if (found := _wrong(folder, name, wanted))]
     if wrong:
         more = f"; and {len(wrong) - MOST} more" if len(wrong) > MOST else ""
@@ -74,12 +76,12 @@ def verify(folder: Path) -> int:
     return len(files)
 
 
-def check(folder: Path, used: Mapping[Path, str]) -> None:
+def check(folder: Path, index_digest: str, used: Mapping[Path, str]) -> None:
     """Files about to be used, each with the digest it has: as the index says, where there is one. Raises LockError."""
-    files = index(folder)
+    files = index(folder, index_digest)
     for path, found in used.items() if files else ():
         name = str(path.relative_to(folder))
-        wanted = files.get(name, "" if os.environ.get(VARIABLE) else found)
+        wanted = files.get(name, "" if index_digest else found)
         if found != wanted:
             said = f"its index says {wanted}" if wanted else "its index does not know it"
             raise LockError(

@@ -63,7 +63,7 @@ def _difference(original: Path, edited: Path) -> str:
             raise UsageError("the two trees are equal", where=str(edited), next="edit the copy first")
         made = _git(scratch, *_DIFF, before, after)
         _git(scratch, "read-tree", before)
-        _git(scratch, "apply", "--cached", "--whitespace=nowarn", "-", given=made)
+        _git(scratch, "apply", "--cached", "--whitespace=nowarn", "-", stdin=made)
         if _written(scratch) != after:
             raise Defect("the patch does not make the edited tree of the original", where=str(edited))
     return made.decode("utf-8", "surrogateescape")
@@ -87,14 +87,14 @@ def _tree(scratch: Path, source: Path) -> str:
     paths = _files(source)
     plain = [path for path in paths if not (source / path).is_symlink()]
     named = "".join(f"{(source / path).absolute()}\n" for path in plain)
-    ids = _git(scratch, "hash-object", "-w", "--no-filters", "--stdin-paths", given=os.fsencode(named)).decode().split()
+    ids = _git(scratch, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(named)).decode().split()
     rows = [(f"100{'755' if os.access(source / p, os.X_OK) else '644'}", i, p) for p, i in zip(plain, ids, strict=True)]
     for path in (p for p in paths if (source / p).is_symlink()):
         target = os.fsencode(os.readlink(source / path))
-        rows.append(("120000", _git(scratch, "hash-object", "-w", "--stdin", given=target).decode().strip(), path))
+        rows.append(("120000", _git(scratch, "hash-object", "-w", "--stdin", stdin=target).decode().strip(), path))
     _git(scratch, "read-tree", "--empty")
     index = "".join(f"{mode} {id_}\t{path}\0" for mode, id_, path in rows)
-    _git(scratch, "update-index", "-z", "--index-info", given=os.fsencode(index))
+    _git(scratch, "update-index", "-z", "--index-info", stdin=os.fsencode(index))
     return _written(scratch)
 
 
@@ -114,14 +114,14 @@ def _written(scratch: Path) -> str:
     return _git(scratch, "write-tree").decode().strip()
 
 
-def _git(scratch: Path, *words: str, given: bytes = b"") -> bytes:
+def _git(scratch: Path, *words: str, stdin: bytes = b"") -> bytes:
     """git in the scratch repository, deaf to every setting of the machine. Raises UsageError, MachineLacks."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": "/nonexistent"}
     environment |= {"GIT_DIR": str(scratch), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
     settings = ("core.quotePath=false", "core.autocrlf=false", "diff.noprefix=false", "core.compression=0")
     command = ["git", *(word for setting in settings for word in ("-c", setting)), *words]
     try:
-        done = subprocess.run(command, cwd=scratch, env=environment, input=given, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=scratch, env=environment, input=stdin, capture_output=True, check=False)
     except FileNotFoundError:
         raise MachineLacks("`git` is not installed", next="apt-get install git") from None
     if done.returncode != 0:

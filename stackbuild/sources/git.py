@@ -13,12 +13,13 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
-from stackbuild.sources.mirror import lacks
+from stackbuild.sources.mirror import Mirror
 
 SETTINGS = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "credential.helper="),
@@ -49,6 +50,19 @@ _FULL = re.compile(r"[0-9a-f]{40}")
 _SHORT = re.compile(r"[0-9a-f]{7,39}")
 
 
+@dataclass(frozen=True)
+class Revision:
+    """A commit of a repository: its URL, the ref that a recipe names, the locked commit, and the mirror to take it from.
+
+    `commit` may be abbreviated (at least 7 digits) where no more is known: what is fetched must begin with it.
+    """
+
+    url: str
+    ref: str
+    commit: str
+    mirror: Mirror | None = None
+
+
 def vetted(url: str) -> str:
     """The URL, if it is one that git may be given. Raises StepFailed."""
     if _URL.fullmatch(url) and ".." not in PurePosixPath(urlsplit(url).path).parts:
@@ -57,45 +71,46 @@ def vetted(url: str) -> str:
     raise StepFailed(f"the git URL {shown!r} is refused: https or ssh, a host and a plain path, and nothing else")
 
 
-def in_mirror(url: str, mirror: Path | None) -> Path | None:
+def in_mirror(url: str, mirror: Mirror | None) -> Path | None:
     """The repository of that URL in a mirror: `HOST/PATH`, else `PATH`, else its last name; with or without `.git`, bare or
     not. That it is the right one is told by the commit."""
     if mirror is None:
         return None
     parts = urlsplit(url)
     inside = PurePosixPath(parts.path.strip("/").removesuffix(".git"))
-    for stem in (mirror / (parts.hostname or "") / inside, mirror / inside, mirror / inside.name):
+    root = mirror.folder
+    for stem in (root / (parts.hostname or "") / inside, root / inside, root / inside.name):
         for place in (stem.with_name(stem.name + ".git"), stem):
             if (place / "HEAD").is_file() or (place / ".git").exists():
                 return place
     return None
 
 
-def _origin(url: str, mirror: Path | None) -> str:
+def _origin(url: str, mirror: Mirror | None) -> str:
     """What git is to ask: the server or, where a mirror is named, its repository. Raises StepFailed, MachineLacks."""
     vetted(url)
     if mirror is None:
         return url
     place = in_mirror(url, mirror)
     if place is None:
-        raise lacks(url, mirror)
+        raise mirror.lacks(url)
     return str(place)
 
 
-def ask(url: str, ref: str, mirror: Path | None = None) -> str:
+def ask(url: str, ref: str, mirror: Mirror | None = None) -> str:
     """The commit that a branch or tag of a server means now; a full commit means itself. Raises StepFailed, MachineLacks."""
     if _FULL.fullmatch(ref):
         return ref
     if _SHORT.fullmatch(ref):
         with _repository(url, mirror) as tree:
-            _fetch(tree, url, ref, ref, mirror)
+            _fetch(tree, Revision(url, ref, ref, mirror))
             return _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
     if found := _meant(url, ref, mirror):
         return found[1]
     raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
 
 
-def _meant(url: str, ref: str, mirror: Path | None) -> tuple[str, str] | None:
+def _meant(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
     """What a name is, "tag" or "branch", and the commit it means now; None where there is none of that name."""
     names = {f"refs/tags/{ref}^{{}}": "tag", f"refs/tags/{ref}": "tag", f"refs/heads/{ref}": "branch"}
     told = _git(Path("/"), "ls-remote", "--", _origin(url, mirror), *names, mirror=mirror)
@@ -103,31 +118,33 @@ def _meant(url: str, ref: str, mirror: Path | None) -> tuple[str, str] | None:
     return next(((kind, found[name]) for name, kind in names.items() if name in found), None)
 
 
-def moved(url: str, ref: str, commit: str, mirror: Path | None = None) -> str:
+def moved(revision: Revision) -> str:
     """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else "".
     A branch may move."""
+    url, ref, commit = revision.url, revision.ref, revision.commit
     if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref):
         return ""
     try:
-        meant = _meant(url, ref, mirror)
+        meant = _meant(url, ref, revision.mirror)
     except (StepFailed, MachineLacks) as failure:  # the commit is there: no reason to end a build
         return f"{url}: whether {ref} was moved cannot be asked: {failure.what}"
     match meant:
-        case None if mirror is None:  # one that was fetched by its commit has no names
+        case None if revision.mirror is None:  # one that was fetched by its commit has no names
             return f"{url} has no tag or branch {ref!r} any more; commit {commit} of the lock is built"
         case "tag", now if not now.startswith(commit):
             return f"{url}: the tag {ref} was moved to {now}; commit {commit} of the lock is built"
     return ""
 
 
-def checkout(url: str, ref: str, commit: str, target: Path, *, submodules: bool, mirror: Path | None = None) -> str:
-    """Put the files of the locked commit into the empty folder `target`, without `.git`; the full commit.
+def checkout(revision: Revision, target: Path, *, submodules: bool) -> str:
+    """Put the files of the locked commit into the empty folder `target`, without `.git`. Returns the full commit.
 
-    `commit` may be abbreviated (at least 7 digits) where no more is known: what is fetched must begin with it. Raises
-    LockError where the ref has moved or the commit is gone, StepFailed, MachineLacks.
+    Raises LockError where the ref has moved or the commit is gone, StepFailed, MachineLacks.
     """
-    _begin(target, url, mirror, partial=bool(_SHORT.fullmatch(ref)))  # all files are wanted, but not of all history
-    _fetch(target, url, ref, commit, mirror)
+    url, ref, commit = revision.url, revision.ref, revision.commit
+    # All files are wanted, but not of all history.
+    _begin(target, url, revision.mirror, partial=bool(_SHORT.fullmatch(ref)))
+    _fetch(target, revision)
     head = _git(target, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
     if not head.startswith(commit):
         raise LockError(
@@ -140,12 +157,12 @@ def checkout(url: str, ref: str, commit: str, target: Path, *, submodules: bool,
         for path, sub_url, sub_commit in modules(target, url):
             folder = target / path
             folder.mkdir(parents=True, exist_ok=True)
-            checkout(sub_url, sub_commit, sub_commit, folder, submodules=True, mirror=mirror)
+            checkout(Revision(sub_url, sub_commit, sub_commit, revision.mirror), folder, submodules=True)
     shutil.rmtree(target / ".git")
     return head
 
 
-def _begin(target: Path, url: str, mirror: Path | None, *, partial: bool = True) -> None:
+def _begin(target: Path, url: str, mirror: Mirror | None, *, partial: bool = True) -> None:
     """An empty repository whose `origin` is the server, which may leave out file contents until they are asked for, or
     the mirror's repository."""
     origin = _origin(url, mirror)
@@ -157,15 +174,16 @@ def _begin(target: Path, url: str, mirror: Path | None, *, partial: bool = True)
 
 
 @contextlib.contextmanager
-def _repository(url: str, mirror: Path | None) -> Iterator[Path]:
+def _repository(url: str, mirror: Mirror | None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as folder:
         _begin(Path(folder), url, mirror)
         yield Path(folder)
 
 
-def _fetch(target: Path, url: str, ref: str, commit: str, mirror: Path | None) -> None:
+def _fetch(target: Path, revision: Revision) -> None:
     """Fetch the commit alone as FETCH_HEAD; where a server does not give out a commit by its name, its ref; where only
     the first digits of it are known, the whole history without file contents; a mirror has it whole by those digits."""
+    url, ref, commit, mirror = revision.url, revision.ref, revision.commit, revision.mirror
     if _SHORT.fullmatch(ref):
         if mirror is None:
             _fetch_short(target, url, ref)
@@ -204,7 +222,7 @@ def _named(target: Path, url: str, short: str) -> str:
         ) from None
 
 
-def _expanded(target: Path, url: str, short: str, mirror: Path) -> str:
+def _expanded(target: Path, url: str, short: str, mirror: Mirror) -> str:
     """The full commit of a mirror's repository, whether or not a branch or tag leads to it: one fetched by its commit has
     none. Its objects are looked at from `target`, since git run in the repository itself would heed what is set there."""
     place = Path(_origin(url, mirror)).absolute()
@@ -228,28 +246,29 @@ def _objects(place: Path) -> Path:
     return folder.resolve() / "objects"
 
 
-def _spec(target: Path, url: str, ref: str, mirror: Path | None) -> str:
+def _spec(target: Path, url: str, ref: str, mirror: Mirror | None) -> str:
     told = _git(target, "ls-remote", "origin", f"refs/tags/{ref}", f"refs/heads/{ref}", mirror=mirror)
     names = [line.partition("\t")[2] for line in told.splitlines()]
     return names[0] if names else ref
 
 
-def read(url: str, ref: str, commit: str, path: str, mirror: Path | None = None) -> str:
+def read(revision: Revision, path: str) -> str:
     """One text file of a commit, with as little of the rest as the server lets be left out. Raises as `checkout`."""
-    with _repository(url, mirror) as tree:
-        _fetch(tree, url, ref, commit, mirror)
-        return _git(tree, "cat-file", "blob", f"FETCH_HEAD:{path}", mirror=mirror)
+    with _repository(revision.url, revision.mirror) as tree:
+        _fetch(tree, revision)
+        return _git(tree, "cat-file", "blob", f"FETCH_HEAD:{path}", mirror=revision.mirror)
 
 
-def copy(url: str, ref: str, commit: str, folder: Path, *, submodules: bool, mirror: Path | None = None) -> None:
+def copy(revision: Revision, folder: Path, *, submodules: bool) -> None:
     """Put a bare repository with the commit, and those of its submodules where they are asked for, into the mirror
     `folder`. Raises as `checkout`."""
+    url, ref, mirror = revision.url, revision.ref, revision.mirror
     parts = urlsplit(vetted(url))
     bare = folder / (parts.hostname or "") / (parts.path.strip("/").removesuffix(".git") + ".git")
     with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as scratch:
         tree = Path(scratch)
         _begin(tree, url, mirror, partial=False)
-        _fetch(tree, url, ref, commit, mirror)
+        _fetch(tree, revision)
         head = _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
         name = (
             f"refs/heads/stackbuild-{head[:12]}"
@@ -262,9 +281,9 @@ def copy(url: str, ref: str, commit: str, folder: Path, *, submodules: bool, mir
         bare.mkdir(parents=True, exist_ok=True)
         _git(bare, "init", "--quiet", "--bare", ".")
         _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
-        _git(bare, "fetch", "--quiet", "--depth=1", "--no-tags", str(tree), f"{name}:{name}", mirror=folder)
+        _git(bare, "fetch", "--quiet", "--depth=1", "--no-tags", str(tree), f"{name}:{name}", mirror=Mirror(folder))
     for _, sub_url, sub_commit in below:
-        copy(sub_url, sub_commit, sub_commit, folder, submodules=True, mirror=mirror)
+        copy(Revision(sub_url, sub_commit, sub_commit, mirror), folder, submodules=True)
 
 
 def _beside(url: str, of: str) -> str:
@@ -321,7 +340,7 @@ def _listed(tree: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def _git(folder: Path, *words: str, mirror: Path | None = None) -> str:
+def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
     """One git call in `folder`, hardened; its output. A call that reads from a mirror may read from this machine, and from
     nowhere else."""
     import git

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.sources.mirror import Mirror
 
 TRIES = 3
 PAUSE_SECONDS = 1.0
@@ -56,7 +57,7 @@ def place_in(mirror: Path, url: str) -> Path:
     return mirror / parts.hostname / inside
 
 
-def fetch(wanted: Wanted, target: Path, mirror: Path | None, stopper: Stopper) -> str:
+def fetch(wanted: Wanted, target: Path, mirror: Mirror | None, stopper: Stopper) -> str:
     """Put the file at `target`, whole and checked; its sha256.
 
     Raises LockError when its digest is another (the bytes stay beside it as `.refused`), MachineLacks when nobody has it.
@@ -64,7 +65,7 @@ def fetch(wanted: Wanted, target: Path, mirror: Path | None, stopper: Stopper) -
     partial = target.with_name(target.name + ".part")
     target.parent.mkdir(parents=True, exist_ok=True)
     if mirror is not None:
-        _copy(_found_in(mirror, wanted.url), partial, wanted.url, mirror)
+        _copy(_found_in(mirror.folder, wanted.url), partial, wanted.url, mirror)
     else:
         _download(wanted.url, partial, stopper)
     _check(wanted, partial)
@@ -80,11 +81,10 @@ def _found_in(mirror: Path, url: str) -> Path:
     return next((p for p in (usual, *others) if p.is_file()), usual)
 
 
-def _copy(place: Path, partial: Path, url: str, mirror: Path) -> None:
+def _copy(place: Path, partial: Path, url: str, mirror: Mirror) -> None:
     if not place.is_file():
-        raise MachineLacks(
-            f"the mirror lacks {url}", where=str(place.relative_to(mirror)), next=f"put it there, in {mirror}"
-        )
+        where = str(place.relative_to(mirror.folder))
+        raise MachineLacks(f"the mirror lacks {url}", where=where, next=f"put it there, in {mirror.folder}")
     shutil.copyfile(place, partial)
 
 

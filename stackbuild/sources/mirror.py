@@ -1,16 +1,15 @@
 """The mirror: a folder that stands for the network, `HOST/PATH` of each URL, for archives and git repositories alike.
 
-Named by `--mirror DIR` or `$STACKBUILD_MIRROR`. Where one is named, nothing else is asked: what it lacks is refused. With
-`$STACKBUILD_MIRROR_FOR=sources` it stands for git servers, archives and images alone, and Debian's archive and the package
-index are asked as apt and pip are set up to.
+Where a mirror is given, nothing else is asked: what it lacks is refused. A mirror of sources stands for git servers,
+archives and images alone; Debian's archive and the package index are then asked as apt and pip are set up to.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core import digest
@@ -19,47 +18,52 @@ from stackbuild.sources import bundle
 
 VARIABLE = "STACKBUILD_MIRROR"
 SCOPE = "STACKBUILD_MIRROR_FOR"
+DIGEST = "STACKBUILD_MIRROR_DIGEST"
 SOURCES = "sources"
 
 
-def use(folder: Path | None) -> None:
-    """Take this folder for the rest of the process. Raises UsageError where it is none."""
-    if folder is not None:
-        os.environ[VARIABLE] = str(folder.absolute())
-        given()
+@dataclass(frozen=True)
+class Mirror:
+    """An absolute folder; whether it stands for Debian's archive and the package index too; the sha256 in hex that the
+    index of its bundle must have, "" where none is required."""
+
+    folder: Path
+    has_packages: bool = True
+    index_digest: str = ""
+
+    def lacks(self, what: str, next: str = "") -> MachineLacks:
+        """The error for what the mirror does not have: no network is asked in its place."""
+        return MachineLacks(
+            f"the mirror lacks {what}", where=str(self.folder), next=next or f"put it there, in {self.folder}"
+        )
 
 
-def given() -> Path | None:
-    """The mirror, as an absolute path, or None. Raises UsageError where it is no folder."""
-    named = os.environ.get(VARIABLE)
+def mirror_of(folder: Path | None, environ: Mapping[str, str], index_digest: str = "") -> Mirror | None:
+    """The mirror that a command's options name, else the one that the environment names, else None.
+
+    `index_digest` is the option's; `$STACKBUILD_MIRROR_DIGEST` stands in for an empty one. Raises UsageError where the
+    folder is not there or a value is not understood.
+    """
+    scope = environ.get(SCOPE, "")
+    if scope not in ("", SOURCES):
+        raise UsageError(f"{SCOPE} is {scope!r}", next=f"unset it, or set it to `{SOURCES}`")
+    named = str(folder or environ.get(VARIABLE, ""))
     if not named:
         return None
     if not Path(named).is_dir():
         raise UsageError("the mirror is no folder", where=named, next=f"give --mirror a folder, or unset {VARIABLE}")
-    return Path(named).absolute()
+    wanted = bundle.digits(index_digest) if index_digest else environ.get(DIGEST, "")
+    return Mirror(Path(named).absolute(), not scope, wanted)
 
 
-def for_packages() -> Path | None:
-    """The mirror, where it stands for Debian's archive and the package index too; else None. Raises UsageError."""
-    scope = os.environ.get(SCOPE, "")
-    if scope not in ("", SOURCES):
-        raise UsageError(f"{SCOPE} is {scope!r}", next=f"unset it, or set it to `{SOURCES}`")
-    return given() if not scope else None
-
-
-def lacks(what: str, folder: Path, next: str = "") -> MachineLacks:
-    """The refusal of what a mirror does not have: a network is not asked in its place."""
-    return MachineLacks(f"the mirror lacks {what}", where=str(folder), next=next or f"put it there, in {folder}")
-
-
-def refuse(what: str) -> None:
+def refuse_packages(mirror: Mirror | None, what: str) -> None:
     """Before a package archive or index is asked: nothing where no mirror stands for it. Raises MachineLacks."""
-    if (folder := for_packages()) is not None:
+    if mirror is not None and mirror.has_packages:
         next = f"bundle it where the network is: `stackbuild fetch --bundle DIR`; or set {SCOPE}={SOURCES} to ask for packages"
-        raise lacks(what, folder, next)
+        raise mirror.lacks(what, next)
 
 
-def pack(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) -> None:
+def pack_object(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) -> None:
     """Write a step's output as `objects/KEY.tar`, and beside it its digest and its notes."""
     objects = folder / "objects"
     objects.mkdir(parents=True, exist_ok=True)
@@ -70,15 +74,14 @@ def pack(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) -> None:
     (objects / f"{key}.json").write_text(digest.canonical(card) + "\n")
 
 
-def unpacked(key: str, out: Path) -> dict[str, str] | None:
-    """Put a step's output from the mirror into the empty folder `out`; its notes, or None where no mirror has it.
+def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] | None:
+    """Put a step's output from the mirror into the empty folder `out`. Returns its notes, None where no mirror has it.
 
     Raises LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of an
-    output: against whom may write to the mirror only the index's digest helps (stackbuild/bundle.py).
+    output: against whom may write to the mirror only the index's digest helps (sources/bundle.py).
     """
-    folder = given()
-    card_path = folder / "objects" / f"{key}.json" if folder else None
-    if folder is None or card_path is None or not card_path.is_file():
+    card_path = mirror.folder / "objects" / f"{key}.json" if mirror else None
+    if mirror is None or card_path is None or not card_path.is_file():
         return None
     archive = card_path.with_suffix(".tar")
     notes, bundled = _card(card_path)
@@ -89,7 +92,7 @@ def unpacked(key: str, out: Path) -> dict[str, str] | None:
             where=str(archive),
             next="copy the bundle again",
         )
-    bundle.check(folder, {archive: found, card_path: digest.of_file(card_path)})
+    bundle.check(mirror.folder, mirror.index_digest, {archive: found, card_path: digest.of_file(card_path)})
     subprocess.run(
         ["tar", "--extract", f"--file={archive}", f"--directory={out}", "--no-same-owner", "--delay-directory-restore"],
         check=True,

@@ -16,7 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stackbuild.core import digest
-from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.core.errors import LockError, StepFailed
+from stackbuild.runners import bwrap
 
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
@@ -116,10 +117,13 @@ def _apply_whiteouts(layer: Path, root: Path) -> None:
 
 
 def _extract(layer: Path, root: Path) -> None:
-    if not shutil.which("bwrap"):
-        raise MachineLacks("`bwrap` is not installed", next="apt-get install bubblewrap")
-    sandbox = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/tmp"]
-    sandbox += ["--dir", "/tmp/root", "--bind", str(root), "/tmp/root", "--ro-bind", str(layer), "/tmp/layer"]
+    sandbox = bwrap.Bwrap(
+        bwrap.installed(),
+        root=("--ro-bind", "/", "/"),
+        mounts=("--dir", "/tmp/root", "--bind", str(root), "/tmp/root", "--ro-bind", str(layer), "/tmp/layer"),
+        env=(("PATH", "/usr/bin:/bin"), ("LANG", "C.UTF-8")),
+        capabilities=("CAP_DAC_OVERRIDE",),  # a layer may write into a folder that an earlier one made read-only
+    )
     words = [
         "tar",
         "--extract",
@@ -129,7 +133,7 @@ def _extract(layer: Path, root: Path) -> None:
         "--delay-directory-restore",
     ]
     done = subprocess.run(
-        [*sandbox, "--", *words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*"],
+        sandbox.command(*words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*"),
         capture_output=True,
         text=True,
         check=False,

@@ -30,7 +30,7 @@ class Hunk:
 
 
 @dataclass(frozen=True)
-class Change:
+class HunkChange:
     """How the file differs from what a hunk expects.
 
     At `line`, from 1, whose text is `text`: a line that is otherwise at `spans`, one that the hunk does not have (`added`), or the one
@@ -60,11 +60,11 @@ def hunks(text: str) -> Iterator[Hunk]:
             file = re.sub(r"^a/", "", row[4:].split("\t")[0])
 
 
-def changes(before: Sequence[str], now: Sequence[str], line: int) -> tuple[Change, ...]:
+def changes(before: Sequence[str], now: Sequence[str], line: int) -> tuple[HunkChange, ...]:
     """Where a file's lines differ from a hunk's, around the place that the hunk fits best; `line` is what it says."""
     first, last = _window(before, now, line)
     there = now[first:last]
-    found: list[Change] = []
+    found: list[HunkChange] = []
     rows = SequenceMatcher(None, there, before, autojunk=False).get_opcodes()
     for tag, a, b, c, d in rows:
         start, end = _trimmed(a, b, d - c, len(there), is_first=c == 0, is_last=d == len(before))
@@ -73,11 +73,11 @@ def changes(before: Sequence[str], now: Sequence[str], line: int) -> tuple[Chang
         paired = min(end - start, d - c)
         for i in range(paired):
             text = there[start + i]
-            found.append(Change("changed", first + start + i + 1, text, tuple(_spans(text, before[c + i]))))
-        found += [Change("added", first + i + 1, there[i]) for i in range(start + paired, end)]
+            found.append(HunkChange("changed", first + start + i + 1, text, tuple(_spans(text, before[c + i]))))
+        found += [HunkChange("added", first + i + 1, there[i]) for i in range(start + paired, end)]
         if d - c > paired:
             at = first + start + paired
-            found.append(Change("missing", at + 1, now[at] if at < len(now) else ""))
+            found.append(HunkChange("missing", at + 1, now[at] if at < len(now) else ""))
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from stackbuild.core.digest import of_text
 from stackbuild.core.errors import MachineLacks, Mistake, PlanError, RecipeError
-from stackbuild.sources.patch_drift import Change, changes, hunks
+from stackbuild.sources.patch_drift import HunkChange, changes, hunks
 
 REQUIRED = ("Why", "Upstream", "Remove-When")
 _NAME = re.compile(r"(\d{4})-[\w.+-]+\.patch")
@@ -53,7 +53,7 @@ class Patch:
 
 
 @dataclass(frozen=True)
-class Moved:
+class HunkCause:
     """What changed the lines that a hunk looks at: rules by name; whether upstream did (None: it may have)."""
 
     by: tuple[str, ...] = ()
@@ -74,26 +74,26 @@ class Misfit:
     file: str
     line: int
     now: int
-    moved: Moved
+    cause: HunkCause
     upstream: str
 
     def __str__(self) -> str:
         now = f" (now about line {self.now})" if self.now and abs(self.now - self.line) > 1 else ""
-        return f"{self.patch}: the hunk at {self.file}:{self.line}{now} does not apply; {self.moved} (upstream: {self.upstream})"
+        return f"{self.patch}: the hunk at {self.file}:{self.line}{now} does not apply; {self.cause} (upstream: {self.upstream})"
 
 
 @dataclass(frozen=True)
-class Series:
+class PatchSeries:
     """The patches of a component's version in the order they are applied in."""
 
     folder: str
     patches: tuple[Patch, ...] = field(default=())
 
 
-def series(folder: Path) -> Series:
+def series(folder: Path) -> PatchSeries:
     """The patches of a folder in order of their numbers; none where there is no folder. Raises RecipeError."""
     if not folder.is_dir():
-        return Series(str(folder))
+        return PatchSeries(str(folder))
     mistakes: list[Mistake] = []
     patches = []
     for path in sorted(folder.glob("*.patch")):
@@ -103,7 +103,7 @@ def series(folder: Path) -> Series:
     mistakes += _same_numbers(patches, str(folder))
     if mistakes:
         raise RecipeError(tuple(mistakes))
-    return Series(str(folder), tuple(patches))
+    return PatchSeries(str(folder), tuple(patches))
 
 
 def parse(name: str, text: str) -> Patch:
@@ -149,23 +149,23 @@ def _same_numbers(patches: Iterable[Patch], folder: str) -> list[Mistake]:
     return mistakes
 
 
-Movers = Callable[[str, tuple[Change, ...]], Moved]
+CauseFinder = Callable[[str, tuple[HunkChange, ...]], HunkCause]
 """What made a file's lines other than a hunk expects them: a misfit names it."""
 
 
-def nobody(file: str, changes: tuple[Change, ...]) -> Moved:
-    """The movers of a source that was not converted."""
-    return Moved()
+def no_cause(file: str, changes: tuple[HunkChange, ...]) -> HunkCause:
+    """No causes: for a source that was not converted."""
+    return HunkCause()
 
 
-def apply(source: Path, wanted: Series, movers: Movers = nobody) -> tuple[str, ...]:
+def apply(source: Path, wanted: PatchSeries, find_cause: CauseFinder = no_cause) -> tuple[str, ...]:
     """Apply a series to a source folder, each patch checked before it; the names applied.
 
     Raises PlanError with every misfit of the first patch that does not apply; patches before it stay applied.
     """
     done = []
     for patch in wanted.patches:
-        if misfits := try_one(source, patch, movers):
+        if misfits := try_one(source, patch, find_cause):
             told = "\n".join(map(str, misfits))
             next = "refresh the patch against this version, or remove it if upstream took it"
             raise PlanError(told, where=f"{wanted.folder}/{patch.name}", next=next)
@@ -180,7 +180,7 @@ def is_taken(source: Path, patch: Patch) -> bool:
     return back == 0 and bool(try_one(source, patch))
 
 
-def try_one(source: Path, patch: Patch, movers: Movers = nobody) -> tuple[Misfit, ...]:
+def try_one(source: Path, patch: Patch, find_cause: CauseFinder = no_cause) -> tuple[Misfit, ...]:
     """Whether a patch applies to a source folder, changing nothing: its misfits, none where it does."""
     code, said = _git(source, ["apply", "--check", "--whitespace=nowarn", "-"], patch.text, failing=True)
     if code == 0:
@@ -191,10 +191,10 @@ def try_one(source: Path, patch: Patch, movers: Movers = nobody) -> tuple[Misfit
     if not places:
         places = [(patch.files[0] if patch.files else "?", 0)]
     upstream = patch.of("Upstream") or "none"
-    return tuple(_misfit(source, patch, file, line, movers, upstream) for file, line in places)
+    return tuple(_misfit(source, patch, file, line, find_cause, upstream) for file, line in places)
 
 
-def _misfit(source: Path, patch: Patch, file: str, line: int, movers: Movers, upstream: str) -> Misfit:
+def _misfit(source: Path, patch: Patch, file: str, line: int, find_cause: CauseFinder, upstream: str) -> Misfit:
     """Why the hunk that begins at a line does not fit; line 0 is the whole file."""
     hunk = next((h for h in hunks(patch.text) if (h.file, h.line) == (file, line)), None)
     try:
@@ -202,7 +202,7 @@ def _misfit(source: Path, patch: Patch, file: str, line: int, movers: Movers, up
     except OSError:
         now = []
     found = changes(hunk.before, now, line) if hunk and now else ()
-    moved = movers(file, found) if found else Moved()
+    moved = find_cause(file, found) if found else HunkCause()
     named = tuple(n.strip() for n in patch.of("Moved-By").split(",") if n.strip())
     moved = replace(moved, by=tuple(dict.fromkeys((*moved.by, *named))))
     return Misfit(patch.name, file, line, found[0].line if found else 0, moved, upstream)

@@ -61,13 +61,13 @@ def _dep(where: str, **said: Any) -> Dep:
         raise StepFailed(f"{field} is refused: {str(first['input'])[:120]!r}: {first['msg']}", where=where) from None
 
 
-def _agreeing(found: list[Dep], where: str) -> tuple[Dep, ...]:
+def _agreeing(listed: list[Dep], where: str) -> tuple[Dep, ...]:
     """The dependencies, if no address is said to have two contents: a build could hold only one. Raises StepFailed."""
     known: dict[str, str] = {}
-    for dep in found:
+    for dep in listed:
         if dep.digest and known.setdefault(dep.url, dep.digest) != dep.digest:
             raise StepFailed(f"{dep.url} has two digests, {known[dep.url]} and {dep.digest}", where=where)
-    return tuple(found)
+    return tuple(listed)
 
 
 def requirements_txt(text: str) -> tuple[Dep, ...]:

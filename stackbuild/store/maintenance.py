@@ -13,11 +13,11 @@ from stackbuild.store import atomic as files
 from stackbuild.store import tree
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
-from stackbuild.store.unfinished import Mark
+from stackbuild.store.unfinished import UnfinishedMark
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredOutput:
     """One record with the size of its tree in bytes."""
 
     step: str
@@ -48,7 +48,7 @@ class Damage:
 
 
 @dataclass(frozen=True)
-class Freed:
+class GcReport:
     """What a clean-up removed, and how many bytes of trees and of unfinished steps went."""
 
     records: int
@@ -63,12 +63,12 @@ def records(store: Store) -> Iterator[Record]:
             yield record
 
 
-def listing(store: Store) -> tuple[Kept, ...]:
+def listing(store: Store) -> tuple[StoredOutput, ...]:
     """What is in the store, newest first; a tree made under several keys is listed once."""
     rows = {}
     for r in records(store):
         if r.tree not in rows or not r.like:
-            rows[r.tree] = Kept(r.step, r.recipe, r.key, r.tree, _size(store, r.tree), r.seconds, r.made_at)
+            rows[r.tree] = StoredOutput(r.step, r.recipe, r.key, r.tree, _size(store, r.tree), r.seconds, r.made_at)
     return tuple(sorted(rows.values(), key=lambda row: row.made_at, reverse=True))
 
 
@@ -83,8 +83,8 @@ def unfinished(store: Store) -> tuple[Unfinished, ...]:
     """What steps that did not end have left, by name."""
     found = []
     for folder in sorted((store.root / "failed").iterdir()):
-        mark = Mark.of(folder)
-        found.append(Unfinished(folder.name, _on_disk(folder), mark is not None and mark.holds))
+        mark = UnfinishedMark.of(folder)
+        found.append(Unfinished(folder.name, _on_disk(folder), mark is not None and mark.is_intact))
     return tuple(found)
 
 
@@ -104,7 +104,7 @@ def check(store: Store) -> tuple[Damage, ...]:
     return tuple(Damage(name, reason) for name in names if (reason := store.check(name)))
 
 
-def collect(store: Store, keep_days: float, now: float) -> Freed:
+def collect(store: Store, keep_days: float, now: float) -> GcReport:
     """Remove records not written in `keep_days` days unless they are a recipe's latest, then trees nothing names.
 
     Failed steps' folders and the quarantine go too when they are that old, and what killed runs left but for build trees. `now` is in seconds since the epoch.
@@ -121,7 +121,7 @@ def collect(store: Store, keep_days: float, now: float) -> Freed:
         return _collect(store, now - keep_days * 86400)
 
 
-def _collect(store: Store, limit: float) -> Freed:
+def _collect(store: Store, limit: float) -> GcReport:
     latest = {path.read_text().strip() for path in (store.root / "latest").glob("*.key")}
     named_by = [(record.key, record.like) for record in records(store)]
     latest |= {like for key, like in named_by if key in latest} | {key for key, like in named_by if like in latest}
@@ -145,4 +145,4 @@ def _collect(store: Store, limit: float) -> Freed:
     for path in (store.root / "quarantine").iterdir():
         if os.lstat(path).st_mtime < limit:
             files.remove(path)
-    return Freed(gone, trees, size)
+    return GcReport(gone, trees, size)

@@ -6,8 +6,9 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +20,7 @@ from stackbuild.store import atomic as files
 from stackbuild.store import locks, tree
 from stackbuild.store import unfinished as left
 from stackbuild.store.records import Record
-from stackbuild.store.unfinished import Mark
+from stackbuild.store.unfinished import UnfinishedMark
 
 FORMAT = "1"
 FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")
@@ -72,7 +73,7 @@ class Staging:
 
 
 @dataclass(frozen=True)
-class Reaped:
+class ReapReport:
     """What dead runs left: their ids, and as RECIPE.STEP the build trees that are kept to go on in, and those lost with
     the machine's going down."""
 
@@ -147,25 +148,25 @@ class Store:
     def close(self) -> None:
         self._alive.close()
 
-    def reap(self) -> Reaped:
+    def reap(self) -> ReapReport:
         """Remove the staging folders of dead runs but for the build trees to go on in; nothing of a live run is touched."""
         dead: list[str] = []
-        marks: list[Mark] = []
+        marks: list[UnfinishedMark] = []
         for alive in sorted((self.root / "tmp").glob("*.alive")):
             run = alive.name.removesuffix(".alive")
             if run != self.run and locks.remove_dead(alive, partial(self._clear, run, marks)):
                 dead.append(run)
-        kept = tuple(mark.name for mark in marks if mark.holds)
-        return Reaped(tuple(dead), kept, tuple(mark.name for mark in marks if not mark.holds))
+        kept = tuple(mark.name for mark in marks if mark.is_intact)
+        return ReapReport(tuple(dead), kept, tuple(mark.name for mark in marks if not mark.is_intact))
 
-    def _clear(self, run: str, marks: list[Mark], at_rest: bool = False) -> None:
+    def _clear(self, run: str, marks: list[UnfinishedMark], at_rest: bool = False) -> None:
         """Remove a run's staging folders, all but those with a mark that holds: they are kept. All `marks` found are told."""
         folder = self.root / "tmp" / run
         for path in sorted(folder.glob(f"*/{left.MARK}")):
-            mark, staging = Mark.of(path.parent), Staging(path.parent)
-            if mark and mark.belongs(staging.root.name) and self.find(mark.inputs) is None:
+            mark, staging = UnfinishedMark.of(path.parent), Staging(path.parent)
+            if mark and mark.names_step(staging.root.name) and self.find(mark.inputs) is None:
                 marks.append(mark)
-                if mark.holds:
+                if mark.is_intact:
                     self.keep_failed(mark.name, staging, at_rest)
         files.remove(folder)
 
@@ -187,6 +188,10 @@ class Store:
             self._quarantine(path)
             return None
         return record if self.tree(record.tree).is_dir() and self._path("manifests", record.tree).is_file() else None
+
+    def find_all(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The records of those keys that the store has, by key."""
+        return {key: record for key in keys if (record := self.find(key)) is not None}
 
     def tree(self, tree_digest: str) -> Path:
         """Where the tree of that digest lies."""
@@ -275,7 +280,7 @@ class Store:
 
     # --- what steps that did not end have left
 
-    def mark(self, staging: Staging, mark: Mark) -> None:
+    def mark(self, staging: Staging, mark: UnfinishedMark) -> None:
         """Say whose build tree that is: from now on a run that is killed leaves it to the next."""
         files.write_whole(staging.root / left.MARK, mark.text(), staging.root)
 
@@ -284,7 +289,7 @@ class Store:
 
         `at_rest`: all that wrote there has ended, so a marked tree can be flushed, and a power cut does it no more harm.
         """
-        if at_rest and (mark := Mark.of(staging.root)):
+        if at_rest and (mark := UnfinishedMark.of(staging.root)):
             with contextlib.suppress(OSError):  # a full disk: it is there until the machine goes down
                 files.flush_all(staging.build)
                 self.mark(staging, replace(mark, boot=""))
@@ -296,7 +301,9 @@ class Store:
         """Where the folders of a step that did not end are, if they are."""
         return Staging(self.root / "failed" / name)
 
-    def go_on(self, mark: Mark, staging: Staging, unfit: Callable[[Path, Mark], str]) -> str | None:
+    def resume(
+        self, mark: UnfinishedMark, staging: Staging, unfit: Callable[[Path, UnfinishedMark], str]
+    ) -> str | None:
         """Take the build tree that the same step on the same inputs left into `staging`, if there is one.
 
         None when it was taken; else why not in words, "" where there is none to take. `unfit` looks at the tree and its
@@ -304,7 +311,7 @@ class Store:
         """
         folder = self.failed(mark.name)
         with self._failed(mark.name):
-            found = Mark.of(folder.root)
+            found = UnfinishedMark.of(folder.root)
             if found is None or found.inputs != mark.inputs:
                 return ""
             if why := unfit(folder.root, found):
@@ -364,7 +371,7 @@ class Store:
 def unusable(error: OSError, path: Path) -> MachineLacks:
     """What to say when the store's folder does not do what a folder should."""
     if error.errno in NO_SPACE:
-        return full(path)
+        return disk_full(path)
     return MachineLacks(
         f"the store cannot be used: {error.strerror}",
         where=str(error.filename or path),
@@ -376,7 +383,7 @@ NO_SPACE = (28, 122)
 """errno ENOSPC and EDQUOT."""
 
 
-def full(path: Path) -> MachineLacks:
+def disk_full(path: Path) -> MachineLacks:
     """What to say when the disk is full: the store stays as it is and the next run goes on from there."""
     free = os.statvfs(path).f_bavail * os.statvfs(path).f_frsize if path.exists() else 0
     return MachineLacks(
@@ -384,3 +391,18 @@ def full(path: Path) -> MachineLacks:
         where=str(path),
         next="make room (`stackbuild store gc` helps) and run the same command again: finished steps are kept",
     )
+
+
+def new_run_id() -> str:
+    """An id that sorts by time and is no other run's, also where two process namespaces share one store."""
+    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{secrets.token_hex(3)}"
+
+
+@contextlib.contextmanager
+def open_store() -> Iterator[Store]:
+    """The store, for the verbs that look after it. Raises MachineLacks."""
+    store = Store(default_root(), new_run_id())
+    try:
+        yield store
+    finally:
+        store.close()

@@ -22,7 +22,7 @@ def boot() -> str:
 
 
 @dataclass(frozen=True)
-class Mark:
+class UnfinishedMark:
     """`name` is RECIPE.STEP; `inputs` the step's content key; `runner` whose processes wrote the tree.
 
     `boot` is the machine's start within which the tree is as its processes left it: a power cut takes what was not yet on
@@ -38,16 +38,16 @@ class Mark:
         return json.dumps(asdict(self)) + "\n"
 
     @property
-    def holds(self) -> bool:
+    def is_intact(self) -> bool:
         """Whether nothing of the tree can have been lost since it was written."""
         return self.boot in ("", boot())
 
-    def belongs(self, step: str) -> bool:
+    def names_step(self, step: str) -> bool:
         """Whether it names the step whose folder it lies in: its name becomes a folder's."""
         return self.name.endswith(f".{step}") and "/" not in self.name
 
     @classmethod
-    def of(cls, folder: Path) -> Mark | None:
+    def of(cls, folder: Path) -> UnfinishedMark | None:
         """The mark in a folder; None where there is none, or a broken one."""
         try:
             data = json.loads((folder / MARK).read_text("utf-8"))

@@ -8,6 +8,7 @@ from typing import Literal
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.model import Field, Model
 from stackbuild.core.resources import folder
+from stackbuild.core.versions import numbers, series
 
 Status = Literal["supported", "built", "tested"]
 
@@ -107,14 +108,8 @@ class Table(Model):
         return max(older, key=lambda r: numbers(r.onnxruntime), default=None)
 
 
-def series(version: str) -> str:
-    """`6.4` of `6.4.4`."""
-    return ".".join(version.split(".")[:2])
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """A version as numbers, for ordering."""
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+UBUNTU_PYTHON = {"22.04": "3.10", "24.04": "3.12"}
+"""The only Python with a pip in AMD's images, by their Ubuntu: the distribution's own."""
 
 
 @cache

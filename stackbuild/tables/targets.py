@@ -1,7 +1,8 @@
-"""The GPU targets LLVM's AMDGPU backend knows that this field uses, with the products behind them.
+"""AMD GPU targets: processors with their e_flags numbers, wavefront widths and products, and the spelling of target IDs.
 
-Sources: LLVM's AMDGPUUsage (processors, target features), ROCm's gpu-arch-specs page, TheRock's
-cmake/therock_amdgpu_targets.cmake (facts/stack.md 2.2). Of a processor with graphics the code name stands among them.
+Sources: LLVM's AMDGPUUsage (https://llvm.org/docs/AMDGPUUsage.html: tables "AMDGPU Processors" and "AMDGPU ELF Header -
+e_flags values", target features); products from ROCm's gpu-arch-specs page and TheRock's
+cmake/therock_amdgpu_targets.cmake. A processor with graphics has its code name among the products.
 """
 
 from __future__ import annotations
@@ -12,23 +13,41 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Target:
-    """One GPU architecture: wavefront width its compiler defaults to, and products that carry it."""
+class GpuTarget:
+    """One processor. `mach` is its number in e_flags, `wave` the wavefront width that its compiler defaults to.
+
+    `products` carry it; a processor without products is read in files, and a recipe cannot name it.
+    """
 
     gfx: str
+    mach: int
     wave: int
     products: tuple[str, ...]
 
 
 _WAVE64 = {
+    0x20: "gfx600", 0x21: "gfx601", 0x3A: "gfx602", 0x22: "gfx700", 0x23: "gfx701", 0x24: "gfx702", 0x25: "gfx703",
+    0x26: "gfx704", 0x3B: "gfx705", 0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x3C: "gfx805", 0x2B: "gfx810",
+    0x2C: "gfx900", 0x2D: "gfx902", 0x2E: "gfx904", 0x2F: "gfx906", 0x30: "gfx908", 0x31: "gfx909", 0x32: "gfx90c",
+    0x3F: "gfx90a", 0x40: "gfx940", 0x4B: "gfx941", 0x4C: "gfx942", 0x4F: "gfx950",
+    0x51: "gfx9-generic", 0x5F: "gfx9-4-generic",
+}  # fmt: skip
+_WAVE32 = {
+    0x33: "gfx1010", 0x34: "gfx1011", 0x35: "gfx1012", 0x42: "gfx1013", 0x36: "gfx1030", 0x37: "gfx1031", 0x38: "gfx1032",
+    0x39: "gfx1033", 0x3E: "gfx1034", 0x3D: "gfx1035", 0x45: "gfx1036",
+    0x41: "gfx1100", 0x46: "gfx1101", 0x47: "gfx1102", 0x44: "gfx1103", 0x43: "gfx1150", 0x4A: "gfx1151", 0x55: "gfx1152",
+    0x58: "gfx1153", 0x57: "gfx1154", 0x5D: "gfx1170", 0x5E: "gfx1171", 0x5C: "gfx1172", 0x48: "gfx1200", 0x4E: "gfx1201",
+    0x49: "gfx1250", 0x5A: "gfx1251", 0x50: "gfx1310",
+    0x52: "gfx10-1-generic", 0x53: "gfx10-3-generic", 0x54: "gfx11-generic", 0x62: "gfx11-7-generic",
+    0x59: "gfx12-generic", 0x5B: "gfx12-5-generic",
+}  # fmt: skip
+_PRODUCTS = {
     "gfx900": ("Radeon RX Vega 56", "Radeon RX Vega 64"),
     "gfx906": ("MI50", "MI60", "Radeon VII"),
     "gfx908": ("MI100",),
     "gfx90a": ("MI210", "MI250", "MI250X"),
     "gfx942": ("MI300A", "MI300X", "MI325X"),
     "gfx950": ("MI350X", "MI355X"),
-}
-_WAVE32 = {
     "gfx1010": ("RX 5700 XT",),
     "gfx1030": ("RX 6800", "RX 6800 XT", "RX 6900 XT", "RX 6950 XT", "W6800", "V620"),
     "gfx1031": ("RX 6700 XT", "RX 6750 XT"),
@@ -47,19 +66,61 @@ _WAVE32 = {
     "gfx1201": ("RX 9070", "RX 9070 XT"),
     "gfx1250": ("MI450",),
 }
-TARGETS = {gfx: Target(gfx, 64, names) for gfx, names in _WAVE64.items()} | {
-    gfx: Target(gfx, 32, names) for gfx, names in _WAVE32.items()
+TARGETS = {
+    gfx: GpuTarget(gfx, mach, wave, _PRODUCTS.get(gfx, ()))
+    for wave, row in ((64, _WAVE64), (32, _WAVE32))
+    for mach, gfx in row.items()
 }
+"""Every processor by its name."""
+BUILDABLE = {gfx: TARGETS[gfx] for gfx in _PRODUCTS}
+"""The processors that a recipe may name."""
+_BY_MACH = {target.mach: target.gfx for target in TARGETS.values()}
 _FEATURES = re.compile(r"(:(xnack|sramecc)[+-]){0,2}")
+_NAMED = re.compile(r"gfx[0-9]+[0-9a-f]*(?:-[0-9]+)?(?:-generic)?")
+_SETTINGS = {0: "", 1: "", 2: "-", 3: "+"}  # unsupported, any, off, on
+
+
+def processor(target_id: str) -> str:
+    """The processor of a target ID: `gfx90a` of `gfx90a:xnack-`."""
+    return target_id.partition(":")[0]
 
 
 def is_known(target_id: str) -> bool:
-    """Whether a target ID such as `gfx90a:xnack-` names a known processor and only known features."""
+    """Whether a target ID is of a processor in the table."""
+    return processor(target_id) in TARGETS
+
+
+def is_buildable(target_id: str) -> bool:
+    """Whether a recipe may name a target ID: a processor with products, and only features that exist."""
     gfx, colon, rest = target_id.partition(":")
-    return gfx in TARGETS and bool(_FEATURES.fullmatch(colon + rest))
+    return gfx in BUILDABLE and bool(_FEATURES.fullmatch(colon + rest))
 
 
-def known_like(target_id: str) -> str:
+def buildable_like(target_id: str) -> str:
     """The tail of an error message: what was probably meant."""
-    close = difflib.get_close_matches(target_id.partition(":")[0], TARGETS, n=3, cutoff=0.7)
-    return f"; did you mean {' or '.join(close)}?" if close else f"; known are {', '.join(TARGETS)}"
+    close = difflib.get_close_matches(processor(target_id), BUILDABLE, n=3, cutoff=0.7)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; known are {', '.join(BUILDABLE)}"
+
+
+def of_e_flags(flags: int, version: int = 5) -> str:
+    """The target ID that e_flags encode, such as `gfx90a:xnack-`. Code objects V3 have one bit a feature: on, or not stated."""
+    name = _BY_MACH.get(flags & 0xFF, f"unknown-0x{flags & 0xFF:02x}")
+    if version == 3:
+        sramecc, xnack = ("+" if flags & 0x200 else ""), ("+" if flags & 0x100 else "")
+    else:
+        sramecc, xnack = _SETTINGS[flags >> 10 & 3], _SETTINGS[flags >> 8 & 3]
+    return name + (f":sramecc{sramecc}" if sramecc else "") + (f":xnack{xnack}" if xnack else "")
+
+
+def normal(target_id: str) -> str:
+    """One spelling of a target ID: features sorted by name, as LLVM prints them."""
+    name, *features = target_id.split(":")
+    return ":".join([name, *sorted(features)])
+
+
+def in_file_name(path: str) -> frozenset[str]:
+    """The known processors that a file's name contains: `gfx942` of `Kernels.so-000-gfx942-xnack+.hsaco`."""
+    found: set[str] = set()
+    for text in _NAMED.findall(path.rsplit("/", 1)[-1]):
+        found |= {text, text.split("-", 1)[0]} & TARGETS.keys()
+    return frozenset(found)

@@ -22,9 +22,8 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from stackbuild.core.digest import Json
-from stackbuild.core.errors import MachineLacks
 from stackbuild.core.log_excerpt import clean
-from stackbuild.runners import cgroup
+from stackbuild.runners import bwrap, cgroup
 
 PROBES = Path(__file__).with_name("probes")
 ERROR_METRICS = Path(__file__).resolve().parents[1] / "bench" / "error_metrics.py"
@@ -130,10 +129,10 @@ class ProbeSandbox:
         """Run a command in the cell; it and all its children are dead when this returns."""
         self.out.mkdir(exist_ok=True)
         started = time.monotonic()
-        with self._file("output") as output, cgroup.limited("verify", _memory()) as group:
+        with self._file("output") as output, cgroup.memory_limit("verify", _memory()) as group:
             process = subprocess.Popen(
-                [*self._words(env, writable), *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.door), pass_fds=descriptors,
+                self._bwrap(env, writable).command(*argv), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.procs_file), pass_fds=descriptors,
             )  # fmt: skip
             try:
                 code, timed_out = self._wait(process, seconds)
@@ -153,25 +152,22 @@ class ProbeSandbox:
                 self.check()
         return -signal.SIGKILL, True
 
-    def _words(self, env: tuple[tuple[str, str], ...], writable: tuple[Path, ...]) -> list[str]:
-        bwrap = shutil.which("bwrap")
-        if bwrap is None:
-            raise MachineLacks(
-                "`bwrap` is not installed: probes are not run outside a sandbox", next="apt-get install bubblewrap"
-            )
-        words = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
-        words += [*_shown(self.root or Path("/"), self.rocm), "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    def _bwrap(self, env: tuple[tuple[str, str], ...], writable: tuple[Path, ...]) -> bwrap.Bwrap:
         readable = (*(() if self.root else _interpreter(self.python)), *self.readable)
         own = tuple(path for name in ("env", "probes") if (path := self.folder / name).is_dir())
-        for path in (*readable, *(path for path in own if path not in writable)):
-            words += ["--ro-bind", str(path), str(path)]
-        for path in (self.out, *writable):
-            words += ["--bind", str(path), str(path)]
-        words += ["--chdir", str(self.out)]
-        if self.rocm:
-            devices = [d for d in ("/dev/kfd", "/dev/dri") if Path(d).exists()]
-            words += [w for device in devices for w in ("--dev-bind", device, device)]
-        return words + [w for name, value in (*_ENVIRONMENT, *env) for w in ("--setenv", name, value)] + ["--"]
+        shown = (*readable, *(path for path in own if path not in writable))
+        devices = [d for d in ("/dev/kfd", "/dev/dri") if Path(d).exists()] if self.rocm else []
+        binds = [("--ro-bind", path) for path in shown] + [("--bind", path) for path in (self.out, *writable)]
+        return bwrap.Bwrap(
+            bwrap.installed(": probes are not run outside a sandbox"),
+            root=_shown(self.root or Path("/"), self.rocm),
+            mounts=(
+                *(word for kind, path in binds for word in (kind, str(path), str(path))),
+                *(word for device in devices for word in ("--dev-bind", device, device)),
+            ),
+            env=(*_ENVIRONMENT, *env),
+            cwd=str(self.out),
+        )
 
 
 _ENVIRONMENT = (
@@ -190,7 +186,7 @@ def scrubbed_variables() -> tuple[str, ...]:
     return tuple(sorted(name for name in os.environ if name.startswith(OVERRIDES)))
 
 
-def _shown(root: Path, rocm: bool) -> list[str]:
+def _shown(root: Path, rocm: bool) -> tuple[str, ...]:
     """The parts of a root file system that programs need, read-only, on an empty `/` where anything can be mounted.
 
     Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs.
@@ -202,7 +198,7 @@ def _shown(root: Path, rocm: bool) -> list[str]:
             words += ["--symlink", os.readlink(path), f"/{name}"]
         elif path.exists():
             words += ["--ro-bind", str(path), f"/{name}"]
-    return [*words, "--ro-bind", "/sys", "/sys"]
+    return (*words, "--ro-bind", "/sys", "/sys")
 
 
 def _interpreter(python: Path) -> list[Path]:
@@ -215,10 +211,10 @@ def _memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY)
 
 
-def _limited(door: str) -> None:
+def _limited(procs_file: str) -> None:
     """Into the control group, no core dumps, and no file that fills the disk. Runs between fork and exec."""
-    if door:
-        with open(door, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
+    if procs_file:
+        with open(procs_file, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
             procs.write("0")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from stackbuild.core.digest import plain as as_plain
+from stackbuild.core.digest import plain
 from stackbuild.hipify.model import Report
 from stackbuild.hipify.perl.compare import Comparison
+from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
 from stackbuild.views.console import Text, err, out, print_json, print_text, table
 
@@ -19,14 +20,14 @@ _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE:
 SCHEMA = "stackbuild.hipify/1"
 
 
-def report(run: Report) -> None:
+def draw_report(run: Report) -> None:
     """The whole report for a person: findings, their meaning, counts."""
     for finding in run.findings:
         out().print(_line(finding))
     if run.findings:
         out().print()
         _meanings(run.findings)
-    summary(run)
+    draw_summary(run)
 
 
 def _line(finding: Finding) -> Text:
@@ -52,7 +53,7 @@ def _meanings(findings: tuple[Finding, ...]) -> None:
     out().print()
 
 
-def summary(run: Report) -> None:
+def draw_summary(run: Report) -> None:
     """The counts: files by state, findings by severity, substitutions by API group."""
     states = Counter(file.state for file in run.files)
     found = Counter(f.severity for f in run.findings)
@@ -68,7 +69,7 @@ def summary(run: Report) -> None:
     err().print(Text(f"{run.engine} engine, tables of {run.tool}, {run.seconds:.2f} s"))
 
 
-def as_json(run: Report) -> None:
+def print_report_json(run: Report) -> None:
     """The run as one JSON document."""
     print_json(json_of(run), SCHEMA)
 
@@ -77,24 +78,25 @@ def json_of(run: Report) -> dict[str, Any]:
     """The JSON form of a run: stable order, and the same for an unchanged tree but for the seconds."""
     found = Counter(f.severity.value for f in run.findings)
     counts = {s.value: found[s.value] for s in Severity}
-    body: dict[str, Any] = {"engine": run.engine, "tool": run.tool, "target": as_plain(run.target), "counts": counts}
+    body: dict[str, Any] = {"engine": run.engine, "tool": run.tool, "target": plain(run.target), "counts": counts}
     body |= {"substitutions": run.substitutions, "written": run.written, "removed": list(run.removed)}
     body |= {
-        "rules": as_plain(run.rules),
-        "entries": as_plain(run.entries),
-        "files": [as_plain(file) for file in run.files],
+        "rules": plain(run.rules),
+        "entries": plain(run.entries),
+        "files": [plain(file) for file in run.files],
         "seconds": round(run.seconds, 3),
     }
     return body
 
 
-def as_sarif(run: Report, sources: Sequence[Path], out: Path) -> None:
+def print_sarif(run: Report, selection: SourceSelection) -> None:
     """The findings as one SARIF document, whose places are files of the sources, or of the output, as they lie."""
     from stackbuild.views.sarif import sarif
 
     failed = run.worst is Severity.ERROR
     rung = Rung("hipify", Status.FAILED if failed else Status.PASSED, "", run.seconds, run.findings)
     root = Path.cwd()
+    sources, out = selection.sources, selection.out
     ours = {finding.subject for finding in run.rules}
 
     def locate(finding: Finding) -> str:
@@ -129,28 +131,25 @@ def _uri(file: Path | None, root: Path) -> str:
     return quote(os.fsencode(whole.relative_to(root)))
 
 
-def plain(text: str) -> None:
-    """Text for stdout as it is."""
-    print_text(text)
-
-
-def differences(compared: Comparison) -> None:
+def draw_differences(comparison: Comparison) -> None:
     """The differences from hipify-perl, by the defect that explains them; those without one line by line."""
-    counts = Counter(d.defect or "UNEXPLAINED" for d in compared.differences)
-    for difference in compared.differences:
+    counts = Counter(d.defect or "UNEXPLAINED" for d in comparison.differences)
+    for difference in comparison.differences:
         if difference.defect is None:
             theirs, ours = difference.theirs[:120], difference.ours[:120]
             line = f"{difference.file}:{difference.line}: hipify-perl {theirs!r}, fast {ours!r}"
             out().print(Text(line, style="bold red"))
     drawn = table("difference", "count", "why")
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        drawn.add_row(Text(name), str(count), Text(compared.reasons.get(name, "no known defect explains it")))
+        drawn.add_row(Text(name), str(count), Text(comparison.reasons.get(name, "no known defect explains it")))
     if counts:
         out().print(drawn)
-    same = len(compared.files) - len({d.file for d in compared.differences})
-    out().print(Text(f"{len(compared.files)} files: {same} the same, {counts['UNEXPLAINED']} differences unexplained"))
+    same = len(comparison.files) - len({d.file for d in comparison.differences})
+    out().print(
+        Text(f"{len(comparison.files)} files: {same} the same, {counts['UNEXPLAINED']} differences unexplained")
+    )
 
 
-def differences_as_json(compared: Comparison) -> None:
+def print_differences_json(comparison: Comparison) -> None:
     """The comparison as one JSON document."""
-    print_json(compared, "stackbuild.hipify-verify/1")
+    print_json(comparison, "stackbuild.hipify-verify/1")

@@ -136,12 +136,12 @@ def _libraries(libraries: Sequence[Library]) -> Table:
     return made
 
 
-def _wide(made: Table) -> None:
+def _wide(table: Table) -> None:
     """A table as wide as it needs to be where there is no terminal to fold it for."""
     console = out()
     if not console.is_terminal:
         console.width = 1_000
-    console.print(made)
+    console.print(table)
 
 
 def _tidy(text: str) -> str:
@@ -196,20 +196,20 @@ def _name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 
-def draw_difference(made: Difference) -> None:
+def draw_difference(difference: Difference) -> None:
     """Changes topic by topic: what was, what is."""
     console = out()
-    console.print(Text.assemble((_tidy(made.old), "bold"), " → ", (_tidy(made.new), "bold")))
-    if not made.changes:
+    console.print(Text.assemble((_tidy(difference.old), "bold"), " → ", (_tidy(difference.new), "bold")))
+    if not difference.changes:
         console.print(Text("no difference in what is looked at", style="green"))
-    for topic in dict.fromkeys(change.topic for change in made.changes):
+    for topic in dict.fromkeys(change.topic for change in difference.changes):
         rows = table(topic, "before", "after")
-        for change in (c for c in made.changes if c.topic == topic):
+        for change in (c for c in difference.changes if c.topic == topic):
             rows.add_row(
                 Text(_tidy(change.subject)), Text(_tidy(change.before or "–")), Text(_tidy(change.after or "–"))
             )
         console.print()
         _wide(rows)
-    if made.findings:
+    if difference.findings:
         console.print()
-        draw_findings(made.findings)
+        draw_findings(difference.findings)

@@ -28,7 +28,7 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     if run.failed:
         blocks += ["## Failed", *(f"**{escape_markdown(s.name)}** {s.how}\n\n{_quote(s.says)}" for s in run.failed)]
     for one in run.conversions:
-        rows = [[t.first.severity.value, t.first.rule, str(t.count), t.first.found, t.first.fix] for t in one.told]
+        rows = [[t.first.severity.value, t.first.rule, str(t.count), t.first.found, t.first.fix] for t in one.rules]
         says = (
             f"{one.converted} of {one.files} files converted from CUDA, {sum(one.substitutions.values())} substitutions"
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from stackbuild.core.errors import safe
 from stackbuild.plan.explain import Explanation
-from stackbuild.plan.status import Reasoned
+from stackbuild.plan.status import StepStatus
 from stackbuild.views.console import Text, out
 
 STYLES = {"+": "green", "-": "red", "~": "yellow"}
@@ -16,7 +16,7 @@ FILES = 40
 SIGNS = {"cached": ("✓", "green"), "run": ("▸", "cyan")}
 
 
-def draw_plan(rows: tuple[Reasoned, ...]) -> None:
+def draw_plan(rows: tuple[StepStatus, ...]) -> None:
     """One line a step: cached or to run, its key, and why it runs."""
     name = max((len(row.step) for row in rows), default=0)
     does = max((len(row.action) for row in rows), default=0)

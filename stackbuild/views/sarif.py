@@ -55,11 +55,11 @@ def _result(
     verification: Verification,
     finding: Finding,
     index: int,
-    seen: Counter[str],
+    occurrences: Counter[str],
     locate: Callable[[Finding], str] | None,
 ) -> Json:
     known = f"{finding.rule}:{finding.subject}:{finding.place.file if finding.place else ''}"[:_TEXT]
-    seen[known] += 1
+    occurrences[known] += 1
     location: dict[str, Json] = {"logicalLocations": [{"fullyQualifiedName": finding.subject[:_TEXT]}]}
     if artifact := _artifact(verification, finding, locate):
         region: dict[str, Json] = {"startLine": finding.place.line if finding.place else 1}
@@ -70,7 +70,7 @@ def _result(
         "ruleId": finding.rule, "ruleIndex": index, "level": _LEVELS[finding.severity],
         "message": {"text": f"{finding.subject}: {finding.found}"[:_TEXT]},
         "locations": [location],
-        "partialFingerprints": {"stackbuild/v2": f"{known}:{seen[known]}"},
+        "partialFingerprints": {"stackbuild/v2": f"{known}:{occurrences[known]}"},
     }  # fmt: skip
 
 

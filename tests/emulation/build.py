@@ -91,16 +91,16 @@ def sources(kernels: Path, only: list[str], provider: bool) -> list[str]:
     named = (kernels / "cmake" / "operators.cmake").read_text()
     operators = re.findall(r"set\(SBK_OPERATORS ([^)]*)\)", named)[0].split()
     found = [f"{op}/{op}.hip" for op in operators] + re.findall(r"\b\w+/\w+\.hip", named)
-    found = [s for s in dict.fromkeys(found) if not s.startswith("common/") and (not only or s.split("/")[0] in only)]
+    found = [s for s in dict.fromkeys(found) if not s.startswith("gpu_api/") and (not only or s.split("/")[0] in only)]
     if not provider:
-        return [*found, "common/gpu_api.hip"]
+        return [*found, "gpu_api/gpu_api.hip"]
     listed = re.search(r"set\(RK_CORE.*?set\(CMAKE_INSTALL", (kernels / "ep" / "CMakeLists.txt").read_text(), re.S)
     assert listed
     return [
         *found,
-        *("ep/" + s for s in re.findall(r"(?:core|ops)/\w+\.(?:cpp|hip)", listed[0])),
-        "ep/core/device_hip.cpp",
-        "ep/core/blas_hip.cpp",
+        *("ep/" + s for s in re.findall(r"(?:core|ops)/[\w/]+\.(?:cpp|hip)", listed[0])),
+        "ep/core/device/device_hip.cpp",
+        "ep/core/device/blas_hip.cpp",
     ]
 
 

@@ -21,11 +21,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kernels"))
 
 import numpy as np
-from bench import correctness as c
-from bench import device as d
-from bench import operators
-from bench.params import LAYOUTS
-from common.case import Case
+from tools import correctness as c
+from tools import device as d
+from tools import selection
+from tools.case import Case
+from tools.params import LAYOUTS
 
 
 def small_cases(seed: int, part: tuple[int, int], op: str) -> Iterator[tuple[Case, bool]]:
@@ -66,7 +66,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=Path)
     parser.add_argument("--op", action="append", choices=c.MODULES, help="only this operator (repeatable)")
-    parser.add_argument("--part", type=operators.part, default=operators.EVERY, metavar="I/N", help="one case in N, from the Ith")
+    parser.add_argument("--part", type=selection.part, default=selection.EVERY, metavar="I/N", help="one case in N, from the Ith")
     parser.add_argument(
         "--work", type=float, default=math.inf, metavar="N", help="leave out cases of more multiplications"
     )
@@ -74,9 +74,9 @@ def arguments() -> argparse.Namespace:
         "--named", action="append", metavar="WORD", help="only cases with this in their name (repeatable: any of them)"
     )
     parser.add_argument("--large", action="store_true", help="the cases that fill a device too: minutes each")
-    parser.add_argument("--seed", type=operators.seed, default=0)
+    parser.add_argument("--seed", type=selection.seed, default=0)
     parser.add_argument("--tight", action="store_true", help="memory ends where a page faults")
-    parser.add_argument("--forms", action="store_true", help="each case in every other form too (bench/correctness.py), not in one by turns")
+    parser.add_argument("--forms", action="store_true", help="each case in every other form too (tools/correctness.py), not in one by turns")
     parser.add_argument("--verbose", action="store_true", help="name each case before it runs")
     return parser.parse_args()
 
@@ -97,12 +97,12 @@ def main() -> int:
                 continue
             if args.verbose:
                 print(label, flush=True)
-            placed = c.place(device, case, last)
+            placed = c.allocate(device, case, last)
             why = c.check_one(device, placed)
-            more, troubles = c.check_ways(device, placed)
-            others, turn = c.forms(placed), sum(runs.values())
+            more, troubles = c.check_algorithms(device, placed)
+            others, turn = c.placements(placed), sum(runs.values())
             for form in others if args.forms else [others[turn % len(others)]]:
-                formed, wrongs = c.check_form(device, case, last, form, None if args.forms else turn)
+                formed, wrongs = c.check_placement(device, case, last, form, None if args.forms else turn)
                 more += formed
                 troubles += wrongs
             runs[op] = runs.get(op, 0) + 1 + more

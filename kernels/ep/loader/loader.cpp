@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/gate.hpp"
-#include "core/ort.hpp"
+#include "core/ort/ort.hpp"
+#include "core/ort/version_gate.hpp"
 
 namespace rk {
 

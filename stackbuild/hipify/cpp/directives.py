@@ -90,8 +90,8 @@ def _path(view: View, before: re.Pattern[str], at: int) -> Mention | None:
     return Mention(path.group(path.lastindex or 1), path.span(path.lastindex or 1))
 
 
-def _mentions(view: View, found: list[tuple[str, int, int]], named: set[str]) -> Iterator[Mention]:
-    for word, _, end in found:
+def _mentions(view: View, lines: list[tuple[str, int, int]], named: set[str]) -> Iterator[Mention]:
+    for word, _, end in lines:
         if word in ("include_next", "import") and (path := _path(view, _SIGN, end)):
             yield path
         value = _VALUE.match(view.code, end) if word == "define" else None
@@ -124,27 +124,27 @@ def _safe_start(view: View, at: int) -> int:
     return at if view.text[start:at].strip("\ufeff \t") else start
 
 
-def _guard(view: View, found: list[tuple[str, int, int]]) -> tuple[int, int]:
+def _guard(view: View, lines: list[tuple[str, int, int]]) -> tuple[int, int]:
     """The number of the `#if` that is the include guard, 0 for none, and the offset after guard or `#pragma once`."""
     code = view.code
     first = _first_code(code)
     line = _line_start(code, first)
-    at = next((i for i, (_, start, _) in enumerate(found) if start >= line), len(found))
-    if at == len(found) or found[at][1] > first:
+    at = next((i for i, (_, start, _) in enumerate(lines) if start >= line), len(lines))
+    if at == len(lines) or lines[at][1] > first:
         return 0, _safe_start(view, first)
-    word, _, end = found[at]
+    word, _, end = lines[at]
     after = _line_end(code, end)
     if word == "pragma" and code[end:after].strip() == "once":
-        inner_guard, inner = _guard_only(code, found, at + 1)
+        inner_guard, inner = _guard_only(code, lines, at + 1)
         return inner_guard, inner or after
-    guard, inner = _guard_only(code, found, at)
+    guard, inner = _guard_only(code, lines, at)
     return guard, inner or _safe_start(view, first)
 
 
-def _guard_only(code: str, found: list[tuple[str, int, int]], at: int) -> tuple[int, int]:
-    if at + 1 >= len(found):
+def _guard_only(code: str, lines: list[tuple[str, int, int]], at: int) -> tuple[int, int]:
+    if at + 1 >= len(lines):
         return 0, 0
-    (word, _, end), (then, _, then_end) = found[at], found[at + 1]
+    (word, _, end), (then, _, then_end) = lines[at], lines[at + 1]
     name = _GUARD.match(code, end) if word == "ifndef" else _IF_NOT_DEFINED.match(code, end) if word == "if" else None
     defined = _GUARD.match(code, then_end)
     if name and defined and then == "define" and name.group(1) == defined.group(1):

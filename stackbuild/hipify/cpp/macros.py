@@ -39,12 +39,12 @@ def read(code: str) -> list[Macro]:
     return [_macro(found) for found in _DEFINE.finditer(code)]
 
 
-def _macro(found: re.Match[str]) -> Macro:
-    if found[2] is None:
-        return Macro(found[1], None, "", found[3], found.start(3))
-    names = tuple(name.strip() for name in found[2].split(",")) if found[2].strip() else ()
+def _macro(definition: re.Match[str]) -> Macro:
+    if definition[2] is None:
+        return Macro(definition[1], None, "", definition[3], definition.start(3))
+    names = tuple(name.strip() for name in definition[2].split(",")) if definition[2].strip() else ()
     rest = ""
     if names and names[-1].endswith("..."):
         rest = names[-1].removesuffix("...").strip() or "__VA_ARGS__"
         names = names[:-1]
-    return Macro(found[1], names, rest, found[3], found.start(3))
+    return Macro(definition[1], names, rest, definition[3], definition.start(3))

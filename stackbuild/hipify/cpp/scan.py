@@ -335,3 +335,19 @@ def qualifier(code: str, at: int) -> str:
 def _ends_directive(code: str, before: int, end: int) -> bool:
     """Whether what ends at `before` is a preprocessor line that is over before `end`."""
     return "\n" in code[before:end] and back_token(code, end) != before
+
+
+def line_start(code: str, at: int) -> int:
+    """Where the line of an offset begins, with the lines that it continues."""
+    start = code.rfind("\n", 0, at) + 1
+    while start and code.endswith(("\\", "\\\r"), 0, start - 1):
+        start = code.rfind("\n", 0, start - 1) + 1
+    return start
+
+
+def line_end(code: str, at: int) -> int:
+    """Where the line of an offset ends, with the lines that continue it."""
+    end = code.find("\n", at)
+    while end >= 0 and code.endswith(("\\", "\\\r"), 0, end):
+        end = code.find("\n", end + 1)
+    return end if end >= 0 else len(code)

@@ -7,12 +7,12 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
-import stackbuild.hipify.cpp.macros as macros
+from stackbuild.hipify.cpp import macros
 from stackbuild.hipify.cpp.braces import Braces
 from stackbuild.hipify.cpp.macros import Macro
 from stackbuild.hipify.cpp.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names, words
 from stackbuild.hipify.cpp.scopes import Declaration, Scopes
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 # Namespaces that CUDA's own names stand in; any other qualifier makes a name someone else's.
 _CUDA_SPACES = frozenset(
@@ -32,16 +32,16 @@ _ALIAS = re.compile(
 class View:
     """A text, whose lines end with `\\n`, and its path relative to the source. `code` is the text blanked, offset for offset.
 
-    `theirs` are the names that CUDA has: those may qualify (`cudaMemcpyKind::cudaMemcpyHostToDevice`), and be hidden by
-    what a class or a namespace of the text declares. `renamed` are those of them that HIP spells otherwise: one that the
-    text defines as its own function stays. `ruled` are names of the project that rules rename.
+    `cuda_names` are the names that CUDA has: those may qualify (`cudaMemcpyKind::cudaMemcpyHostToDevice`), and be hidden by
+    what a class or a namespace of the text declares. `renamed_names` are those of them that HIP spells otherwise: one that the
+    text defines as its own function stays. `ruled_names` are names of the project that rules rename.
     """
 
     text: str
     name: str = ""
-    theirs: frozenset[str] = frozenset()
-    renamed: frozenset[str] = frozenset()
-    ruled: frozenset[str] = frozenset()
+    cuda_names: frozenset[str] = frozenset()
+    renamed_names: frozenset[str] = frozenset()
+    ruled_names: frozenset[str] = frozenset()
 
     @cached_property
     def code(self) -> str:
@@ -153,7 +153,7 @@ class View:
 
     def _find_own(self, name: str) -> list[int]:
         places = self.places(name)
-        if name in self.theirs and (hidden := self.hidden(name)):
+        if name in self.cuda_names and (hidden := self.hidden(name)):
             own = [d for d in hidden if d.is_global]
             anyones = set(_outside(places, hidden))
             outside = set(_outside(places, own)) if own else set(places)
@@ -165,7 +165,7 @@ class View:
         if name not in self._hidden:
             found = self.places(name)
             self._hidden[name] = self._scopes.declared(name, found)
-            if name in self.renamed:
+            if name in self.renamed_names:
                 self._hidden[name] += self._scopes.defined(name, found)
         return self._hidden[name]
 
@@ -192,7 +192,7 @@ class View:
         if found in (".", "->"):
             return True
         space = found[:-2]
-        if found not in _CUDA_SPACES and space not in self.theirs and space not in self._aliases:
+        if found not in _CUDA_SPACES and space not in self.cuda_names and space not in self._aliases:
             return not self._declared_in(space, at)
         before = back_space(self.code, at)
         return self.foreign(back_space(self.code, before - 2) - len(space))
@@ -202,7 +202,7 @@ class View:
         name = NAME.match(self.code, at)
         return (
             name is not None
-            and (name.group() in self.theirs or name.group() in self.ruled)
+            and (name.group() in self.cuda_names or name.group() in self.ruled_names)
             and any(d.space == space for d in self.hidden(name.group()))
         )
 
@@ -210,7 +210,7 @@ class View:
     def _aliases(self) -> frozenset[str]:
         """The names that the text gives to types of CUDA."""
         found = {(m[1] or m[4]): (m[2] or m[3]) for m in _ALIAS.finditer(self.code)}
-        return frozenset(alias for alias, of in found.items() if of in self.theirs)
+        return frozenset(alias for alias, of in found.items() if of in self.cuda_names)
 
     def in_comment(self, at: int) -> bool:
         """Whether the character at an offset, which is no white space, belongs to a comment."""
@@ -225,7 +225,7 @@ class View:
     ) -> Finding:
         """A finding at an offset of the text."""
         line, column = self.lines.at(at)
-        return Finding(rule, severity, self.name, found, why, fix, link, Place(self.name, line, column))
+        return Finding(rule, severity, self.name, found, why, fix, link, SourceLocation(self.name, line, column))
 
 
 def _outside(places: list[int], hidden: list[Declaration]) -> list[int]:

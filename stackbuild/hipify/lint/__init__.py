@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
-import stackbuild.hipify.lint.ballots as ballots
-import stackbuild.hipify.lint.cpp.branches as branches
-import stackbuild.hipify.lint.devices as devices
-import stackbuild.hipify.lint.hip_forms as forms
-import stackbuild.hipify.lint.lanes as lanes
-import stackbuild.hipify.lint.libraries as libraries
-import stackbuild.hipify.lint.ptx as ptx
-import stackbuild.hipify.lint.strings as strings
-import stackbuild.hipify.lint.version_guards as guards
-import stackbuild.hipify.lint.votes as votes
-import stackbuild.hipify.lint.warp_sizes as sizes
 from stackbuild.hipify.cpp.directives import Include
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint import (
+    ballots,
+    devices,
+    hip_forms,
+    lanes,
+    libraries,
+    ptx,
+    strings,
+    version_guards,
+    votes,
+    warp_sizes,
+)
 from stackbuild.hipify.lint.catalogue import WARNINGS
-from stackbuild.hipify.rules.lookups import Plan
+from stackbuild.hipify.lint.cpp import branches
+from stackbuild.hipify.rules.lookups import Lookups
 from stackbuild.model.findings import Finding, Severity
 
 _CHECKS = (
-    lanes.shuffle_ladders, sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
+    lanes.shuffle_ladders, warp_sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
     ballots.partial_masks, lanes.tiles,
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,
-    guards.versions, guards.capabilities, votes.votes, votes.last_lanes,
-    forms.defaults, forms.groups, forms.brain_floats, forms.device_pointers, strings.run_time_names, strings.device_code,
+    version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
+    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.device_pointers, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -39,30 +41,32 @@ _ONLY_WITH = {
 }  # fmt: skip
 
 
-def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
+def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Finding]:
     """All lint findings of a text that matter for the target's wavefronts.
 
     In a branch that is not compiled for HIP they are mere notes.
     """
-    lanes_of = plan.target.wavefronts
+    lanes_of = lookups.target.wavefronts
     findings: list[Finding] = []
     outside: list[tuple[int, int]] | None = None
     for at, rule, words in chain(
-        libraries.headers(includes), forms.headers(includes), *(check(view) for check in _CHECKS)
+        libraries.headers(includes), hip_forms.headers(includes), *(check(view) for check in _CHECKS)
     ):
         if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (
-            rule == "LINT-DEVICE-NAME" and _supplied(plan, words[0])
+            rule == "LINT-DEVICE-NAME" and _supplied(lookups, words[0])
         ):
             continue
-        if rule == "LINT-HEADER" and _becomes_header(plan, words[0]):
+        if rule == "LINT-HEADER" and _becomes_header(lookups, words[0]):
             continue
-        if rule == "LINT-DEFAULTS" and _is_called_otherwise(plan, view.name, words[0], int(words[1])):
+        if rule == "LINT-DEFAULTS" and _is_called_otherwise(lookups, view.name, words[0], int(words[1])):
             continue
-        if rule == "LINT-CUDA-VERSION" and (words[0] in plan.names or words[0] in plan.matched.get("identifier", ())):
+        if rule == "LINT-CUDA-VERSION" and (
+            words[0] in lookups.names or words[0] in lookups.matches.get("identifier", ())
+        ):
             continue
         told = WARNINGS[rule]
         severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
-        if rule == "LINT-CUDA-VERSION" and _supplied(plan, words[0]):
+        if rule == "LINT-CUDA-VERSION" and _supplied(lookups, words[0]):
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
         if severity is not Severity.NOTE and outside is None:
             outside = branches.left_out(view)
@@ -72,17 +76,17 @@ def lint(view: View, plan: Plan, includes: Iterable[Include]) -> list[Finding]:
     return findings
 
 
-def _supplied(plan: Plan, name: str) -> bool:
+def _supplied(lookups: Lookups, name: str) -> bool:
     """Whether HIPIFY's tables or a support header have a name."""
-    return name in plan.known or any(name in names for names in plan.shimmed.values())
+    return name in lookups.known_names or any(name in names for names in lookups.names_by_shim.values())
 
 
-def _is_called_otherwise(plan: Plan, file: str, name: str, count: int) -> bool:
+def _is_called_otherwise(lookups: Lookups, file: str, name: str, count: int) -> bool:
     """Whether a call rule is for calls of a function with so many arguments: it makes one of them that HIP has."""
-    return any(name in rule.match and rule.count == count for rule in plan.of_kind("call", file))
+    return any(name in rule.match and rule.count == count for rule in lookups.of_kind("call", file))
 
 
-def _becomes_header(plan: Plan, path: str) -> bool:
+def _becomes_header(lookups: Lookups, path: str) -> bool:
     """Whether a header is converted to one that declares the same. Those of CUDA's samples are not, whatever they become."""
-    known = path in plan.headers and bool(plan.headers[path].hip)
-    return (known or plan.may_rule_header(path)) and not path.startswith("helper_")
+    known = path in lookups.headers and bool(lookups.headers[path].hip)
+    return (known or lookups.may_rule_header(path)) and not path.startswith("helper_")

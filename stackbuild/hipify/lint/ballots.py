@@ -10,11 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
-import stackbuild.hipify.lint.cpp.levels as levels
-import stackbuild.hipify.lint.cpp.types as types
 from stackbuild.hipify.cpp.scan import arguments, back_space, is_name_char, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp import arithmetic, levels, types
 from stackbuild.hipify.lint.cpp.scope import Scope, means_lane, means_warp, scope_of
 from stackbuild.hipify.passes.lane_masks import FUNCTIONS, all_lanes
 

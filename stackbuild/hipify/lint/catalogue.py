@@ -8,7 +8,7 @@ from stackbuild.model.findings import Severity
 
 
 @dataclass(frozen=True)
-class Told:
+class LintRule:
     """One lint rule. `found` is filled with what stands in the source."""
 
     severity: Severity
@@ -20,257 +20,257 @@ class Told:
 
 _BOTH = "AMD GPUs have wavefronts of 32 lanes (RDNA) or 64 (CDNA)"
 
-WARNINGS: dict[str, Told] = {
-    "LINT-LADDER-INCOMPLETE": Told(
+WARNINGS: dict[str, LintRule] = {
+    "LINT-LADDER-INCOMPLETE": LintRule(
         Severity.ERROR,
         "a shuffle ladder that steps {0} does not reach every lane of a group of {1}",
         "lanes are left out, so the result is wrong in any wavefront",
         "start at half the group, halve, and go on while the offset is at least 1",
         "https://github.com/LeelaChessZero/lc0/pull/2375",
     ),
-    "LINT-LADDER-32": Told(
+    "LINT-LADDER-32": LintRule(
         Severity.WARNING,
         "a shuffle ladder that covers 32 lanes ({0})",
         f"{_BOTH}: with 64 the two halves are reduced apart, and code after it that reads lane 0 misses one",
         "start at warpSize / 2, or give the shuffle a width of 32 and combine the halves",
     ),
-    "LINT-LADDER-64": Told(
+    "LINT-LADDER-64": LintRule(
         Severity.WARNING,
         "a shuffle ladder that covers 64 lanes ({0})",
         f"{_BOTH}: with 32 a step of 32 gives each lane its own value again, so sums count it twice",
         "start at warpSize / 2",
     ),
-    "LINT-LADDER-WIDTH": Told(
+    "LINT-LADDER-WIDTH": LintRule(
         Severity.WARNING,
         "a shuffle ladder that steps {0} in {1} lanes",
         "a step of at least the width gives each lane its own value again, so sums count it twice",
         "start at half the width",
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html#warp-shuffle-functions",
     ),
-    "LINT-LADDER-UNREAD": Told(
+    "LINT-LADDER-UNREAD": LintRule(
         Severity.NOTE,
         "a loop shuffles by {0}, and which lanes it reaches could not be told",
         f"{_BOTH}: a loop made for 32 leaves half of 64 apart",
         "see what it does for 32 and for 64 lanes",
     ),
-    "LINT-WARP-SIZE-LITERAL": Told(
+    "LINT-WARP-SIZE-LITERAL": LintRule(
         Severity.WARNING,
         "{0} is {1} by definition",
         f"{_BOTH}, and host code cannot know which at compile time",
         "use warpSize in device code and the device property warpSize on the host, or build per target",
         "https://github.com/vllm-project/vllm/issues/22822",
     ),
-    "LINT-WARP-SIZE-CONSTANT": Told(
+    "LINT-WARP-SIZE-CONSTANT": LintRule(
         Severity.ERROR,
         "warpSize as a compile-time constant ({0})",
         "warpSize is no constant expression since ROCm 7",
         "use a constant of the target's own, and let the build choose it",
         "https://github.com/vllm-project/vllm/issues/20330",
     ),
-    "LINT-LANE-ARITHMETIC": Told(
+    "LINT-LANE-ARITHMETIC": LintRule(
         Severity.NOTE,
         "lane arithmetic with 32: {0}",
         f"{_BOTH}: the lane or warp number is wrong with 64",
         "use warpSize, or a constant of the target's own",
     ),
-    "LINT-BALLOT-32": Told(
+    "LINT-BALLOT-32": LintRule(
         Severity.WARNING,
         "the 64 lanes of {0} in a 32-bit {1}",
         "HIP's ballots and masks are 64 bits wide: the upper half of a wavefront of 64 lanes is lost",
         "use unsigned long long and __popcll, __ffsll or __clzll",
         "https://github.com/ROCm/hip/issues/3667",
     ),
-    "LINT-LANE-MASK-32": Told(
+    "LINT-LANE-MASK-32": LintRule(
         Severity.WARNING,
         "a mask of lanes in 32 bits: {0}",
         "lanes from 32 on have no bit in it, and shifting 32 bits by 32 or more is undefined",
         "shift 1ull, or use __lanemask_lt() and its like",
         "https://github.com/ROCm/hip/issues/3667",
     ),
-    "LINT-SHIFT-WAVE": Told(
+    "LINT-SHIFT-WAVE": LintRule(
         Severity.WARNING,
         "a 64-bit number is shifted by a warp's size: {0}",
         "on a wavefront of 64 that is a shift by 64, which is undefined; AMD's GPUs shift by 0 then, so the mask is empty",
         "for all lanes write ~0ull, or ~0ull >> (64 - warpSize)",
         "https://github.com/ROCm/hip/issues/3667",
     ),
-    "LINT-PARTIAL-MASK": Told(
+    "LINT-PARTIAL-MASK": LintRule(
         Severity.WARNING,
         "{0} takes a mask of some lanes: {1}",
         "the mask names lanes of a warp of 32; with 64 lanes the upper half is left out",
         "build the mask from warpSize, or from __activemask()",
     ),
-    "LINT-VOTE-32": Told(
+    "LINT-VOTE-32": LintRule(
         Severity.WARNING,
         "{0} asks all lanes, where rows of 32 threads are likely",
         f"{_BOTH}, and all lanes of 32 became all lanes: with 64 two rows share one answer",
         "shuffle with a width of 32 or take the own half of a ballot, or make the rows warpSize wide",
     ),
-    "LINT-VOTE": Told(
+    "LINT-VOTE": LintRule(
         Severity.NOTE,
         "{0} asks all lanes",
         f"{_BOTH}, and all lanes of 32 became all lanes: with 64 the answer is that of twice as many threads",
         "see that the threads which share an answer may be warpSize many",
     ),
-    "LINT-LAST-LANE": Told(
+    "LINT-LAST-LANE": LintRule(
         Severity.WARNING,
         "{0} takes the value of lane 31",
         f"{_BOTH}: with 64 it is in the middle",
         "use warpSize - 1, or a width of 32",
     ),
-    "LINT-TILE-32": Told(
+    "LINT-TILE-32": LintRule(
         Severity.NOTE,
         "{0} of 32 lanes",
         "it is half of a wavefront of 64 lanes: right, but half of the lanes share one schedule",
         "check what is done with tile numbers, and that the group's size divides by 64",
     ),
-    "LINT-PTX": Told(
+    "LINT-PTX": LintRule(
         Severity.ERROR,
         "inline PTX: {0}",
         "AMD GPUs have another instruction set; HIPIFY leaves it, and it does not compile",
         "{1}",
         "https://github.com/ROCm/HIPIFY/issues/731",
     ),
-    "LINT-TEXTURE-REFERENCE": Told(
+    "LINT-TEXTURE-REFERENCE": LintRule(
         Severity.ERROR,
         "texture reference {0}",
         "texture and surface references are gone from HIP and CUDA 12",
         "use texture objects; where the data is linear, use plain loads",
         "https://github.com/ROCm/clr/issues/276",
     ),
-    "LINT-TEXTURE-FETCH": Told(
+    "LINT-TEXTURE-FETCH": LintRule(
         Severity.WARNING,
         "texture fetch {0}",
         "CDNA GPUs since gfx90a have no image instructions: hipcc refuses it for gfx90a and gfx942, not for RDNA",
         "use plain loads where such a GPU is a target",
         "https://github.com/ROCm/clr/issues/276",
     ),
-    "LINT-WMMA": Told(
+    "LINT-WMMA": LintRule(
         Severity.ERROR,
         "wmma: {0}",
         "HIPIFY does not convert tensor-core fragments",
         "use rocWMMA (rocwmma::), whose fragments have other sizes, or rocBLAS",
         "https://rocm.docs.amd.com/projects/rocWMMA/en/latest/",
     ),
-    "LINT-CUDA-STD": Told(
+    "LINT-CUDA-STD": LintRule(
         Severity.ERROR,
         "libcu++: {0}",
         "HIP ships no cuda::std; libhipcxx is a separate installation",
         "{1}",
         "https://rocm.docs.amd.com/projects/libhipcxx/en/latest/conceptual/libhipcxx-extensions.html",
     ),
-    "LINT-GRAPH": Told(
+    "LINT-GRAPH": LintRule(
         Severity.NOTE,
         "stream capture or graphs: {0}",
         "HIP's graphs lack some node types and capture modes of CUDA's, depending on the version",
         "test with and without graphs on the target",
         "https://github.com/ROCm/HIPIFY/issues/1197",
     ),
-    "LINT-LAUNCH-BOUNDS": Told(
+    "LINT-LAUNCH-BOUNDS": LintRule(
         Severity.NOTE,
         "__launch_bounds__ with a second argument",
         "CUDA reads it as blocks per multiprocessor, HIP as wavefronts per execution unit",
         "convert it: blocks * threads / (wavefront * 4), or leave it out and measure",
     ),
-    "LINT-CUDA-ARCH": Told(
+    "LINT-CUDA-ARCH": LintRule(
         Severity.WARNING,
         "a guard on {0}",
         "HIP does not define it: the code takes the branch for hosts or for the oldest GPU",
         "test __HIP_DEVICE_COMPILE__, or a feature macro of HIP, as well",
     ),
-    "LINT-CUDA-VERSION": Told(
+    "LINT-CUDA-VERSION": LintRule(
         Severity.WARNING,
         "{0} is not defined in HIP",
         "in #if it counts as 0 and in #ifdef as absent, so another branch is compiled; as a value it does not compile",
         "{1}",
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
     ),
-    "LINT-LIBRARY-VERSION": Told(
+    "LINT-LIBRARY-VERSION": LintRule(
         Severity.NOTE,
         "{0} is another library's in ROCm",
         "it has the number of ROCm's library, and is not defined where that library's header is not included",
         "{1}",
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
     ),
-    "LINT-CAPABILITY": Told(
+    "LINT-CAPABILITY": LintRule(
         Severity.WARNING,
         "a decision by compute capability: {0}",
         "HIP's numbers are those of AMD's GPUs: 9.4 for gfx942, 11.0 for gfx1100, which say nothing of NVIDIA's features",
         "ask for the feature itself, or for gcnArchName",
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
     ),
-    "LINT-DEVICE-LAUNCH": Told(
+    "LINT-DEVICE-LAUNCH": LintRule(
         Severity.ERROR,
         "dynamic parallelism: {0}",
         "HIP launches kernels from the host only",
         "launch from the host, loop in one kernel, or make the child a device function",
         "https://rocm.docs.amd.com/projects/HIP/en/docs-6.1.2/reference/cpp_language_extensions.html",
     ),
-    "LINT-DEVICE-NAME": Told(
+    "LINT-DEVICE-NAME": LintRule(
         Severity.ERROR,
         "{0} is not in HIP",
         "neither HIP 6.4's headers nor HIPIFY's tables have it, so it does not compile",
         "{1}",
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html",
     ),
-    "LINT-CUTLASS": Told(
+    "LINT-CUTLASS": LintRule(
         Severity.ERROR,
         "CUTLASS: {0}",
         "it is written for NVIDIA's instructions, and nothing converts it",
         "use Composable Kernel, rocWMMA or hipBLASLt for the same work",
         "https://rocm.docs.amd.com/projects/composable_kernel/en/latest/",
     ),
-    "LINT-COOPERATIVE": Told(
+    "LINT-COOPERATIVE": LintRule(
         Severity.WARNING,
         "cooperative groups: {0}",
         "HIP has grids, blocks and tiles, and no reduce, scan, memcpy_async or clusters up to ROCm 7.2",
         "write it with shuffles and shared memory (cooperative_groups/reduce.h has a support header)",
         "https://github.com/ROCm/rocm-systems/issues/2301",
     ),
-    "LINT-ASYNC-COPY": Told(
+    "LINT-ASYNC-COPY": LintRule(
         Severity.ERROR,
         "asynchronous copies to shared memory: {0}",
         "they are instructions of NVIDIA GPUs",
         "copy through registers and synchronise the block",
     ),
-    "LINT-DEFAULTS": Told(
+    "LINT-DEFAULTS": LintRule(
         Severity.ERROR,
         "{0} with {1} arguments, where HIP wants {2}",
         "CUDA has defaults for the last arguments and HIP has none, so it does not compile",
         "{3}",
     ),
-    "LINT-GROUPS": Told(
+    "LINT-GROUPS": LintRule(
         Severity.ERROR,
         "cooperative groups: {0}",
         "HIP 6.4's headers do not have it, so it does not compile",
         "{1}",
         "https://github.com/ROCm/rocm-systems/issues/2301",
     ),
-    "LINT-BF16-SHUFFLE": Told(
+    "LINT-BF16-SHUFFLE": LintRule(
         Severity.ERROR,
         "{0} of the bfloat16 {1}",
         "HIP 6.4 has no shuffle for it, and those for numbers are ambiguous",
         "shuffle its bits: an unsigned short, or an unsigned for two",
     ),
-    "LINT-DEVICEPTR": Told(
+    "LINT-DEVICEPTR": LintRule(
         Severity.ERROR,
         "arithmetic with the CUdeviceptr {0}",
         "it is a number in CUDA, and hipDeviceptr_t is void*: it does not compile, or is a GNU extension",
         "count with a char* or a uintptr_t, and cast",
     ),
-    "LINT-HEADER": Told(
+    "LINT-HEADER": LintRule(
         Severity.WARNING,
         "HIP has no {0}",
         "what it declares is not declared in HIP, whatever its include became",
         "{1}",
     ),
-    "LINT-RUNTIME-NAME": Told(
+    "LINT-RUNTIME-NAME": LintRule(
         Severity.WARNING,
         "{0} names what only CUDA has, at run time",
         "strings are not converted: it compiles, and fails when it runs",
         "{1}",
     ),
-    "LINT-DEVICE-STRING": Told(
+    "LINT-DEVICE-STRING": LintRule(
         Severity.WARNING,
         "device code in a string",
         "it is compiled at run time: it was neither converted nor looked at",

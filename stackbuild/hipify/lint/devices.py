@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import stackbuild.hipify.passes.launch as launch
 from stackbuild.hipify.cpp.scan import arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint.cpp.branches import HIP
+from stackbuild.hipify.lint.cpp.branches import guard
+from stackbuild.hipify.passes import launch
 
 Found = tuple[int, str, tuple[str, ...]]
 
@@ -19,9 +19,6 @@ _FETCH = re.compile(
 _FUNCTION = 20000
 """So many characters before a launch the function that it stands in may begin."""
 _BRACE = re.compile(r"[{}]")
-_ARCH_DIRECTIVE = re.compile(
-    r"[ \t]*#[ \t]*(if|elif|ifdef|ifndef|elifdef|elifndef|define|undef|error|warning|pragma)\b"
-)
 _TARGETS = ("NV_IF_TARGET", "NV_IF_ELSE_TARGET", "NV_DISPATCH_TARGET")
 _LAUNCHERS = (
     "cudaLaunchDevice",
@@ -119,35 +116,6 @@ def arch_guards(view: View) -> Iterator[Found]:
         if name in view.words:
             for at in view.places(name)[:1]:
                 yield at, "LINT-CUDA-ARCH", (name,)
-
-
-def guard(code: str, at: int) -> tuple[int | None, int]:
-    """Where the guard begins in which a macro stands, None where it names HIP or only defines the macro; its end."""
-    start = line_start(code, at)
-    directive = _ARCH_DIRECTIVE.match(code, start)
-    if directive is None:
-        return at, at
-    end = line_end(code, at)
-    defines = directive[1] == "define" and not code[directive.end() : at].strip()
-    if directive[1] in ("undef", "error", "warning", "pragma") or defines or HIP.search(code, start, end):
-        return None, end
-    return skip_space(code, start), end
-
-
-def line_start(code: str, at: int) -> int:
-    """Where the line of an offset begins, with the lines that it continues."""
-    start = code.rfind("\n", 0, at) + 1
-    while start and code.endswith(("\\", "\\\r"), 0, start - 1):
-        start = code.rfind("\n", 0, start - 1) + 1
-    return start
-
-
-def line_end(code: str, at: int) -> int:
-    """Where the line of an offset ends, with the lines that continue it."""
-    end = code.find("\n", at)
-    while end >= 0 and code.endswith(("\\", "\\\r"), 0, end):
-        end = code.find("\n", end + 1)
-    return end if end >= 0 else len(code)
 
 
 def device_launches(view: View) -> Iterator[Found]:

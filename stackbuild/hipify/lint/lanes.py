@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import stackbuild.hipify.lint.ladders.recursion as recursion
-import stackbuild.hipify.lint.ladders.unrolled as unrolled
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp.scope import means_lane, means_warp
-from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, Unread
-from stackbuild.hipify.lint.ladders.loops import ladders as loops
+from stackbuild.hipify.lint.ladders import loops, recursion, unrolled
+from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, UntracedLoop
 from stackbuild.hipify.lint.ladders.shuffles import reach, shuffles
 
 Found = tuple[int, str, tuple[str, ...]]
@@ -28,10 +26,10 @@ _WORD_BEFORE = re.compile(r"(\w+)\s*\Z")
 _TILE = re.compile(r"\b(thread_block_tile|tiled_partition)\s*<\s*(32|\w*(?:WARP|[wW]arp)\w*)\s*[,>]")
 
 
-def ladders(view: View) -> Iterator[Ladder | Unread]:
+def ladders(view: View) -> Iterator[Ladder | UntracedLoop]:
     """The shuffle ladders of a text in every form, and the loops that look like one and could not be followed."""
     if calls := shuffles(view):
-        yield from loops(view, calls)
+        yield from loops.ladders(view, calls)
         yield from unrolled.ladders(view, calls)
         yield from recursion.ladders(view, calls)
 
@@ -39,7 +37,7 @@ def ladders(view: View) -> Iterator[Ladder | Unread]:
 def shuffle_ladders(view: View) -> Iterator[Found]:
     """Ladders that leave lanes out, and those made for one wavefront size."""
     for ladder in ladders(view):
-        if isinstance(ladder, Unread):
+        if isinstance(ladder, UntracedLoop):
             yield ladder.at, "LINT-LADDER-UNREAD", (ladder.step,)
         elif (verdict := _verdict(ladder)) is not None:
             yield ladder.at, *verdict

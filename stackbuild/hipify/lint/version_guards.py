@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stackbuild.hipify.cpp.scan import line_start
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint.devices import guard, line_start
+from stackbuild.hipify.lint.cpp.branches import guard
 
 Found = tuple[int, str, tuple[str, ...]]
 

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-import stackbuild.hipify.tables.unknown_libraries as families
 from stackbuild.hipify.cpp.scan import arguments, skip_space, whole_names
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.rules.lookups import Gate, Plan
+from stackbuild.hipify.rules.lookups import ApiIssue, Lookups
+from stackbuild.hipify.tables import unknown_libraries
 from stackbuild.model.findings import Finding, Severity
 
 TABLES = "https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html"
 
 
 @dataclass(frozen=True)
-class Kind:
-    """How one kind of gate is told. The texts may name {name}, {detail}, {first} and {last} word of it, {rocm}."""
+class IssueKind:
+    """How one kind of issue is reported. The texts may name {name}, {detail}, {first} and {last} word of it, {rocm}."""
 
     rule: str
     severity: Severity
@@ -26,57 +26,57 @@ class Kind:
     fix: str
 
 
-KINDS = {
-    "unsupported": Kind(
+ISSUE_KINDS = {
+    "unsupported": IssueKind(
         "HIPIFY-UNSUPPORTED",
         Severity.ERROR,
         "{name} has no counterpart in {lacking}",
         "HIPIFY's tables name nothing that it could become, so the HIP text does not compile or link",
         "replace the call, or guard it for CUDA and write the HIP side by hand",
     ),
-    "device-function": Kind(
+    "device-function": IssueKind(
         "HIPIFY-UNSUPPORTED-DEVICE",
         Severity.ERROR,
         "device function {name} does not exist in HIP",
         "HIPIFY's tables list it as unsupported",
         "write it by hand, or add a rule with its replacement",
     ),
-    "device-type": Kind(
+    "device-type": IssueKind(
         "HIPIFY-UNSUPPORTED-TYPE",
         Severity.ERROR,
         "device type {name} does not exist in HIP",
         "HIPIFY's tables list it as unsupported",
         "use another type, or add a rule with its replacement",
     ),
-    "experimental": Kind(
+    "experimental": IssueKind(
         "HIPIFY-EXPERIMENTAL",
         Severity.WARNING,
         "{name} is only experimentally supported (HIP {detail})",
         "it is converted only when asked for",
         "give --experimental if the target has it",
     ),
-    "removed": Kind(
+    "removed": IssueKind(
         "HIPIFY-CUDA-REMOVED",
         Severity.NOTE,
         "{name} was removed in CUDA {detail}",
         "the source is for an older CUDA; HIP may have dropped its counterpart too",
         "move to its successor when the CUDA side is updated",
     ),
-    "deprecated": Kind(
+    "deprecated": IssueKind(
         "HIPIFY-CUDA-DEPRECATED",
         Severity.NOTE,
         "{name} is deprecated since CUDA {detail}",
         "HIP may drop its counterpart",
         "move to its successor when the CUDA side is updated",
     ),
-    "too-new": Kind(
+    "too-new": IssueKind(
         "HIPIFY-NEEDS-ROCM",
         Severity.ERROR,
         "{name} becomes {first}, which needs ROCm {last}; the target is {rocm}",
         "the target's headers do not declare it",
         "target a newer ROCm, or replace the call",
     ),
-    "gone": Kind(
+    "gone": IssueKind(
         "HIPIFY-GONE-FROM-ROCM",
         Severity.ERROR,
         "{name} becomes {first}, which ROCm {last} removed; the target is {rocm}",
@@ -106,32 +106,32 @@ _TO_SIGN = re.compile(r'[^>"\n]*')
 _INCLUDE_OF = re.compile(r"#[ \t]*include(?:_next)?\b((?:[ \t]|\\\r?\n)*)([A-Za-z_]\w*|[<\"])")
 
 
-def report(view: View, plan: Plan, present: Iterable[str], ruled: frozenset[str]) -> list[Finding]:
+def report(view: View, lookups: Lookups, present: Iterable[str], ruled: frozenset[str]) -> list[Finding]:
     """The findings for the names `present`; of names that a rule takes care of (`ruled`) they are mere notes."""
     findings: list[Finding] = []
     for name in present:
-        for gate in plan.gates.get(name, ()):
-            told = list(_told(view, plan, name, gate))
+        for issue in lookups.issues.get(name, ()):
+            told = list(_issue_findings(view, lookups, name, issue))
             findings += [_eased(f) for f in told] if name in ruled else told
-    findings += _unknown(view, plan, ruled)
+    findings += _unknown(view, lookups, ruled)
     findings += _made(view)
-    findings += _headers(view, plan)
+    findings += _headers(view, lookups)
     return findings
 
 
-def _told(view: View, plan: Plan, name: str, gate: Gate) -> Iterator[Finding]:
-    kind = KINDS[gate.kind]
-    words = (gate.detail.split() or [""])[0], (gate.detail.split() or [""])[-1]
+def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) -> Iterator[Finding]:
+    kind = ISSUE_KINDS[issue.kind]
+    words = (issue.detail.split() or [""])[0], (issue.detail.split() or [""])[-1]
     for at in view.own(name):
-        if gate.call_only and not view.code.startswith("(", skip_space(view.code, at + len(name))):
+        if issue.call_only and not view.code.startswith("(", skip_space(view.code, at + len(name))):
             continue
         fill = {
             "name": name,
-            "detail": gate.detail,
-            "lacking": _LACKING.get(gate.detail, "HIP"),
+            "detail": issue.detail,
+            "lacking": _LACKING.get(issue.detail, "HIP"),
             "first": words[0],
             "last": words[1],
-            "rocm": plan.target.rocm,
+            "rocm": lookups.target.rocm,
         }
         yield view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
 
@@ -141,14 +141,14 @@ def _eased(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.NOTE, fix=fix)
 
 
-def _unknown(view: View, plan: Plan, ruled: frozenset[str]) -> Iterator[Finding]:
+def _unknown(view: View, lookups: Lookups, ruled: frozenset[str]) -> Iterator[Finding]:
     """Names that look like NVIDIA's and are in no table: hipify-perl's leftovers, calls, constants, whole libraries."""
     own = _Defined(view.code)
-    for word in view.words - plan.known:
+    for word in view.words - lookups.known_names:
         if word[:2] not in _BEGINS or not word.startswith(_STARTS) or word in ruled:
             continue
         api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
-        family = families.of_name(word)
+        family = unknown_libraries.of_name(word)
         if not (api or family or constant or _LIBRARY_CALL.fullmatch(word)):
             continue
         if not api and own.has(word):
@@ -227,12 +227,12 @@ def _joined(view: View) -> Iterator[Finding]:
                 yield view.finding(at, "HIPIFY-PASTED-NAME", Severity.WARNING, found, _NOT_WHOLE, fix)
 
 
-def _headers(view: View, plan: Plan) -> Iterator[Finding]:
+def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
     """Headers of libraries that no table has, of `__has_include`, and those that only the preprocessor knows."""
     for found in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
         path = _path(view, found.end())
-        dropped = path in plan.headers and not plan.headers[path].hip
-        if dropped or (path not in plan.headers and families.of_header(path)):
+        dropped = path in lookups.headers and not lookups.headers[path].hip
+        if dropped or (path not in lookups.headers and unknown_libraries.of_header(path)):
             yield _header(
                 view, found.start(), f"__has_include asks for {path}", "use HIP's header, or drop the question"
             )
@@ -248,8 +248,8 @@ def _headers(view: View, plan: Plan) -> Iterator[Finding]:
                 )
             continue
         path = _path(view, found.end())
-        family = families.of_header(path) if path not in plan.headers else None
-        if family and not plan.may_rule_header(path):
+        family = unknown_libraries.of_header(path) if path not in lookups.headers else None
+        if family and not lookups.may_rule_header(path):
             yield view.finding(
                 found.start(), "HIPIFY-NO-TABLE", Severity.ERROR, f"{path} is of {family.title}, which HIPIFY's tables do not have",
                 _NO_TABLE, f"for AMD: {family.instead}", family.link,
@@ -270,7 +270,7 @@ def _header(view: View, at: int, found: str, fix: str) -> Finding:
 _NO_TABLE = "nothing of it is converted, so the HIP text does not compile or link"
 
 
-def _of_family(view: View, at: int, word: str, family: families.Family) -> Finding:
+def _of_family(view: View, at: int, word: str, family: unknown_libraries.Family) -> Finding:
     found = f"{word} is of {family.title}, which HIPIFY's tables do not have"
     return view.finding(
         at, "HIPIFY-NO-TABLE", Severity.WARNING, found, _NO_TABLE, f"for AMD: {family.instead}", family.link

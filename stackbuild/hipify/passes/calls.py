@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import stackbuild.hipify.passes.aliases as aliases
 from stackbuild.hipify.cpp.edits import Edit, wrap
 from stackbuild.hipify.cpp.scan import after_template, arguments, back_space, back_token, is_name_char, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.passes import aliases
 from stackbuild.hipify.passes.aliases import Use
 from stackbuild.hipify.passes.argument_list import NewList, new_list
-from stackbuild.hipify.rules.lookups import Plan
-from stackbuild.hipify.rules.rules import Rule
+from stackbuild.hipify.rules.lookups import Lookups
+from stackbuild.hipify.rules.rules import ConversionRule
 from stackbuild.model.findings import Finding, Severity
 
 Span = tuple[int, int]
@@ -28,17 +28,17 @@ class Calls:
     findings: list[Finding] = field(default_factory=list)
 
 
-def by_rules(view: View, plan: Plan) -> Calls:
+def by_rules(view: View, lookups: Lookups) -> Calls:
     """What all call rules ask, with a finding for each call that cannot be taken apart or is not as its rule says."""
     asked = Calls()
-    present = view.words & plan.matched.get("call", _NONE)
+    present = view.words & lookups.matches.get("call", _NONE)
     if not present:
         return asked
     by_alias: dict[str, list[Use]] = {}
     for use in aliases.uses(view, present):
         by_alias.setdefault(use.function, []).append(use)
     passed = {use.names[0] for uses in by_alias.values() for use in uses if use.names}
-    for rule in plan.of_kind("call", view.name):
+    for rule in lookups.of_kind("call", view.name):
         asked_at: set[int] = set()
         for name in rule.match:
             for at in view.own(name) if name in present else ():
@@ -53,7 +53,7 @@ def by_rules(view: View, plan: Plan) -> Calls:
 _NONE: frozenset[str] = frozenset()
 
 
-def _named(view: View, rule: Rule, name: Span, asked: Calls, has_alias: bool, passed: set[int]) -> None:
+def _named(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, passed: set[int]) -> None:
     """What one rule asks where its function is named: nothing where it is declared or has another number of arguments."""
     open_at = after_template(view.code, name[1])
     function = view.text[slice(*name)]
@@ -61,52 +61,52 @@ def _named(view: View, rule: Rule, name: Span, asked: Calls, has_alias: bool, pa
         macro = view.macro_at(name[0])
         stands_for = macro is not None and macro.bare == function
         if (rule.moves or rule.by_hand) and name[0] not in passed and (not stands_for or not has_alias):
-            asked.findings.append(_uncalled(view, function, name[0]))
+            calls.findings.append(_uncalled(view, function, name[0]))
         return
     found = arguments(view.code, open_at)
     if found is None:
-        asked.findings.append(_unbalanced(view, function, name[0]))
+        calls.findings.append(_unbalanced(view, function, name[0]))
     elif not _declares(view, name[0], found[0]):
         use = Use(function, name, open_at, found[1], found[0], 0, 0, name, frozenset((function,)))
-        _one(view, rule, use, asked, has_alias)
+        _one(view, rule, use, calls, has_alias)
 
 
-def _one(view: View, rule: Rule, use: Use, asked: Calls, has_alias: bool = False) -> None:
+def _one(view: View, rule: ConversionRule, use: Use, calls: Calls, has_alias: bool = False) -> None:
     """What one rule asks at one call. `has_alias`: what a macro hands on is seen to where that is used."""
     spans = use.spans
     called = view.text[slice(*use.name)]
     if (line := _DIRECTIVE.search(view.code, use.open_at, use.close_at)) is not None:
         spans = [span for span in spans if span[1] <= line.start()]
         if rule.moves:
-            asked.findings.append(_divided(view, called, use.name[0]))
+            calls.findings.append(_divided(view, called, use.name[0]))
             return
     if rule.by_hand:
-        asked.findings.append(_by_hand(view, rule, use.name))
+        calls.findings.append(_by_hand(view, rule, use.name))
     if (rest := aliases.rest(view, use.open_at, use.spans)) is not None:
         wraps = [index for index, _ in rule.wrap if (place := use.place(index)) is not None and place >= rest]
         if (rule.moves or wraps) and not (has_alias and view.macro_at(use.open_at) and not view.is_header):
-            asked.findings.append(_handed_on(view, use))
-        asked.edits += _wraps(view, rule, use, spans[:rest])
+            calls.findings.append(_handed_on(view, use))
+        calls.edits += _wraps(view, rule, use, spans[:rest])
         return
     if rule.count is not None and use.count != rule.count:
         if rule.arguments:
-            asked.findings.append(_other_arguments(view, rule, use.name, use.count))
+            calls.findings.append(_other_arguments(view, rule, use.name, use.count))
         return
     if rule.moves and (not use.means <= set(rule.match) or _is_hidden(rule, use)):
-        asked.findings.append(_unsure(view, use))
+        calls.findings.append(_unsure(view, use))
         return
     if rule.to and use.names:
-        asked.edits.append(Edit(*use.names, rule.to[0], rule.id))
+        calls.edits.append(Edit(*use.names, rule.to[0], rule.id))
     if rule.bare and view.code.startswith("<", skip_space(view.code, use.name[1])):
-        asked.edits.append(Edit(use.name[1], use.open_at, "", rule.id))
-    asked.edits += _wraps(view, rule, use, spans)
-    asked.edits += _inserts(rule, use)
-    asked.edits += _drops(rule, use)
+        calls.edits.append(Edit(use.name[1], use.open_at, "", rule.id))
+    calls.edits += _wraps(view, rule, use, spans)
+    calls.edits += _inserts(rule, use)
+    calls.edits += _drops(rule, use)
     if rule.arguments:
-        asked.lists.append(new_list(view, (use.open_at + 1, use.close_at), spans, rule.arguments, rule.id))
+        calls.lists.append(new_list(view, (use.open_at + 1, use.close_at), spans, rule.arguments, rule.id))
 
 
-def _is_hidden(rule: Rule, use: Use) -> bool:
+def _is_hidden(rule: ConversionRule, use: Use) -> bool:
     """Whether a rule moves what a macro's body gives: the function's name, or one of its first arguments."""
     numbers = [index for index, _ in rule.insert] + list(rule.drop)
     return bool(
@@ -152,7 +152,7 @@ def _begins_with_type(code: str, end: int) -> bool:
     )
 
 
-def _wraps(view: View, rule: Rule, use: Use, spans: list[Span]) -> Iterator[Edit]:
+def _wraps(view: View, rule: ConversionRule, use: Use, spans: list[Span]) -> Iterator[Edit]:
     for index, template in rule.wrap:
         place = use.place(index)
         if place is not None and place < len(spans):
@@ -175,7 +175,7 @@ def _flat(code: str) -> str:
     return code
 
 
-def _inserts(rule: Rule, use: Use) -> Iterator[Edit]:
+def _inserts(rule: ConversionRule, use: Use) -> Iterator[Edit]:
     spans = use.spans
     for index, text in rule.insert:
         place = use.place(index)
@@ -188,7 +188,7 @@ def _inserts(rule: Rule, use: Use) -> Iterator[Edit]:
             yield Edit(use.open_at + 1, use.open_at + 1, text, rule.id)
 
 
-def _drops(rule: Rule, use: Use) -> Iterator[Edit]:
+def _drops(rule: ConversionRule, use: Use) -> Iterator[Edit]:
     """Deletions of whole arguments, each with the comma that divides it from the one before, or else after."""
     spans = use.spans
     for index in rule.drop:
@@ -202,7 +202,7 @@ def _drops(rule: Rule, use: Use) -> Iterator[Edit]:
             yield Edit(start, end, "", rule.id)
 
 
-def _other_arguments(view: View, rule: Rule, name: Span, count: int) -> Finding:
+def _other_arguments(view: View, rule: ConversionRule, name: Span, count: int) -> Finding:
     return view.finding(
         name[0],
         "HIPIFY-ARGUMENTS",
@@ -213,7 +213,7 @@ def _other_arguments(view: View, rule: Rule, name: Span, count: int) -> Finding:
     )
 
 
-def _by_hand(view: View, rule: Rule, name: Span) -> Finding:
+def _by_hand(view: View, rule: ConversionRule, name: Span) -> Finding:
     return view.finding(
         name[0],
         "HIPIFY-BY-HAND",

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from stackbuild.hipify.cpp.directives import Branch, Directives, Include, place_for_include
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.rules.lookups import Plan
-from stackbuild.hipify.rules.rules import Rule, glob, renamed
+from stackbuild.hipify.rules.lookups import Lookups
+from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, glob, renamed
 from stackbuild.model.findings import Finding, Severity
 
 RUNTIME = "hip/hip_runtime.h"
 HEADER = "header"
-SUPPORT = "support:"
 _KERNEL_WORDS = frozenset(("__global__", "__shared__"))
 _DEVICE_WORDS = _KERNEL_WORDS | {
     "__device__", "__host__", "__constant__", "__managed__", "__launch_bounds__", "__forceinline__", "threadIdx",
@@ -32,21 +31,21 @@ class Headers:
     needs: tuple[str, ...] = ()
 
 
-def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str], launches: bool) -> Headers:
+def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable[str], launches: bool) -> Headers:
     """All edits of includes. `uses` are the API groups of the names renamed in the text."""
     edits: list[Edit] = []
     findings: list[Finding] = []
-    rules = plan.of_kind("header", view.name)
+    rules = lookups.of_kind("header", view.name)
     have: list[tuple[str, Include]] = []
     seen: dict[str, set[tuple[Branch, ...]]] = {}
     for include in directives.includes:
-        target = _target(plan, rules, include.path)
+        target = _target(lookups, rules, include.path)
         if target is None:
             have.append((include.path, include))
             seen.setdefault(include.path, set()).add(include.branches)
             continue
         candidates, by, group = target
-        path = _choose(view, plan, candidates, by)
+        path = _choose(view, lookups, candidates, by)
         if path is None:
             findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
@@ -56,34 +55,34 @@ def convert(view: View, plan: Plan, directives: Directives, uses: Iterable[str],
         edits += _renamed(view, include, path, by, group)
         have.append((path, include))
         seen.setdefault(path, set()).add(include.branches)
-    edits += _mentioned(view, plan, rules, directives)
+    edits += _mentioned(view, lookups, rules, directives)
     c_only = {include.start for _, include in have if view.in_c(include.start)}
     everywhere = {path for path, include in have if not include.branches and include.start not in c_only}
-    shims = _shims(view, plan)
+    shims = _shims(view, lookups)
     hidden = any(include.start in c_only and path.startswith("hip") for path, include in have)
     runtime = (hidden or _needs_runtime(view, uses, launches)) and not _brings_runtime(
-        plan, everywhere | {n for n, _ in shims}
+        lookups, everywhere | {n for n, _ in shims}
     )
     edits += _additions(view, directives, everywhere, shims, runtime)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
-    return Headers(tuple(edits), tuple(findings), tuple(n for n in plan.shims if n in needed))
+    return Headers(tuple(edits), tuple(findings), tuple(n for n in lookups.shims if n in needed))
 
 
-def _target(plan: Plan, rules: list[Rule], path: str) -> tuple[tuple[str, ...], str, str] | None:
+def _target(lookups: Lookups, rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str, str] | None:
     """The HIP headers that may stand for `path`, the rule that says so and its API group; None for no CUDA header.
 
     A rule may name the CUDA header, or the HIP header that the tables give for it and that has moved since.
     """
-    if plan.may_rule_header(path) and (by_rule := _ruled(rules, path)):
+    if lookups.may_rule_header(path) and (by_rule := _ruled(rules, path)):
         return (*by_rule, "include")
-    if (subst := plan.headers.get(path)) is None:
-        changed, by = renamed(path, plan.rules.get("path", ()))
+    if (subst := lookups.headers.get(path)) is None:
+        changed, by = renamed(path, lookups.rules.get("path", ()))
         return ((changed,), by, "") if by else None
-    moved = _ruled(rules, subst.hip) if plan.may_rule_header(subst.hip) else None
+    moved = _ruled(rules, subst.hip) if lookups.may_rule_header(subst.hip) else None
     return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)
 
 
-def _ruled(rules: list[Rule], path: str) -> tuple[tuple[str, ...], str] | None:
+def _ruled(rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str] | None:
     for rule in rules:
         for match in rule.match:
             if match == path:
@@ -94,12 +93,12 @@ def _ruled(rules: list[Rule], path: str) -> tuple[tuple[str, ...], str] | None:
     return None
 
 
-def _choose(view: View, plan: Plan, candidates: tuple[str, ...], by: str) -> str | None:
+def _choose(view: View, lookups: Lookups, candidates: tuple[str, ...], by: str) -> str | None:
     """The first candidate that exists for the target, also in a folder of its own name. None where none does."""
-    headers = plan.target.headers
-    if candidates[0].startswith(SUPPORT):
-        return _beside(view, candidates[0].removeprefix(SUPPORT))
-    if headers is None or candidates[0] == "" or by in plan.unchecked:
+    headers = lookups.target.headers
+    if candidates[0].startswith(SUPPORT_PREFIX):
+        return _beside(view, candidates[0].removeprefix(SUPPORT_PREFIX))
+    if headers is None or candidates[0] == "" or by in lookups.unchecked_rules:
         return candidates[0]
     for path in candidates:
         if path in headers:
@@ -136,12 +135,12 @@ def _dropped(view: View, include: Include, by: str, group: str) -> Iterator[Edit
             yield Edit(*rest.span(), "", by)
 
 
-def _mentioned(view: View, plan: Plan, rules: list[Rule], directives: Directives) -> Iterator[Edit]:
+def _mentioned(view: View, lookups: Lookups, rules: list[ConversionRule], directives: Directives) -> Iterator[Edit]:
     """The edits of headers in `__has_include` and in macros that an `#include` names, where HIP has a header for them."""
     for mention in directives.mentions:
-        if (target := _target(plan, rules, mention.path)) is not None:
-            path = _choose(view, plan, target[0], target[1])
-            if path and path != mention.path and not target[0][0].startswith(SUPPORT):
+        if (target := _target(lookups, rules, mention.path)) is not None:
+            path = _choose(view, lookups, target[0], target[1])
+            if path and path != mention.path and not target[0][0].startswith(SUPPORT_PREFIX):
                 yield Edit(*mention.span, path, target[1], target[2])
 
 
@@ -150,11 +149,11 @@ def _already(seen: set[tuple[Branch, ...]] | None, include: Include) -> bool:
     return seen is not None and any(include.branches[:depth] in seen for depth in range(len(include.branches) + 1))
 
 
-def _shims(view: View, plan: Plan) -> list[tuple[str, str]]:
+def _shims(view: View, lookups: Lookups) -> list[tuple[str, str]]:
     """The support headers that names of the text need, each with the rule that says so."""
     found: dict[str, str] = {}
-    for rule in plan.of_kind("shim", view.name):
-        if any(view.own(name) for name in plan.shimmed[rule.id] & view.words):
+    for rule in lookups.of_kind("shim", view.name):
+        if any(view.own(name) for name in lookups.names_by_shim[rule.id] & view.words):
             for name in rule.match:
                 found.setdefault(name, rule.id)
     return list(found.items())
@@ -169,9 +168,9 @@ def _needs_runtime(view: View, uses: Iterable[str], launches: bool) -> bool:
     return not view.words.isdisjoint(_DEVICE_WORDS) or any(not g.startswith("include") and g for g in uses)
 
 
-def _brings_runtime(plan: Plan, have: set[str]) -> bool:
+def _brings_runtime(lookups: Lookups, have: set[str]) -> bool:
     """Whether one of these headers is HIP's runtime or a support header that includes it."""
-    support = (plan.shims.get(path.rsplit("/", 1)[-1], "") for path in have)
+    support = (lookups.shims.get(path.rsplit("/", 1)[-1], "") for path in have)
     return RUNTIME in have or any(f"<{RUNTIME}>" in text for text in support)
 
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 
-import stackbuild.hipify.passes.aliases as aliases
 from stackbuild.hipify.cpp.edits import Edit, wrap
 from stackbuild.hipify.cpp.scan import arguments, skip_space, stripped
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.passes import aliases
 from stackbuild.model.findings import Finding, Severity
 
 FUNCTIONS = (

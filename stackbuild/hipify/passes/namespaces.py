@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterator
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.scan import NAME, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.rules.lookups import Plan, compiled
+from stackbuild.hipify.rules.lookups import Lookups, compiled
 
 Span = tuple[int, int]
 
 
-def edits(view: View, plan: Plan) -> Iterator[Edit]:
+def edits(view: View, lookups: Lookups) -> Iterator[Edit]:
     """The edits of all namespace rules."""
-    for rule in plan.of_kind("namespace", view.name):
+    for rule in lookups.of_kind("namespace", view.name):
         for name in rule.match:
             parts = name.split("::")
             if rule.to and view.words.issuperset(parts):

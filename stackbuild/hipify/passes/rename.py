@@ -5,55 +5,55 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import stackbuild.hipify.passes.namespaces as namespaces
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.scan import is_name_char
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.model import INSIDE_NAME
-from stackbuild.hipify.rules.lookups import Plan, compiled
+from stackbuild.hipify.passes import namespaces
+from stackbuild.hipify.rules.lookups import Lookups, compiled
 from stackbuild.model.findings import Finding, Severity
 
 TABLE = "table"
 _NONE: frozenset[str] = frozenset()
 
 
-def by_tables(view: View, plan: Plan, present: frozenset[str]) -> Iterator[Edit]:
+def by_tables(view: View, lookups: Lookups, present: frozenset[str]) -> Iterator[Edit]:
     """The table's edits for the names `present` in the text."""
     for name in present:
-        if (subst := plan.names.get(name)) is not None:
+        if (subst := lookups.names.get(name)) is not None:
             for at in view.own(name):
                 yield Edit(at, at + len(name), subst.hip, TABLE, subst.group)
 
 
-def by_rules(view: View, plan: Plan) -> Iterator[Edit]:
+def by_rules(view: View, lookups: Lookups) -> Iterator[Edit]:
     """The edits of identifier, pattern and namespace rules. Each comes before the tables: put them first.
 
     Patterns leave names alone that the tables know: those are CUDA's and not the project's.
     """
-    present = view.words & plan.matched.get("identifier", _NONE)
-    for rule in plan.of_kind("identifier", view.name) if present else ():
+    present = view.words & lookups.matches.get("identifier", _NONE)
+    for rule in lookups.of_kind("identifier", view.name) if present else ():
         for name in rule.match:
             if name in present and rule.to:
                 for at in view.own(name):
                     tag = _TAG.search(view.code, max(0, at - 80), at) if rule.bare else None
                     yield Edit(tag.start() if tag else at, at + len(name), rule.to[0], rule.id)
-    for rule in plan.of_kind("pattern", view.name):
+    for rule in lookups.of_kind("pattern", view.name):
         for pattern in rule.match:
-            for name in sorted(w for w in view.words if w not in plan.theirs and compiled(pattern).fullmatch(w)):
+            for name in sorted(w for w in view.words if w not in lookups.cuda_names and compiled(pattern).fullmatch(w)):
                 to = compiled(pattern).sub(rule.to[0] if rule.to else "", name, count=1)
                 for at in view.places(name):
                     yield Edit(at, at + len(name), to, rule.id)
-    yield from namespaces.edits(view, plan)
+    yield from namespaces.edits(view, lookups)
 
 
 _TAG = re.compile(r"\b(?:struct|class|union|enum)\s+(?:::\s*)?\Z")
 
 
-def literals(view: View, plan: Plan) -> tuple[list[Edit], list[Finding]]:
+def literals(view: View, lookups: Lookups) -> tuple[list[Edit], list[Finding]]:
     """The edits of literal rules, outside comments, and an error for each match inside a longer identifier."""
     edits: list[Edit] = []
     errors: list[Finding] = []
-    for rule in plan.of_kind("literal", view.name):
+    for rule in lookups.of_kind("literal", view.name):
         for text in rule.match:
             for at in _occurrences(view, text):
                 end = at + len(text)

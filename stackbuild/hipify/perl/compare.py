@@ -7,20 +7,19 @@ edit that only one side makes needs a reason: a known defect of hipify-perl, or 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-import stackbuild.hipify.cpp.directives as directives
-import stackbuild.hipify.perl.model as perlmodel
 from stackbuild.hipify.convert import convert
+from stackbuild.hipify.cpp import directives
 from stackbuild.hipify.cpp.edits import Edit, apply, settle
 from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.engines import Engine, perl
 from stackbuild.hipify.passes.rename import TABLE
+from stackbuild.hipify.perl import model
 from stackbuild.hipify.rules.lookups import prepare
-from stackbuild.hipify.tree.files import walk
+from stackbuild.hipify.tree.files import SourceSelection, walk
 
 # The known differences. The letters are those of the measurements this package was built from (docs/hipify.md).
 DEFECTS = {
@@ -43,7 +42,7 @@ _HIP_CALL = re.compile(r"\bhip(?:Func|Launch|Memcpy|GetSymbol|Graph|Module)\w*\s
 
 
 @dataclass(frozen=True)
-class Difference:
+class EngineDifference:
     """What the two engines make of one span of the original; `defect` is a key of the reasons, None for none."""
 
     file: str
@@ -58,17 +57,15 @@ class Comparison:
     """All files compared, and every difference in order, with why each kind of it is there."""
 
     files: tuple[str, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[EngineDifference, ...]
     reasons: dict[str, str]
 
 
-def verify_sources(
-    sources: Sequence[Path], out: Path, engine: Engine, include: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> Comparison:
-    """Run both engines over the files of `sources`. Raises MachineLacks without hipify-perl."""
+def verify_sources(selection: SourceSelection, engine: Engine) -> Comparison:
+    """Run both engines over the files of a selection. Raises MachineLacks without hipify-perl."""
     names: list[str] = []
-    differences: list[Difference] = []
-    for job in walk(sources, out, include, exclude).jobs:
+    differences: list[EngineDifference] = []
+    for job in walk(selection).jobs:
         data = job.source.read_bytes()
         if b"\0" in data[:8192]:
             continue
@@ -79,31 +76,31 @@ def verify_sources(
     return Comparison(tuple(names), tuple(differences), {**DEFECTS, **reasons})
 
 
-def compare(text: str, name: str, engine: Engine, theirs: str) -> list[Difference]:
+def compare(text: str, name: str, engine: Engine, theirs: str) -> list[EngineDifference]:
     """The differences between hipify-perl's output for a text and ours."""
     target = engine.target
-    modelled = settle(perlmodel.edits(text, engine.tables, target.flavour, target.experimental))
+    modelled = settle(model.edits(text, engine.tables, target.flavour, target.experimental))
     expected = apply(text, modelled)
     if expected != theirs:
         return list(_model_is_wrong(name, expected, theirs))
     lines = Newlines(text)
     ours = convert(lines.text, engine.tables, engine.rules, target, name)
-    plan = prepare(engine.tables, engine.rules, target)
-    view = View(lines.text, name, plan.theirs, plan.renamed, plan.ruled)
+    lookups = prepare(engine.tables, engine.rules, target)
+    view = View(lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
     return list(_explained(view, lines.inwards(modelled), list(ours.edits)))
 
 
-def _model_is_wrong(name: str, expected: str, theirs: str) -> Iterator[Difference]:
+def _model_is_wrong(name: str, expected: str, theirs: str) -> Iterator[EngineDifference]:
     pairs = zip(expected.split("\n"), theirs.split("\n"), strict=False)
     number = next((i for i, (a, b) in enumerate(pairs, 1) if a != b), 1)
     there, here = (dict(enumerate(text.split("\n"), 1)).get(number, "") for text in (theirs, expected))
-    yield Difference(name, number, there, here, None)
+    yield EngineDifference(name, number, there, here, None)
 
 
 Shape = tuple[int, int, str]
 
 
-def _explained(view: View, theirs: list[Edit], ours: list[Edit]) -> Iterator[Difference]:
+def _explained(view: View, theirs: list[Edit], ours: list[Edit]) -> Iterator[EngineDifference]:
     their_shapes = {_shape(view.text, e): e for e in theirs}
     our_shapes = {_shape(view.text, e): e for e in ours}
     includes = directives.read(view).includes
@@ -134,10 +131,10 @@ def _shape(text: str, edit: Edit) -> Shape:
     return start, max(start, end if start < end else start), new
 
 
-def _difference(view: View, shape: Shape, theirs: str, ours: str, reason: str | None) -> Difference:
+def _difference(view: View, shape: Shape, theirs: str, ours: str, reason: str | None) -> EngineDifference:
     line, _ = view.lines.at(shape[0])
     before = view.text[shape[0] : shape[1]]
-    return Difference(view.name, line, theirs or before, ours or before, reason)
+    return EngineDifference(view.name, line, theirs or before, ours or before, reason)
 
 
 def _why_only_theirs(view: View, edit: Edit, ours: list[Edit], lines: list[tuple[int, int]]) -> str | None:

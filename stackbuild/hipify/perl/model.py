@@ -111,18 +111,18 @@ def _host_call(text: str, call: HostCall, names: list[str]) -> Iterator[Edit]:
 _PART = re.compile(r"\$func|\$(\d+)|((?:[^$\\]|\\.)+)")
 
 
-def _between(found: re.Match[str], replacement: str) -> Iterator[Edit]:
+def _between(match: re.Match[str], replacement: str) -> Iterator[Edit]:
     """The literal pieces of a replacement as edits of what stands between the groups it keeps."""
-    at = found.start()
+    at = match.start()
     literal = ""
     for part in _PART.finditer(replacement):
         if part.group(2) is not None:
             literal += re.sub(r"\\(.)", r"\1", part.group(2))
             continue
         group = 1 if part.group() == "$func" else int(part.group(1))
-        start, end = found.span(group)
+        start, end = match.span(group)
         if literal or start > at:
             yield Edit(at, start, literal, "argument", closes=start == at)
         literal, at = "", end
-    if literal or found.end() > at:
-        yield Edit(at, found.end(), literal, "argument", closes=found.end() == at)
+    if literal or match.end() > at:
+        yield Edit(at, match.end(), literal, "argument", closes=match.end() == at)

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from stackbuild.core import resources as data
+from stackbuild.core import resources
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
-from stackbuild.hipify.rules.rules import SUPPORT as SUPPORT_HEADER
-from stackbuild.hipify.rules.rules import Rule, Rules, joined, read
+from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, RuleSet, joined, read
 
 BASE = "base"
 SUPPORT = "support"
@@ -18,18 +17,18 @@ MAX_BYTES = 4 << 20
 
 def names() -> list[str]:
     """The bundled rule sets."""
-    return sorted(path.stem for path in data.folder("hipify").glob("*.yaml"))
+    return sorted(path.stem for path in resources.folder("hipify").glob("*.yaml"))
 
 
-def load(wanted: Iterable[str]) -> Rules:
+def load(names_or_paths: Iterable[str]) -> RuleSet:
     """Rule sets by bundled name or path, the first taking precedence, and `base` last. Raises UsageError, RecipeError."""
-    return joined([_one(name) for name in [*(n for n in wanted if n != BASE), BASE]])
+    return joined([_one(name) for name in [*(n for n in names_or_paths if n != BASE), BASE]])
 
 
-def _one(name: str) -> Rules:
+def _one(name: str) -> RuleSet:
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
-        path = data.folder("hipify") / f"{name}.yaml"
+        path = resources.folder("hipify") / f"{name}.yaml"
         if not path.is_file():
             known = ", ".join(names())
             raise UsageError(f"no rule set is called {name!r}", next=f"bundled are {known}; a path ends with .yaml")
@@ -51,13 +50,13 @@ def _text(path: Path) -> str:
         raise UsageError(f"the rule set cannot be read: {why}", where=str(path), next="check the path") from error
 
 
-def _support_of(rule: Rule) -> tuple[str, ...]:
+def _support_of(rule: ConversionRule) -> tuple[str, ...]:
     if rule.kind == "shim":
         return rule.match
-    return tuple(to.removeprefix(SUPPORT_HEADER) for to in rule.to or () if to.startswith(SUPPORT_HEADER))
+    return tuple(to.removeprefix(SUPPORT_PREFIX) for to in rule.to or () if to.startswith(SUPPORT_PREFIX))
 
 
-def _with_support(rules: Rules, folder: Path) -> Rules:
+def _with_support(rules: RuleSet, folder: Path) -> RuleSet:
     """The set with the text of each support header that its shim rules name. Raises RecipeError for a missing one."""
     shims: dict[str, str] = {}
     missing = []

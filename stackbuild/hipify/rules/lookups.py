@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from stackbuild.hipify.model import Target
-from stackbuild.hipify.rules.rules import Rule, Rules, version
+from stackbuild.hipify.rules.rules import ConversionRule, RuleSet, version
 from stackbuild.hipify.tables.tables import Subst, Tables
 
 
 @dataclass(frozen=True)
-class Gate:
-    """Why a name needs attention: `kind` is a key of `apireport.KINDS`, `detail` what to print of it."""
+class ApiIssue:
+    """Why a name needs attention: `kind` is a key of `api_report.ISSUE_KINDS`, `detail` what to print of it."""
 
     kind: str
     detail: str = ""
@@ -22,30 +22,30 @@ class Gate:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """`names` are the identifiers to rename, `kept` those that HIP spells alike, `headers` CUDA headers → HIP ones.
+class Lookups:
+    """`names` are the identifiers to rename, `same_names` those that HIP spells alike, `headers` CUDA headers → HIP ones.
 
-    `gates` are names to report, `known` all names of the tables, `interesting` those a file is searched for.
+    `issues` are names to report, `known_names` all names of the tables, `searched_names` those a file is searched for.
     """
 
     target: Target
     names: Mapping[str, Subst]
-    kept: frozenset[str]
+    same_names: frozenset[str]
     headers: Mapping[str, Subst]
-    gates: Mapping[str, tuple[Gate, ...]]
-    known: frozenset[str]
-    interesting: frozenset[str]
-    rules: Mapping[str, tuple[Rule, ...]]
+    issues: Mapping[str, tuple[ApiIssue, ...]]
+    known_names: frozenset[str]
+    searched_names: frozenset[str]
+    rules: Mapping[str, tuple[ConversionRule, ...]]
     shims: Mapping[str, str]
 
-    def of_kind(self, kind: str, name: str) -> list[Rule]:
+    def of_kind(self, kind: str, name: str) -> list[ConversionRule]:
         """The rules of one kind that apply to the file `name`, in order of precedence."""
         if kind not in self._scoped:
             return self._listed.get(kind, _NONE)
         return [r for r in self.rules[kind] if r.is_for(name)]
 
     @cached_property
-    def _listed(self) -> dict[str, list[Rule]]:
+    def _listed(self) -> dict[str, list[ConversionRule]]:
         return {kind: list(rules) for kind, rules in self.rules.items()}
 
     @cached_property
@@ -54,7 +54,7 @@ class Plan:
         return frozenset(kind for kind, rules in self.rules.items() if any(r.files or r.excluded for r in rules))
 
     @cached_property
-    def matched(self) -> dict[str, frozenset[str]]:
+    def matches(self) -> dict[str, frozenset[str]]:
         """What the rules of each kind match: a quick look before the rules themselves."""
         return {kind: frozenset(m for r in rules for m in r.match) for kind, rules in self.rules.items()}
 
@@ -63,32 +63,32 @@ class Plan:
         return path in self.ruled_headers or path.startswith(self.ruled_stems)
 
     @cached_property
-    def shimmed(self) -> dict[str, frozenset[str]]:
+    def names_by_shim(self) -> dict[str, frozenset[str]]:
         """The names that each support header is for, by its rule."""
         return {rule.id: frozenset(rule.when) for rule in self.rules.get("shim", ())}
 
     @cached_property
-    def theirs(self) -> frozenset[str]:
+    def cuda_names(self) -> frozenset[str]:
         """The names that are CUDA's: converted, kept or lacking by the tables."""
-        return frozenset(self.names) | self.kept | self.gates.keys()
+        return frozenset(self.names) | self.same_names | self.issues.keys()
 
     @cached_property
-    def renamed(self) -> frozenset[str]:
+    def renamed_names(self) -> frozenset[str]:
         """The names that the tables rename and no rule of the project: a rule is meant for what the project defines."""
-        return frozenset(self.names) - self.ruled
+        return frozenset(self.names) - self.ruled_names
 
     @cached_property
-    def ruled(self) -> frozenset[str]:
+    def ruled_names(self) -> frozenset[str]:
         """The names that identifier rules rename."""
-        return self.matched.get("identifier", frozenset())
+        return self.matches.get("identifier", frozenset())
 
     @cached_property
-    def supplied(self) -> frozenset[str]:
+    def supplied_names(self) -> frozenset[str]:
         """The names that any support header is for, and that HIP spells alike."""
-        return frozenset().union(*self.shimmed.values()) - self.names.keys()
+        return frozenset().union(*self.names_by_shim.values()) - self.names.keys()
 
     @cached_property
-    def unchecked(self) -> frozenset[str]:
+    def unchecked_rules(self) -> frozenset[str]:
         """The rules whose headers are not looked for: paths of the project, and whole folders."""
         folders = (r for r in self.rules.get("header", ()) if any("**" in to for to in r.to or ()))
         return frozenset(r.id for r in (*self.rules.get("path", ()), *folders))
@@ -110,68 +110,68 @@ class Plan:
         return asked
 
 
-_NONE: list[Rule] = []
+_NONE: list[ConversionRule] = []
 
 
 @lru_cache(maxsize=8)
-def prepare(tables: Tables, rules: Rules, target: Target) -> Plan:
+def prepare(tables: Tables, rules: RuleSet, target: Target) -> Lookups:
     """The lookups of one run."""
     names: dict[str, Subst] = {}
     headers: dict[str, Subst] = {}
-    kept: set[str] = set()
+    same_names: set[str] = set()
     for subst in tables.ordered(target.flavour, target.experimental):
         if subst.header:
             headers.setdefault(subst.cuda, subst)
         elif subst.cuda == subst.hip:
-            kept.add(subst.cuda)
+            same_names.add(subst.cuda)
         else:
             names.setdefault(subst.cuda, subst)
-    gates = _gates(tables, target, names)
+    issues = _issues(tables, target, names)
     ruled = {m for r in rules.rules if r.kind in ("identifier", "call") for m in r.match}
-    return Plan(
+    return Lookups(
         target=target,
         names=names,
-        kept=frozenset(kept),
+        same_names=frozenset(same_names),
         headers=headers,
-        gates=gates,
-        known=frozenset(names) | kept | gates.keys() | frozenset(tables.whitelist) | ruled,
-        interesting=frozenset(names) | gates.keys(),
+        issues=issues,
+        known_names=frozenset(names) | same_names | issues.keys() | frozenset(tables.whitelist) | ruled,
+        searched_names=frozenset(names) | issues.keys(),
         rules=_by_kind(rules, target),
         shims=rules.shims,
     )
 
 
-def _by_kind(rules: Rules, target: Target) -> dict[str, tuple[Rule, ...]]:
+def _by_kind(rules: RuleSet, target: Target) -> dict[str, tuple[ConversionRule, ...]]:
     """The rules for a target by kind, in order of precedence."""
-    found: dict[str, tuple[Rule, ...]] = {}
+    found: dict[str, tuple[ConversionRule, ...]] = {}
     for rule in rules.rules:
         if rule.is_for_rocm(target.rocm) and target.flavour in (rule.flavours or (target.flavour,)):
             found[rule.kind] = (*found.get(rule.kind, ()), rule)
     return found
 
 
-def _gates(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[str, tuple[Gate, ...]]:
+def _issues(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[str, tuple[ApiIssue, ...]]:
     """What to report of each name under this target."""
-    gates: dict[str, list[Gate]] = {}
+    issues: dict[str, list[ApiIssue]] = {}
     lacking = {"hip": ("hip", "hipdnn"), "miopen": ("hip", "miopen"), "roc": ("roc", "miopen")}[target.flavour]
     for name, by in tables.unsupported.items():
         if "device_function" in by:
-            gates.setdefault(name, []).append(Gate("device-function", call_only=True))
+            issues.setdefault(name, []).append(ApiIssue("device-function", call_only=True))
         elif "device_type" in by:
-            gates.setdefault(name, []).append(Gate("device-type"))
+            issues.setdefault(name, []).append(ApiIssue("device-type"))
         elif _lacks(target, names.get(name)) and (wanted := [kind for kind in by if kind in lacking]):
-            gates.setdefault(name, []).append(Gate("unsupported", wanted[0]))
+            issues.setdefault(name, []).append(ApiIssue("unsupported", wanted[0]))
     if not target.experimental:
         for name, since in tables.experimental.items():
-            gates.setdefault(name, []).append(Gate("experimental", since))
+            issues.setdefault(name, []).append(ApiIssue("experimental", since))
     for name, since in tables.removed.items():
-        gates.setdefault(name, []).append(Gate("removed", since))
+        issues.setdefault(name, []).append(ApiIssue("removed", since))
     for name, since in tables.deprecated.items():
         if name not in tables.removed:
-            gates.setdefault(name, []).append(Gate("deprecated", since))
+            issues.setdefault(name, []).append(ApiIssue("deprecated", since))
     if target.rocm:
-        _gate_versions(tables, target.rocm, names, gates)
-    return {name: tuple(found) for name, found in gates.items()}
+        _add_version_issues(tables, target.rocm, names, issues)
+    return {name: tuple(found) for name, found in issues.items()}
 
 
 def _lacks(target: Target, subst: Subst | None) -> bool:
@@ -179,15 +179,17 @@ def _lacks(target: Target, subst: Subst | None) -> bool:
     return subst is None or (target.flavour == "miopen" and subst.hip.lower().startswith("hipdnn"))
 
 
-def _gate_versions(tables: Tables, rocm: str, names: Mapping[str, Subst], gates: dict[str, list[Gate]]) -> None:
+def _add_version_issues(
+    tables: Tables, rocm: str, names: Mapping[str, Subst], issues: dict[str, list[ApiIssue]]
+) -> None:
     have = version(rocm)
     for name, subst in names.items():
         if (since := tables.versions.get(subst.hip)) is None:
             continue
         if since.added and version(since.added) > have:
-            gates.setdefault(name, []).append(Gate("too-new", f"{subst.hip} {since.added}"))
+            issues.setdefault(name, []).append(ApiIssue("too-new", f"{subst.hip} {since.added}"))
         if since.removed and version(since.removed) <= have:
-            gates.setdefault(name, []).append(Gate("gone", f"{subst.hip} {since.removed}"))
+            issues.setdefault(name, []).append(ApiIssue("gone", f"{subst.hip} {since.removed}"))
 
 
 _PATTERNS: dict[str, re.Pattern[str]] = {}

@@ -22,6 +22,7 @@ from stackbuild.core.digest import Json, of_value
 from stackbuild.core.errors import Mistake, RecipeError
 from stackbuild.core.yaml import Path as YamlPath
 from stackbuild.core.yaml import Places, compose
+from stackbuild.hipify.tables.tables import FLAVOURS
 
 KINDS = ("identifier", "pattern", "literal", "header", "path", "call", "namespace", "fix", "shim")
 FIELDS = {
@@ -57,8 +58,7 @@ TAKES = {
 }
 """The fields of each kind beside the kind itself."""
 FIXES = ("sync-masks", "cub-warps")
-FLAVOURS = ("hip", "roc", "miopen")
-SUPPORT = "support:"
+SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")
 """Where an argument goes in the `arguments:` of a call rule."""
@@ -69,7 +69,7 @@ _BOUND = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)$")
 
 
 @dataclass(frozen=True)
-class Rule:
+class ConversionRule:
     """One rule. `match` are the names, text or patterns; `to` what they become, for headers in order of preference.
 
     `files` and `excluded` are globs over the path in the source, `rocm` a range such as ">=6.0,<7.0". A rule that
@@ -123,11 +123,11 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
+class RuleSet:
     """Rules of one or more sets in order of precedence. `shims` are the texts of support headers by name."""
 
     sets: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ConversionRule, ...] = ()
     shims: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -135,10 +135,10 @@ class Rules:
         return of_value([self.sets, [{**vars(r), "place": ""} for r in self.rules], self.shims])
 
 
-def joined(sets: list[Rules]) -> Rules:
+def joined(sets: list[RuleSet]) -> RuleSet:
     """Several sets as one, the first given first. Raises RecipeError where two rules have one id."""
     rules = tuple(rule for one in sets for rule in one.rules)
-    seen: dict[str, Rule] = {}
+    seen: dict[str, ConversionRule] = {}
     twice = []
     for rule in rules:
         if rule.id in seen:
@@ -147,7 +147,7 @@ def joined(sets: list[Rules]) -> Rules:
     if twice:
         raise RecipeError(tuple(twice))
     shims = {name: text for one in reversed(sets) for name, text in one.shims.items()}
-    return Rules(tuple(name for one in sets for name in one.sets), rules, shims)
+    return RuleSet(tuple(name for one in sets for name in one.sets), rules, shims)
 
 
 def version(text: str) -> tuple[int, ...]:
@@ -179,7 +179,7 @@ def _has_versions(bounds: str) -> bool:
     return any(in_range(one, bounds) for one in near)
 
 
-def renamed(path: str, rules: Iterable[Rule]) -> tuple[str, str]:
+def renamed(path: str, rules: Iterable[ConversionRule]) -> tuple[str, str]:
     """A path under path rules, and the id of the last rule that changed it ("" for none)."""
     by = ""
     for rule in rules:
@@ -202,7 +202,7 @@ def glob(pattern: str) -> re.Pattern[str]:
     return _GLOBS[pattern]
 
 
-def read(text: str, name: str) -> Rules:
+def read(text: str, name: str) -> RuleSet:
     """The rule set of a YAML text; `name` is the file in messages. Raises RecipeError with every mistake."""
     data, places = compose(text, name)
     reader = _Reader(places)
@@ -210,7 +210,7 @@ def read(text: str, name: str) -> Rules:
     if reader.mistakes:
         raise RecipeError(tuple(reader.mistakes))
     assert isinstance(data, dict)
-    return Rules((str(data["name"]),), rules)
+    return RuleSet((str(data["name"]),), rules)
 
 
 class _Reader:
@@ -225,7 +225,7 @@ class _Reader:
         what = f"unknown key {path[-1]!r}"
         self.mistakes.append(Mistake(self.places.of_key(path), what, f"known are {', '.join(known)}"))
 
-    def rules(self, data: Json) -> tuple[Rule, ...]:
+    def rules(self, data: Json) -> tuple[ConversionRule, ...]:
         if not isinstance(data, dict):
             self.blame((), "a rule set is a mapping", "begin with `schema: 1`, `name:` and `rules:`")
             return ()
@@ -242,7 +242,7 @@ class _Reader:
         made = [self.rule(item, ("rules", i)) for i, item in enumerate(listed)]
         return tuple(rule for rule in made if rule is not None)
 
-    def rule(self, item: Json, path: YamlPath) -> Rule | None:
+    def rule(self, item: Json, path: YamlPath) -> ConversionRule | None:
         if not isinstance(item, dict):
             self.blame(path, "a rule is a mapping", "write `- id: ID` and its fields below")
             return None
@@ -263,7 +263,7 @@ class _Reader:
                 )
             else:
                 self.blame_key((*path, key), sorted(TAKES[kind]))
-        rule = Rule(
+        rule = ConversionRule(
             id=self.text(item, path, "id", required=True),
             kind=kind,
             match=self.texts(item, path, kind),
@@ -289,7 +289,7 @@ class _Reader:
         self.check(rule, path)
         return rule if len(self.mistakes) == before else None
 
-    def check(self, rule: Rule, path: YamlPath) -> None:
+    def check(self, rule: ConversionRule, path: YamlPath) -> None:
         """What a rule of each kind must have, and that its patterns and ranges can be read."""
         if not rule.match or "" in rule.match:
             self.blame((*path, rule.kind), "it names nothing", f"say what the {rule.kind} is")
@@ -323,12 +323,12 @@ class _Reader:
             if text.count("{}") != 1:
                 self.blame((*path, "wrap"), f"{text!r} has not one {{}}", "put {} where the argument goes")
 
-    def check_support(self, rule: Rule, path: YamlPath) -> None:
+    def check_support(self, rule: ConversionRule, path: YamlPath) -> None:
         """A support header is a file in the folder of that name, and in the root of the output."""
         named = (
             rule.match
             if rule.kind == "shim"
-            else (t.removeprefix(SUPPORT) for t in rule.to or () if t.startswith(SUPPORT))
+            else (t.removeprefix(SUPPORT_PREFIX) for t in rule.to or () if t.startswith(SUPPORT_PREFIX))
         )
         for name in named if rule.kind in ("shim", "header") else ():
             if not _SUPPORT_NAME.fullmatch(name):
@@ -336,7 +336,7 @@ class _Reader:
                     path, f"{name!r} is not the name of a support header", "name a file of `support/` beside the set"
                 )
 
-    def check_call(self, rule: Rule, path: YamlPath) -> None:
+    def check_call(self, rule: ConversionRule, path: YamlPath) -> None:
         if not (rule.to or rule.wrap or rule.insert or rule.drop or rule.arguments or rule.by_hand or rule.bare):
             fix = "add `to:`, `wrap:`, `insert:`, `drop:` or `arguments:`, or `by_hand: true`"
             self.blame(path, "a call rule changes something", fix)
@@ -349,7 +349,7 @@ class _Reader:
                 (*path, "arguments"), f"{{{beyond[0]}}} is none of {rule.count} arguments", "count them from {0}"
             )
 
-    def check_patterns(self, rule: Rule, path: YamlPath) -> None:
+    def check_patterns(self, rule: ConversionRule, path: YamlPath) -> None:
         for pattern in rule.match:
             if _NESTED.search(pattern):
                 what = f"{pattern!r} repeats a group that repeats inside, which may take for ever"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.hipify.model import Target
-from stackbuild.hipify.rules.rules import Rules
+from stackbuild.hipify.rules.rules import RuleSet
 from stackbuild.hipify.tables.tables import Tables
 
 
-def resolved(target: Target, folders: Sequence[Path], tables: Tables, rules: Rules) -> Target:
+def resolved(target: Target, folders: Sequence[Path], tables: Tables, rules: RuleSet) -> Target:
     """The target with the names that exist, looking only for those that tables and rules name. Raises UsageError.
 
     Without folders nothing is looked up, and the first name of each is taken.
@@ -25,7 +25,7 @@ def resolved(target: Target, folders: Sequence[Path], tables: Tables, rules: Rul
     return known(target, lambda header: any((f / header).is_file() for f in folders), tables, rules)
 
 
-def known(target: Target, exists: Callable[[str], bool], tables: Tables, rules: Rules) -> Target:
+def known(target: Target, exists: Callable[[str], bool], tables: Tables, rules: RuleSet) -> Target:
     """The target with those of the names that tables and rules may give which exist."""
     wanted = {s.hip for s in (*tables.simple, *tables.roc, *tables.miopen, *tables.trial) if s.header and s.hip}
     wanted |= {to for rule in rules.rules if rule.kind == "header" for to in rule.to or () if to and "*" not in to}

@@ -14,6 +14,7 @@ from stackbuild.core.digest import Json
 FORMAT = 4  # of the cached JSON: raise it when the parsers read more
 
 Flavour = Literal["hip", "roc", "miopen"]
+FLAVOURS: tuple[Flavour, ...] = ("hip", "roc", "miopen")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,27 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Job:
+class SourceSelection:
+    """What a run converts and where to: files and folders, the globs that choose among their files, and the output.
+
+    `is_folder` says that `out` is written as a folder, such as `hip/`.
+    """
+
+    sources: tuple[Path, ...]
+    out: Path
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    is_folder: bool = False
+
+    def has(self, name: str) -> bool:
+        """Whether the globs choose a file, by its name in rules and in the report."""
+        if self.include and not any(glob(g).fullmatch(name) for g in self.include):
+            return False
+        return not any(glob(g).fullmatch(name) for g in self.exclude)
+
+
+@dataclass(frozen=True)
+class ConversionJob:
     """One file: where it is, what it is called in the report and in rules, and where it goes.
 
     `root` is which of the sources it came from, `below` its path in that, "" where that is the file itself.
@@ -49,32 +69,29 @@ class Job:
 
 @dataclass(frozen=True)
 class Walk:
-    """The files of a run, and a finding for each entry of its sources that is none, though its name says so."""
+    """The files of a run into `out`, and a finding for each entry of its sources that is no file, though named like one."""
 
-    jobs: list[Job]
+    jobs: list[ConversionJob]
     skipped: tuple[Finding, ...]
+    out: Path
 
 
-def walk(
-    sources: Sequence[Path],
-    out: Path,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    is_folder: bool = False,
-) -> Walk:
-    """The files of `sources` in order of their names. Outputs of this and of other runs are never read.
+def walk(selection: SourceSelection) -> Walk:
+    """The files of a selection in order of their names. Outputs of this and of other runs are never read.
 
-    One file goes to `out` itself unless that is a folder (`is_folder`: is spelt as one) or has no suffix; one folder's files keep their places below
-    `out`; of several sources each goes below its own name, and one that is given twice counts once. Raises UsageError.
+    A single file goes to `out` itself, unless that is a folder, is written as one or has no suffix. The files of a single
+    folder keep their places below `out`. Of several sources each goes below its own name. A source that is given twice
+    counts once. Raises UsageError.
     """
-    sources = list({_check(source, out): source for source in sources}.values())
+    out = selection.out
+    sources = list({_check(source, out): source for source in selection.sources}.values())
     if len(sources) == 1 and sources[0].is_file():
-        return Walk([_single(sources[0], out, is_folder)], ())
+        return Walk([_single(sources[0], out, selection.is_folder)], (), out)
     skipped: dict[str, Finding] = {}
     found = [job for source in sources for job in _below(source, out, len(sources) > 1, skipped)]
-    picked = [job for job in found if wanted(job.name, include, exclude)]
-    told = tuple(f for name, f in sorted(skipped.items()) if wanted(name, include, exclude))
-    if not picked and not told:
+    picked = [job for job in found if selection.has(job.name)]
+    findings = tuple(f for name, f in sorted(skipped.items()) if selection.has(name))
+    if not picked and not findings:
         what = (
             f"none of its {len(found)} C, C++ and CUDA files is picked"
             if found
@@ -83,7 +100,7 @@ def walk(
         raise UsageError(what, where=", ".join(map(str, sources)), next="mend the globs of what to include and exclude")
     refuse_collisions(picked)
     _refuse_overwriting(picked, out)
-    return Walk(sorted(picked, key=lambda job: job.name), told)
+    return Walk(sorted(picked, key=lambda job: job.name), findings, out)
 
 
 def _check(source: Path, out: Path) -> Path:
@@ -106,14 +123,14 @@ def _check(source: Path, out: Path) -> Path:
     return inner
 
 
-def _single(source: Path, out: Path, is_folder: bool) -> Job:
+def _single(source: Path, out: Path, is_folder: bool) -> ConversionJob:
     is_folder = is_folder or out.is_dir() or not out.suffix
-    job = Job(source, source.name, out / source.name if is_folder else out, source)
+    job = ConversionJob(source, source.name, out / source.name if is_folder else out, source)
     _refuse_overwriting([job], out)
     return job
 
 
-def _refuse_overwriting(picked: list[Job], out: Path) -> None:
+def _refuse_overwriting(picked: list[ConversionJob], out: Path) -> None:
     """Raises UsageError where an output would be one of the sources that were given."""
     named = {job.source.resolve() for job in picked if not job.below}
     for job in picked if named else ():
@@ -122,9 +139,9 @@ def _refuse_overwriting(picked: list[Job], out: Path) -> None:
             raise UsageError(what, where=str(job.source), next="give another folder")
 
 
-def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) -> Iterator[Job]:
+def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) -> Iterator[ConversionJob]:
     if source.is_file():
-        yield Job(source, source.name, out / source.name, source)
+        yield ConversionJob(source, source.name, out / source.name, source)
         return
     prefix = f"{source.resolve().name}/" if several else ""
     hidden = out.resolve()
@@ -146,7 +163,7 @@ def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) 
         for name in found:
             if below + name not in made:
                 relative = prefix + below + name
-                yield Job(here / name, relative, out / relative, source, below + name)
+                yield ConversionJob(here / name, relative, out / relative, source, below + name)
 
 
 def _is_walked(folder: Path, hidden: Path) -> bool:
@@ -231,23 +248,16 @@ def not_converted(name: str, found: str, why: str, severity: Severity = Severity
     return Finding("HIPIFY-NOT-CONVERTED", severity, name, found, why, "mend it, or leave it out with --exclude")
 
 
-def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Whether globs pick a name."""
-    if include and not any(glob(g).fullmatch(name) for g in include):
-        return False
-    return not any(glob(g).fullmatch(name) for g in exclude)
-
-
-def origins(found: Sequence[Job], folder: Path) -> Mapping[Path, str]:
+def origins(jobs: Sequence[ConversionJob], folder: Path) -> Mapping[Path, str]:
     """Each root's real path relative to that of the output folder: what tells one source's outputs from another's."""
     real = folder.resolve()
-    return {root: os.path.relpath(root.resolve(), real) for root in dict.fromkeys(job.root for job in found)}
+    return {root: os.path.relpath(root.resolve(), real) for root in dict.fromkeys(job.root for job in jobs)}
 
 
-def refuse_collisions(found: list[Job]) -> None:
+def refuse_collisions(jobs: list[ConversionJob]) -> None:
     """Raises UsageError where two sources would become one output."""
-    taken: dict[Path, Job] = {}
-    for job in found:
+    taken: dict[Path, ConversionJob] = {}
+    for job in jobs:
         other = taken.setdefault(job.output, job)
         if other is not job:
             what = f"{other.source} and {job.source} would both become {job.output}"

@@ -25,7 +25,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
-class There:
+class ExistingEntry:
     """What lies at a path of the output: `kind` is "", file, link, folder or other; the digest and stamp of a file."""
 
     kind: str
@@ -33,35 +33,35 @@ class There:
     stamp: tuple[int, int] = (0, 0)
 
 
-class Place:
+class OutputFolder:
     """A locked output folder. Its methods take paths relative to it and raise UsageError."""
 
-    def __init__(self, folder: Path, fd: int) -> None:
-        self.folder = folder
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path = path
         self._fd = fd
         self._last: tuple[str, int] | None = None
 
-    def look(self, path: str) -> There:
+    def look(self, path: str) -> ExistingEntry:
         """What lies at a path. A folder on the way that is a link, or a file, is an error."""
-        with self._told(path):
+        with self._as_usage_errors(path):
             try:
                 fd = self._parent(path, make=False)
                 found = os.stat(_name(path), dir_fd=fd, follow_symlinks=False)
             except FileNotFoundError:
-                return There("")
+                return ExistingEntry("")
             if not stat.S_ISREG(found.st_mode):
-                return There(
+                return ExistingEntry(
                     "link" if stat.S_ISLNK(found.st_mode) else "folder" if stat.S_ISDIR(found.st_mode) else "other"
                 )
             with open(os.open(_name(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd), "rb") as file:  # noqa: PTH123
-                return There(
+                return ExistingEntry(
                     "file", hashlib.file_digest(file, "sha256").hexdigest(), (found.st_size, found.st_mtime_ns)
                 )
-        raise AssertionError  # `_told` raises
+        raise AssertionError  # `_as_usage_errors` raises
 
     def write(self, path: str, data: bytes | Path, not_before_ns: int = 0) -> tuple[int, int]:
         """Put bytes, or another file's, at a path; its size and time, which is never before `not_before_ns`."""
-        with self._told(path):
+        with self._as_usage_errors(path):
             fd = self._parent(path, make=True)
             with suppress(FileNotFoundError):
                 os.unlink(NEW, dir_fd=fd)
@@ -85,7 +85,7 @@ class Place:
 
     def touch(self, path: str, not_before_ns: int) -> tuple[int, int]:
         """Give a file at least this time; its size and time. Its bytes stay."""
-        with self._told(path):
+        with self._as_usage_errors(path):
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
             fd = os.open(_name(path), flags, dir_fd=self._parent(path, make=False))
             try:
@@ -96,13 +96,13 @@ class Place:
 
     def rename(self, path: str, name: str) -> None:
         """Give a file another name in its folder."""
-        with self._told(path):
+        with self._as_usage_errors(path):
             fd = self._parent(path, make=False)
             os.rename(_name(path), name, src_dir_fd=fd, dst_dir_fd=fd)
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        with self._told(path):
+        with self._as_usage_errors(path):
             os.unlink(_name(path), dir_fd=self._parent(path, make=False))
 
     def clear(self, path: str) -> None:
@@ -140,12 +140,12 @@ class Place:
             self._last = None
 
     @contextmanager
-    def _told(self, path: str) -> Iterator[None]:
+    def _as_usage_errors(self, path: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            where = self.folder / path
-            for folder in reversed([f for f in where.parents if f != self.folder and self.folder in f.parents]):
+            where = self.path / path
+            for folder in reversed([f for f in where.parents if f != self.path and self.path in f.parents]):
                 if folder.is_symlink():
                     raise UsageError(
                         "it is a link, and nothing is written through one",
@@ -157,7 +157,7 @@ class Place:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[Place]:
+def locked(folder: Path) -> Iterator[OutputFolder]:
     """The output folder, made where it is not there, held against other runs into it. Raises UsageError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,13 +165,13 @@ def locked(folder: Path) -> Iterator[Place]:
     except OSError as error:
         what = "it is no folder" if isinstance(error, FileExistsError) else f"cannot be written: {error.strerror}"
         raise UsageError(what, where=str(folder), next="check the output folder") from error
-    place = Place(folder, fd)
+    output = OutputFolder(folder, fd)
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(fd, fcntl.LOCK_EX)
-        yield place
+        yield output
     finally:
-        place.close()
+        output.close()
         os.close(fd)
 
 

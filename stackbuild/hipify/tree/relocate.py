@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-import stackbuild.hipify.tree.report_file as kept
-import stackbuild.hipify.tree.state as state
 from stackbuild.hipify.cpp.edits import LineMap
+from stackbuild.hipify.tree import report_file, state
 
 Place = tuple[str, str, LineMap]
 """An output's path, its source's, and the map from lines of the one to lines of the other."""
@@ -36,7 +35,7 @@ def relocate_step(log: str, record: Path, at: str) -> str:
     `record` is what the conversion left; without one the log stays as it is.
     """
     try:
-        found = kept.places(record)
+        found = report_file.places(record)
     except (OSError, ValueError, KeyError, TypeError):
         return log
     label = at.rpartition("/")[2]

@@ -11,13 +11,13 @@ from typing import Any
 from stackbuild.core.digest import canonical
 from stackbuild.hipify.cpp.edits import LineMap
 from stackbuild.hipify.model import Report
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 SCHEMA = "stackbuild.hipify-stage/1"
 
 
 @dataclass(frozen=True)
-class Told:
+class RuleSummary:
     """One rule of a conversion: how often it found something, and the first of it."""
 
     count: int
@@ -33,7 +33,7 @@ class Conversion:
     converted: int
     files: int
     substitutions: dict[str, int]
-    told: tuple[Told, ...]
+    rules: tuple[RuleSummary, ...]
     patches: tuple[str, ...] = ()
 
 
@@ -67,7 +67,7 @@ def load(path: Path) -> Conversion:
             converted=sum(file["state"] == "converted" for file in data["files"]),
             files=len(data["files"]),
             substitutions=data["substitutions"],
-            told=tuple(Told(counts[f.rule], f) for f in order),
+            rules=tuple(RuleSummary(counts[f.rule], f) for f in order),
             patches=tuple(data["patches"]),
         )
     except (KeyError, TypeError) as error:
@@ -81,7 +81,7 @@ def places(path: Path) -> list[tuple[str, str, LineMap]]:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    place = Place(**row["place"]) if row["place"] else None
+    place = SourceLocation(**row["place"]) if row["place"] else None
     return Finding(
         row["rule"], Severity(row["severity"]), row["subject"], row["found"], row["why"], row["fix"], row["link"], place
     )

@@ -10,29 +10,29 @@ from typing import Any
 
 from stackbuild.hipify.cpp.edits import LineMap
 from stackbuild.hipify.model import FileReport
-from stackbuild.model.findings import Finding, Place, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 STATE = ".stackbuild-hipify.json"
 FORMAT = 4
 
 
 @dataclass(frozen=True)
-class Kept:
+class OutputRecord:
     """One output of an earlier run.
 
     `key` is the digest of tables, rules, target and engine; `origin` the source's real path relative to the output folder's; `name`
-    what the file is called in reports; `read` and `written` are sha256 of input and output. `source` is the input's size, times and inode when it
-    was read, all 0 where it had just been written: bytes whose stamp is the same are the same. `stamp` is the output's
+    what the file is called in reports; `source_digest` and `output_digest` are sha256 of input and output. `source_stamp` is the input's size, times and inode when it
+    was read, all 0 where it had just been written: bytes whose stamp is the same are the same. `output_stamp` is the output's
     size and time as written.
     """
 
     key: str
     origin: str
     name: str
-    read: str
-    written: str
-    source: tuple[int, ...]
-    stamp: tuple[int, int]
+    source_digest: str
+    output_digest: str
+    source_stamp: tuple[int, ...]
+    output_stamp: tuple[int, int]
     report: FileReport
 
 
@@ -44,14 +44,14 @@ class State:
     person's files.
     """
 
-    files: Mapping[str, Kept] = field(default_factory=dict)
+    files: Mapping[str, OutputRecord] = field(default_factory=dict)
     support: Mapping[str, str] = field(default_factory=dict)
     pending: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def digests(self, path: str) -> tuple[str, ...]:
         """The sha256 that a file of this tool's own making may have there, none where it made none."""
-        kept = self.files.get(path)
-        own = (kept.written,) if kept else (self.support[path],) if path in self.support else ()
+        record = self.files.get(path)
+        own = (record.output_digest,) if record else (self.support[path],) if path in self.support else ()
         return (*own, *self.pending.get(path, ()))
 
 
@@ -68,7 +68,7 @@ def load(folder: Path) -> State:
         return State()
 
 
-def seen(folder: Path) -> tuple[int, ...]:
+def stamp(folder: Path) -> tuple[int, ...]:
     """What changes when a run leaves another state: size, time and inode of its file."""
     try:
         found = (folder / STATE).stat()
@@ -80,37 +80,45 @@ def seen(folder: Path) -> tuple[int, ...]:
 def made_in(folder: Path, only_beside: bool) -> frozenset[str]:
     """The paths of what runs made in a folder; `only_beside`: of sources that lie in that folder too."""
     known = load(folder)
-    files = (path for path, kept in known.files.items() if not (only_beside and kept.origin.startswith("..")))
+    files = (path for path, record in known.files.items() if not (only_beside and record.origin.startswith("..")))
     return frozenset((*files, *(() if only_beside else known.support)))
 
 
 def dump(state: State) -> bytes:
     """The state as the bytes of its file: rows, since they load fastest."""
-    keys = sorted({kept.key for kept in state.files.values()})
+    keys = sorted({record.key for record in state.files.values()})
     number = {key: i for i, key in enumerate(keys)}
-    files = {path: _row(number, kept) for path, kept in state.files.items()}
+    files = {path: _row(number, record) for path, record in state.files.items()}
     data = {"format": FORMAT, "keys": keys, "support": state.support, "pending": state.pending, "files": files}
     return json.dumps(data, separators=(",", ":")).encode("utf-8", "surrogateescape")
 
 
-def _row(number: dict[str, int], kept: Kept) -> list[Any]:
-    report = kept.report
+def _row(number: dict[str, int], record: OutputRecord) -> list[Any]:
+    report = record.report
     findings = [
         [f.rule, f.severity.value, f.found, f.why, f.fix, f.link, f.place.line if f.place else 0, f.place.column if f.place else 0]
         for f in report.findings
     ]  # fmt: skip
     state = "converted" if report.state == "unchanged" else report.state
     counts = [dict(report.substitutions), dict(report.rules)]
-    mine = [number[kept.key], kept.origin, kept.name, kept.read, kept.written, kept.source, kept.stamp]
+    mine = [
+        number[record.key],
+        record.origin,
+        record.name,
+        record.source_digest,
+        record.output_digest,
+        record.source_stamp,
+        record.output_stamp,
+    ]
     return [*mine, report.source, report.output, state, findings, *counts, report.lines.breaks]
 
 
-def _kept(keys: list[str], row: list[Any]) -> Kept:
+def _kept(keys: list[str], row: list[Any]) -> OutputRecord:
     key, origin, name, read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
     found = tuple(
-        Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], Place(name, f[6], f[7]) if f[6] else None)
+        Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], SourceLocation(name, f[6], f[7]) if f[6] else None)
         for f in findings
     )
     breaks = LineMap(tuple((a, b) for a, b in lines))
     report = FileReport(source, output, state, found, substitutions, rules, breaks)
-    return Kept(keys[key], origin, name, read, written, tuple(seen), (stamp[0], stamp[1]), report)
+    return OutputRecord(keys[key], origin, name, read, written, tuple(seen), (stamp[0], stamp[1]), report)

@@ -11,31 +11,37 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from os.path import normpath
 from pathlib import Path
 
-import stackbuild.hipify.tree.inputs as inputs
-import stackbuild.hipify.tree.state as state
-import stackbuild.hipify.tree.unmatched_rules as rulecheck
-import stackbuild.hipify.tree.write as putting
 from stackbuild.core.digest import of_value
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
-from stackbuild.hipify.model import Converted, FileReport, Report
+from stackbuild.hipify.model import ConvertedText, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed
-from stackbuild.hipify.tree.files import Job, Walk, not_converted, origins, refuse_collisions, walk
-from stackbuild.hipify.tree.inputs import Read
+from stackbuild.hipify.tree import inputs, state, unmatched_rules, write
+from stackbuild.hipify.tree.files import (
+    ConversionJob,
+    SourceSelection,
+    Walk,
+    not_converted,
+    origins,
+    refuse_collisions,
+    walk,
+)
+from stackbuild.hipify.tree.inputs import InputFile
 from stackbuild.hipify.tree.outputs import NEW, locked
-from stackbuild.hipify.tree.state import Kept, State
-from stackbuild.hipify.tree.write import Output, Put
+from stackbuild.hipify.tree.state import OutputRecord, State
+from stackbuild.hipify.tree.write import Output, WriteResult
 from stackbuild.model.findings import Finding, Severity
 
 _WORTH_WORKERS = 6 << 20  # bytes to convert before starting other processes pays
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Destination:
     """Where a run writes, and what it knows of the last: its key, the real paths of its sources from there.
 
     `cut` is how many characters of an output's path the folder is.
@@ -46,44 +52,34 @@ class _Place:
     is_whole: bool
     key: str
     origins: Mapping[Path, str]
-    last: State
-    seen: tuple[int, ...]
+    last_state: State
+    state_stamp: tuple[int, ...]
 
-    def path(self, job: Job) -> str:
+    def path(self, job: ConversionJob) -> str:
         """The path of an output in the folder."""
         return str(job.output)[self.cut :]
 
-    def origin(self, job: Job) -> str:
+    def origin(self, job: ConversionJob) -> str:
         root = self.origins[job.root]
         return f"{root}/{job.below}" if job.below else root
 
-    def known(self, job: Job) -> Kept | None:
+    def record_of(self, job: ConversionJob) -> OutputRecord | None:
         """What the last run made of the same file under the same name, tables, rules and target."""
-        kept = self.last.files.get(self.path(job))
-        same = kept and kept.key == self.key and kept.origin == self.origin(job) and kept.name == job.name
-        return kept if same else None
+        record = self.last_state.files.get(self.path(job))
+        same = record and record.key == self.key and record.origin == self.origin(job) and record.name == job.name
+        return record if same else None
 
-    def is_mine(self, lost: Collection[str], kept: Kept) -> bool:
+    def is_own(self, lost_names: Collection[str], record: OutputRecord) -> bool:
         """Whether an output of an earlier run came from this run's sources, and not from what cannot be read now."""
         real = self.folder.resolve()
-        at = normpath(real / kept.origin)
+        at = normpath(real / record.origin)
         roots = [normpath(real / root) for root in self.origins.values()]
         mine = any(at == root or at.startswith(f"{root}/") for root in roots)
-        return mine and not any(kept.name == one or kept.name.startswith(f"{one}/") for one in lost)
+        return mine and not any(record.name == one or record.name.startswith(f"{one}/") for one in lost_names)
 
 
-def hipify_tree(
-    sources: Sequence[Path],
-    out: Path,
-    engine: Engine,
-    *,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    workers: int = 1,
-    is_folder: bool = False,
-    force: bool = False,
-) -> Report:
-    """Convert `sources` into `out` and report on every file, changed or not.
+def hipify_tree(selection: SourceSelection, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
+    """Convert the files of a selection and report on every file, changed or not.
 
     What decides whether a file is converted again: its bytes, the tables, the rules, the target and the engine, and
     that its output is still what was written. Outputs of these sources whose file is gone are removed. What this tool
@@ -91,55 +87,63 @@ def hipify_tree(
     or outputs that cannot be read or written, and for a binary file that was named by itself.
     """
     began = time.monotonic()
-    found = walk(sources, out, include, exclude, is_folder)
-    report = hipify_files(found, out, engine, workers=workers, force=force)
+    report = hipify_files(walk(selection), engine, workers=workers, force=force)
     return replace(report, seconds=time.monotonic() - began)
 
 
-def hipify_files(found: Walk, out: Path, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
-    """Convert the files that a walk found for `out`. See `hipify_tree`."""
+def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
+    """Convert the files that a walk found. See `hipify_tree`."""
     began = time.monotonic()
-    moved, moving = _renamed(found.jobs, out, engine)
-    place = _place(out, moved, engine)
-    read, lost = _read_all(moved, place)
-    entries = (*found.skipped, *lost)
-    _refuse_named(read, moved, entries)
-    made = dict(_convert_all(engine, [one for one in read if not one.is_fresh], workers))
-    kept, outputs = _outcome(read, made, place)
+    jobs, moving = _renamed(files.jobs, files.out, engine)
+    destination = _destination(files.out, jobs, engine)
+    inputs_read, lost = _read_all(jobs, destination)
+    entries = (*files.skipped, *lost)
+    _refuse_named(inputs_read, jobs, entries)
+    converted = dict(_convert_all(engine, [one for one in inputs_read if not one.is_fresh], workers))
+    records, outputs = _outcome(inputs_read, converted, destination)
     shims = {
-        name for one in made.values() for name in one.needs
-    } | place.last.support.keys() & engine.rules.shims.keys()
-    headers = putting.support({name: engine.rules.shims[name] for name in shims})
-    with locked(place.folder) as writer:
-        now = place.last if state.seen(place.folder) == place.seen else state.load(place.folder)
-        put = putting.put(writer, now, [*outputs, *headers], force)
+        name for one in converted.values() for name in one.needs
+    } | destination.last_state.support.keys() & engine.rules.shims.keys()
+    headers = write.support_outputs({name: engine.rules.shims[name] for name in shims})
+    with locked(destination.folder) as writer:
+        now = (
+            destination.last_state
+            if state.stamp(destination.folder) == destination.state_stamp
+            else state.load(destination.folder)
+        )
+        result = write.write_outputs(writer, now, [*outputs, *headers], force)
         lost_names = [finding.subject for finding in entries]
-        gone = putting.gone(now, kept, partial(place.is_mine, lost_names)) if place.is_whole else []
-        removed = putting.remove(writer, now, gone)
-        putting.remember(writer, _after(now, kept, put, headers, gone))
-    reports = tuple(_told(kept[place.path(one.job)].report, one.job, one.job.name in made) for one in read)
+        gone = (
+            write.stale_outputs(now, records, partial(destination.is_own, lost_names)) if destination.is_whole else []
+        )
+        removed = write.remove(writer, now, gone)
+        write.save_state(writer, _after(now, records, result, headers, gone))
+    reports = tuple(
+        _with_paths(records[destination.path(one.job)].report, one.job, one.job.name in converted)
+        for one in inputs_read
+    )
     return Report(
         engine.name,
         engine.tables.tool,
         replace(engine.target, headers=None),
         reports,
-        put.written,
+        result.written,
         removed,
-        rulecheck.faults(engine, reports, moving),
+        unmatched_rules.faults(engine, reports, moving),
         time.monotonic() - began,
-        (*entries, *put.findings),
+        (*entries, *result.findings),
     )
 
 
-def _place(out: Path, moved: Sequence[Job], engine: Engine) -> _Place:
-    is_file = len(moved) == 1 and moved[0].output == out
+def _destination(out: Path, jobs: Sequence[ConversionJob], engine: Engine) -> _Destination:
+    is_file = len(jobs) == 1 and jobs[0].output == out
     folder = out.parent if is_file else out
-    seen = state.seen(folder)
+    seen = state.stamp(folder)
     cut = 0 if folder == Path() else len(str(folder).rstrip("/")) + 1
-    return _Place(folder, cut, not is_file, run_key(engine), origins(moved, folder), state.load(folder), seen)
+    return _Destination(folder, cut, not is_file, run_key(engine), origins(jobs, folder), state.load(folder), seen)
 
 
-def _renamed(found: list[Job], out: Path, engine: Engine) -> tuple[list[Job], frozenset[str]]:
+def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list[ConversionJob], frozenset[str]]:
     """The jobs with their outputs where path rules put them, and the rules that did.
 
     Raises UsageError where two meet, or one would leave the output folder.
@@ -147,10 +151,10 @@ def _renamed(found: list[Job], out: Path, engine: Engine) -> tuple[list[Job], fr
     rules = [
         r for r in engine.rules.rules if r.kind == "path" and r.is_for_target(engine.target.rocm, engine.target.flavour)
     ]
-    if not rules or (len(found) == 1 and found[0].output == out):
-        return found, frozenset()
+    if not rules or (len(jobs) == 1 and jobs[0].output == out):
+        return jobs, frozenset()
     moved, moving = [], set()
-    for job in found:
+    for job in jobs:
         path = job.output.relative_to(out).as_posix()
         for rule in rules:
             path, by = renamed(path, [rule])
@@ -176,38 +180,29 @@ def run_key(engine: Engine) -> str:
     return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers])
 
 
-@cache
-def code_digest() -> str:
-    """sha256 over this package's own source: an output of older code is not fresh."""
-    hashed = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        hashed.update(path.read_bytes())
-    return hashed.hexdigest()
-
-
-def _read_all(found: Sequence[Job], place: _Place) -> tuple[list[Read], list[Finding]]:
+def _read_all(jobs: Sequence[ConversionJob], destination: _Destination) -> tuple[list[InputFile], list[Finding]]:
     """The files, and a finding for each that cannot be read, or is gone since it was found."""
     read = []
     lost = []
-    for job in found:
+    for job in jobs:
         try:
-            read.append(inputs.read(job, place.known(job)))
+            read.append(inputs.read(job, destination.record_of(job)))
         except (OSError, UsageError) as error:
             what = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else error.what
             lost.append(not_converted(job.name, what, "it was left out of the output", Severity.ERROR))
     return read, lost
 
 
-def _refuse_named(read: Sequence[Read], found: Sequence[Job], entries: Sequence[Finding]) -> None:
+def _refuse_named(files: Sequence[InputFile], jobs: Sequence[ConversionJob], entries: Sequence[Finding]) -> None:
     """A file that was named by itself and cannot be converted is a mistake of the command line."""
-    named = {job.name: job.source for job in found if not job.below}
-    refused = [(one.job.source, one.refusal) for one in read if one.refusal and not one.job.below]
+    named = {job.name: job.source for job in jobs if not job.below}
+    refused = [(one.job.source, one.refusal) for one in files if one.refusal and not one.job.below]
     refused += [(named[finding.subject], finding.found) for finding in entries if finding.subject in named]
     for source, why in refused:
         raise UsageError(why, where=str(source), next="name CUDA or C++ sources, or their folder")
 
 
-def _convert_all(engine: Engine, stale: list[Read], workers: int) -> Iterator[tuple[str, Converted]]:
+def _convert_all(engine: Engine, stale: list[InputFile], workers: int) -> Iterator[tuple[str, ConvertedText]]:
     """The texts of the files to convert, by name. Other processes help where there is enough to do."""
     todo = [(one.job.name, one.data) for one in stale if one.data is not None and not one.refusal]
     if workers > 1 and len(todo) > 1 and (engine.name != "fast" or sum(len(d) for _, d in todo) > _WORTH_WORKERS):
@@ -249,57 +244,67 @@ def _deaf_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _one(engine: Engine, item: tuple[str, bytes]) -> Converted:
+def _one(engine: Engine, item: tuple[str, bytes]) -> ConvertedText:
     name, data = item
     made = engine.run(data.decode("utf-8", "surrogateescape"), name)
     return replace(made, edits=())
 
 
 def _outcome(
-    read: Sequence[Read], made: Mapping[str, Converted], place: _Place
-) -> tuple[dict[str, Kept], list[Output]]:
+    files: Sequence[InputFile], made: Mapping[str, ConvertedText], destination: _Destination
+) -> tuple[dict[str, OutputRecord], list[Output]]:
     """What to remember of each output by its path, and the outputs that may have to be written or touched."""
-    kept: dict[str, Kept] = {}
+    records: dict[str, OutputRecord] = {}
     outputs: list[Output] = []
-    for one in read:
-        path, origin = place.path(one.job), place.origin(one.job)
+    for one in files:
+        path, origin = destination.path(one.job), destination.origin(one.job)
         converted = made.get(one.job.name)
         if converted is None and not one.refusal:
-            assert one.kept is not None  # what is not fresh was converted
-            kept[path] = one.kept if one.kept.source == one.source else replace(one.kept, source=one.source)
-            if one.kept.stamp[1] < one.mtime_ns:
-                outputs.append(Output(path, one.job.output, one.kept.written, one.mtime_ns, origin))
+            assert one.record is not None  # what is not fresh was converted
+            records[path] = (
+                one.record if one.record.source_stamp == one.source else replace(one.record, source_stamp=one.source)
+            )
+            if one.record.output_stamp[1] < one.mtime_ns:
+                outputs.append(Output(path, one.job.output, one.record.output_digest, one.mtime_ns, origin))
             continue
         data: bytes | Path = one.job.source
         digest, report = one.digest, _refused(one)
         if converted is not None:
             data = converted.text.encode("utf-8", "surrogateescape")
             digest, report = hashlib.sha256(data).hexdigest(), _report(one, converted, data)
-        kept[path] = Kept(place.key, origin, one.job.name, one.digest, digest, one.source, (0, 0), report)
+        records[path] = OutputRecord(
+            destination.key, origin, one.job.name, one.digest, digest, one.source, (0, 0), report
+        )
         outputs.append(Output(path, data, digest, one.mtime_ns, origin))
-    return kept, outputs
+    return records, outputs
 
 
-def _after(now: State, kept: Mapping[str, Kept], put: Put, shims: Sequence[Output], gone: Collection[str]) -> State:
+def _after(
+    state_now: State,
+    records: Mapping[str, OutputRecord],
+    result: WriteResult,
+    shims: Sequence[Output],
+    gone: Collection[str],
+) -> State:
     """The state that a run leaves: what it made, and what others made."""
-    mine = {p: replace(one, stamp=put.stamps[p]) if p in put.stamps else one for p, one in kept.items()}
-    files = {path: one for path, one in now.files.items() if path not in gone} | mine
-    support = {**now.support, **{shim.path: shim.digest for shim in shims}}
-    pending = {path: digests for path, digests in now.pending.items() if path not in mine and path not in support}
+    mine = {p: replace(one, output_stamp=result.stamps[p]) if p in result.stamps else one for p, one in records.items()}
+    files = {path: one for path, one in state_now.files.items() if path not in gone} | mine
+    support = {**state_now.support, **{shim.path: shim.digest for shim in shims}}
+    pending = {path: digests for path, digests in state_now.pending.items() if path not in mine and path not in support}
     return State(files, support, pending)
 
 
-def _report(one: Read, made: Converted, data: bytes) -> FileReport:
-    findings = made.findings
+def _report(one: InputFile, converted: ConvertedText, data: bytes) -> FileReport:
+    findings = converted.findings
     before = one.data or b""
     if not _is_utf8(before):
         findings = (_not_utf8(one.job.name), *findings)
-    how = "copied" if data == before else "converted"
+    outcome = "copied" if data == before else "converted"
     source, output = str(one.job.source), str(one.job.output)
-    return FileReport(source, output, how, findings, made.substitutions, made.rules, made.lines)  # type: ignore[arg-type]
+    return FileReport(source, output, outcome, findings, converted.substitutions, converted.rules, converted.lines)  # type: ignore[arg-type]
 
 
-def _refused(one: Read) -> FileReport:
+def _refused(one: InputFile) -> FileReport:
     why = "only text is converted; the file was copied as it is"
     finding = Finding(
         "HIPIFY-NOT-CONVERTED", Severity.WARNING, one.job.name, one.refusal, why, "leave it out with --exclude"
@@ -322,10 +327,10 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _told(report: FileReport, job: Job, is_new: bool) -> FileReport:
+def _with_paths(report: FileReport, job: ConversionJob, is_new: bool) -> FileReport:
     """A file's report under the paths that this run was given."""
-    how = "unchanged" if report.state == "converted" and not is_new else report.state
+    outcome = "unchanged" if report.state == "converted" and not is_new else report.state
     source, output = str(job.source), str(job.output)
-    if (report.source, report.output, report.state) == (source, output, how):
+    if (report.source, report.output, report.state) == (source, output, outcome):
         return report
-    return replace(report, source=source, output=output, state=how)
+    return replace(report, source=source, output=output, state=outcome)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import FileReport, Target
-from stackbuild.hipify.rules.rules import Rule, Rules
+from stackbuild.hipify.rules.rules import ConversionRule, RuleSet
 from stackbuild.model.findings import Finding, Severity
 
 _OWN = ("generic", "base")
@@ -22,7 +22,7 @@ def faults(engine: Engine, files: Collection[FileReport], moving: frozenset[str]
 
 
 def unmatched(
-    rules: Rules, target: Target, files: Iterable[FileReport], moving: frozenset[str] = frozenset()
+    rules: RuleSet, target: Target, files: Iterable[FileReport], moving: frozenset[str] = frozenset()
 ) -> tuple[Finding, ...]:
     """An error for each rule that must match, applies to this target, and matched in no file and no file's path."""
     counted: set[str] = set(moving)
@@ -43,7 +43,7 @@ def unmatched(
     )
 
 
-def _where(rule: Rule) -> str:
+def _where(rule: ConversionRule) -> str:
     return f" in {', '.join(rule.files)}" if rule.files else ""
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import stackbuild.hipify.tree.state as state
 from stackbuild.core.errors import UsageError
-from stackbuild.hipify.tree.outputs import Place, There
-from stackbuild.hipify.tree.state import STATE, Kept, State
+from stackbuild.hipify.tree import state
+from stackbuild.hipify.tree.outputs import ExistingEntry, OutputFolder
+from stackbuild.hipify.tree.state import STATE, OutputRecord, State
 from stackbuild.model.findings import Finding, Severity
 
 _SHOWN = 5
@@ -32,7 +32,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Put:
+class WriteResult:
     """What came of it: size and time of each output, how many were written, and what there is to say."""
 
     stamps: Mapping[str, tuple[int, int]]
@@ -40,113 +40,113 @@ class Put:
     findings: tuple[Finding, ...]
 
 
-def support(texts: Mapping[str, str]) -> list[Output]:
+def support_outputs(texts: Mapping[str, str]) -> list[Output]:
     """Support headers as outputs."""
     made = ((name, text.encode("utf-8", "surrogateescape")) for name, text in sorted(texts.items()))
     return [Output(name, data, hashlib.sha256(data).hexdigest()) for name, data in made]
 
 
-def put(place: Place, now: State, outputs: Sequence[Output], force: bool) -> Put:
+def write_outputs(folder: OutputFolder, now: State, outputs: Sequence[Output], force: bool) -> WriteResult:
     """Write the outputs that differ from what lies there. Nothing is written where one may not be.
 
     What somebody wrote over an output is kept beside it, and told. Raises UsageError.
     """
     for path in now.pending:
-        place.clear(path)
-    _refuse_two_texts(place, outputs)
-    found = [(output, there := place.look(output.path), _verdict(place, now, output, there)) for output in outputs]
+        folder.clear(path)
+    _refuse_two_texts(folder, outputs)
+    found = [(output, there := folder.look(output.path), _verdict(folder, now, output, there)) for output in outputs]
     refused = [(o, verdict) for o, _, verdict in found if verdict not in ("stands", "write", "edited")]
     if refused and not force:
-        raise _refusal(place, refused)
-    _journal(place, now, [o for o, _, verdict in found if verdict != "stands"])
+        raise _refusal(folder, refused)
+    _journal(folder, now, [o for o, _, verdict in found if verdict != "stands"])
     stamps: dict[str, tuple[int, int]] = {}
     findings = []
     for output, there, verdict in found:
         if verdict == "stands":
             old = there.stamp[1] < output.mtime_ns
-            stamps[output.path] = place.touch(output.path, output.mtime_ns) if old else there.stamp
+            stamps[output.path] = folder.touch(output.path, output.mtime_ns) if old else there.stamp
             continue
         if verdict == "edited" and not force:
-            findings.append(_set_aside(place, output.path))
-        stamps[output.path] = place.write(output.path, output.data, output.mtime_ns)
-    return Put(stamps, sum(verdict != "stands" for *_, verdict in found), tuple(findings))
+            findings.append(_set_aside(folder, output.path))
+        stamps[output.path] = folder.write(output.path, output.data, output.mtime_ns)
+    return WriteResult(stamps, sum(verdict != "stands" for *_, verdict in found), tuple(findings))
 
 
-def _refuse_two_texts(place: Place, outputs: Iterable[Output]) -> None:
+def _refuse_two_texts(folder: OutputFolder, outputs: Iterable[Output]) -> None:
     taken: dict[str, str] = {}
     for output in outputs:
         if taken.setdefault(output.path, output.digest) != output.digest:
             raise UsageError(
                 f"the source has a {output.path} of its own, and a support header has that name",
-                where=str(place.folder / output.path),
+                where=str(folder.path / output.path),
                 next="leave it out with --exclude",
             )
 
 
-def _verdict(place: Place, now: State, output: Output, there: There) -> str:
+def _verdict(folder: OutputFolder, now: State, output: Output, entry: ExistingEntry) -> str:
     """`stands`, `write`, `edited` (ours, and somebody wrote to it), or why it may not be written."""
-    if there.kind == "":
+    if entry.kind == "":
         return "write"
-    if there.kind != "file":
-        return f"it is a {there.kind}" if there.kind != "other" else "it is no file"
-    if there.digest == output.digest:
+    if entry.kind != "file":
+        return f"it is a {entry.kind}" if entry.kind != "other" else "it is no file"
+    if entry.digest == output.digest:
         return "stands"
     made = now.digests(output.path)
     owner = now.files.get(output.path)
-    if owner and there.digest == owner.written and owner.origin != output.origin:
-        other = place.folder / owner.origin
+    if owner and entry.digest == owner.output_digest and owner.origin != output.origin:
+        other = folder.path / owner.origin
         return f"it was made of {other}" if other.exists() else "write"
-    if there.digest in made or there.stamp[0] == 0:
+    if entry.digest in made or entry.stamp[0] == 0:
         return "write"
     return "edited" if made else "stackbuild did not make it"
 
 
-def _refusal(place: Place, refused: Sequence[tuple[Output, str]]) -> UsageError:
-    told = "; ".join(f"{place.folder / o.path}: {why}" for o, why in refused[:_SHOWN])
+def _refusal(folder: OutputFolder, refused: Sequence[tuple[Output, str]]) -> UsageError:
+    told = "; ".join(f"{folder.path / o.path}: {why}" for o, why in refused[:_SHOWN])
     more = f" (and {len(refused) - _SHOWN} more)" if len(refused) > _SHOWN else ""
     return UsageError(
-        f"would be overwritten: {told}{more}", where=str(place.folder), next="give another OUT, or --force to overwrite"
+        f"would be overwritten: {told}{more}", where=str(folder.path), next="give another OUT, or --force to overwrite"
     )
 
 
-def _journal(place: Place, now: State, outputs: Iterable[Output]) -> None:
+def _journal(folder: OutputFolder, now: State, outputs: Iterable[Output]) -> None:
     """Say what is about to be written, so that a run after a killed one knows it."""
     pending = {output.path: (*now.pending.get(output.path, ()), output.digest) for output in outputs}
     if pending:
-        place.write(STATE, state.dump(replace(now, pending={**now.pending, **pending})))
+        folder.write(STATE, state.dump(replace(now, pending={**now.pending, **pending})))
 
 
-def _set_aside(place: Place, path: str) -> Finding:
-    free = (aside for n in itertools.count() if not place.look(aside := f"{path}.edited{f'.{n}' if n else ''}").kind)
+def _set_aside(folder: OutputFolder, path: str) -> Finding:
+    free = (aside for n in itertools.count() if not folder.look(aside := f"{path}.edited{f'.{n}' if n else ''}").kind)
     name = next(free).rpartition("/")[2]
-    place.rename(path, name)
+    folder.rename(path, name)
     why = "outputs are made again from their source, so a change in one does not last"
     fix = "change the source, or bring the change in as a rule or a patch"
     found = f"the output had been changed; the changed one is now {name}"
     return Finding("HIPIFY-OUTPUT-EDITED", Severity.WARNING, path, found, why, fix)
 
 
-def remove(place: Place, now: State, paths: Iterable[str]) -> tuple[str, ...]:
+def remove(folder: OutputFolder, now: State, paths: Iterable[str]) -> tuple[str, ...]:
     """Remove outputs, but those that somebody changed or a link leads to; the names of those removed."""
     removed = []
     for path in paths:
         try:
-            if place.look(path).digest != now.files[path].written:
+            if folder.look(path).digest != now.files[path].output_digest:
                 continue
-            place.remove(path)
-        except UsageError:  # no longer in a place of ours
+            folder.remove(path)
+        except UsageError:  # no longer in a folder of ours
             continue
         removed.append(now.files[path].name)
     return tuple(sorted(removed))
 
 
-def gone(now: State, current: Collection[str], is_mine: Callable[[Kept], bool]) -> list[str]:
+def stale_outputs(now: State, current: Collection[str], is_mine: Callable[[OutputRecord], bool]) -> list[str]:
     """The outputs of earlier runs that are `is_mine` and not among the current ones."""
-    return [path for path, kept in now.files.items() if path not in current and is_mine(kept)]
+    return [path for path, record in now.files.items() if path not in current and is_mine(record)]
 
 
-def remember(place: Place, after: State) -> None:
+def save_state(folder: OutputFolder, after: State) -> None:
     """Leave the state for the next run, where it is another."""
     data = state.dump(after)
-    if place.look(STATE).digest != hashlib.sha256(data).hexdigest():
-        place.write(STATE, data)
+    if folder.look(STATE).digest != hashlib.sha256(data).hexdigest():
+        folder.write(STATE, data)

@@ -16,13 +16,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-from stackbuild.inspection.facts import Problem, Trouble
+from stackbuild.inspection.facts import Problem, ProblemKind
 from stackbuild.inspection.limits import ARCHIVE, ARCHIVE_FREE, ARCHIVE_RATIO, PROBLEMS
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 from stackbuild.inspection.readers.install_paths import landings
-from stackbuild.inspection.readers.source import Deflated, Entry, FileRange, Source
-from stackbuild.inspection.readers.zip_directory import Directory, Row, directory, other_name
+from stackbuild.inspection.readers.source import ByteSource, Deflated, FileEntry, FileRange
+from stackbuild.inspection.readers.zip_directory import Directory, DirectoryRow, directory, other_name
 
 _ZIPFILE_RAISES = (
     zipfile.BadZipFile, NotImplementedError, EOFError, struct.error, ValueError, OverflowError, UnicodeDecodeError,
@@ -30,8 +30,8 @@ _ZIPFILE_RAISES = (
 )  # fmt: skip
 
 
-def entries(fd: int, name: str, budget: Budget) -> tuple[list[Entry], list[Problem]]:
-    """The members of the archive open at `fd`, and its packaging problems. Raises Broken where there is no archive.
+def entries(fd: int, name: str, budget: ReadBudget) -> tuple[list[FileEntry], list[Problem]]:
+    """The members of the archive open at `fd`, and its packaging problems. Raises MalformedError where there is no archive.
 
     What shares its bytes with another member has no source: it is not read.
     """
@@ -39,16 +39,16 @@ def entries(fd: int, name: str, budget: Budget) -> tuple[list[Entry], list[Probl
     ends = directory(whole)
     infos = _directory(fd)
     if len(infos) != len(ends.rows):
-        raise Broken(f"its directory is read as {len(infos)} members and as {len(ends.rows)}")
+        raise MalformedError(f"its directory is read as {len(infos)} members and as {len(ends.rows)}")
     opened = [_open(info, row, whole, budget) for info, row in zip(infos, ends.rows, strict=True)]
     shared, apart = _extents([(info, end) for info, (_, end, _) in zip(infos, opened, strict=True)], ends)
     made = [
-        Entry(info.filename, info.file_size, info.compress_size, info.CRC, None if index in shared else source)
+        FileEntry(info.filename, info.file_size, info.compress_size, info.CRC, None if index in shared else source)
         for index, (info, (source, _, _)) in enumerate(zip(infos, opened, strict=True))
     ]
     told = ((info.filename, text) for info, (_, _, wrong) in zip(infos, opened, strict=True) for text in wrong)
     every = [((name, text) for text in ends.wrong), _names(infos), landings([i.filename for i in infos]), apart, told]
-    found = (Problem(path[:200], Trouble.MALFORMED, text) for each in every for path, text in each)
+    found = (Problem(path[:200], ProblemKind.MALFORMED, text) for each in every for path, text in each)
     return made, list(islice(found, PROBLEMS))
 
 
@@ -57,11 +57,11 @@ def _directory(fd: int) -> list[zipfile.ZipInfo]:
         with os.fdopen(os.dup(fd), "rb") as file, zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
     except _ZIPFILE_RAISES as error:
-        raise Broken(f"not a readable zip archive: {type(error).__name__} {str(error)[:120]}") from None
+        raise MalformedError(f"not a readable zip archive: {type(error).__name__} {str(error)[:120]}") from None
     total = sum(info.file_size for info in infos)
     ceiling = min(ARCHIVE, max(ARCHIVE_FREE, ARCHIVE_RATIO * os.fstat(fd).st_size))
     if total > ceiling:
-        raise TooMuch(f"{total} bytes uncompressed; at most {ceiling} are believed of this archive")
+        raise LimitError(f"{total} bytes uncompressed; at most {ceiling} are believed of this archive")
     return infos
 
 
@@ -118,32 +118,34 @@ def _extents(members: list[tuple[zipfile.ZipInfo, int]], ends: Directory) -> tup
     return shared, told
 
 
-def _open(info: zipfile.ZipInfo, row: Row, whole: FileRange, budget: Budget) -> tuple[Source | None, int, list[str]]:
+def _open(
+    info: zipfile.ZipInfo, row: DirectoryRow, archive: FileRange, budget: ReadBudget
+) -> tuple[ByteSource | None, int, list[str]]:
     """The member's bytes, where it ends in the file, and how its local header disagrees with the directory."""
-    local = whole.read(info.header_offset, 30)
+    local = archive.read(info.header_offset, 30)
     if len(local) < 30 or local[:4] != b"PK\x03\x04":
         return None, info.header_offset, ["the directory points to no member"]
     flags, method, _, _, crc, packed, size, name_size, extra_size = struct.unpack_from("<HHHHIIIHH", local, 6)
-    after = whole.read(info.header_offset + 30, name_size + extra_size)
+    after = archive.read(info.header_offset + 30, name_size + extra_size)
     start = info.header_offset + 30 + name_size + extra_size
     trouble = list(_against(info, row, (flags, method), after[:name_size]))
     if other_name(after[name_size:], after[:name_size]):
         trouble.append("an extra field gives it another name")
     end = start + info.compress_size
     if flags & 8:
-        end += _descriptor(info, whole.read(end, 24), trouble)
+        end += _descriptor(info, archive.read(end, 24), trouble)
     elif 0xFFFFFFFF not in (packed, size) and (crc, packed, size) != (info.CRC, info.compress_size, info.file_size):
         trouble.append("the local header has another size or CRC than the directory")
     source, closed = _source(
         info,
         flags,
-        FileRange(whole._fd, info.filename, start, max(0, min(info.compress_size, whole.size - start))),
+        FileRange(archive._fd, info.filename, start, max(0, min(info.compress_size, archive.size - start))),
         budget,
     )
     return source, end, trouble + closed
 
 
-def _against(info: zipfile.ZipInfo, row: Row, local: tuple[int, int], name: bytes) -> Iterator[str]:
+def _against(info: zipfile.ZipInfo, row: DirectoryRow, local: tuple[int, int], name: bytes) -> Iterator[str]:
     if name != row.name:
         yield "the local header has another name than the directory"
     elif (local[0] ^ row.flags) & 0x800 and not name.isascii():
@@ -163,7 +165,9 @@ def _descriptor(info: zipfile.ZipInfo, after: bytes, trouble: list[str]) -> int:
     return 0
 
 
-def _source(info: zipfile.ZipInfo, flags: int, span: FileRange, budget: Budget) -> tuple[Source | None, list[str]]:
+def _source(
+    info: zipfile.ZipInfo, flags: int, span: FileRange, budget: ReadBudget
+) -> tuple[ByteSource | None, list[str]]:
     if (flags | info.flag_bits) & 1:
         return None, ["the member is encrypted"]
     if info.compress_type == zipfile.ZIP_STORED:

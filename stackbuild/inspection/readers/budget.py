@@ -6,13 +6,13 @@ Everything a file can make its readers do is paid for from here, in proportion t
 from __future__ import annotations
 
 from stackbuild.inspection.limits import BUDGETS, Cost
-from stackbuild.inspection.readers.byte_parser import TooMuch
+from stackbuild.inspection.readers.byte_parser import LimitError
 
 #: Bytes that a piece of text takes beyond its own: an object and a reference to it.
 _OBJECT = 64
 
 
-class Exhausted(TooMuch):
+class BudgetError(LimitError):
     """A budget of the whole inspection is spent; nothing more is read that costs of it."""
 
     def __init__(self, cost: Cost, text: str) -> None:
@@ -20,7 +20,7 @@ class Exhausted(TooMuch):
         self.cost = cost
 
 
-class Budget:
+class ReadBudget:
     """The budgets of an inspection of `size` bytes on disk, and the kernel names that its parts share."""
 
     def __init__(self, size: int = 0) -> None:
@@ -29,11 +29,11 @@ class Budget:
         self._left = {cost: self._all(cost) for cost in Cost}
 
     def spend(self, cost: Cost, amount: int) -> None:
-        """Take `amount` from a budget. Raises Exhausted when it is not there, and from then on."""
+        """Take `amount` from a budget. Raises BudgetError when it is not there, and from then on."""
         left = self._left[cost] = self._left[cost] - amount
         if left < 0:
             self._left[cost] = -1
-            raise Exhausted(cost, f"more than {self._all(cost):,} {cost.value} in all; what follows is not read")
+            raise BudgetError(cost, f"more than {self._all(cost):,} {cost.value} in all; what follows is not read")
 
     def text(self, size: int) -> None:
         """Pay for keeping a text of `size` bytes."""

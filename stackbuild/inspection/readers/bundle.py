@@ -13,8 +13,8 @@ from dataclasses import replace
 from stackbuild.inspection.facts import Bundle, CodeObject
 from stackbuild.inspection.limits import BUNDLE_ENTRIES, BUNDLES, ENTRY_ID, PIECE, Cost
 from stackbuild.inspection.readers import ccob
-from stackbuild.inspection.readers.budget import Budget, Exhausted
-from stackbuild.inspection.readers.byte_parser import Behind, Broken, Feed, Pull, TooMuch
+from stackbuild.inspection.readers.budget import BudgetError, ReadBudget
+from stackbuild.inspection.readers.byte_parser import BackwardReadError, Feed, LimitError, MalformedError, Pull
 from stackbuild.inspection.readers.codeobject import code_object
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -22,7 +22,7 @@ ALIGN = 4096
 _FIRST = 4096
 #: Bytes that a bundle takes as a fact beyond its entries.
 _BUNDLE = 512
-Row = tuple[int, int, str]
+DirectoryRow = tuple[int, int, str]
 
 
 def is_start(head: bytes) -> bool:
@@ -37,17 +37,17 @@ def may_start(head: bytes) -> bool:
     return bool(head) and (MAGIC.startswith(head) or ccob.MAGIC.startswith(head[:4]))
 
 
-def bundle(at: int, room: int, budget: Budget) -> Pull[Bundle]:
-    """Read the bundle at offset `at`, which has `room` bytes at most. Raises Broken."""
+def bundle(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
+    """Read the bundle at offset `at`, which has `room` bytes at most. Raises MalformedError."""
     head = yield at, min(room, ccob.LONGEST)
     if head.startswith(MAGIC):
         return (yield from plain(at, room, budget))
     if head.startswith(ccob.MAGIC):
         return (yield from compressed(at, room, head, budget))
-    raise Broken(f"no code-object bundle at offset {at}")
+    raise MalformedError(f"no code-object bundle at offset {at}")
 
 
-def plain(at: int, room: int, budget: Budget) -> Pull[Bundle]:
+def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     """Read a plain bundle: its table, then each code object's header and metadata."""
     table, end = yield from _table(at, room, budget)
     objects: list[CodeObject] = []
@@ -55,7 +55,7 @@ def plain(at: int, room: int, budget: Budget) -> Pull[Bundle]:
     shared = 0
     for offset, size, name in sorted(row for row in table if row[1]):
         if offset + size > room:
-            raise Broken(f"entry {name} ends at {offset + size} of a bundle with {room} bytes")
+            raise MalformedError(f"entry {name} ends at {offset + size} of a bundle with {room} bytes")
         if offset < end:
             shared += 1
             problems += (
@@ -66,9 +66,9 @@ def plain(at: int, room: int, budget: Budget) -> Pull[Bundle]:
         if not name.startswith("host-"):
             try:
                 objects.append((yield from code_object(at + offset, size, target_of(name), budget)))
-            except Exhausted:
+            except BudgetError:
                 raise
-            except Broken as broken:
+            except MalformedError as broken:
                 budget.text(len(str(broken)))
                 problems.append(str(broken))
     if shared > 1:
@@ -77,26 +77,26 @@ def plain(at: int, room: int, budget: Budget) -> Pull[Bundle]:
     return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems))
 
 
-def _table(at: int, room: int, budget: Budget) -> Generator[tuple[int, int], bytes, tuple[list[Row], int]]:
+def _table(at: int, room: int, budget: ReadBudget) -> Generator[tuple[int, int], bytes, tuple[list[DirectoryRow], int]]:
     """The entries of a bundle (offset, size, ID), and where its table of them ends."""
     head = yield at, min(room, _FIRST)
     if len(head) < 32 or head[:24] != MAGIC:
-        raise Broken("bundle ends inside its header")
+        raise MalformedError("bundle ends inside its header")
     (count,) = struct.unpack_from("<Q", head, 24)
     if count > BUNDLE_ENTRIES:
-        raise TooMuch(f"bundle claims {count} entries; at most {BUNDLE_ENTRIES} are read")
+        raise LimitError(f"bundle claims {count} entries; at most {BUNDLE_ENTRIES} are read")
     longest = 32 + count * (24 + ENTRY_ID)
     if count * 256 > _FIRST:  # a table that may not fit the first page
         head = yield at, min(room, longest)
-    rows: list[Row] = []
+    rows: list[DirectoryRow] = []
     budget.text(_BUNDLE)
     where = 32
     for _ in range(count):
         if where + 24 > len(head):
-            raise Broken("bundle ends inside its table of entries")
+            raise MalformedError("bundle ends inside its table of entries")
         offset, size, length = struct.unpack_from("<QQQ", head, where)
         if length > ENTRY_ID or where + 24 + length > len(head):
-            raise Broken(f"bundle entry claims an ID of {length} bytes")
+            raise MalformedError(f"bundle entry claims an ID of {length} bytes")
         budget.text(length)
         rows.append((offset, size, head[where + 24 : where + 24 + length].decode("ascii", "replace")))
         where += 24 + length
@@ -109,12 +109,12 @@ def target_of(entry: str) -> str:
     return parts[5].lstrip("-") if len(parts) == 6 else ""
 
 
-def compressed(at: int, room: int, head: bytes, budget: Budget) -> Pull[Bundle]:
+def compressed(at: int, room: int, head: bytes, budget: ReadBudget) -> Pull[Bundle]:
     """Read a compressed bundle as it inflates, bounded by its header's total (version 1: by the end of its stream)."""
     said = ccob.header(head)
     total = said.total if said.total is not None else room
     if total > room:
-        raise Broken(f"compressed bundle claims {total} bytes, {room} are left")
+        raise MalformedError(f"compressed bundle claims {total} bytes, {room} are left")
     ccob.check_size(said, total - said.header)
     budget.spend(Cost.INFLATED, said.inflated)
     inflater = ccob.Inflater(said)
@@ -139,14 +139,14 @@ def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
     try:
         if not feed.done:
             feed.push(at, chunk)
-    except Behind:
-        raise Broken("the entries of a compressed bundle overlap") from None
+    except BackwardReadError:
+        raise MalformedError("the entries of a compressed bundle overlap") from None
 
 
-Walk = tuple[list[Bundle], list[Broken]]
+Walk = tuple[list[Bundle], list[MalformedError]]
 
 
-def bundles(at: int, size: int, budget: Budget, foreseen: Callable[[int], Bundle | None]) -> Pull[Walk]:
+def bundles(at: int, size: int, budget: ReadBudget, foreseen: Callable[[int], Bundle | None]) -> Pull[Walk]:
     """All bundles between `at` and `at + size`, and what stopped the walk, if anything did.
 
     Each bundle ends where it says; the next starts at the next 4 KiB boundary that is not zero (or at once: a linker may
@@ -159,23 +159,25 @@ def bundles(at: int, size: int, budget: Budget, foreseen: Callable[[int], Bundle
         if found is None and not is_start((yield at, min(end - at, len(MAGIC)))):
             step = yield from _padding(at, end)
             if step is None:
-                return made, [Broken(f"{end - at} bytes at offset {at} are neither a code-object bundle nor padding")]
+                return made, [
+                    MalformedError(f"{end - at} bytes at offset {at} are neither a code-object bundle nor padding")
+                ]
             at = step
             continue
         if len(made) >= BUNDLES:
-            return made, [TooMuch(f"more than {BUNDLES} bundles; the rest is not read")]
+            return made, [LimitError(f"more than {BUNDLES} bundles; the rest is not read")]
         try:
             if found is None or found.size > end - at:
                 found = yield from bundle(at, end - at, budget)
-        except Broken as broken:
+        except MalformedError as broken:
             return made, [_stopped(at, broken)]
         made.append(found)
         at += max(found.size, 1)
     return made, []
 
 
-def _stopped(at: int, broken: Broken) -> Broken:
-    if isinstance(broken, Exhausted):
+def _stopped(at: int, broken: MalformedError) -> MalformedError:
+    if isinstance(broken, BudgetError):
         return broken
     return type(broken)(f"bundle at offset {at}: {broken}; the rest of the section is not read")
 

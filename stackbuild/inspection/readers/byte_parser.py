@@ -14,24 +14,28 @@ Ask = tuple[int, int]
 Pull = Generator[Ask, bytes, T]
 
 
-class Broken(Exception):
+class MalformedError(Exception):
     """The bytes break their format; the text says how, for a reader who has the file but not the parser."""
 
 
-class TooMuch(Broken):
+class LimitError(MalformedError):
     """The bytes may be well formed but exceed a bound of `limits`."""
 
 
-class Behind(Exception):
+class BackwardReadError(Exception):
     """A parser on a stream asked for bytes that have gone by."""
 
 
-def read_all(parser: Pull[T], read: Callable[[int, int], bytes]) -> T:
-    """Run a parser over `read(offset, size)` and return what it made. Broken passes through."""
+ProblemSink = Callable[[str, MalformedError], None]
+"""Where a reader puts what is wrong with a file: its path, and why."""
+
+
+def read_all(parser: Pull[T], read_at: Callable[[int, int], bytes]) -> T:
+    """Run a parser over `read(offset, size)` and return what it made. MalformedError passes through."""
     try:
         ask = next(parser)
         while True:
-            ask = parser.send(read(*ask))
+            ask = parser.send(read_at(*ask))
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -49,7 +53,7 @@ class Feed(Generic[T]):
         self._step(lambda: next(parser))
 
     def push(self, at: int, chunk: bytes | memoryview) -> None:
-        """Give the bytes at offset `at`, which follow the last ones given. Raises Broken, or Behind if asked to go back."""
+        """Give the bytes at offset `at`, which follow the last ones given. Raises MalformedError, or BackwardReadError if asked to go back."""
         if self._held:
             self._held += chunk
             if self._held_at == self._ask[0] and self._ask[1] > len(self._held):
@@ -72,7 +76,7 @@ class Feed(Generic[T]):
     def _answer(self, view: memoryview, base: int) -> None:
         offset, size = self._ask
         if offset < base and size:
-            raise Behind
+            raise BackwardReadError
         data = bytes(view[offset - base : offset - base + size])
         self._step(lambda: self._parser.send(data))
 

@@ -18,7 +18,7 @@ from typing import Any
 import zstandard
 
 from stackbuild.inspection.limits import CHUNK, INFLATED, INFLATED_FREE, RATIO, WINDOW
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 
 MAGIC = b"CCOB"
 #: Version → (struct of what follows magic, version and method; header bytes).
@@ -41,29 +41,31 @@ class Header:
 
 
 def header(data: bytes) -> Header:
-    """Read a CCOB header from the first 32 bytes. Raises Broken."""
+    """Read a CCOB header from the first 32 bytes. Raises MalformedError."""
     if len(data) < 8 or data[:4] != MAGIC:
-        raise Broken("no CCOB header")
+        raise MalformedError("no CCOB header")
     version, method = struct.unpack_from("<HH", data, 4)
     if version not in _LAYOUTS:
-        raise Broken(f"CCOB version {version} is not known (1 to 3 are)")
+        raise MalformedError(f"CCOB version {version} is not known (1 to 3 are)")
     if method not in METHODS:
-        raise Broken(f"CCOB method {method} is not known (0 zlib and 1 zstd are)")
+        raise MalformedError(f"CCOB method {method} is not known (0 zlib and 1 zstd are)")
     layout, size = _LAYOUTS[version]
     if len(data) < size:
-        raise Broken(f"CCOB header of version {version} takes {size} bytes, {len(data)} are left")
+        raise MalformedError(f"CCOB header of version {version} takes {size} bytes, {len(data)} are left")
     numbers = struct.unpack_from(layout, data, 8)
     total = numbers[0] if version > 1 else None
     if total is not None and total < size:
-        raise Broken(f"CCOB says it takes {total} bytes, less than its own header of {size}")
+        raise MalformedError(f"CCOB says it takes {total} bytes, less than its own header of {size}")
     return Header(version, METHODS[method], size, total, numbers[-2], numbers[-1])
 
 
 def check_size(head: Header, payload: int) -> None:
-    """Refuse what would take too much time to inflate; `payload` is the most bytes it may have. Raises TooMuch."""
+    """Refuse what would take too much time to inflate; `payload` is the most bytes it may have. Raises LimitError."""
     ceiling = min(INFLATED, INFLATED_FREE + RATIO * payload)
     if head.inflated > ceiling:
-        raise TooMuch(f"compressed bundle claims {head.inflated} bytes from {payload}; at most {ceiling} are believed")
+        raise LimitError(
+            f"compressed bundle claims {head.inflated} bytes from {payload}; at most {ceiling} are believed"
+        )
 
 
 class Inflater:
@@ -82,18 +84,20 @@ class Inflater:
         self.spare = 0
 
     def push(self, piece: bytes) -> Iterator[bytes]:
-        """The bytes that a piece of payload inflates to. Raises Broken."""
+        """The bytes that a piece of payload inflates to. Raises MalformedError."""
         for chunk in self._zlib(piece) if self._head.method == "zlib" else self._zstd(piece):
             if len(chunk) > self._left:
-                raise Broken(f"compressed bundle inflates to more than the {self._head.inflated} bytes it claims")
+                raise MalformedError(
+                    f"compressed bundle inflates to more than the {self._head.inflated} bytes it claims"
+                )
             self._left -= len(chunk)
             self._digest.update(chunk)
             yield chunk
 
     def finish(self) -> bool:
-        """Whether the hash agrees. Raises Broken where the payload ended early."""
+        """Whether the hash agrees. Raises MalformedError where the payload ended early."""
         if self._left:
-            raise Broken(
+            raise MalformedError(
                 f"compressed bundle inflates to {self._left} bytes fewer than the {self._head.inflated} it claims"
             )
         return int.from_bytes(self._digest.digest()[:8], "little") == self._head.hash
@@ -103,7 +107,7 @@ class Inflater:
             try:
                 yield self._machine.decompress(piece, CHUNK)
             except zlib.error as error:
-                raise Broken(f"zlib payload is damaged: {error}") from None
+                raise MalformedError(f"zlib payload is damaged: {error}") from None
             piece = self._machine.unconsumed_tail
             if self._machine.eof:
                 self._end(self._machine.unused_data)
@@ -126,7 +130,7 @@ class Inflater:
         try:
             made: bytes = self._machine.decompress(part)
         except (zstandard.ZstdError, MemoryError) as error:
-            raise Broken(f"zstd payload is damaged: {error}") from None
+            raise MalformedError(f"zstd payload is damaged: {error}") from None
         return made
 
     def _next_frame(self) -> None:

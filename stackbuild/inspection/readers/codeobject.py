@@ -11,10 +11,10 @@ from operator import itemgetter
 
 from stackbuild.inspection.facts import CodeObject, Kernel
 from stackbuild.inspection.limits import KERNELS, NOTE, PROGRAM_HEADERS, Cost
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.byte_parser import Broken, Pull, TooMuch
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError, Pull
 from stackbuild.inspection.readers.messagepack import unpack
-from stackbuild.tables.target_ids import target_id
+from stackbuild.tables.targets import of_e_flags
 
 EM_AMDGPU = 224
 _OSABI_HSA = 64
@@ -33,26 +33,28 @@ _WITHOUT_AGPRS = itemgetter(
 )  # gfx9 other than 908, 90a, 94x; RDNA
 
 
-def code_object(at: int, size: int, claimed: str, budget: Budget) -> Pull[CodeObject]:
-    """Read the code object of `size` bytes at offset `at`. The `budget` pays for its metadata and shares kernel names. Raises Broken."""
+def code_object(at: int, size: int, claimed: str, budget: ReadBudget) -> Pull[CodeObject]:
+    """Read the code object of `size` bytes at offset `at`. The `budget` pays for its metadata and shares kernel names. Raises MalformedError."""
     head = yield at, min(size, _HEAD)
     if len(head) < 64 or head[:4] != b"\x7fELF":
-        raise Broken(f"code object {claimed or 'file'} is not an ELF")
+        raise MalformedError(f"code object {claimed or 'file'} is not an ELF")
     if head[4:6] != b"\x02\x01":
-        raise Broken(f"code object {claimed} is not a 64-bit little-endian ELF")
+        raise MalformedError(f"code object {claimed} is not a 64-bit little-endian ELF")
     machine, phoff, flags, phnum = _header(head)
     if machine != EM_AMDGPU:
-        raise Broken(f"code object {claimed} has machine {machine}, not AMDGPU ({EM_AMDGPU})")
+        raise MalformedError(f"code object {claimed} has machine {machine}, not AMDGPU ({EM_AMDGPU})")
     if head[7] != _OSABI_HSA or head[8] not in _VERSIONS:
-        raise Broken(f"code object {claimed} has OS ABI {head[7]} version {head[8]}: not an HSA code object V3 to V6")
+        raise MalformedError(
+            f"code object {claimed} has OS ABI {head[7]} version {head[8]}: not an HSA code object V3 to V6"
+        )
     if phnum > PROGRAM_HEADERS or phoff + 56 * phnum > size:
-        raise Broken(f"code object {claimed} has {phnum} program headers at {phoff}, beyond its {size} bytes")
+        raise MalformedError(f"code object {claimed} has {phnum} program headers at {phoff}, beyond its {size} bytes")
     if phoff + 56 * phnum > len(head):
         table = yield at + phoff, 56 * phnum
     else:
         table = head[phoff : phoff + 56 * phnum]
     if len(table) < 56 * phnum:
-        raise Broken(f"code object {claimed} ends inside its program headers")
+        raise MalformedError(f"code object {claimed} ends inside its program headers")
     metadata: dict[bytes, object] = {}
     for kind, offset, length in _notes(table):
         if kind == _PT_NOTE and not metadata:
@@ -63,7 +65,7 @@ def code_object(at: int, size: int, claimed: str, budget: Budget) -> Pull[CodeOb
     unsaid: set[str] = set()
     kernels, spoken = _kernels(metadata, budget, unsaid)
     return CodeObject(
-        claimed, target_id(flags, version), version, spoken, size, kernels, _noted(metadata), tuple(sorted(unsaid))
+        claimed, of_e_flags(flags, version), version, spoken, size, kernels, _noted(metadata), tuple(sorted(unsaid))
     )
 
 
@@ -88,9 +90,9 @@ def _notes(table: bytes) -> list[tuple[int, int, int]]:
 
 def _check_note(claimed: str, offset: int, length: int, size: int) -> None:
     if offset + length > size:
-        raise Broken(f"code object {claimed} puts its notes at {offset}+{length}, beyond its {size} bytes")
+        raise MalformedError(f"code object {claimed} puts its notes at {offset}+{length}, beyond its {size} bytes")
     if length > NOTE:
-        raise TooMuch(f"code object {claimed} has {length} bytes of notes; at most {NOTE} are read")
+        raise LimitError(f"code object {claimed} has {length} bytes of notes; at most {NOTE} are read")
 
 
 def _metadata(notes: bytes) -> dict[bytes, object]:
@@ -100,7 +102,7 @@ def _metadata(notes: bytes) -> dict[bytes, object]:
         name_size, desc_size, kind = struct.unpack_from("<III", notes, at)
         desc = at + 12 + (name_size + 3 & ~3)
         if desc + desc_size > len(notes):
-            raise Broken(f"a note of {desc_size} bytes does not fit the {len(notes)} bytes of notes")
+            raise MalformedError(f"a note of {desc_size} bytes does not fit the {len(notes)} bytes of notes")
         if kind == _NT_METADATA and notes[at + 12 : at + 12 + name_size].rstrip(b"\0") == b"AMDGPU":
             return unpack(notes[desc : desc + desc_size], "kernel metadata", KERNELS)
         at = desc + (desc_size + 3 & ~3)
@@ -108,30 +110,30 @@ def _metadata(notes: bytes) -> dict[bytes, object]:
 
 
 def _kernels(
-    metadata: dict[bytes, object], budget: Budget, unsaid: set[str]
+    metadata: dict[bytes, object], budget: ReadBudget, unsaid: set[str]
 ) -> tuple[tuple[Kernel, ...], tuple[int, int]]:
     spoken = metadata.get(b"amdhsa.version", [0, 0])
     listed = metadata.get(b"amdhsa.kernels", [])
     if not (isinstance(spoken, list) and len(spoken) == 2 and all(type(v) is int for v in spoken)):
-        raise Broken("amdhsa.version is not a pair of numbers")
+        raise MalformedError("amdhsa.version is not a pair of numbers")
     if not isinstance(listed, list):
-        raise Broken("amdhsa.kernels is not a list")
+        raise MalformedError("amdhsa.kernels is not a list")
     budget.spend(Cost.KERNELS, len(listed))
     return tuple(_kernel(k, budget, unsaid) for k in listed), (spoken[0], spoken[1])
 
 
-def _kernel(entry: object, budget: Budget, unsaid: set[str]) -> Kernel:
+def _kernel(entry: object, budget: ReadBudget, unsaid: set[str]) -> Kernel:
     if not isinstance(entry, dict):
-        raise Broken("an entry of amdhsa.kernels is not a map")
+        raise MalformedError("an entry of amdhsa.kernels is not a map")
     try:
         name, *counts = _WITH_AGPRS(entry) if b".agpr_count" in entry else _WITHOUT_AGPRS(entry)
     except KeyError:  # rare: an older compiler, which leaves out what is zero
         name, *counts = (entry.get(field, 0) for field in _FIELDS)
         unsaid.update(field.decode() for field in _FIELDS if field not in entry and field != b".agpr_count")
     if type(name) is not bytes:
-        raise Broken("a kernel has no name")
+        raise MalformedError("a kernel has no name")
     if not _are_counts(counts):
-        raise Broken(f"kernel {name[:80]!r} has a count that is no count: {str(counts)[:120]}")
+        raise MalformedError(f"kernel {name[:80]!r} has a count that is no count: {str(counts)[:120]}")
     text = budget.names.get(name)
     if text is None:
         budget.text(2 * len(name))

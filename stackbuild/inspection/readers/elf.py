@@ -1,7 +1,7 @@
 """Host ELF files: what the dynamic loader and a packager look at. The only module that imports pyelftools.
 
 What the loader reads comes from `loader`, which never looks at a section. pyelftools reads the sections; this module bounds
-them first (a lying count must not cost memory or time) and turns every way it fails into Broken.
+them first (a lying count must not cost memory or time) and turns every way it fails into MalformedError.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from elftools.elf.sections import Section
 
 from stackbuild.inspection.facts import Library
 from stackbuild.inspection.limits import DESCRIBED, NAME, READS, SECTIONS, TABLE, Cost
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
-from stackbuild.inspection.readers.loader import NEEDED, RPATH, RUNPATH, SONAME, Loaded
-from stackbuild.inspection.readers.source import Source
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
+from stackbuild.inspection.readers.loader import NEEDED, RPATH, RUNPATH, SONAME, ElfImage
+from stackbuild.inspection.readers.source import ByteSource
 
 #: What pyelftools raises on bytes that lie; its own errors are a fraction of them.
 _ELFTOOLS_RAISES = (
@@ -40,7 +40,7 @@ Sections = dict[str, list[Span]]
 class _File(io.RawIOBase):
     """A source as the seekable file that pyelftools wants."""
 
-    def __init__(self, source: Source, budget: Budget) -> None:
+    def __init__(self, source: ByteSource, budget: ReadBudget) -> None:
         self._source, self._budget = source, budget
         self._at = 0
         self._bytes, self._reads = DESCRIBED, READS
@@ -54,11 +54,11 @@ class _File(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         if size > TABLE:
-            raise TooMuch(f"a table of {size} bytes; at most {TABLE} are read")
+            raise LimitError(f"a table of {size} bytes; at most {TABLE} are read")
         data = self._source.read(self._at, min(TABLE, self._source.size) if size < 0 else size)
         self._bytes, self._reads = self._bytes - len(data), self._reads - 1
         if self._bytes < 0 or self._reads < 0:  # a name without an end, thousands of times
-            raise TooMuch("its tables refer to more bytes than a library's description takes")
+            raise LimitError("its tables refer to more bytes than a library's description takes")
         self._budget.spend(Cost.READS, 1)
         self._at += len(data)
         return data
@@ -69,18 +69,18 @@ def machine_of(head: bytes) -> int:
     return struct.unpack_from("<H", head, 18)[0] if len(head) >= 20 and head[:4] == b"\x7fELF" else 0
 
 
-def library(source: Source, budget: Budget) -> tuple[Library, Sections, list[Span]]:
-    """Read a host ELF; where its sections are; and which stretches hold text, none of them twice. Raises Broken."""
+def library(source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[Span]]:
+    """Read a host ELF; where its sections are; and which stretches hold text, none of them twice. Raises MalformedError."""
     try:
         elf = ELFFile(cast(IO[bytes], _File(source, budget)))
         return _library(elf, source, budget)
-    except Broken:
+    except MalformedError:
         raise
     except _ELFTOOLS_RAISES as error:
         for cause in _causes(error):
-            if isinstance(cause, Broken):  # pyelftools' parser wraps what reading raised
+            if isinstance(cause, MalformedError):  # pyelftools' parser wraps what reading raised
                 raise cause from None
-        raise Broken(f"not a well-formed ELF: {type(error).__name__} {str(error)[:120]}") from None
+        raise MalformedError(f"not a well-formed ELF: {type(error).__name__} {str(error)[:120]}") from None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -102,8 +102,8 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return made
 
 
-def _library(elf: Any, source: Source, budget: Budget) -> tuple[Library, Sections, list[Span]]:
-    loaded = Loaded(source, budget)
+def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[Span]]:
+    loaded = ElfImage(source, budget)
     _check_kind(elf, loaded, source.path)
     sections = _sections(elf, source, budget)
     spans: Sections = {}
@@ -123,17 +123,17 @@ def _library(elf: Any, source: Source, budget: Budget) -> tuple[Library, Section
     return made, spans, merged(text if sections else loaded.stretches())
 
 
-def _check_kind(elf: Any, loaded: Loaded, path: str) -> None:
+def _check_kind(elf: Any, loaded: ElfImage, path: str) -> None:
     """Refuse what is named a library and what no loader would take for one."""
     if not _SHARED.search(path):
         return
     if elf.elfclass != 64 or not elf.little_endian:
-        raise Broken("not a 64-bit little-endian ELF")
+        raise MalformedError("not a 64-bit little-endian ELF")
     if elf["e_type"] == "ET_DYN" and not loaded.is_dynamic:
-        raise Broken("it has no dynamic section (PT_DYNAMIC), so no loader takes it for a library")
+        raise MalformedError("it has no dynamic section (PT_DYNAMIC), so no loader takes it for a library")
 
 
-def _said(sections: list[tuple[str, Section]], loaded: Loaded) -> int:
+def _said(sections: list[tuple[str, Section]], loaded: ElfImage) -> int:
     """How many dynamic symbols the section has that lies where the loader finds them."""
     at = loaded.symbol_table()
     return max(
@@ -142,15 +142,15 @@ def _said(sections: list[tuple[str, Section]], loaded: Loaded) -> int:
     )
 
 
-def _sections(elf: Any, source: Source, budget: Budget) -> list[tuple[str, Section]]:
+def _sections(elf: Any, source: ByteSource, budget: ReadBudget) -> list[tuple[str, Section]]:
     count = elf.num_sections()
     if count > SECTIONS:
-        raise TooMuch(f"{count} sections; at most {SECTIONS} are read")
+        raise LimitError(f"{count} sections; at most {SECTIONS} are read")
     sections = [(str(section.name)[:NAME], section) for section in elf.iter_sections()]
     for name, section in sections:
         budget.text(len(name))
         if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > source.size:
-            raise Broken(f"section {name[:40]} ends beyond the file's {source.size} bytes")
+            raise MalformedError(f"section {name[:40]} ends beyond the file's {source.size} bytes")
     return sections
 
 

@@ -10,28 +10,29 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from stackbuild.inspection.facts import Import
 from stackbuild.inspection.limits import DOTS, TOKENS, Cost
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError, ProblemSink
 
 _TOKEN = re.compile(rb"[\w\x80-\xff]+|[^\w\s]")
 _CHAIN = re.compile(rb"\.(?:[\s\\]*[\w\x80-\xff]+[\s\\]*\.){%d}" % DOTS)
 _SMALL = 64 << 10
 
 
-Trouble = Callable[[str, Broken], None]
-
-
 def missing(
-    sources: Mapping[str, bytes], roots: tuple[str, ...], carried: frozenset[str], budget: Budget, trouble: Trouble
+    sources: Mapping[str, bytes],
+    roots: tuple[str, ...],
+    carried: frozenset[str],
+    budget: ReadBudget,
+    add_problem: ProblemSink,
 ) -> tuple[Import, ...]:
     """Third-party modules asked for by importing the packages named `roots`.
 
     `sources` maps paths to Python sources; `carried` are the top-level names that the wheel installs itself. A source that
-    is too much to parse is told to `trouble`.
+    is too much to parse is told to `add_problem`.
     """
     found: dict[str, Import] = {}
     seen: set[str] = set()
@@ -43,8 +44,8 @@ def missing(
         seen.add(path)
         try:
             _afford(sources[path], budget)
-        except Broken as broken:
-            trouble(path, broken)
+        except MalformedError as broken:
+            add_problem(path, broken)
             continue
         for name in _imports(path, sources[path]):
             top = name.split(".", 1)[0]
@@ -55,14 +56,14 @@ def missing(
     return tuple(found[name] for name in sorted(found))
 
 
-def _afford(source: bytes, budget: Budget) -> None:
+def _afford(source: bytes, budget: ReadBudget) -> None:
     """Refuse a source whose syntax tree would take a thousand times its size: a token takes 0.7 kB, and of a dotted name
-    Python's parser keeps every beginning. Raises TooMuch."""
+    Python's parser keeps every beginning. Raises LimitError."""
     if _CHAIN.search(source):
-        raise TooMuch(f"a name of more than {DOTS} dots")
+        raise LimitError(f"a name of more than {DOTS} dots")
     tokens = len(source) // 2 if len(source) < _SMALL else sum(1 for _ in _TOKEN.finditer(source))
     if tokens > TOKENS:
-        raise TooMuch(f"{tokens} tokens of Python; imports are read of sources with at most {TOKENS}")
+        raise LimitError(f"{tokens} tokens of Python; imports are read of sources with at most {TOKENS}")
     budget.spend(Cost.TOKENS, tokens)
 
 

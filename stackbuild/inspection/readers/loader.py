@@ -21,9 +21,9 @@ from stackbuild.inspection.limits import (
     VERSION_NEEDS,
     Cost,
 )
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
-from stackbuild.inspection.readers.source import Source
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
+from stackbuild.inspection.readers.source import ByteSource
 
 _LOAD, _DYNAMIC, _STACK, _PROPERTY = 1, 2, 0x6474E551, 0x6474E553
 _PLTRELSZ, _HASH, _STRTAB, _SYMTAB, _RELA, _RELASZ, _STRSZ, _JMPREL = 2, 4, 5, 6, 7, 8, 10, 23
@@ -43,10 +43,10 @@ class Segment(NamedTuple):
     size: int
 
 
-class Loaded:
-    """The tables that the program headers lead to. Every method raises Broken where they lead nowhere."""
+class ElfImage:
+    """The tables that the program headers lead to. Every method raises MalformedError where they lead nowhere."""
 
-    def __init__(self, source: Source, budget: Budget) -> None:
+    def __init__(self, source: ByteSource, budget: ReadBudget) -> None:
         self._source, self._budget = source, budget
         self.segments = _segments(source)
         self.tags = self._dynamic()
@@ -90,7 +90,7 @@ class Loaded:
             while True:
                 left -= 1
                 if left < 0:
-                    raise TooMuch(f"more than {VERSION_NEEDS} symbol-version needs")
+                    raise LimitError(f"more than {VERSION_NEEDS} symbol-version needs")
                 _, _, _, name, step = struct.unpack("<IHHII", self._exactly(aux, 16))
                 versions.append(self._string(name))
                 if not step:
@@ -125,7 +125,7 @@ class Loaded:
         for segment in self.segments:
             if segment.kind == _LOAD and segment.address <= address < segment.address + segment.size:
                 return segment.offset + address - segment.address
-        raise Broken(f"address {address:#x}, which it refers to, is not loaded from the file")
+        raise MalformedError(f"address {address:#x}, which it refers to, is not loaded from the file")
 
     def symbol_table(self) -> int:
         """File offset of the dynamic symbols; -1 where there are none."""
@@ -142,8 +142,8 @@ class Loaded:
                 return tags
             tags.append((kind, value))
         if len(data) < 16 * DYNAMIC_TAGS:
-            raise Broken("it ends inside its dynamic tags")
-        raise TooMuch(f"no end of its dynamic tags; at most {DYNAMIC_TAGS} are read")
+            raise MalformedError("it ends inside its dynamic tags")
+        raise LimitError(f"no end of its dynamic tags; at most {DYNAMIC_TAGS} are read")
 
     def _read(self, address: int, size: int) -> bytes:
         self._budget.spend(Cost.READS, 1)
@@ -152,7 +152,7 @@ class Loaded:
     def _exactly(self, address: int, size: int) -> bytes:
         data = self._read(address, size)
         if len(data) < size:
-            raise Broken(f"it ends inside a table at address {address:#x}")
+            raise MalformedError(f"it ends inside a table at address {address:#x}")
         return data
 
     def _string(self, at: int) -> str:
@@ -187,8 +187,8 @@ class Loaded:
                 if word & 1:
                     return highest
             if len(words) < 256:
-                raise Broken("its symbol hash table has no end")
-        raise TooMuch(f"a chain of more than {SYMBOLS} symbols")
+                raise MalformedError("its symbol hash table has no end")
+        raise LimitError(f"a chain of more than {SYMBOLS} symbols")
 
     def _relocated(self) -> int:
         """One more than the highest symbol that a relocation names."""
@@ -202,7 +202,7 @@ class Loaded:
         return highest + 1 if highest else 0
 
 
-def _segments(source: Source) -> tuple[Segment, ...]:
+def _segments(source: ByteSource) -> tuple[Segment, ...]:
     head = source.read(0, 64)
     if len(head) < 64 or head[4:6] != b"\x02\x01":
         return ()
@@ -212,7 +212,7 @@ def _segments(source: Source) -> tuple[Segment, ...]:
     _at_most("program headers", count, PROGRAM_HEADERS)
     table = source.read(at, 56 * count)
     if entry != 56 or len(table) < 56 * count:
-        raise Broken(f"{count} program headers of {entry} bytes at {at}, which a loader does not take")
+        raise MalformedError(f"{count} program headers of {entry} bytes at {at}, which a loader does not take")
     rows = struct.iter_unpack("<IIQQQQQQ", table)
     return tuple(Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows)
 
@@ -244,4 +244,4 @@ def _isa_property(desc: bytes) -> int:
 
 def _at_most(what: str, count: int, most: int) -> None:
     if count > most:
-        raise TooMuch(f"{count} {what}; at most {most} are read")
+        raise LimitError(f"{count} {what}; at most {most} are read")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from stackbuild.inspection.facts import BuildLog
-from stackbuild.inspection.readers.source import Source
+from stackbuild.inspection.readers.source import ByteSource
 
 _UNUSED = b"Manually-specified variables were not used by the project:"
 _NAME = re.compile(rb"[A-Za-z_][\w.-]{0,200}")
@@ -25,8 +25,8 @@ def is_log(name: str) -> bool:
     return name.endswith(".log") or name in ("compile_commands.json", "CMakeConfigureLog.yaml", "CMakeOutput.txt")
 
 
-def build_log(source: Source) -> BuildLog:
-    """Read a log of any length in bounded memory. Raises Broken where the file ends early."""
+def build_log(source: ByteSource) -> BuildLog:
+    """Read a log of any length in bounded memory. Raises MalformedError where the file ends early."""
     unused: dict[str, None] = {}
     native: dict[str, None] = {}
     for window in _windows(source):
@@ -83,7 +83,7 @@ def _lines_with(window: bytes, words: tuple[bytes, ...]) -> Iterator[bytes]:
             at = window.find(word, end)
 
 
-def _windows(source: Source) -> Iterator[bytes]:
+def _windows(source: ByteSource) -> Iterator[bytes]:
     """Chunks that overlap, so that a message across two of them is seen."""
     tail = b""
     for chunk in source.chunks():

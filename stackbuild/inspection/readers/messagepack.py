@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import msgpack
 
 from stackbuild.inspection.limits import FEW, MAP_KEYS, VALUES
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 
 _SMALL_NUMBERS = bytes(range(0x80))  # a byte each, and no object: so are most characters of a string
 
@@ -16,7 +16,7 @@ _SMALL_NUMBERS = bytes(range(0x80))  # a byte each, and no object: so are most c
 def unpack(data: bytes, what: str, arrays: int, keys: int = MAP_KEYS) -> dict[bytes, object]:
     """The map that the bytes are; strings stay bytes. `arrays` and `keys` bound what one array and one map may hold.
 
-    Raises Broken, which says `what` is not right, where they are no such map.
+    Raises MalformedError, which says `what` is not right, where they are no such map.
     """
     _count(data, what)
     with _explained(what):
@@ -24,19 +24,19 @@ def unpack(data: bytes, what: str, arrays: int, keys: int = MAP_KEYS) -> dict[by
             data, raw=True, strict_map_key=True, max_array_len=min(len(data), arrays), max_map_len=min(len(data), keys)
         )  # fmt: skip
     if not isinstance(made, dict):
-        raise Broken(f"{what} is not a map")
+        raise MalformedError(f"{what} is not a map")
     return made
 
 
 def members(data: bytes, what: str, keys: int) -> dict[bytes, bytes]:
-    """The values of the map that the bytes are, each as its own bytes: nothing in them is made. Raises Broken."""
+    """The values of the map that the bytes are, each as its own bytes: nothing in them is made. Raises MalformedError."""
     made: dict[bytes, bytes] = {}
     with _explained(what):
         unpacker = msgpack.Unpacker(raw=True, strict_map_key=True, max_buffer_size=len(data) + 1)
         unpacker.feed(data)
         count = unpacker.read_map_header()
         if count > keys:
-            raise TooMuch(f"{what} is a map of {count} keys; at most {keys} are read")
+            raise LimitError(f"{what} is a map of {count} keys; at most {keys} are read")
         for _ in range(count):
             key = unpacker.unpack()
             start = unpacker.tell()
@@ -44,7 +44,7 @@ def members(data: bytes, what: str, keys: int) -> dict[bytes, bytes]:
             if isinstance(key, bytes):
                 made[key] = data[start : unpacker.tell()]
         if unpacker.tell() != len(data):
-            raise Broken(f"{what} is followed by {len(data) - unpacker.tell()} bytes more")
+            raise MalformedError(f"{what} is followed by {len(data) - unpacker.tell()} bytes more")
     return made
 
 
@@ -61,7 +61,7 @@ def length(data: bytes) -> int | None:
 def _count(data: bytes, what: str) -> None:
     """Refuse what would take a hundred times its bytes as objects: every value but a small number starts beyond 0x7f."""
     if len(data) > FEW and len(data.translate(None, _SMALL_NUMBERS)) > VALUES:
-        raise TooMuch(f"{what} of {len(data)} bytes may hold more than {VALUES} values")
+        raise LimitError(f"{what} of {len(data)} bytes may hold more than {VALUES} values")
 
 
 @contextmanager
@@ -69,4 +69,6 @@ def _explained(what: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, msgpack.exceptions.UnpackException, TypeError, MemoryError, RecursionError) as error:
-        raise Broken(f"{what} is not the MessagePack it should be: {type(error).__name__} {error}"[:200]) from None
+        raise MalformedError(
+            f"{what} is not the MessagePack it should be: {type(error).__name__} {error}"[:200]
+        ) from None

@@ -83,12 +83,12 @@ def _lacking(asked: dict[str, set[str]], promised: Mapping[str, frozenset[str]])
     ]
 
 
-def _deciding(asked: dict[str, set[str]], name: str) -> tuple[str, str] | None:
+def _deciding(versions: dict[str, set[str]], name: str) -> tuple[str, str] | None:
     """What rules out the policy just older than `name`: the first (library, symbol version) it lacks."""
     ordered = list(_policies())  # linux first, then newest to oldest
     names = [policy.name for policy in ordered]
     older = names.index(name) + 1
     if older >= len(ordered):
         return None
-    missing = _lacking(asked, ordered[older].symbol_versions)
+    missing = _lacking(versions, ordered[older].symbol_versions)
     return missing[0] if missing else None

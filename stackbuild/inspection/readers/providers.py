@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackbuild.inspection.facts import Library, Provider
+from stackbuild.inspection.facts import Library, ProviderLibrary
 
 #: Library stem → the name that sessions are opened with (onnxruntime: include/onnxruntime/core/graph/constants.h).
 BRIDGE_NAMES = {
@@ -22,7 +22,7 @@ BRIDGE_NAMES = {
 _PREFIX = "libonnxruntime_providers_"
 
 
-def providers(libraries: Iterable[Library]) -> tuple[Provider, ...]:
+def providers(libraries: Iterable[Library]) -> tuple[ProviderLibrary, ...]:
     """The providers among libraries: bridges (`GetProvider`), plugins (`CreateEpFactories`), custom ops (`RegisterCustomOps`)."""
     return tuple(found for lib in libraries if (found := _provider(lib)))
 
@@ -33,14 +33,14 @@ def bridge_stem(path: str) -> str:
     return stem.removeprefix(_PREFIX) if stem.startswith(_PREFIX) and stem != _PREFIX + "shared" else ""
 
 
-def _provider(lib: Library) -> Provider | None:
+def _provider(lib: Library) -> ProviderLibrary | None:
     exports = set(lib.exports)
     stem = lib.path.rsplit("/", 1)[-1].partition(".so")[0]
     if "GetProvider" in exports:  # first: a bridge may offer the plugin interface as well
         short = bridge_stem(lib.path)
-        return Provider(BRIDGE_NAMES.get(short, short or stem), "bridge", lib.path)
+        return ProviderLibrary(BRIDGE_NAMES.get(short, short or stem), "bridge", lib.path)
     if {"CreateEpFactories", "ReleaseEpFactory"} <= exports and "OrtGetApiBase" not in exports:
-        return Provider(stem.removeprefix("lib"), "plugin", lib.path)
+        return ProviderLibrary(stem.removeprefix("lib"), "plugin", lib.path)
     if "RegisterCustomOps" in exports and "OrtGetApiBase" not in exports:
-        return Provider(stem.removeprefix("lib"), "custom-ops", lib.path)
+        return ProviderLibrary(stem.removeprefix("lib"), "custom-ops", lib.path)
     return None

@@ -12,20 +12,20 @@ import zlib
 
 from stackbuild.inspection.facts import Bundle
 from stackbuild.inspection.limits import KEEP, MIB
-from stackbuild.inspection.readers.budget import Budget
+from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.bundle import ALIGN, bundle, may_start
-from stackbuild.inspection.readers.byte_parser import Behind, Broken, Feed
-from stackbuild.inspection.readers.source import Source, ahead
+from stackbuild.inspection.readers.byte_parser import BackwardReadError, Feed, MalformedError
+from stackbuild.inspection.readers.source import ByteSource, ahead
 from stackbuild.inspection.readers.text_scan import TextScan
 
 _OVERLAPPED = 4 * MIB
 _ELF = b"\x7fELF"
 
 
-class Survey:
+class SinglePass:
     """What one pass over a source found. `foreseen` are the bundles met, by offset; `head` the first bytes."""
 
-    def __init__(self, source: Source, budget: Budget, *, hashed: bool) -> None:
+    def __init__(self, source: ByteSource, budget: ReadBudget, *, hashed: bool) -> None:
         self.head = b""
         self.crc32 = 0
         self.foreseen: dict[int, Bundle] = {}
@@ -41,8 +41,8 @@ class Survey:
     def sha256(self) -> str:
         return self._digest.hexdigest() if self._digest else ""
 
-    def run(self) -> Survey:
-        """Read the source to its end. Raises Broken where it cannot be read."""
+    def run(self) -> SinglePass:
+        """Read the source to its end. Raises MalformedError where it cannot be read."""
         chunks = self._source.chunks()
         at = 0
         for chunk in ahead(chunks) if self._source.size > _OVERLAPPED else chunks:
@@ -83,7 +83,7 @@ class Survey:
         assert self._feed is not None
         try:
             self._feed.push(at, rest)
-        except (Broken, Behind):  # not a bundle after all, or one to read again later
+        except (MalformedError, BackwardReadError):  # not a bundle after all, or one to read again later
             self._feed, self._refused = None, self._feed_at
             return at
         if self._feed.done:

@@ -21,11 +21,11 @@ from threading import Event, Thread
 from typing import Any, Protocol
 
 from stackbuild.inspection.limits import AGAIN, CHECKPOINT, CHUNK, STRETCHES, Cost
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """`path` names it in findings; `size` is its length in bytes. Once all is read from it, `release` lets its memory go."""
 
     path: str
@@ -38,14 +38,14 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileEntry:
     """One file of an archive or folder. `crc32` is None for loose files; `source` where the bytes cannot be read."""
 
     path: str
     size: int
     packed: int
     crc32: int | None
-    source: Source | None
+    source: ByteSource | None
 
 
 class FileRange:
@@ -60,13 +60,13 @@ class FileRange:
         try:
             return os.pread(self._fd, size, self._start + offset) if size > 0 <= offset else b""
         except OSError as error:
-            raise Broken(f"cannot be read: {error.strerror}") from None
+            raise MalformedError(f"cannot be read: {error.strerror}") from None
 
     def chunks(self) -> Iterator[bytes]:
         for at in range(0, self.size, CHUNK):
             chunk = self.read(at, CHUNK)
             if not chunk:
-                raise Broken("the file ends early")
+                raise MalformedError("the file ends early")
             yield chunk
 
     def keep(self, at: int, chunk: bytes) -> None:
@@ -96,7 +96,7 @@ class LooseFile:
         try:
             fd = open_file(self._file)
         except OSError as error:
-            raise Broken(f"cannot be read: {error.strerror}") from None
+            raise MalformedError(f"cannot be read: {error.strerror}") from None
         try:
             yield FileRange(fd, self.path, 0, self.size)
         finally:
@@ -112,10 +112,10 @@ class LooseFile:
 class Deflated:
     """A deflated member: `packed` holds its compressed bytes, `size` is what the archive says it inflates to."""
 
-    def __init__(self, packed: FileRange, size: int, budget: Budget | None = None) -> None:
+    def __init__(self, packed: FileRange, size: int, budget: ReadBudget | None = None) -> None:
         self.path, self.size = packed.path, size
         self._packed = packed
-        self._budget = budget or Budget(packed.size)
+        self._budget = budget or ReadBudget(packed.size)
         self._points: list[tuple[int, int, Any]] = []  # (inflated offset, packed offset, inflater before it)
         self._kept: dict[int, bytes] = {}
         self._starts: list[int] = []
@@ -123,7 +123,7 @@ class Deflated:
         self._left = AGAIN
 
     def chunks(self) -> Iterator[bytes]:
-        """Exactly `size` bytes. Raises Broken when the stream is damaged, or longer or shorter than the archive says."""
+        """Exactly `size` bytes. Raises MalformedError when the stream is damaged, or longer or shorter than the archive says."""
         made = 0
         next_point = 0
         self._points.clear()
@@ -135,12 +135,12 @@ class Deflated:
             for chunk in self._inflate(machine, data):
                 made += len(chunk)
                 if made > self.size:
-                    raise Broken(f"inflates to more than the {self.size} bytes that the archive says")
+                    raise MalformedError(f"inflates to more than the {self.size} bytes that the archive says")
                 yield chunk
             if machine.eof:
                 break
         if made != self.size:
-            raise Broken(f"inflates to {made} bytes, the archive says {self.size}")
+            raise MalformedError(f"inflates to {made} bytes, the archive says {self.size}")
 
     def keep(self, at: int, chunk: bytes) -> None:
         """Hold on to a chunk that passed by, for `read`."""
@@ -180,7 +180,7 @@ class Deflated:
         """Inflate from the restart point before `offset` up to the next one, and give that stretch."""
         self._left -= 1
         if self._left < 0:
-            raise TooMuch(f"its parts are so scattered that it would have to be inflated more than {AGAIN} times")
+            raise LimitError(f"its parts are so scattered that it would have to be inflated more than {AGAIN} times")
         index = bisect_right([made for made, _, _ in self._points], offset) - 1
         made, at, machine = self._points[index]
         stop = self._points[index + 1][0] if index + 1 < len(self._points) else self.size
@@ -208,7 +208,7 @@ class Deflated:
             try:
                 chunk = machine.decompress(data, CHUNK)
             except zlib.error as error:
-                raise Broken(f"deflate stream is damaged: {error}") from None
+                raise MalformedError(f"deflate stream is damaged: {error}") from None
             if chunk:
                 yield chunk
             if machine.eof:

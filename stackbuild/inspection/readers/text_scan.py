@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from stackbuild.inspection.facts import TextHit
 from stackbuild.inspection.limits import CHUNK, DISTINCT, Cost
-from stackbuild.inspection.readers.budget import Budget
-from stackbuild.inspection.readers.source import Source
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.source import ByteSource
 
 _OVERLAP = 1_024  # more than any match is long
 _BACK = 128
@@ -74,8 +74,8 @@ _EVERYWHERE = _ANYWHERE + _IN_TEXT
 class TextScan:
     """Feed it the host bytes of one file in order; `hits` then says what was in them."""
 
-    def __init__(self, budget: Budget | None = None) -> None:
-        self._budget = budget or Budget()
+    def __init__(self, budget: ReadBudget | None = None) -> None:
+        self._budget = budget or ReadBudget()
         self._tail = b""
         self._found: dict[str, Counter[bytes]] = {}
 
@@ -89,7 +89,7 @@ class TextScan:
         self._search(self._tail, len(self._tail), last=True)
         self._tail = b""
 
-    def search(self, source: Source, spans: list[tuple[int, int]]) -> None:
+    def search(self, source: ByteSource, spans: list[tuple[int, int]]) -> None:
         """Search stretches (offset, size) of a source."""
         for start, size in spans:
             self.gap()

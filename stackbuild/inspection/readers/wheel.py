@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from email.message import Message
 from email.parser import BytesParser
 from email.policy import compat32
@@ -20,13 +20,11 @@ from stackbuild.core.packaging import (
     parse_tag,
     parse_wheel_filename,
 )
-from stackbuild.inspection.facts import Problem, RecordRow, Wheel
-from stackbuild.inspection.facts import Trouble as Kind
+from stackbuild.inspection.facts import Problem, ProblemKind, RecordRow, WheelMetadata
 from stackbuild.inspection.limits import REQUIREMENTS, ROWS, TAGS
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError, ProblemSink
 
 Texts = Mapping[str, bytes]
-Trouble = Callable[[str, Broken], None]
 
 
 def dist_info(paths: list[str], filename: str = "") -> str:
@@ -46,23 +44,25 @@ def _is_of(folder: str, name: str, version: str) -> bool:
     return normal_name(own) == name and same_version(number, version)
 
 
-def wheel(filename: str, paths: list[str], texts: Texts, trouble: Trouble) -> tuple[Wheel, list[Problem]]:
+def wheel(
+    filename: str, paths: list[str], texts: Texts, add_problem: ProblemSink
+) -> tuple[WheelMetadata, list[Problem]]:
     """Read the metadata among `texts` (path → bytes, what could be read). `filename` is '' for an unpacked folder.
 
-    Gives what is wrong with the wheel as a package; what is too much or malformed in one file is told to `trouble`.
+    Gives what is wrong with the wheel as a package; what is too much or malformed in one file is told to `add_problem`.
     """
     folder = dist_info(paths, filename)
     metadata = _message(texts.get(f"{folder}/METADATA", b""))
     tags = _message(texts.get(f"{folder}/WHEEL", b""))
     name, version, filename_tags, wrong = _filename(filename)
-    made = Wheel(
+    made = WheelMetadata(
         filename=filename, name=name or _name(metadata), version=version or _get(metadata, "Version"),
         filename_tags=filename_tags, wheel_tags=_tags([str(each) for each in tags.get_all("Tag") or []]), metadata_name=_get(metadata, "Name"),
         metadata_version=_get(metadata, "Version"), requires_python=_get(metadata, "Requires-Python"),
         requires=tuple(map(str, (metadata.get_all("Requires-Dist") or [])[:REQUIREMENTS])),
         licence_files=_licences(metadata, folder, paths), description_type=_get(metadata, "Description-Content-Type"),
         has_description=bool(_body(metadata).strip() or metadata.get("Description")),
-        record=_record(f"{folder}/RECORD", texts.get(f"{folder}/RECORD", b""), trouble),
+        record=_record(f"{folder}/RECORD", texts.get(f"{folder}/RECORD", b""), add_problem),
         has_record=f"{folder}/RECORD" in texts, top_level=_top_level(paths, folder),
     )  # fmt: skip
     return made, [*_folders(filename, paths, folder), *wrong]
@@ -71,16 +71,16 @@ def wheel(filename: str, paths: list[str], texts: Texts, trouble: Trouble) -> tu
 def _folders(filename: str, paths: list[str], folder: str) -> list[Problem]:
     """What keeps installers from finding the metadata: no .dist-info, another distribution's, or several. Only of wheels."""
     if not folder:
-        return [Problem(filename or ".", Kind.MALFORMED, "there is no .dist-info folder")]
+        return [Problem(filename or ".", ProblemKind.MALFORMED, "there is no .dist-info folder")]
     name, version, _, _ = _filename(filename)
     several = _dist_infos(paths) if filename else []
     wrong = (
-        [Problem(filename, Kind.MALFORMED, f"several .dist-info folders: {', '.join(several[:3])}")]
+        [Problem(filename, ProblemKind.MALFORMED, f"several .dist-info folders: {', '.join(several[:3])}")]
         if len(several) > 1
         else []
     )
     if name and not _is_of(folder, name, version):
-        wrong.append(Problem(folder[:200], Kind.MALFORMED, "the .dist-info folder is not named for this wheel"))
+        wrong.append(Problem(folder[:200], ProblemKind.MALFORMED, "the .dist-info folder is not named for this wheel"))
     return wrong
 
 
@@ -128,7 +128,7 @@ def _filename(filename: str) -> tuple[str, str, tuple[str, ...], list[Problem]]:
     try:
         name, version, _, tags = parse_wheel_filename(filename)
     except (InvalidWheelFilename, ValueError) as error:
-        return "", "", (), [Problem(filename, Kind.MALFORMED, f"not a wheel's file name: {str(error)[:200]}")]
+        return "", "", (), [Problem(filename, ProblemKind.MALFORMED, f"not a wheel's file name: {str(error)[:200]}")]
     return str(name), str(version), tuple(sorted(map(str, tags))), []
 
 
@@ -150,9 +150,9 @@ def _body(message: Message) -> str:
     return payload if isinstance(payload, str) else ""
 
 
-def _tags(written: list[str]) -> tuple[str, ...]:
+def _tags(lines: list[str]) -> tuple[str, ...]:
     made: set[str] = set()
-    for text in written[:TAGS]:
+    for text in lines[:TAGS]:
         stands_for = prod(part.count(".") + 1 for part in text.split("-"))  # a.b-c.d-e stands for four tags
         try:
             made |= (
@@ -165,19 +165,19 @@ def _tags(written: list[str]) -> tuple[str, ...]:
     return tuple(sorted(made))
 
 
-def _record(path: str, data: bytes, trouble: Trouble) -> tuple[RecordRow, ...]:
+def _record(path: str, data: bytes, add_problem: ProblemSink) -> tuple[RecordRow, ...]:
     lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace", newline="")
     rows: list[RecordRow] = []
     try:
         for row in csv.reader(lines):
             if len(rows) == ROWS:
-                raise TooMuch(f"more than {ROWS} rows; the rest is not read")
+                raise LimitError(f"more than {ROWS} rows; the rest is not read")
             if row:
                 rows.append(RecordRow(*[*row[:3], "", ""][:3]))
     except csv.Error as error:
-        trouble(path, Broken(f"it is no CSV: {error}"))
-    except TooMuch as broken:
-        trouble(path, broken)
+        add_problem(path, MalformedError(f"it is no CSV: {error}"))
+    except LimitError as broken:
+        add_problem(path, broken)
     return tuple(rows)
 
 

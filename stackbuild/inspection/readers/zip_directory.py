@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from stackbuild.inspection.limits import MEMBERS, TABLE
-from stackbuild.inspection.readers.byte_parser import Broken, TooMuch
+from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 from stackbuild.inspection.readers.source import FileRange
 
 _END, _END64, _LOCATOR, _ROW = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"PK\x01\x02"
@@ -20,7 +20,7 @@ _UNICODE_PATH = 0x7075
 _MASKS = (0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF)
 
 
-class Row(NamedTuple):
+class DirectoryRow(NamedTuple):
     """What the directory says of one member, undecoded: general-purpose flags, and the bytes of its name."""
 
     flags: int
@@ -32,26 +32,26 @@ class Directory:
     """Where the directory starts, its rows, and what is unclean about the archive's end."""
 
     start: int = 0
-    rows: list[Row] = field(default_factory=list)
+    rows: list[DirectoryRow] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
 
-def directory(whole: FileRange) -> Directory:
-    """Read the end of an archive. Raises Broken where there is none, TooMuch where it is beyond the bounds."""
+def directory(archive: FileRange) -> Directory:
+    """Read the end of an archive. Raises MalformedError where there is none, LimitError where it is beyond the bounds."""
     made = Directory()
-    at, comment, said = _end(whole, made.wrong)
-    count, size, offset = _wide(whole, at, said, made.wrong)
-    end = at if said == (count, size, offset) and not _locator(whole, at) else at - 20 - 56
+    at, comment, said = _end(archive, made.wrong)
+    count, size, offset = _wide(archive, at, said, made.wrong)
+    end = at if said == (count, size, offset) and not _locator(archive, at) else at - 20 - 56
     if size > TABLE:
-        raise TooMuch(f"an archive directory of {size} bytes; at most {TABLE} are read")
-    if at + 22 + comment != whole.size:
+        raise LimitError(f"an archive directory of {size} bytes; at most {TABLE} are read")
+    if at + 22 + comment != archive.size:
         made.wrong.append("bytes follow the end of the archive")
     if offset + size != end:
         made.wrong.append("bytes stand before the archive or between its directory and its end")
     made.start = end - size
     if made.start < 0:
-        raise Broken("its directory would start before the file")
-    made.rows = _rows(whole.read(made.start, size), made.wrong)
+        raise MalformedError("its directory would start before the file")
+    made.rows = _rows(archive.read(made.start, size), made.wrong)
     if len(made.rows) != count:
         made.wrong.append(f"the end record counts {count} members, the directory has {len(made.rows)}")
     return made
@@ -68,13 +68,13 @@ def other_name(extra: bytes, name: bytes) -> bool:
     return False
 
 
-def _end(whole: FileRange, wrong: list[str]) -> tuple[int, int, tuple[int, int, int]]:
+def _end(archive: FileRange, wrong: list[str]) -> tuple[int, int, tuple[int, int, int]]:
     """Offset of the last end record, bytes of its comment, and (members, directory bytes, directory offset) as it says."""
-    start = max(0, whole.size - 22 - 65_535)
-    tail = whole.read(start, whole.size - start)
+    start = max(0, archive.size - 22 - 65_535)
+    tail = archive.read(start, archive.size - start)
     at = tail.rfind(_END)
     if at < 0 or at + 22 > len(tail):
-        raise Broken("not a zip archive: it has no end record (is the file cut short?)")
+        raise MalformedError("not a zip archive: it has no end record (is the file cut short?)")
     disk, first, here, count, size, offset, comment = struct.unpack_from("<HHHHIIH", tail, at + 4)
     if disk or first or here != count:
         wrong.append("the end record speaks of several disks")
@@ -93,38 +93,38 @@ def _other_ends(tail: bytes, last: int) -> bool:
     return False
 
 
-def _locator(whole: FileRange, end: int) -> bytes:
-    found = whole.read(end - 20, 20) if end >= 20 else b""
+def _locator(archive: FileRange, end: int) -> bytes:
+    found = archive.read(end - 20, 20) if end >= 20 else b""
     return found if found[:4] == _LOCATOR else b""
 
 
-def _wide(whole: FileRange, end: int, said: tuple[int, int, int], wrong: list[str]) -> tuple[int, int, int]:
+def _wide(archive: FileRange, end: int, counts: tuple[int, int, int], wrong: list[str]) -> tuple[int, int, int]:
     """The end record's numbers as the Zip64 record has them, which must be the same where both say one."""
-    locator = _locator(whole, end)
+    locator = _locator(archive, end)
     if not locator:
-        return said
+        return counts
     at = int.from_bytes(locator[8:16], "little")
-    record = whole.read(at, 56)
+    record = archive.read(at, 56)
     if len(record) < 56 or record[:4] != _END64:
-        raise Broken("the Zip64 locator points to no Zip64 end record")
+        raise MalformedError("the Zip64 locator points to no Zip64 end record")
     if at + 56 != end - 20 or int.from_bytes(record[4:12], "little") != 44:
         wrong.append("the Zip64 end record is not where tools look for it")
     here, count, size, offset = struct.unpack_from("<QQQQ", record, 24)
     wide = (count, size, offset)
-    if here != count or any(s not in (w, m) for s, w, m in zip(said, wide, _MASKS, strict=True)):
+    if here != count or any(s not in (w, m) for s, w, m in zip(counts, wide, _MASKS, strict=True)):
         wrong.append("the end record and its Zip64 record disagree")
     return wide
 
 
-def _rows(data: bytes, wrong: list[str]) -> list[Row]:
-    rows: list[Row] = []
+def _rows(data: bytes, wrong: list[str]) -> list[DirectoryRow]:
+    rows: list[DirectoryRow] = []
     at = 0
     while at + 46 <= len(data) and data[at : at + 4] == _ROW:
         if len(rows) == MEMBERS:
-            raise TooMuch(f"more than {MEMBERS} members")
+            raise LimitError(f"more than {MEMBERS} members")
         (flags,) = struct.unpack_from("<H", data, at + 8)
         name, extra, comment = struct.unpack_from("<HHH", data, at + 28)
-        rows.append(Row(flags, data[at + 46 : at + 46 + name]))
+        rows.append(DirectoryRow(flags, data[at + 46 : at + 46 + name]))
         if other_name(data[at + 46 + name : at + 46 + name + extra], rows[-1].name):
             wrong.append(f"an extra field gives {rows[-1].name.decode('utf-8', 'replace')[:80]} another name")
         at += 46 + name + extra + comment

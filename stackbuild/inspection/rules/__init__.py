@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from stackbuild.inspection.expectations import NOTHING, Expectations
 from stackbuild.inspection.facts import Facts
-from stackbuild.inspection.rules import conflicts as together
-from stackbuild.inspection.rules import device, elf, log, package, rocm, tags
-from stackbuild.inspection.rules import malformed as reading
-from stackbuild.inspection.rules import text as contents
+from stackbuild.inspection.rules import conflicts, device, elf, log, malformed, package, rocm, tags, text
 from stackbuild.inspection.rules.rule import Rule
 from stackbuild.model.findings import Finding, Severity
 
 GROUPS: tuple[tuple[str, tuple[Rule, ...]], ...] = (
-    ("Reading the files", reading.RULES),
+    ("Reading the files", malformed.RULES),
     ("The wheel's metadata", package.RULES),
     ("The wheel's tags", tags.RULES),
     ("Host libraries", elf.RULES),
     ("GPU code", device.RULES),
     ("ROCm and the recipe", rocm.RULES),
-    ("Text in the files", contents.RULES),
+    ("Text in the files", text.RULES),
     ("Build logs", log.RULES),
 )
 RULES = tuple(rule for _, rules in GROUPS for rule in rules)
-JOINT = together.RULES
+JOINT = conflicts.RULES
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
 
@@ -38,5 +35,5 @@ def judge_together(all_facts: tuple[Facts, ...]) -> tuple[Finding, ...]:
     return _sorted([finding for rule in JOINT for finding in rule.judge(all_facts)])
 
 
-def _sorted(found: list[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))
+def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity]))

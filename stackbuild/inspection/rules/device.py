@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
-from stackbuild.tables.target_ids import is_known, normal, processor, targets_named
+from stackbuild.tables.targets import in_file_name, is_known, normal, processor
 
 _FATBIN_LIMIT = 3 << 29  # 1.5 GiB
 _WORTH = 64 << 20
@@ -28,15 +28,15 @@ def target_lie(facts: Facts, expected: Expectations) -> Iterator[Found]:
         for noted, target in sorted({(o.noted, o.target) for o in device.objects if o.noted}):
             if _disagree(noted, target):
                 yield device.path, f"its metadata says {noted}, its header {target}"
-        named = targets_named(device.path) if device.section == "file" else frozenset()
+        named = in_file_name(device.path) if device.section == "file" else frozenset()
         strangers = sorted({o.target for o in device.objects if named and processor(o.target) not in named})
         if strangers:
             yield device.path, f"named for {some(sorted(named))}, holds code for {some(strangers)}"
 
 
-def _disagree(said: str, target: str) -> bool:
+def _disagree(claimed: str, target: str) -> bool:
     """Whether two target IDs differ; of two processors that are not known here nobody can tell."""
-    return normal(said) != normal(target) and (is_known(said) or is_known(target))
+    return normal(claimed) != normal(target) and (is_known(claimed) or is_known(target))
 
 
 @rule(

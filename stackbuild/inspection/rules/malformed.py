@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
-from stackbuild.inspection.facts import Facts, Trouble
+from stackbuild.inspection.facts import Facts, ProblemKind
 from stackbuild.inspection.rules.rule import ERROR, NOTE, Found, rule
 
 
-def _troubles(facts: Facts, trouble: Trouble) -> Iterator[Found]:
+def _problems(facts: Facts, kind: ProblemKind) -> Iterator[Found]:
     for problem in facts.problems:
-        if problem.trouble is trouble:
+        if problem.trouble is kind:
             yield problem.subject, problem.what
 
 
@@ -22,7 +22,7 @@ def _troubles(facts: Facts, trouble: Trouble) -> Iterator[Found]:
 )  # fmt: skip
 def malformed(facts: Facts, expected: Expectations) -> Iterator[Found]:
     """A truncated, mutated or lying wheel, ELF, bundle, code object or its metadata; a hash or CRC that is not the content's."""
-    return _troubles(facts, Trouble.MALFORMED)
+    return _problems(facts, ProblemKind.MALFORMED)
 
 
 @rule(
@@ -32,7 +32,7 @@ def malformed(facts: Facts, expected: Expectations) -> Iterator[Found]:
 )  # fmt: skip
 def limit(facts: Facts, expected: Expectations) -> Iterator[Found]:
     """A count or size beyond the bounds of the readers."""
-    return _troubles(facts, Trouble.LIMIT)
+    return _problems(facts, ProblemKind.LIMIT)
 
 
 @rule(

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from stackbuild.inspection.expectations import Expectations
-from stackbuild.inspection.facts import Facts, Library, Provider
+from stackbuild.inspection.facts import Facts, Library, ProviderLibrary
 from stackbuild.inspection.readers.providers import bridge_stem
 from stackbuild.inspection.readers.wheel import required_names, same_version
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
-from stackbuild.tables.target_ids import normal
+from stackbuild.tables.targets import normal
 
 #: ROCm major → soname number of each library (facts: ROCm 10 keeps the sonames of 7; Debian 13 ships HIP 5.7).
 SONAMES: dict[int, dict[str, int]] = {
@@ -186,10 +186,10 @@ def recipe_providers(facts: Facts, expected: Expectations) -> Iterator[Found]:
         yield "custom operators", "no library exports RegisterCustomOps"
 
 
-def _named_alike(found: Provider, wanted: str) -> bool:
+def _named_alike(provider: ProviderLibrary, name: str) -> bool:
     """Whether a plugin's library is named for a provider, case and punctuation apart."""
-    short = re.sub(r"[^a-z0-9]", "", wanted.lower()).removeprefix("lib").removesuffix("executionprovider")
-    return found.form == "plugin" and len(short) > 2 and short in re.sub(r"[^a-z0-9]", "", found.name.lower())
+    short = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("lib").removesuffix("executionprovider")
+    return provider.form == "plugin" and len(short) > 2 and short in re.sub(r"[^a-z0-9]", "", provider.name.lower())
 
 
 @rule(

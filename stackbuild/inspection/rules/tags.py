@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
-from stackbuild.inspection.facts import Facts, Library, Wheel
+from stackbuild.inspection.facts import Facts, Library, WheelMetadata
 from stackbuild.inspection.rules.rule import ERROR, WARNING, Found, rule, some
 
 
@@ -46,9 +46,11 @@ def tag_policy(facts: Facts, expected: Expectations) -> Iterator[Found]:
         yield from _isoc23(facts, facts.wheel)
 
 
-def _isoc23(facts: Facts, said: Wheel) -> Iterator[Found]:
+def _isoc23(facts: Facts, wheel: WheelMetadata) -> Iterator[Found]:
     """glibc 2.38 renamed strtol and friends for C23; unversioned references (static libraries) escape auditwheel."""
-    claims = [int(m[1]) for tag in said.filename_tags + said.wheel_tags if (m := re.search(r"manylinux_2_(\d+)_", tag))]
+    claims = [
+        int(m[1]) for tag in wheel.filename_tags + wheel.wheel_tags if (m := re.search(r"manylinux_2_(\d+)_", tag))
+    ]
     if not claims or min(claims) >= 38:
         return
     for lib in facts.libraries:
@@ -86,8 +88,8 @@ def _always(lib: Library) -> bool:
     return True
 
 
-def _platforms(said: Wheel) -> list[str]:
-    return sorted({tag.rsplit("-", 1)[-1] for tag in said.filename_tags + said.wheel_tags})
+def _platforms(wheel: WheelMetadata) -> list[str]:
+    return sorted({tag.rsplit("-", 1)[-1] for tag in wheel.filename_tags + wheel.wheel_tags})
 
 
 def _needs_glibc(lib: Library) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from stackbuild.model.components import Component
 from stackbuild.model.lock import Dep
-from stackbuild.model.plan import CONVERTED, Command, Need, Resources, Step
+from stackbuild.model.plan import CONVERTED, Command, Need, Resources, Step, sorted_items
 
 SOURCE_DATE_EPOCH = "1700000000"
 """2023-11-14T22:13:20Z: one fixed time for everything that would otherwise write the time of the build."""
@@ -66,7 +66,7 @@ def session_step(
         action="run",
         needs=tuple(needs),
         commands=commands,
-        env=tuple(sorted({**_fixed_env(), **env, **component.env}.items())),
+        env=sorted_items({**_fixed_env(), **env, **component.env}),
         base="base",
         resources=Resources(memory=size(component.memory)),
         must_use=must_use,

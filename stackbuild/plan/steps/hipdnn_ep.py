@@ -12,12 +12,10 @@ from __future__ import annotations
 from stackbuild.model.components import HipdnnEp
 from stackbuild.model.plan import Command, Step
 from stackbuild.plan.steps.context import Context
-from stackbuild.plan.steps.plugin_package import Plugin, package
+from stackbuild.plan.steps.plugin_package import package
 from stackbuild.plan.steps.rocm import cmake_step, compilers
+from stackbuild.tables.providers import HIPDNN
 
-PLUGIN = Plugin(
-    "onnxruntime_ep_hipdnn", "lib/libhipdnn_ep.so", "HipDNN", "The hipDNN plugin execution provider for AMD GPUs."
-)
 UNUSED_OK = ("HIP_PLATFORM",)
 CHECK = "readelf --dyn-syms --wide /out/lib/libhipdnn_ep.so | grep -q CreateEpFactories"
 
@@ -37,5 +35,5 @@ def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:
         "THEROCK_DIST": component.rocm_home,
     }
     header = context.need(f"source.{component.onnxruntime}", f"/src/{component.onnxruntime}")
-    after = (package(PLUGIN, component.source), Command(("sh", "-c", CHECK), "test"))
+    after = (package(HIPDNN, component.source), Command(("sh", "-c", CHECK), "test"))
     return (cmake_step(name, component, context, options, more=(header,), unused_ok=UNUSED_OK, after=after),)

@@ -15,9 +15,9 @@ from dataclasses import replace
 from stackbuild.core import digest
 from stackbuild.model.components import Component, Convertible, Hipify
 from stackbuild.model.lock import patches_of
-from stackbuild.model.plan import Command, Need, Step
+from stackbuild.model.plan import Command, Need, Step, sorted_items
 from stackbuild.plan.steps.context import Context, session_step
-from stackbuild.tables.targets import TARGETS
+from stackbuild.tables.targets import TARGETS, processor
 
 TABLES = """\
 PATH=/src/{tool}/usr/bin:$PATH:/opt/rocm/bin
@@ -64,43 +64,43 @@ def step_of(name: str) -> str:
 
 def steps(name: str, component: Component, context: Context) -> tuple[Step, ...]:
     """The steps, none where the component is not converted."""
-    asked = component.hipify if isinstance(component, Convertible) else None
+    conversion = component.hipify if isinstance(component, Convertible) else None
     source = getattr(component, "source", None)
-    if asked is None or source is None:
+    if conversion is None or source is None:
         return ()
-    tables = _tables(f"{step_of(name)}.tables", asked, context)
-    before = (tables, *((_clang(step_of(name), source, asked, context),) if asked.engine == "clang" else ()))
+    tables = _tables(f"{step_of(name)}.tables", conversion, context)
+    before = (tables, *((_clang(step_of(name), source, conversion, context),) if conversion.engine == "clang" else ()))
     needs = (context.need(f"source.{source}"), *(Need(step.name, step.key) for step in before))
-    params = tuple(sorted(_params(name, asked, context).items()))
+    params = sorted_items(_params(name, conversion, context))
     return (*before, Step(name=step_of(name), action="hipify", needs=needs, params=params))
 
 
-def _tables(name: str, asked: Hipify, context: Context) -> Step:
-    tool = (context.need(f"source.{asked.tool}", f"/src/{asked.tool}"),) if asked.tool else ()
-    script = TABLES.format(tool=asked.tool or "-", headers=" ".join(asked.headers) or "/nonexistent")
+def _tables(name: str, conversion: Hipify, context: Context) -> Step:
+    tool = (context.need(f"source.{conversion.tool}", f"/src/{conversion.tool}"),) if conversion.tool else ()
+    script = TABLES.format(tool=conversion.tool or "-", headers=" ".join(conversion.headers) or "/nonexistent")
     plain = Component.model_validate({})
     return session_step(name, plain, replace(context, names={}), (Command(("sh", "-ec", script)),), None, {}, tool)
 
 
-def _clang(name: str, source: str, asked: Hipify, context: Context) -> Step:
-    cuda = f"--cuda-path={asked.cuda}" if asked.cuda else ""
-    script = CLANG.format(source=source, cuda=cuda, flags=" ".join(map(shlex.quote, asked.clang_flags)))
+def _clang(name: str, source: str, conversion: Hipify, context: Context) -> Step:
+    cuda = f"--cuda-path={conversion.cuda}" if conversion.cuda else ""
+    script = CLANG.format(source=source, cuda=cuda, flags=" ".join(map(shlex.quote, conversion.clang_flags)))
     plain, seen = Component.model_validate({}), context.need(f"source.{source}", f"/src/{source}")
     return session_step(
         f"{name}.clang", plain, replace(context, names={}), (Command(("sh", "-ec", script)),), None, {}, (seen,)
     )
 
 
-def _params(name: str, asked: Hipify, context: Context) -> dict[str, str]:
+def _params(name: str, conversion: Hipify, context: Context) -> dict[str, str]:
     """Everything that decides what becomes of the source, printable."""
-    said = asked.model_dump(exclude={"clang_flags", "cuda", "headers", "patches", "rocm", "tool"})
+    values = conversion.model_dump(exclude={"clang_flags", "cuda", "headers", "patches", "rocm", "tool"})
     component = step_of(name).split(".")[1]
-    waves = sorted({TARGETS[gfx.partition(":")[0]].wave for gfx in context.gfx})
+    waves = sorted({TARGETS[processor(gfx)].wave for gfx in context.gfx})
     return {
-        **{key: digest.canonical(value) for key, value in said.items()},
+        **{key: digest.canonical(value) for key, value in values.items()},
         "code": context.trees[f"hipify.{component}"],
-        "resolve": digest.canonical(bool(asked.headers)),
-        "rocm": asked.rocm or context.rocm,
+        "resolve": digest.canonical(bool(conversion.headers)),
+        "rocm": conversion.rocm or context.rocm,
         "wavefronts": digest.canonical(waves),
-        **({"patches": context.trees[patches_of(f"hipify.{component}")]} if asked.patches else {}),
+        **({"patches": context.trees[patches_of(f"hipify.{component}")]} if conversion.patches else {}),
     }

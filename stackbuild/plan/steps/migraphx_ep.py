@@ -11,15 +11,10 @@ from stackbuild.model.components import MIGraphXEp, Scalar
 from stackbuild.model.lock import is_elsewhere
 from stackbuild.model.plan import Need, Resources, Step
 from stackbuild.plan.steps.context import Context
-from stackbuild.plan.steps.plugin_package import Plugin, package
+from stackbuild.plan.steps.plugin_package import package
 from stackbuild.plan.steps.rocm import cmake_step, compilers, deps_step
+from stackbuild.tables.providers import MIGRAPHX
 
-PLUGIN = Plugin(
-    "onnxruntime_ep_migraphx",
-    "bin/libmigraphx-ep.so",
-    "MIGraphXExecutionProvider",
-    "The MIGraphX plugin execution provider for AMD GPUs.",
-)
 FORCED = "protobuf_FORCE_FETCH_DEPENDENCIES"
 PLATFORM = {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1"}
 """As AMD's own script builds it: HIP's headers stop without a platform (scripts/build_migraphx_ep_from_packages.sh@72f75dde)."""
@@ -44,7 +39,7 @@ def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...
         "USE_MIGRAPHX": True,
         FORCED: True,
     }
-    after = (package(PLUGIN, component.source),)
+    after = (package(MIGRAPHX, component.source),)
     allowed = (*folders, FORCED)
     built = cmake_step(name, component, context, options, more=needs, unused_ok=allowed, env=PLATFORM, after=after)
     return (*made, built)

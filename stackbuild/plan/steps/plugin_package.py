@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from stackbuild.model.plan import Command
+from stackbuild.tables.providers import Plugin
 
 TEXT = '''\
 """{summary}
@@ -52,16 +51,6 @@ WORDS = (
     'mkdir -p "$1" && cp "$2" "$1/" && printf %s "$3" >"$1/__init__.py" '
     '&& for file in "$4"/LICENSE*; do [ ! -f "$file" ] || cp "$file" "$1/"; done'
 )
-
-
-@dataclass(frozen=True)
-class Plugin:
-    """An import package: its name, the library below `/out`, the provider's name and a line of what it is."""
-
-    module: str
-    library: str
-    provider: str
-    summary: str
 
 
 def package(plugin: Plugin, source: str) -> Command:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stackbuild.core.errors import PlanError
 from stackbuild.model.components import Component, Rocm, Scalar
-from stackbuild.model.plan import Command, Need, Resources, Step
+from stackbuild.model.plan import Command, Need, Resources, Step, sorted_items
 from stackbuild.plan.steps.cmake import LAUNCHERS, cmake_commands, spell
 from stackbuild.plan.steps.context import Context, session_step
 
@@ -83,7 +83,7 @@ def deps_step(source: str, context: Context, wanted: tuple[str, ...] | None = No
     return Step(
         name=f"source.{source}.deps",
         action="deps",
-        params=tuple(sorted(params.items())),
+        params=sorted_items(params),
         resources=Resources(network=True),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stackbuild.core import digest
 from stackbuild.model.components import Wheel
-from stackbuild.model.plan import Step
+from stackbuild.model.plan import Step, sorted_items
 from stackbuild.plan.steps.context import SOURCE_DATE_EPOCH, Context
 
 PACKER = "2"
@@ -20,8 +20,4 @@ def steps(name: str, component: Wheel, context: Context) -> tuple[Step, ...]:
             "python": f"cp{context.python.replace('.', '')}",
             "requires_python": digest.canonical(f"=={context.python}.*"),
         }
-    return (
-        Step(
-            name=name, action="wheel", needs=(context.need(component.needs[0]),), params=tuple(sorted(params.items()))
-        ),
-    )
+    return (Step(name=name, action="wheel", needs=(context.need(component.needs[0]),), params=sorted_items(params)),)

@@ -14,8 +14,8 @@ from sessions import options, package_library
 
 def do(job: Job) -> Job:
     sys.path.insert(0, job["cases"])
-    import cases as kernel_cases
-    from common.case import mismatch
+    from tools import cases as kernel_cases
+    from tools.case import mismatch
 
     made = options({})
     made.register_custom_ops_library(package_library(job["module"]))
@@ -38,7 +38,7 @@ def do(job: Job) -> Job:
 
 def run(kernel_cases: object, case: object, made: ort.SessionOptions) -> np.ndarray:
     """The operator's answer, written into memory that held something else."""
-    from common.case import poison
+    from tools.case import poison
 
     model = kernel_cases.model(case).SerializeToString()  # type: ignore[attr-defined]
     feeds = kernel_cases.feeds(case)  # type: ignore[attr-defined]

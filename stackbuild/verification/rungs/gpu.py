@@ -65,7 +65,9 @@ class GpuWatch:
 
 
 def _sample(rows: list[tuple[Path, GpuActivity]], stop: Event) -> None:
-    while not stop.wait(_EVERY):
+    ended = False
+    while not ended:
+        ended = stop.wait(_EVERY)  # once more after the end: the run may have been shorter than the interval
         for device, row in rows:
             memory, busy = _counters(device)
             row.memory, row.busy = max(row.memory, memory), max(row.busy, busy)

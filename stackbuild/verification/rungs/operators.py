@@ -30,7 +30,7 @@ class CustomOpProbes:
 
     @property
     def has_cases(self) -> bool:
-        return self.context.subject.package == PACKAGE and (self.context.kernels / "cases.py").is_file()
+        return self.context.subject.package == PACKAGE and (self.context.kernels / "tools" / "cases.py").is_file()
 
     @cached_property
     def results(self) -> dict[str, ProbeResult]:

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import bench_wheels
 import pytest
+
+from support import slowed_wheels
 
 
 @pytest.fixture
-def stackbuild(tmp_path: Path) -> bench_wheels.Run:
+def stackbuild(tmp_path: Path) -> slowed_wheels.Run:
     """`stackbuild ARGUMENTS` in a process of its own, in the test's folder."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -25,7 +26,7 @@ def stackbuild(tmp_path: Path) -> bench_wheels.Run:
 
 @pytest.fixture
 def small_model(tmp_path: Path) -> Path:
-    return bench_wheels.small_model(tmp_path)
+    return slowed_wheels.small_model(tmp_path)
 
 
 @pytest.fixture
@@ -42,4 +43,4 @@ def small_suite(small_model: Path) -> Path:
 @pytest.fixture
 def slowed_wheel(tmp_path: Path) -> Callable[[float], Path]:
     """Makes a wheel `onnxruntime` whose runs take that share longer than the installed one's."""
-    return partial(bench_wheels.slowed, tmp_path)
+    return partial(slowed_wheels.slowed, tmp_path)

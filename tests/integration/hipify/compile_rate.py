@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.hipify import Target, hipify_tree, open_engine
+from stackbuild.hipify import SourceSelection, Target, hipify_tree, open_engine
 from stackbuild.hipify.tree.files import SUFFIXES
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
@@ -207,9 +207,8 @@ def convert(packages: dict[Path, list[Chosen]], out: Path, args: argparse.Namesp
                 target.write_bytes(done.stdout)
             else:
                 shutil.copyfile(source, target)
-        hipify_tree(
-            [package], out / "fast" / package.name, engine, include=[n for n in closure if not set(n) & set("*?{}")]
-        )
+        include = tuple(n for n in closure if not set(n) & set("*?{}"))
+        hipify_tree(SourceSelection((package,), out / "fast" / package.name, include), engine)
         for name in closure:
             target = out / "fast" / package.name / name
             if not target.exists():

@@ -2,7 +2,7 @@
 
     python tests/integration/hipify/figures.py CORPUS [--perl-files N] [--report-files N]
 
-CORPUS is what fetch_corpora.py makes. Needs hipify-perl on PATH or HIPIFY_PERL. Times are CPU seconds (user + system).
+CORPUS is what tests/support/cuda_corpora.py makes. Needs hipify-perl on PATH or HIPIFY_PERL. Times are CPU seconds (user + system).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from stackbuild.hipify import Target, hipify_tree, open_engine
+from stackbuild.hipify import SourceSelection, Target, hipify_tree, open_engine
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.engines import Engine
@@ -120,9 +120,9 @@ def unchanged(engine: Engine, corpus: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(path.read_bytes())
         out = Path(folder, "out")
-        hipify_tree([Path(folder, "src")], out, engine)
+        hipify_tree(SourceSelection((Path(folder, "src"),), out), engine)
         cpu, wall = time.process_time(), time.monotonic()
-        again = hipify_tree([Path(folder, "src")], out, engine)
+        again = hipify_tree(SourceSelection((Path(folder, "src"),), out), engine)
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
     print(f"unchanged tree of {len(again.files)} files: {cpu:.2f} CPU-s, {wall:.2f} s wall, {again.written} written")
 

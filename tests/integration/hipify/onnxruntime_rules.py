@@ -19,7 +19,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
-from stackbuild.hipify import Target, hipify_tree, open_engine
+from stackbuild.hipify import SourceSelection, Target, hipify_tree, open_engine
 
 PARTS = {
     "onnxruntime/contrib_ops": "contrib_ops_excluded_files",
@@ -68,7 +68,8 @@ def main(tree: Path, out: Path) -> None:
     for file in files:
         upstream.hipify(perl, str(tree / file), str(out / "theirs" / file.replace("cuda", "rocm")))
     engine = open_engine(rule_sets=["onnxruntime", "generic"], target=Target(flavour="miopen"), hipify_perl=perl)
-    hipify_tree([tree], out / "ours", engine, include=[re.sub(r"([{}])", "?", file) for file in files])
+    include = tuple(re.sub(r"([{}])", "?", file) for file in files)
+    hipify_tree(SourceSelection((tree,), out / "ours", include), engine)
     same = total = 0
     kinds: Counter[tuple[str, str]] = Counter()
     for file in files:

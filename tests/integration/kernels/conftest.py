@@ -8,7 +8,8 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from kernels_stack import Stack, small_stack
+
+from support.kernels import Stack, small_stack
 
 pytest.importorskip("onnxruntime")
 

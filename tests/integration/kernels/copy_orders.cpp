@@ -1,6 +1,6 @@
 // Whose memory the provider says that it can copy, beside other vendors' plugins. Built once for each platform; prints what does not hold.
-#include "core/sync.hpp"
-#include "core/tensor.hpp"
+#include "core/memory/sync.hpp"
+#include "core/tensor/tensor.hpp"
 
 #include <cstdio>
 #include <cstdlib>

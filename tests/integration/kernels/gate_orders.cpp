@@ -1,5 +1,5 @@
 // The gate against runtimes that are not installed here. Prints what does not hold.
-#include "core/gate.hpp"
+#include "core/ort/version_gate.hpp"
 
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Orders of taking, freeing and waiting that a Pool must get right, on a device of ordinary memory. Prints what does not hold.
-#include "core/pool.hpp"
+#include "core/memory/pool.hpp"
 
 #include <cstdio>
 #include <cstdlib>

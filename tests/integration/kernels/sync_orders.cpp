@@ -1,7 +1,7 @@
 // OrtEp::Sync by its spec: "block until the device has completed all preceding requested tasks". On a device of no work, which notes
 // what the host waits for. Prints what does not hold. Linked without what a session's graph would need.
-#include "core/ep.hpp"
-#include "core/sync.hpp"
+#include "core/provider/ep.hpp"
+#include "core/memory/sync.hpp"
 
 #include <cstdio>
 #include <set>

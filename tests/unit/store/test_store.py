@@ -5,53 +5,18 @@ from __future__ import annotations
 import json
 import os
 import random
-import threading
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from stackbuild.build.runs import new_id
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store import atomic as files
-from stackbuild.store import locks, tree
-from stackbuild.store.maintenance import check, collect, listing, unfinished
+from stackbuild.store import tree
+from stackbuild.store.maintenance import check
 from stackbuild.store.records import Record
-from stackbuild.store.store import Reaped, Store, default_root
-from stackbuild.store.unfinished import Mark
-from stackbuild.views.store import draw_listing
-
-KEY = digest.of_text("key")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store", "run-1")
-
-
-def fill(folder: Path) -> None:
-    (folder / "sub").mkdir()
-    (folder / "sub" / "code").write_bytes(b"\x00\x01" * 500)
-    (folder / "tool").write_text("#!/bin/sh\n")
-    (folder / "tool").chmod(0o755)
-    (folder / "link").symlink_to("sub/code")
-    (folder / "empty").mkdir()
-    (folder / "nothing").touch()
-
-
-def again(store: Store) -> Store:
-    """The store as the next run opens it."""
-    return Store(store.root, new_id())
-
-
-def put(store: Store, key: str = KEY, step: str = "s") -> Record:
-    staging = store.stage(step)
-    fill(staging.out)
-    record = Record(key, step, "r", store.keep(staging), "step: s\n", 1.5, store.run, "2026-01-01T00:00:00+00:00", {"n": "ü\n"})
-    store.record(record)
-    return record
+from stackbuild.store.store import ReapReport, Store, default_root
+from support.stores import KEY, again, fill, put
 
 
 def test_what_is_kept_is_found_again(store: Store) -> None:
@@ -315,65 +280,14 @@ def test_the_record_comes_after_everything_it_stands_on(store: Store, monkeypatc
     assert order[: order.index("rename trees")].count("fsync file tmp") == 3
 
 
-def test_a_lock_tells_who_holds_it_and_is_free_when_let_go(tmp_path: Path) -> None:
-    told: list[str] = []
-    order: list[str] = []
-
-    def second() -> None:
-        with locks.hold(tmp_path / "l", told.append, lambda: None):
-            order.append("second")
-
-    with locks.hold(tmp_path / "l", told.append, lambda: None):
-        thread = threading.Thread(target=second)
-        thread.start()
-        time.sleep(0.15)
-        order.append("first")
-    thread.join(5)
-    assert order == ["first", "second"] and told == [str(os.getpid())]
-
-
-def test_a_lock_file_that_is_removed_between_opening_and_locking_is_opened_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, real, tries = tmp_path / "l", locks._try, []
-
-    def racing(fd: int) -> bool:
-        tries.append(fd)
-        if len(tries) == 1:
-            path.unlink()  # as a reaper does that was just done with it
-        return real(fd)
-
-    monkeypatch.setattr(locks, "_try", racing)
-    with locks.hold(path, lambda pid: None, lambda: None):
-        assert path.read_text() == f"{os.getpid()}\n" and len(tries) == 2
-
-
-def test_waiting_for_a_lock_can_be_broken_off(tmp_path: Path) -> None:
-    def stop() -> None:
-        raise KeyboardInterrupt
-
-    with locks.hold(tmp_path / "l", lambda pid: None, lambda: None), pytest.raises(KeyboardInterrupt), locks.hold(tmp_path / "l", lambda pid: None, stop):
-        pass
-
-
-def test_a_lock_file_that_was_removed_meanwhile_is_no_lock(tmp_path: Path) -> None:
-    """Two holders at once would follow if a lock on an unlinked file counted."""
-    path = tmp_path / "l"
-    with locks.hold(path, lambda pid: None, lambda: None):
-        assert not locks.remove_dead(path, lambda: None)
-        path.unlink()
-        with locks.hold(path, lambda pid: None, lambda: None):
-            assert path.exists()
-    assert locks.remove_dead(path, lambda: None)
-    assert not path.exists()
-
-
 def test_reaping_takes_the_dead_and_leaves_the_living(tmp_path: Path) -> None:
     living, me = Store(tmp_path / "store", "living"), Store(tmp_path / "store", "me")
     dead = tmp_path / "store" / "tmp" / "dead"
     (dead / "s" / "work" / "work").mkdir(parents=True)
     (dead / "s" / "work" / "work").chmod(0)  # as overlayfs leaves it
     (tmp_path / "store" / "tmp" / "dead.alive").touch()
-    assert me.reap() == Reaped(("dead",), (), ())
-    assert me.reap() == Reaped((), (), ())
+    assert me.reap() == ReapReport(("dead",), (), ())
+    assert me.reap() == ReapReport((), (), ())
     assert living.tmp.is_dir() and not dead.exists()
     living.close()
     assert not living.tmp.exists()
@@ -397,96 +311,9 @@ def test_a_store_of_another_format_is_left_alone_and_a_damaged_mark_mended(store
         again(store)
 
 
-def test_collecting_keeps_the_latest_and_what_is_young(store: Store) -> None:
-    old, new = put(store), put(store, digest.of_text("new"))
-    other = store.stage("t")
-    (other.out / "x").write_text("x")
-    lone = store.keep(other)
-    now = time.time()
-    assert collect(store, 1, now) .records == 0
-    freed = collect(store, 1, now + 2 * 86400)
-    assert (freed.records, freed.trees) == (1, 1) and freed.size == 1
-    assert store.find(old.key) is None and store.find(new.key) == new
-    assert not store.tree(lone).exists()
-    assert [row.key for row in listing(store)] == [new.key]
-
-
-def test_collecting_keeps_the_key_that_was_asked_for_beside_the_one_it_came_to(store: Store) -> None:
-    asked = put(store)
-    put_really = replace(asked, key=digest.of_text("really"), like=asked.key)
-    store.record(put_really)
-    assert collect(store, 1, time.time() + 2 * 86400).records == 0
-    assert store.find(asked.key) == asked and store.find(put_really.key) == put_really
-
-
-def test_nothing_is_collected_under_a_running_build(store: Store) -> None:
-    record, other = put(store), again(store)
-    put(store, digest.of_text("new"))
-    with pytest.raises(MachineLacks, match=f"in use by {other.run}"):
-        collect(store, 0, time.time() + 1)
-    other.close()
-    assert store.find(record.key) == record
-    assert collect(store, 0, time.time() + 1).records == 1
-
-
-def test_a_memo_that_cannot_be_read_this_time_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.remember(KEY, {"a": 1})
-    with monkeypatch.context() as broken:
-        broken.setattr(Path, "read_text", lambda *_: (_ for _ in ()).throw(PermissionError(13, "no")))
-        assert store.recall(KEY) is None
-    assert store.recall(KEY) == {"a": 1}
-
-
-def test_reused_records_are_listed_once(store: Store) -> None:
-    record = put(store)
-    store.record(replace(record, key=digest.of_text("twin"), like=record.key))
-    assert len(listing(store)) == 1
-
-
 def test_where_the_store_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert default_root() == tmp_path / "store"
     monkeypatch.delenv("STACKBUILD_STORE")
     assert default_root() == tmp_path / "xdg-cache" / "stackbuild" / "store"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert default_root() == tmp_path / "home" / ".cache" / "stackbuild" / "store"
-
-
-def test_removing_what_another_removes_is_no_error(tmp_path: Path) -> None:
-    folder = tmp_path / "tree"
-    for i in range(200):
-        (folder / f"d{i}").mkdir(parents=True)
-        (folder / f"d{i}" / "f").touch()
-    errors: list[BaseException] = []
-
-    def go() -> None:
-        try:
-            files.remove(folder)
-        except OSError as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=go) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    files.remove(folder)
-    assert not folder.exists()
-    assert not [e for e in errors if isinstance(e, FileNotFoundError)]
-
-
-def test_what_did_not_end_is_told_with_its_size_and_collected_when_old(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, boot in (("failed", None), ("waits", ""), ("lost", "another start of the machine")):
-        staging = store.stage(name)
-        (staging.build / "object").write_bytes(b"x" * 100_000)
-        if boot is not None:
-            store.mark(staging, Mark(f"r.{name}", "k", "sandbox", boot))
-        store.keep_failed(f"r.{name}", staging, at_rest=False)
-    (store.root / "failed" / "r.failed" / "work" / "closed").mkdir(mode=0)
-    found = unfinished(store)
-    assert [(row.name, row.waits) for row in found] == [("r.failed", False), ("r.lost", False), ("r.waits", True)]
-    assert all(100_000 <= row.size < 130_000 for row in found)
-    draw_listing((), found, store.root)
-    said = capsys.readouterr().out
-    assert "not finished: r.waits, 0.1 MB; the next build goes on in it" in said and "r.lost, 0.1 MB; `stackbuild shell`" in said
-    assert collect(store, 1, time.time()).size == 0 and len(unfinished(store)) == 3
-    assert collect(store, 1, time.time() + 2 * 86400).size >= 300_000 and unfinished(store) == ()

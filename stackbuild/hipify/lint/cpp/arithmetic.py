@@ -1,7 +1,7 @@
 """Evaluates C's integer expressions: numbers, names, casts, every operator, assignments, `min` and `max`.
 
 An expression is parsed once to a tree and evaluated against an environment that its assignments change, so that
-`while (o >>= 1)` counts. What cannot be told raises `Unknown`: nothing is guessed.
+`while (o >>= 1)` counts. What cannot be told raises `NoValue`: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Token = tuple[str, str]
 Node = tuple[object, ...]
 
 
-class Unknown(Exception):
+class NoValue(Exception):
     """An expression has no value that can be told."""
 
 
@@ -67,13 +67,13 @@ def parse(text: str) -> Node | None:
     reader = _Reader(tokens)
     try:
         node = reader.comma()
-    except (IndexError, Unknown):
+    except (IndexError, NoValue):
         return None
     return node if reader.at == len(tokens) else None
 
 
 class _Reader:
-    """Reads tokens by C's precedence. Raises IndexError and Unknown on what is no expression."""
+    """Reads tokens by C's precedence. Raises IndexError and NoValue on what is no expression."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -85,7 +85,7 @@ class _Reader:
 
     def take(self, sign: str) -> None:
         if self.peek() != sign:
-            raise Unknown(sign)
+            raise NoValue(sign)
         self.at += 1
 
     def comma(self) -> Node:
@@ -98,7 +98,7 @@ class _Reader:
     def assigned(self) -> Node:
         self.depth += 1
         if self.depth > _DEPTH:
-            raise Unknown("too deep")
+            raise NoValue("too deep")
         left = self.binary(1)
         if self.peek() == "?":
             self.at += 1
@@ -124,7 +124,7 @@ class _Reader:
     def unary(self) -> Node:
         self.depth += 1
         if self.depth > _DEPTH:
-            raise Unknown("too deep")
+            raise NoValue("too deep")
         node = self.operand()
         self.depth -= 1
         return node
@@ -142,7 +142,7 @@ class _Reader:
         if text in ("-", "+", "!", "~"):
             return ("one", text, self.unary())
         if text != "(":
-            raise Unknown(text)
+            raise NoValue(text)
         if self.is_cast():
             return self.unary()
         node = self.comma()
@@ -173,7 +173,7 @@ class _Reader:
             return self.after(("number", int(name == "true"), False) if name in ("true", "false") else ("name", name))
         close = {"(": ")", "{": "}"}[self.peek()] if self.peek() in "({" and self.peek() else ""
         if not close:
-            raise Unknown(name)
+            raise NoValue(name)
         self.at += 1
         node = self.comma()
         self.take(close)
@@ -244,19 +244,19 @@ def value(text: str, stands_for: dict[str, int]) -> int | None:
     node = parse(text)
     try:
         return None if node is None else run(node, dict(stands_for))
-    except Unknown:
+    except NoValue:
         return None
 
 
 def run(node: Node, env: Env) -> int:
-    """The value of a tree; its assignments change `env`. Raises Unknown, after which what it would have set is unknown."""
+    """The value of a tree; its assignments change `env`. Raises NoValue, after which what it would have set is unknown."""
     kind = node[0]
     if kind == "number":
         return node[1]  # type: ignore[return-value]
     if kind == "name":
         known = env.get(str(node[1]))
         if known is None:
-            raise Unknown(str(node[1]))
+            raise NoValue(str(node[1]))
         return known
     if kind == "set":
         return _set(node, env)
@@ -275,14 +275,14 @@ def run(node: Node, env: Env) -> int:
         return run(node[2], env)  # type: ignore[arg-type]
     if kind == "call" and node[1] in _SMALLEST and len(node) == 4:
         return _SMALLEST[str(node[1])](run(node[2], env), run(node[3], env))  # type: ignore[arg-type]
-    raise Unknown(str(kind))
+    raise NoValue(str(kind))
 
 
 def _try(node: Node, env: Env) -> None:
     """Run for what it sets."""
     try:
         run(node, env)
-    except Unknown:
+    except NoValue:
         env.update(dict.fromkeys(set_names(node)))
 
 
@@ -290,7 +290,7 @@ def _set(node: Node, env: Env) -> int:
     name = str(node[1])
     try:
         env[name] = found = run(node[2], env)  # type: ignore[arg-type]
-    except Unknown:
+    except NoValue:
         env[name] = None
         raise
     return found
@@ -311,19 +311,19 @@ def _two(sign: str, left: Node, right: Node, env: Env) -> int:
 
 
 def apply(sign: str, left: int, right: int) -> int:
-    """One operation of C on integers. Raises Unknown where it has no value."""
+    """One operation of C on integers. Raises NoValue where it has no value."""
     if sign in ("<<", ">>"):
         if not 0 <= right < 64 or abs(left) > _MAX:
-            raise Unknown(sign)
+            raise NoValue(sign)
         return left << right if sign == "<<" else left >> right
     if sign in ("/", "%"):
         if right == 0:
-            raise Unknown(sign)
+            raise NoValue(sign)
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         return quotient if sign == "/" else left - quotient * right
     found = _PLAIN[sign](left, right)
     if abs(found) > _MAX:
-        raise Unknown(sign)
+        raise NoValue(sign)
     return int(found)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stackbuild.hipify.cpp.scan import line_end, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
 
 HIP = re.compile(r"\w*(?:__HIP|USE_ROCM|USE_HIP|AMDGPU|HIP_PLATFORM_AMD|__AMD|WITH_HIP|WITH_ROCM|HIPCC)\w*", re.I)
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
 _NEGATED = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
+
+_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(if|elif|ifdef|ifndef|elifdef|elifndef|define|undef|error|warning|pragma)\b")
 
 Span = tuple[int, int]
 
@@ -56,3 +59,16 @@ def _for_hip(word: str, text: str) -> tuple[bool, bool]:
     negated = [word == "ifndef" or _NEGATED.search(text, 0, m.start()) is not None for m in found]
     alternatives, conjunction = "||" in text, "&&" in text
     return not all(negated) and not conjunction, any(negated) and not alternatives
+
+
+def guard(code: str, at: int) -> tuple[int | None, int]:
+    """Where the guard begins in which a macro stands, None where it names HIP or only defines the macro; its end."""
+    start = line_start(code, at)
+    directive = _DIRECTIVE.match(code, start)
+    if directive is None:
+        return at, at
+    end = line_end(code, at)
+    defines = directive[1] == "define" and not code[directive.end() : at].strip()
+    if directive[1] in ("undef", "error", "warning", "pragma") or defines or HIP.search(code, start, end):
+        return None, end
+    return skip_space(code, start), end

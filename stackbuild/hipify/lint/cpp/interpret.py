@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
-from stackbuild.hipify.lint.cpp.arithmetic import Env, Unknown
+from stackbuild.hipify.lint.cpp import arithmetic
+from stackbuild.hipify.lint.cpp.arithmetic import Env, NoValue
 from stackbuild.hipify.lint.cpp.statements import Block, Branch, Loop, Plain, Statement
 
 _MOST = 70
@@ -25,7 +25,7 @@ _SETS = re.compile(
 )
 
 
-class Lost(Exception):
+class UntraceableLoop(Exception):
     """The loop cannot be followed."""
 
 
@@ -147,7 +147,7 @@ class Interpreter:
         self.changes = [text for text, sets in changing if any(name in wanted for name, _ in sets) and text not in head]
 
     def run(self, env: Env) -> tuple[int, ...]:
-        """The steps that the loop visits from these values on. Raises Lost."""
+        """The steps that the loop visits from these values on. Raises UntraceableLoop."""
         self.visits, self.passes = [], 0
         try:
             self._plain_text(self.text(self.loop.first), env)
@@ -155,7 +155,7 @@ class Interpreter:
         except _Jump:
             pass
         except RecursionError as error:
-            raise Lost from error
+            raise UntraceableLoop from error
         return tuple(self.visits)
 
     def _passes(self, loop: Loop, env: Env, certain: bool) -> None:
@@ -166,7 +166,7 @@ class Interpreter:
             asks = True
             self.passes += 1
             if self.passes > _MOST * 8 or len(self.visits) > _MOST:
-                raise Lost
+                raise UntraceableLoop
             try:
                 self._do(loop.body, env)
             except _Jump as jump:
@@ -181,10 +181,10 @@ class Interpreter:
         tree = arithmetic.parse(condition)
         try:
             if tree is None:
-                raise Lost
+                raise UntraceableLoop
             return bool(arithmetic.run(tree, env))
-        except Unknown:
-            raise Lost from None
+        except NoValue:
+            raise UntraceableLoop from None
 
     def _do(self, statement: Statement, env: Env) -> None:
         if isinstance(statement, Block):
@@ -202,7 +202,7 @@ class Interpreter:
         tree = arithmetic.parse(self.text(branch.condition))
         try:
             taken = None if tree is None else bool(arithmetic.run(tree, env))
-        except Unknown:
+        except NoValue:
             taken = None
         if taken is not None:
             chosen = branch.then if taken else branch.other
@@ -234,7 +234,7 @@ class Interpreter:
             env.update(trial)
             if len(self.visits) > len(visits) and len(set(self.visits[len(visits) :])) == 1:
                 self.visits = self.visits[: len(visits) + 1]  # the same step for several values is one step
-        except Lost:
+        except UntraceableLoop:
             self.visits, self.passes = visits, passes
             self._maybe([loop.body], env)
 
@@ -253,13 +253,13 @@ class Interpreter:
             return
         try:
             if self.step is None:
-                raise Lost
+                raise UntraceableLoop
             self.visits.append(arithmetic.run(self.step, env))
-        except Unknown:
-            raise Lost from None
+        except NoValue:
+            raise UntraceableLoop from None
         try:
             self.width = arithmetic.run(self.wide, env) if self.wide else 0
-        except Unknown:
+        except NoValue:
             self.width = 0
 
     def _plain_text(self, text: str, env: Env) -> None:
@@ -269,7 +269,7 @@ class Interpreter:
         for name, tree in self._does[text]:
             try:
                 found = None if tree is None else arithmetic.run(tree, env)
-            except Unknown:
+            except NoValue:
                 found = None
                 env.update(dict.fromkeys(arithmetic.set_names(tree) if tree else ()))
             if name:

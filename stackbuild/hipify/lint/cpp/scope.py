@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
 from stackbuild.hipify.cpp.scan import NAME, whole_names
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp import arithmetic
 
 _WARP = re.compile(r"\w*(?:WARP|[wW]arp|WAVE|[wW]ave)\w*")
 _SIZE = re.compile(r"SIZE|[sS]ize|LANES|[lL]anes|THREADS|[tT]hreads|WIDTH|[wW]idth|^k?[wW]arp$|^WARP$|SZ_*$|[sS]z_*$")

@@ -58,7 +58,7 @@ class Loop:
 Statement = Plain | Branch | Block | Loop
 
 
-class Unreadable(Exception):
+class NotStatement(Exception):
     """The text is no statement that this reads."""
 
 
@@ -80,11 +80,11 @@ class Statements:
             at = max(found.end(), at + 1)
 
     def statement(self, at: int, depth: int = 0) -> tuple[Statement, int]:
-        """The statement at an offset, and the offset after it. Raises Unreadable."""
+        """The statement at an offset, and the offset after it. Raises NotStatement."""
         at = self.space(at)
         self.read += 1
         if self.read > _MOST or depth > 20 or at >= self.limit:
-            raise Unreadable
+            raise NotStatement
         if self.code[at] == "{":
             return self.block(at, depth)
         found = _WORD.match(self.code, at)
@@ -94,7 +94,7 @@ class Statements:
         if word in ("if", "switch"):
             return self.branch(at + len(word), depth)
         if word == "else":
-            raise Unreadable
+            raise NotStatement
         end = self.plain_end(at)
         return Plain(at, end), end + 1
 
@@ -122,13 +122,13 @@ class Statements:
     def brackets(self, at: int) -> tuple[tuple[int, int], int]:
         """The span between the brackets that open at an offset, and the offset after them."""
         if not self.code.startswith("(", at):
-            raise Unreadable
+            raise NotStatement
         depth = 0
         for found in _BRACKET.finditer(self.code, at, self.limit):
             depth += 1 if found.group() == "(" else -1
             if depth == 0:
                 return (at + 1, found.start()), found.end()
-        raise Unreadable
+        raise NotStatement
 
     def plain_end(self, at: int) -> int:
         """The offset of the `;` of a plain statement; a lambda's body and a list's braces belong to it."""
@@ -141,18 +141,18 @@ class Statements:
             if depth < 0:
                 break
         if depth or self.limit == len(self.code):
-            raise Unreadable
+            raise NotStatement
         return self.limit  # a macro's body ends without `;`
 
     def loop(self, at: int, word: str, depth: int = 0) -> tuple[Loop, int]:
-        """The loop whose keyword stands at an offset, and the offset after it. Raises Unreadable."""
+        """The loop whose keyword stands at an offset, and the offset after it. Raises NotStatement."""
         here = self.space(at + len(word))
         none = (here, here)
         if word == "do":
             body, after = self.statement(here, depth + 1)
             after = self.space(after)
             if not self.code.startswith("while", after):
-                raise Unreadable
+                raise NotStatement
             condition, end = self.brackets(self.space(after + 5))
             return Loop("do", at, none, condition, none, body, end), min(self.space(end) + 1, self.limit)
         head, after = self.brackets(here)
@@ -164,7 +164,7 @@ class Statements:
         return Loop("for", at, first, condition, step, body, end), end
 
     def head(self, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-        """The three parts of a `for` head. Raises Unreadable for one over a range."""
+        """The three parts of a `for` head. Raises NotStatement for one over a range."""
         cuts, depth = [], 0
         for found in _STOP.finditer(self.code, start, end):
             sign = found.group()
@@ -172,5 +172,5 @@ class Statements:
             if sign == ";" and depth == 0:
                 cuts.append(found.start())
         if len(cuts) != 2:
-            raise Unreadable
+            raise NotStatement
         return (start, cuts[0]), (cuts[0] + 1, cuts[1]), (cuts[1] + 1, end)

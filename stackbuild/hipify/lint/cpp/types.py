@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
-import stackbuild.hipify.lint.cpp.levels as levels
 from stackbuild.hipify.cpp.scan import arguments, back_space, is_name_char, skip_space, whole_names
+from stackbuild.hipify.lint.cpp import levels
 
 Width = Literal["narrow", "wide", ""]
 """32 bits or fewer, 64 bits, or not known (`auto`, a template's parameter, a class, `bool`)."""

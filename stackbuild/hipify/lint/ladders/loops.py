@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
-from stackbuild.hipify.cpp.scan import is_name_char
+from stackbuild.hipify.cpp.scan import is_name_char, line_end, line_start
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint.cpp.interpret import Interpreter, Lost, names_set
+from stackbuild.hipify.lint.cpp import arithmetic
+from stackbuild.hipify.lint.cpp.interpret import Interpreter, UntraceableLoop, names_set
 from stackbuild.hipify.lint.cpp.scope import Scope, means_lane, means_warp, scope_of
-from stackbuild.hipify.lint.cpp.statements import Loop, Statements, Unreadable
-from stackbuild.hipify.lint.devices import line_end, line_start
+from stackbuild.hipify.lint.cpp.statements import Loop, NotStatement, Statements
 from stackbuild.hipify.lint.ladders.shuffles import Mode, Shuffle, complete, shuffles
 
 # Each begins with its word: the search then skips to that.
@@ -55,7 +54,7 @@ class Ladder:
 
 
 @dataclass(frozen=True)
-class Unread:
+class UntracedLoop:
     """A loop that looks like a ladder and could not be followed, with the text of its step."""
 
     at: int
@@ -69,7 +68,7 @@ class _Loops:
     view: View
     ends: dict[int, int] = field(default_factory=dict)
     trees: dict[int, Loop | None] = field(default_factory=dict)
-    followed: dict[tuple[int, str, str, str], Ladder | Unread | None] = field(default_factory=dict)
+    followed: dict[tuple[int, str, str, str], Ladder | UntracedLoop | None] = field(default_factory=dict)
 
     @cached_property
     def keywords(self) -> list[tuple[int, str]]:
@@ -98,7 +97,7 @@ class _Loops:
     def _read(self, at: int, word: str) -> Loop | None:
         try:
             return Statements(self.view.code, _limit(self.view.code, at)).loop(at, word)[0]
-        except Unreadable:
+        except NotStatement:
             return None
 
 
@@ -122,11 +121,11 @@ def _limit(code: str, at: int) -> int:
     return line_end(code, at) if code[start:at].lstrip().startswith("#") else len(code)
 
 
-def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder | Unread]:
+def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder | UntracedLoop]:
     """The loops of a text that shuffle by what they count, each once; and those that could not be followed."""
-    found: dict[int, Ladder | Unread] = {}
+    found: dict[int, Ladder | UntracedLoop] = {}
     loops, scope = _Loops(view), scope_of(view)
-    unread: dict[int, tuple[int, Unread]] = {}
+    unread: dict[int, tuple[int, UntracedLoop]] = {}
     for call in shuffles(view) if calls is None else calls:
         made = _ladder(view, loops, scope, call)
         if isinstance(made, Ladder):
@@ -139,9 +138,9 @@ def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder |
     yield from (found[at] for at in sorted(found))
 
 
-def _ladder(view: View, loops: _Loops, scope: Scope, call: Shuffle) -> Ladder | Unread | None:
+def _ladder(view: View, loops: _Loops, scope: Scope, call: Shuffle) -> Ladder | UntracedLoop | None:
     """The innermost loop around a shuffle that is its ladder; else one that looks so."""
-    unread: Unread | None = None
+    unread: UntracedLoop | None = None
     for loop in loops.around(call.at):
         changed = names_set(view.code, loop)
         for step, width in call.steps():
@@ -159,11 +158,11 @@ def _ladder(view: View, loops: _Loops, scope: Scope, call: Shuffle) -> Ladder | 
     return unread
 
 
-_ON_PURPOSE = Unread(-1, "")
+_ON_PURPOSE = UntracedLoop(-1, "")
 """A loop between two names: some other width than a warp's, chosen by whoever wrote it."""
 
 
-def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, width: str) -> Ladder | Unread | None:
+def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, width: str) -> Ladder | UntracedLoop | None:
     """The ladder that a loop is for a shuffle by `step`, which the loop changes; None where it is none."""
     runner = Interpreter(view.code, loop, call.at, call.end, step, width)
     scales = runner.scales()
@@ -177,8 +176,8 @@ def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, widt
         return _ON_PURPOSE if scales else None
     try:
         visits = _visits(runner, known, open_names)
-    except Lost:
-        return Unread(loop.at, " ".join(step.split())) if scales else None
+    except UntraceableLoop:
+        return UntracedLoop(loop.at, " ".join(step.split())) if scales else None
     if visits is None:
         return None
     if not scales and call.mode != "index" and not (scales := _halves(visits[0])):
@@ -186,7 +185,7 @@ def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, widt
     if lanes and any(number & (number - 1) for number in visits[0] + visits[1]):
         return None
     if min(visits[0] + visits[1]) <= 0 and mode != "index":
-        return Unread(loop.at, " ".join(step.split()))
+        return UntracedLoop(loop.at, " ".join(step.split()))
     wide = 0 if means_warp(width) else runner.width
     return Ladder(loop.at, visits, open_names, wide, mode, scales, call.member and is_tiled(view))
 

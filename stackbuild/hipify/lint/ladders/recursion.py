@@ -12,15 +12,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
-import stackbuild.hipify.lint.cpp.functions as functions
 from stackbuild.hipify.cpp.scan import NAME, after_template, arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint.cpp.arithmetic import Env, Unknown
+from stackbuild.hipify.lint.cpp import arithmetic, functions
+from stackbuild.hipify.lint.cpp.arithmetic import Env, NoValue
 from stackbuild.hipify.lint.cpp.functions import Function
-from stackbuild.hipify.lint.cpp.interpret import Lost, declared
+from stackbuild.hipify.lint.cpp.interpret import UntraceableLoop, declared
 from stackbuild.hipify.lint.cpp.scope import Scope, means_warp, scope_of
-from stackbuild.hipify.lint.cpp.statements import Block, Branch, Loop, Plain, Statement, Statements, Unreadable
+from stackbuild.hipify.lint.cpp.statements import Block, Branch, Loop, NotStatement, Plain, Statement, Statements
 from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, is_tiled
 from stackbuild.hipify.lint.ladders.shuffles import Shuffle
 
@@ -60,17 +59,17 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
                 yield from _ladders(view, scope, call, found, step, width)
 
 
-def _ladders(view: View, scope: Scope, call: Shuffle, found: _Calls, step: str, width: str) -> Iterator[Ladder]:
+def _ladders(view: View, scope: Scope, call: Shuffle, calls: _Calls, step: str, width: str) -> Iterator[Ladder]:
     try:
-        body, _ = Statements(view.code, found.function.end + 1).block(found.function.start, 0)
-    except Unreadable:
+        body, _ = Statements(view.code, calls.function.end + 1).block(calls.function.start, 0)
+    except NotStatement:
         return
     tree = arithmetic.parse(step)
     if tree is None:
         return
-    text = view.code[found.function.start : found.function.end]
+    text = view.code[calls.function.start : calls.function.end]
     sizes = frozenset(name for name in NAME.findall(text) if means_warp(name))
-    for start in found.starts:
+    for start in calls.starts:
         names = arithmetic.names(start)
         if names is None:
             continue
@@ -80,10 +79,10 @@ def _ladders(view: View, scope: Scope, call: Shuffle, found: _Calls, step: str, 
             continue
         try:
             visits = [
-                _Run(view.code, call, found, tree, body).visits(start, {**known, **dict.fromkeys(unknown, number)})
+                _Run(view.code, call, calls, tree, body).visits(start, {**known, **dict.fromkeys(unknown, number)})
                 for number in LANES
             ]
-        except (Lost, Unknown):
+        except (UntraceableLoop, NoValue):
             continue
         if all(len(one) > 1 and _scales(one) for one in visits):
             wide = 0 if means_warp(width) else arithmetic.value(width, {}) or 0 if width else 0
@@ -97,17 +96,17 @@ def _scales(steps: tuple[int, ...]) -> bool:
 class _Run:
     """One function from call to call: the step of its shuffle, and what it calls itself with."""
 
-    def __init__(self, code: str, call: Shuffle, found: _Calls, step: arithmetic.Node, body: Statement) -> None:
-        self.code, self.call, self.found, self.step, self.body = code, call, found, step, body
+    def __init__(self, code: str, call: Shuffle, calls: _Calls, step: arithmetic.Node, body: Statement) -> None:
+        self.code, self.call, self.found, self.step, self.body = code, call, calls, step, body
         self.noted: list[int] = []
         self.next: int | None = None
 
     def visits(self, start: str, env: Env) -> tuple[int, ...]:
-        """The steps from a start on. Raises Lost and Unknown."""
+        """The steps from a start on. Raises UntraceableLoop and NoValue."""
         value = arithmetic.value(start, {name: number for name, number in env.items() if number is not None})
         for _ in range(_MOST):
             if value is None:
-                raise Lost
+                raise UntraceableLoop
             self.next, before = None, len(self.noted)
             self._do(self.body, {**env, self.found.parameter: value})
             if any(step <= 0 for step in self.noted[before:]):
@@ -115,14 +114,14 @@ class _Run:
             if self.next is None or self.next in self.found.ends:
                 return tuple(self.noted)
             value = self.next
-        raise Lost
+        raise UntraceableLoop
 
     def _do(self, statement: Statement, env: Env) -> bool:
         """Run a statement; whether it returns for certain."""
         if isinstance(statement, Block):
             return any(self._do(part, env) for part in statement.parts)
         if isinstance(statement, Loop):
-            raise Lost
+            raise UntraceableLoop
         if isinstance(statement, Branch):
             taken = _holds(self.code[slice(*statement.condition)], env)
             if taken is None:
@@ -141,7 +140,7 @@ class _Run:
             if statement.start <= at < statement.end and not (asked and _holds(asked[1], env) is False):
                 tree = arithmetic.parse(argument)
                 if tree is None:
-                    raise Lost
+                    raise UntraceableLoop
                 self.next = arithmetic.run(tree, env)
         for name, value in declared(text) or ():
             env[name] = _number(value, env)
@@ -152,7 +151,7 @@ def _number(text: str, env: Env) -> int | None:
     tree = arithmetic.parse(text) if text else None
     try:
         return None if tree is None else arithmetic.run(tree, dict(env))
-    except Unknown:
+    except NoValue:
         return None
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
-import stackbuild.hipify.lint.cpp.functions as functions
 from stackbuild.hipify.cpp.scan import NAME, after_template, arguments, skip_space, whole_names
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp import arithmetic, functions
 
 Mode = Literal["xor", "down", "up", "index"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-import stackbuild.hipify.lint.cpp.arithmetic as arithmetic
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.cpp import arithmetic
 from stackbuild.hipify.lint.cpp.scope import Scope, scope_of
 from stackbuild.hipify.lint.ladders.loops import Ladder, is_tiled
 from stackbuild.hipify.lint.ladders.shuffles import Mode, Shuffle

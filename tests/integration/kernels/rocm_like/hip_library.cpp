@@ -8,9 +8,9 @@
 
 #include "attention/attention.hpp"
 #include "batch_norm/batch_norm.hpp"
-#include "common/gpu_api.h"
 #include "common/workspaces.hpp"
 #include "conv/conv.hpp"
+#include "gpu_api/gpu_api.h"
 #include "group_norm/group_norm.hpp"
 #include "leaky_relu/leaky_relu.hpp"
 

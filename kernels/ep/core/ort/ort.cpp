@@ -1,0 +1,10 @@
+#include "core/ort/ort.hpp"
+
+namespace rk {
+
+Api& api() {
+  static Api instance;
+  return instance;
+}
+
+}  // namespace rk

@@ -1,0 +1,16 @@
+// Which nodes of a graph the provider takes.
+#pragma once
+
+#include "core/graph/graph.hpp"
+
+namespace rk {
+
+// Whether some MaxPool also gives the indices of its maxima: those are counted in NCHW order whatever the layout.
+bool has_indexed_pool(const OrtGraph* graph);
+
+// Claims every node that has a kernel, except arithmetic on shapes, which is left to the CPU: such a node's every
+// input comes from Shape or Size (through other such nodes) or is a constant, so its data is already on the host, and
+// on the device each use would cost a copy and a wait. `fuse` also claims groups of nodes that run as one step.
+void claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse);
+
+}  // namespace rk

@@ -1,0 +1,199 @@
+#include "core/provider/ep.hpp"
+
+#include <cstring>
+
+#include "core/memory/allocator.hpp"
+#include "core/memory/sync.hpp"
+#include "core/ort/parse_number.hpp"
+#include "core/provider/capability.hpp"
+
+namespace rk {
+namespace {
+
+// Runs before a capture: the first settles ONNX Runtime's memory plan, the second allocates by it.
+constexpr int kWarmRuns = 2;
+constexpr uint32_t kGraphApi = 26;
+
+// The operators with kernels in the domain of ONNX Runtime's layout transformation.
+bool converts_to_channels_last(const char* domain, const char* op) {
+  for (const char* one : {"Conv", "BatchNormalization", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
+    if (std::strcmp(one, op) == 0) return *domain == '\0';
+  return false;
+}
+
+int graph_id(const OrtRunOptions* options) {
+  const char* value = api().ort->GetRunConfigEntry(options, "gpu_graph_id");
+  return value == nullptr ? 0 : leading_number(value);
+}
+
+}  // namespace
+
+Ep::Ep(Factory& factory, const Offer& offer, const Options& options, const OrtLogger* logger)
+    : OrtEp{}, factory_(factory), offer_(offer), options_(options), logger_(logger),
+      pool_(std::make_shared<Pool>(offer.properties.ordinal)) {
+  ort_version_supported = api().version;
+  GetName = [](const OrtEp* base) noexcept {
+    const OrtEpFactory* factory = &self(base)->factory_;
+    return factory->GetName(factory);
+  };
+  GetCapability = capability;
+  Compile = compile;
+  ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) release_fused(infos[i]);
+  };
+  GetKernelRegistry = [](OrtEp* base, const OrtKernelRegistry** out) noexcept {
+    return guarded([&] { *out = self(base)->factory_.registry(); });
+  };
+  if (options_.channels_last) {
+    GetPreferredDataLayout = [](OrtEp*, OrtEpDataLayout* layout) noexcept -> OrtStatus* {
+      *layout = OrtEpDataLayout_NHWC;
+      return nullptr;
+    };
+    ShouldConvertDataLayoutForOp = [](OrtEp* base, const char* domain, const char* op, OrtEpDataLayout, int* convert) noexcept
+        -> OrtStatus* {
+      const bool stays = self(base)->indexed_pool_ && std::strcmp(op, "MaxPool") == 0;
+      *convert = !stays && converts_to_channels_last(domain, op) ? 1 : 0;
+      return nullptr;
+    };
+  }
+  CreateAllocator = create_allocator;
+  CreateSyncStreamForDevice = create_stream;
+  IsConcurrentRunSupported = [](OrtEp* base, bool* yes) noexcept -> OrtStatus* {
+    *yes = !self(base)->options_.graph_capture;
+    return nullptr;
+  };
+  if (api().version >= 25) Sync = synchronize;
+  if (options_.graph_capture) enable_graphs();
+}
+
+Ep::~Ep() {
+  for (auto& [id, recording] : recordings_)
+    if (recording.graph != nullptr) device::graph_destroy(recording.graph);
+}
+
+const Options& Ep::options_of(const OrtKernelInfo* info) {
+  const OrtEp* ep = nullptr;
+  check(api().ep->KernelInfo_GetEp(info, &ep));
+  return self(ep)->options_;
+}
+
+OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
+  return guarded([&] {
+    self(base)->indexed_pool_ |= has_indexed_pool(graph);
+    // ONNX Runtime 1.24 gives the fused nodes of two graphs of a model one name, and refuses the second.
+    const bool names_clash = api().version < 25 && is_subgraph(graph);
+    claim_nodes(graph, info, self(base)->options_.fusion && !names_clash);
+  });
+}
+
+OrtStatus* Ep::compile(OrtEp* base, const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** out,
+                       OrtNode**) noexcept {
+  return guarded([&] {
+    for (size_t i = 0; i < count; ++i) out[i] = compile_fused(graphs[i], fused[i], self(base)->options_);
+  });
+}
+
+OrtStatus* Ep::create_allocator(OrtEp* base, const OrtMemoryInfo*, OrtAllocator** out) noexcept {
+  return guarded([&] { *out = new Allocator(self(base)->pool_, self(base)->offer_.memory); });
+}
+
+OrtStatus* Ep::create_stream(OrtEp* base, const OrtMemoryDevice*, OrtSyncStreamImpl** out) noexcept {
+  return guarded([&] {
+    *out = nullptr;
+    if (device::kIsCpu) return;
+    Ep& ep = *self(base);
+    auto stream = ep.stream_ ? ep.stream_ : std::make_shared<Stream>(ep.offer_.properties.ordinal, ep.pool_);
+    *out = new SyncStream(std::move(stream));
+  });
+}
+
+OrtStatus* Ep::synchronize(OrtEp* base) noexcept {
+  return guarded([&] {
+    if (device::kIsCpu) return;
+    const Ep& ep = *self(base);
+    device::use(ep.offer_.properties.ordinal);
+    device::stream_wait(nullptr);  // for which our streams do not wait, nor it for them
+    ep.pool_->wait();
+    ep.offer_.shared_pool->wait();  // whose streams copy what is bound
+  });
+}
+
+void Ep::enable_graphs() {
+  require(!device::kIsCpu, "the CPU platform captures no graphs");
+  if (api().version < kGraphApi)
+    fail("enable_hip_graph needs ONNX Runtime 1.26 or newer; next: upgrade it, or leave the option out");
+  stream_ = std::make_shared<Stream>(offer_.properties.ordinal, pool_);
+  pool_->keep_all();
+  OnRunStart = run_started;
+  OnRunEnd = run_ended;
+  IsGraphCaptureEnabled = [](const OrtEp*) noexcept { return true; };
+  IsGraphCaptured = [](const OrtEp* base, int id) noexcept {
+    const auto found = self(base)->recordings_.find(id);
+    return found != self(base)->recordings_.end() && found->second.graph != nullptr;
+  };
+  ReplayGraph = replay;
+  GetGraphCaptureNodeAssignmentPolicy = [](const OrtEp*) noexcept {
+    return OrtGraphCaptureNodeAssignmentPolicy_ALLOW_CPU_FOR_SHAPES;
+  };
+  if (api().version >= 27) ReleaseCapturedGraph = release_graph;
+}
+
+OrtStatus* Ep::run_started(OrtEp* base, const OrtRunOptions* options) noexcept {
+  return guarded([&] {
+    Ep& ep = *self(base);
+    const int id = graph_id(options);
+    if (ep.capturing_ >= 0) ep.abandon_capture();
+    if (id < 0) return;
+    Recording& recording = ep.recordings_[id];
+    if (recording.graph != nullptr || recording.warm_runs++ < kWarmRuns) return;
+    device::use(ep.offer_.properties.ordinal);
+    device::capture_begin(ep.stream_->native());
+    ep.capturing_ = id;
+  });
+}
+
+OrtStatus* Ep::run_ended(OrtEp* base, const OrtRunOptions*, bool) noexcept {
+  return guarded([&] {
+    if (self(base)->capturing_ >= 0) self(base)->finish_capture();
+  });
+}
+
+void Ep::abandon_capture() {
+  recordings_[capturing_] = Recording{};
+  capturing_ = -1;
+  try {
+    device::graph_destroy(device::capture_end(stream_->native()));
+  } catch (const Failure& error) {  // expected: what failed in the run has invalidated the capture
+    report(logger_, ORT_LOGGING_LEVEL_INFO, std::string("RocKernels gave up a recording: ") + error.what());
+  }
+}
+
+void Ep::finish_capture() {
+  const int id = capturing_;
+  capturing_ = -1;
+  void* graph = device::capture_end(stream_->native());
+  recordings_[id].graph = graph;
+  device::graph_launch(graph, stream_->native());  // capturing enqueued nothing: this is the run itself
+  stream_->finish();
+}
+
+OrtStatus* Ep::replay(OrtEp* base, int id) noexcept {
+  return guarded([&] {
+    Ep& ep = *self(base);
+    device::use(ep.offer_.properties.ordinal);
+    device::graph_launch(ep.recordings_.at(id).graph, ep.stream_->native());
+    ep.stream_->synchronize();
+  });
+}
+
+OrtStatus* Ep::release_graph(OrtEp* base, int id) noexcept {
+  return guarded([&] {
+    Ep& ep = *self(base);
+    const auto found = ep.recordings_.find(id);
+    if (found == ep.recordings_.end()) return;
+    if (found->second.graph != nullptr) device::graph_destroy(found->second.graph);
+    ep.recordings_.erase(found);
+  });
+}
+
+}  // namespace rk

@@ -1,0 +1,198 @@
+"""Every case on the device against float64: poisoned outputs and workspaces, and guards around every buffer.
+
+Each runs as a framework would hand it over, and once more in another form that the headers allow: on pointers that are not on a vector,
+into its own input, with filters in the other layout than the image.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tools import device as d
+from tools.case import Case, mismatch, poison
+from tools.params import BUILDERS, LAYOUTS, Job
+from tools.selection import EVERY, MODULES
+
+
+@dataclass(frozen=True)
+class Placement:
+    """How a case's tensors lie in memory. As allocated, each in its own, where nothing else is said."""
+
+    name: str = ""
+    offset: frozenset[str] = frozenset()  # these start one element behind where an allocation does
+    in_place_of: str = ""  # y is this input
+    other_filter_layout: bool = False  # channels first where x has them last, and the other way round
+
+
+AS_ALLOCATED = Placement()
+IN_PLACE = {"LeakyRelu": "x", "BatchNormalization": "x", "GroupNormalization": "x", "Conv": "residual"}
+
+
+@dataclass
+class DeviceCase:
+    """A job with its memory on the device."""
+
+    case: Case
+    layout: str
+    job: Job
+    memory: dict[str, d.Buffer]
+    workspace: d.Buffer
+    output: d.Buffer
+    placement: Placement = AS_ALLOCATED
+
+    def run(self, device: d.Device, stream: int = 0) -> None:
+        device.launch(self.job.params, stream, self.workspace.pointer, self.workspace.bytes)
+
+    def poison(self) -> None:
+        if self.placement.in_place_of:
+            self.output.write(self.job.arrays[self.placement.in_place_of])
+        else:
+            self.output.poison(poison(self.case))
+
+    def answer(self) -> np.ndarray:
+        return self.job.to_case(self.output.read(self.job.output_shape, self.case.dtype))
+
+    def verdict(self) -> str | None:
+        why = mismatch(self.answer(), self.case)
+        if why is None and (past := self.overrun()):
+            why = f"wrote past the end of {', '.join(past)}"
+        return why
+
+    def overrun(self) -> list[str]:
+        """The buffers, by their fields, whose guard is not as it was."""
+        buffers = {**self.memory, "y": self.output, "workspace": self.workspace}
+        return [field for field, buffer in buffers.items() if not buffer.guard_intact()]
+
+
+def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = tuple(MODULES)) -> Iterator[tuple[Case, bool]]:
+    """(case, channels last) for these operators (or this one), every type and layout, of this part of them."""
+    operators = (operators,) if isinstance(operators, str) else operators
+    number = 0
+    for op, name in MODULES.items():
+        if op not in operators:
+            continue
+        module = importlib.import_module(name)
+        for dtype in (np.float32, np.float16):
+            rng = np.random.default_rng([seed, len(op), np.dtype(dtype).itemsize])
+            drawn = [*module.cases(rng, dtype), *getattr(module, "device_cases", lambda rng, dtype: ())(rng, dtype)]
+            for case in drawn:
+                for last in (False, True) if op in LAYOUTS else (False,):
+                    number += 1
+                    if number % part[1] == part[0]:
+                        yield case, last
+
+
+def placements(placed: DeviceCase) -> list[Placement]:
+    """Every other form in which the launchers take this case."""
+    fields = [*placed.job.arrays, "y"]
+    found = [Placement(f"{field} one element on", frozenset([field])) for field in fields]
+    found.append(Placement("everything one element on", frozenset(fields)))
+    in_place_of = IN_PLACE.get(placed.case.op)
+    if in_place_of in fields:
+        found.append(Placement(f"y is {in_place_of}", in_place_of=in_place_of))
+    if placed.case.op == "Conv":
+        found.append(Placement("filters in the other layout", other_filter_layout=True))
+    return found
+
+
+def allocate(device: d.Device, case: Case, last: bool, placement: Placement = AS_ALLOCATED) -> DeviceCase:
+    job = BUILDERS[case.op](case, last)
+    if placement.other_filter_layout:
+        swap_filter_layout(job, case, last)
+    job.arrays = {field: np.ascontiguousarray(array) for field, array in job.arrays.items()}
+    memory = {}
+    for field, array in job.arrays.items():
+        memory[field] = d.Buffer(device, max(array.nbytes, 1), array.itemsize if field in placement.offset else 0).write(array)
+        setattr(job.params, field, memory[field].pointer)
+    room = int(np.prod(job.output_shape)) * case.dtype.itemsize
+    output = memory[placement.in_place_of] if placement.in_place_of else d.Buffer(device, room, case.dtype.itemsize if "y" in placement.offset else 0)
+    job.params.y = output.pointer
+    workspace = d.Buffer(device, device.workspace_bytes(job.params))
+    placed = DeviceCase(case, "channels last" if last else "", job, memory, workspace, output, placement)
+    placed.poison()
+    return placed
+
+
+def swap_filter_layout(job: Job, case: Case, last: bool) -> None:
+    filters = case.inputs["W"]
+    assert filters is not None
+    assert isinstance(job.params, d.Conv)
+    job.params.filter_layout = d.CHANNELS_FIRST if last else d.CHANNELS_LAST
+    job.arrays["w"] = filters if last else np.moveaxis(filters, 1, -1)
+
+
+def check_one(device: d.Device, placed: DeviceCase) -> str | None:
+    try:
+        placed.run(device)
+        device.synchronize()
+        return placed.verdict()
+    except d.DeviceError as error:
+        return str(error)
+
+
+def check_algorithms(device: d.Device, placed: DeviceCase, turn: int | None = None) -> tuple[int, list[str]]:
+    """The same convolution made in every other way that takes it (or in one, by turns): how many, and what is wrong with which."""
+    params = placed.job.params
+    if not isinstance(params, d.Conv):
+        return 0, []
+    wrong = []
+    ways = device.conv_choices(params)
+    if ways and turn is not None:
+        ways = [ways[turn % len(ways)]]
+    for params.algorithm, params.variant in ways:
+        placed.poison()
+        placed.workspace = d.Buffer(device, device.workspace_bytes(params))
+        if why := check_one(device, placed):
+            wrong.append(f"algorithm {params.algorithm}, variant {params.variant}: {why}")
+    return len(ways), wrong
+
+
+def check_placement(device: d.Device, case: Case, last: bool, placement: Placement, turn: int | None = None) -> tuple[int, list[str]]:
+    """The case in another form, a convolution in other ways too (or in one, by turns): how many runs, and what is wrong with which."""
+    placed = allocate(device, case, last, placement)
+    why = check_one(device, placed)
+    more, troubles = check_algorithms(device, placed, turn)
+    return 1 + more, [f"{placement.name}: {trouble}" for trouble in ([why] if why else []) + troubles]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which runs: a part of the cases, of some operators, each convolution in every way or in one other by turns; with `formed`, each
+    case in one other form too, another one with another seed."""
+
+    seed: int
+    part: tuple[int, int] = EVERY
+    operators: tuple[str, ...] = tuple(MODULES)
+    one_way: bool = False
+    with_placements: bool = True
+
+    def cases(self) -> Iterator[tuple[Case, bool]]:
+        return cases(self.seed, self.part, self.operators)
+
+
+def check_all(device: d.Device, choice: Selection) -> tuple[dict[str, int], list[str]]:
+    """Runs per operator, type and layout; and one line for each that is wrong."""
+    counts: dict[str, int] = {}
+    wrong = []
+    for number, (case, last) in enumerate(choice.cases()):
+        placed = allocate(device, case, last)
+        key = " ".join(filter(None, (case.op, str(case.dtype), placed.layout)))
+        counts[key] = counts.get(key, 0) + 1
+        if why := check_one(device, placed):
+            wrong.append(f"{key} {case.name}: {why}")
+        more, troubles = check_algorithms(device, placed, number if choice.one_way else None)
+        if more:
+            counts[f"{key} each way"] = counts.get(f"{key} each way", 0) + more
+        if choice.with_placements:
+            others = placements(placed)
+            more, with_placements = check_placement(device, case, last, others[(number + choice.seed) % len(others)], number)
+            counts[f"{key} in another form"] = counts.get(f"{key} in another form", 0) + more
+            troubles += with_placements
+        wrong += [f"{key} {case.name}: {trouble}" for trouble in troubles]
+    return counts, wrong
+
+

@@ -1,0 +1,1 @@
+"""Checks and measurements of the plugin execution provider."""

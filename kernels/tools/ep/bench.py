@@ -1,0 +1,159 @@
+"""Model times on the provider beside PyTorch on the same GPU and beside ONNX Runtime's CPU provider."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import onnxruntime as ort
+
+from tools.ep import models
+from tools.ep.session import open_session
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds a run: the median of `count` after warm-up, and the 5th and 95th percentile."""
+
+    median: float
+    low: float
+    high: float
+    count: int
+
+
+def timed(run: Callable[[], object], seconds: float = 0.5, most: int = 200, warm: int = 5) -> Timing:
+    """Wall clock around `run`, which must have finished its device work when it returns."""
+    for _ in range(warm):
+        run()
+    samples: list[float] = []
+    stop = time.perf_counter() + seconds
+    while len(samples) < most and (time.perf_counter() < stop or len(samples) < 5):
+        start = time.perf_counter()
+        run()
+        samples.append((time.perf_counter() - start) * 1e3)
+    samples.sort()
+    return Timing(statistics.median(samples), samples[len(samples) // 20], samples[-1 - len(samples) // 20], len(samples))
+
+
+class BoundSession:
+    """A session with inputs and outputs bound in device memory, as a server would hold them."""
+
+    def __init__(self, session: ort.InferenceSession, feeds: dict[str, Array], shapes: dict[str, tuple[int, ...]], vendor: int, number: int = 0):
+        place = {"device_type": "gpu", "device_id": number, "vendor_id": vendor}
+        self.session, self.binding = session, session.io_binding()
+        self.inputs = {k: ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(v), **place) for k, v in feeds.items()}
+        for name, value in self.inputs.items():
+            self.binding.bind_ortvalue_input(name, value)
+        types = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+        self.outputs = {
+            o.name: ort.OrtValue.ortvalue_from_shape_and_type(shapes[o.name], types[o.type], **place) for o in session.get_outputs()
+        }
+        for name, value in self.outputs.items():
+            self.binding.bind_ortvalue_output(name, value)
+
+    def run(self) -> None:
+        """One inference; the device is done when it returns."""
+        self.session.run_with_iobinding(self.binding)
+
+    def results(self) -> dict[str, Array]:
+        """The outputs, on the host."""
+        return {name: value.numpy() for name, value in self.outputs.items()}
+
+
+def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool = True, number: int = 0, **sizes: int) -> BoundSession:
+    """`name` at `dtype` on `device`, the `number`th of its kind, bound to random inputs of `sizes`; `graph` records and replays the run."""
+    options = {"enable_hip_graph": "1"} if graph else {}
+    if not fuse:
+        options["fuse"] = "0"
+    session = open_session(models.model(name, dtype), device, options=options)
+    feeds = models.feeds(name, dtype, **sizes)
+    wide = {"last_hidden_state": (sizes["batch"], sizes.get("sequence", 1), 768), "pooler_output": (sizes["batch"], 768), "logits": (sizes["batch"], 1000)}
+    return BoundSession(session, feeds, wide, device.device.vendor_id, number)
+
+
+def torch_lacks(name: str) -> str:
+    """Why `name` cannot be timed by PyTorch on this GPU; "" where it can."""
+    for module in ("torch", {"resnet50": "torchvision", "bert-base": "transformers"}[name]):
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed"
+    import torch
+
+    return "" if torch.cuda.is_available() else f"torch {torch.__version__} sees no GPU"
+
+
+def torch_times(name: str, dtype: str, **sizes: int) -> tuple[Timing, Timing, int]:
+    """PyTorch eager and its CUDA graph, TF32 off, and the bytes its allocator held at most."""
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    kind = {"float32": torch.float32, "float16": torch.float16}[dtype]
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    with torch.inference_mode():
+        if name == "resnet50":
+            import torchvision
+
+            net = torchvision.models.resnet50(weights=None).eval().cuda().to(kind)
+            x = torch.randn(sizes["batch"], 3, 224, 224, device="cuda", dtype=kind)
+            call = lambda: net(x)  # noqa: E731
+        else:
+            from transformers import BertConfig, BertModel
+
+            net = BertModel(BertConfig()).eval().cuda().to(kind)
+            ids = torch.randint(0, 30522, (sizes["batch"], sizes["sequence"]), device="cuda")
+            mask = torch.ones_like(ids)
+            mask[:, -max(1, sizes["sequence"] // 4) :] = 0
+            call = lambda: net(input_ids=ids, attention_mask=mask)  # noqa: E731
+
+        def eager() -> None:
+            call()
+            torch.cuda.synchronize()
+
+        first = timed(eager)
+        peak = torch.cuda.max_memory_allocated() - before
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                call()
+        torch.cuda.synchronize()
+        try:
+            recorded = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(recorded):
+                call()
+        except RuntimeError:  # a model that cannot be captured (a mask that is read on the host)
+            return first, Timing(float("nan"), 0, 0, 0), peak
+
+        def replay() -> None:
+            recorded.replay()
+            torch.cuda.synchronize()
+
+        return first, timed(replay), peak
+
+
+def cpu_time(name: str, dtype: str, **sizes: int) -> Timing:
+    """ONNX Runtime's own CPU provider, with all cores."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    session = ort.InferenceSession(models.model(name, dtype).SerializeToString(), options, providers=["CPUExecutionProvider"])
+    feeds = models.feeds(name, dtype, **sizes)
+    return timed(lambda: session.run(None, feeds), seconds=1.0, most=20, warm=1)
+
+
+def cpu_result(name: str, dtype: str, **sizes: int) -> dict[str, Array]:
+    """What the float32 model gives on the CPU provider: the reference of both dtypes."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    session = ort.InferenceSession(models.model(name, "float32").SerializeToString(), options, providers=["CPUExecutionProvider"])
+    feeds = {k: v.astype(np.float32) if v.dtype == np.float16 else v for k, v in models.feeds(name, dtype, **sizes).items()}
+    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))

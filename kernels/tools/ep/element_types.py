@@ -1,0 +1,160 @@
+"""Every registered kernel in every combination of element types that it and the operator's schema allow: each combination is
+answered as ONNX says, or not claimed. A kernel that leaves a type variable of the schema out would be given any type there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from tools.ep.examples import Example, Kinds, example
+from tools.ep.registered import TYPES, Entry, Schema, entries, schemas
+from tools.ep.session import nodes_elsewhere, open_session, relative_error
+
+Array = np.ndarray
+MOST = 40  # combinations for which every version of a schema is looked at; of more, the first and the last
+WIDE = {"float16": np.float32, "int16": np.int32, "uint16": np.int32, "int8": np.int32, "uint32": np.int64, "uint64": np.int64}
+# A variable of an output that no claimed node has; older releases do not know its name.
+OF_WHAT_IS_NOT_CLAIMED = {("MultiHeadAttention", "QK")}
+BETWEEN = ("MemcpyFromHost", "MemcpyToHost")  # ONNX Runtime's own nodes, in no schema
+
+
+@dataclass(frozen=True)
+class TypeResult:
+    """`state`: answered, unclaimed, or what is wrong; `held`: who answered too."""
+
+    name: str
+    state: str
+    held: str = ""
+
+
+def combinations(entry: Entry, schema: Schema) -> list[Kinds]:
+    """The types of each variable, all with all."""
+    names = [n for n in entry.rules if n in schema.used]
+    choices = [[TYPES[t] for t in entry.rules[n] if t in TYPES and t in schema.allowed[n]] for n in names]
+    return [dict(zip(names, choice, strict=True)) for choice in itertools.product(*choices)]
+
+
+def unnamed(entry: Entry, schema: Schema) -> list[str]:
+    """Variables that the kernel says nothing of."""
+    return sorted(v for v in schema.used - set(entry.rules) if (entry.op, v) not in OF_WHAT_IS_NOT_CLAIMED)
+
+
+def _model(entry: Entry, schema: Schema, drawn: Example) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    feeds = {f"x{i}": v for i, v in enumerate(drawn.inputs) if v is not None}
+    names = [f"x{i}" if v is not None else "" for i, v in enumerate(drawn.inputs)]
+    outputs = [f"y{i}" for i in range(drawn.outputs)]
+    node = helper.make_node(entry.op, names, outputs, domain=entry.domain, **drawn.attributes)
+    infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in feeds.items()]
+    graph = helper.make_graph([node], "types", infos, [onnx.ValueInfoProto(name=n) for n in outputs])
+    sets = [helper.make_opsetid("", schema.opset)] + ([helper.make_opsetid(entry.domain, schema.version)] if entry.domain else [])
+    return helper.make_model(graph, opset_imports=sets, ir_version=10), feeds
+
+
+def _cpu(model: onnx.ModelProto) -> ort.InferenceSession:
+    settings = ort.SessionOptions()
+    settings.log_severity_level = 4
+    return ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
+
+
+def _widened(drawn: Example) -> Example:
+    """The same values in types that the CPU provider has more kernels for."""
+    wide = [None if v is None else v.astype(WIDE.get(v.dtype.name, v.dtype)) for v in drawn.inputs]
+    return Example(wide, drawn.attributes, drawn.outputs)
+
+
+def _answers(entry: Entry, schema: Schema, drawn: Example) -> Iterator[tuple[str, list[Array]]]:
+    """ONNX's reference, the CPU provider, and it in wider types: whichever of them answer."""
+    model, feeds = _model(entry, schema, drawn)
+    wide, wide_feeds = _model(entry, schema, _widened(drawn))
+    for who, ask in (
+        ("ONNX's reference", lambda: ReferenceEvaluator(model).run(None, feeds)),
+        ("the CPU provider", lambda: _cpu(model).run(None, feeds)),
+        ("the CPU provider, wider", lambda: _cpu(wide).run(None, wide_feeds)),
+    ):
+        try:
+            yield who, [np.asarray(a) for a in ask()]
+        except Exception:  # it does not take this combination; the next may
+            continue
+
+
+def _differs(got: list[Array], wanted: list[Array], tolerance: float) -> str:
+    for a, b in zip(got, wanted, strict=True):
+        if (a.dtype.kind == "f") != (b.dtype.kind == "f"):
+            return f"an answer of {a.dtype}, not {b.dtype}"
+        if a.dtype.kind != "f" and not np.array_equal(a, b):
+            return "other integers"
+        error = relative_error(a, b)
+        if not error <= tolerance:
+            return f"relative error {error:.1e}"
+    return ""
+
+
+def _loads(model: onnx.ModelProto) -> bool:
+    try:
+        _cpu(model)
+    except Exception:  # ONNX Runtime has no kernel for it, or does not think it a model
+        return False
+    return True
+
+
+def _judge(entry: Entry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, options: dict[str, str]) -> TypeResult:
+    said = " ".join(f"{name} {np.dtype(kind)}" for name, kind in kinds.items())
+    name = f"{entry.op} {schema.version}, {said} {options or ''}"
+    drawn = example(entry.op, kinds, schema)
+    model, feeds = _model(entry, schema, drawn)
+    try:
+        session = open_session(model, device, options=options, optimize=False, severity=4)
+    except Exception as failure:  # not claimed, and then nobody's
+        return TypeResult(name, f"refused: {str(failure)[:120]}" if _loads(model) else "unclaimed")
+    if nodes_elsewhere(session, device.ep_name):  # ONNX Runtime 1.30 records no single node of a plugin's, but the CPU provider's
+        return TypeResult(name, "unclaimed")
+    try:
+        got = [np.asarray(a) for a in session.run(None, feeds)]
+    except Exception as failure:
+        return TypeResult(name, f"claimed, and refused: {str(failure)[:120]}")
+    tolerance = 1e-2 if any(np.dtype(k) == np.float16 for k in kinds.values()) else 2e-5
+    wrong = "claimed, and nobody else answers"
+    for who, wanted in _answers(entry, schema, drawn):
+        wrong = _differs(got, wanted, tolerance)
+        if not wrong:
+            return TypeResult(name, "answered", who)
+        wrong += f" against {who}"
+    return TypeResult(name, wrong)
+
+
+def _is_checked(entry: Entry) -> list[Schema]:
+    """Every version, or of a kernel of many combinations the first and the last."""
+    known = schemas(entry)
+    many = any(len(combinations(entry, s)) > MOST for s in known)
+    return [known[0], known[-1]] if many and len(known) > 1 else known
+
+
+def run(device: ort.OrtEpDevice, library: Path, mixed_only: bool = False) -> list[TypeResult]:
+    """Every kernel in `library`; those of the channels-last domain are met through the layout conversion.
+
+    `mixed_only`: only those with a few combinations of several variables, where one could be read as another.
+    """
+    results = []
+    for entry in entries(library):
+        if entry.op in BETWEEN or "nhwc" in entry.domain:
+            continue
+        if mixed_only and (len(entry.rules) < 2 or any(len(combinations(entry, s)) > MOST for s in schemas(entry))):
+            continue
+        for schema in _is_checked(entry):
+            left_out = unnamed(entry, schema)
+            if left_out:
+                results.append(TypeResult(f"{entry.op} {schema.version}", f"says nothing of type variable {', '.join(left_out)}"))
+            for kinds in combinations(entry, schema):
+                results.append(_judge(entry, schema, kinds, device, {}))
+                if entry.op in ("Conv", "BatchNormalization") or "Pool" in entry.op:
+                    results.append(_judge(entry, schema, kinds, device, {"channels_last": "0"}))
+    return results

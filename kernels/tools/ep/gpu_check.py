@@ -1,0 +1,402 @@
+"""Checks the plugin execution provider on a GPU, and times it. Exits non-zero on any mismatch.
+
+    kernels/ep/gpu-check                          # build for this machine's GPU, check, time
+    kernels/ep/gpu-check --library FILE           # a library built before (libonnxruntime_ep_rockernels.so)
+    kernels/ep/gpu-check --quick                  # the checks without the times
+    kernels/ep/gpu-check --sanitize               # the checks under compute-sanitizer: memcheck and racecheck, at once
+    kernels/ep/gpu-check --cpu-test-library FILE  # the checks on the CPU test platform, without a GPU
+
+Needs onnxruntime >= 1.24, onnx and numpy; torch, torchvision and transformers for the comparison, which is left out where one of them is
+missing. Building needs cmake and hipcc or nvcc, and ONNX Runtime's headers of 1.27 or newer (--headers FOLDER).
+
+Exit status: 0 all checks hold, 1 one does not, 2 no GPU, no compiler, a package missing or wrong arguments, 129, 130 and 143 ended by SIGHUP,
+SIGINT and SIGTERM.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+
+from tools import processes
+from tools.processes import Children, NoGpu, Unusable, run_interruptibly
+
+KERNELS = Path(__file__).resolve().parents[2]
+
+CHECKS = ("nodes", "cases", "types", "graphs", "edges", "models", "threads", "devices")
+TIMES = "times"
+MODEL_TOLERANCE = {"float32": 1e-4, "float16": 2e-2}
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", type=Path, help="libonnxruntime_ep_rockernels.so with its device library beside it")
+    parser.add_argument("--cpu-test-library", type=Path, help="librockernels_ep_cpu_test.so: the same checks without a GPU")
+    parser.add_argument("--headers", type=Path, help="folder with onnxruntime_c_api.h, to build")
+    parser.add_argument("--platform", choices=("amd", "nvidia"), help="build for it (amd where there is a hipconfig, or else nvidia)")
+    parser.add_argument("--cases", type=int, default=30, help="random cases an operator and element type (30)")
+    parser.add_argument("--quick", action="store_true", help="check only")
+    parser.add_argument("--only", action="append", choices=(*CHECKS, TIMES), help="of the checks and the times only this (repeatable)")
+    parser.add_argument("--sanitize", action="store_true", help="run --quick under compute-sanitizer instead")
+    parser.add_argument("--fewer", action="store_true", help="models fused and at one size only")
+    parser.add_argument("--seconds", type=float, default=400, help="with --sanitize: give up after this long (400)")
+    parser.add_argument("--models", default="", help="comma-separated model:dtype:size to time, e.g. resnet50:float16:8")
+    parser.add_argument("--json", type=Path, help="write the results here")
+    return parser.parse_args()
+
+
+def build(args: argparse.Namespace, children: Children) -> Path:
+    """Build for the platform of this machine, or the one asked for, and return the library."""
+    platform = args.platform or processes.platform()
+    folder = KERNELS.parent / "build" / f"kernels-ep-{platform}"
+    options = [f"-DSBK_PLATFORM={platform}", "-DSBK_EP=ON", "-DSBK_CUSTOM_OPS=OFF", *processes.device_options(platform)]
+    if args.headers is not None:
+        options.append(f"-DONNXRUNTIME_INCLUDE_DIR={args.headers.resolve()}")
+    if shutil.which("cmake") is None:
+        raise Unusable("cmake is not in PATH: nothing to build with; --library names a built library")
+    for command in (["cmake", "-S", str(KERNELS), "-B", str(folder), *options], ["cmake", "--build", str(folder), "--parallel"]):
+        run = children.run("build", command, math.inf)
+        if run.status:
+            raise Unusable(f"{run.output()[-8000:]}\ngpu-check: {' '.join(command)}: {run.status_text()}")
+    return folder / "ep" / "libonnxruntime_ep_rockernels.so"
+
+
+def check_nodes(device: object) -> tuple[dict[str, int], int]:
+    """ONNX's node tests; the second value counts failures."""
+    from tools.ep import node_tests
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # onnx's own generators overflow on purpose
+        outcomes = node_tests.run(device)
+    for outcome in outcomes:
+        if outcome.state == "failed":
+            print(f"  FAILED {outcome.name}: {outcome.detail[:200]}")
+    states = Counter(o.state for o in outcomes)
+    print(f"ONNX node tests: {states['passed']} passed, {states['failed']} failed, {states['elsewhere']} not wholly ours, "
+          f"{states['skipped']} that ONNX Runtime itself does not load")
+    return dict(states), states["failed"] + (states["passed"] == 0)
+
+
+def check_cases(device: object, count: int) -> tuple[dict[str, dict[str, float]], int]:
+    """Random shapes against float64: the worst relative error of each operator and type, and the number beyond tolerance."""
+    from tools.ep import cases, session
+
+    worst: dict[str, dict[str, float]] = {}
+    bad = total = 0
+    for name in cases.MAKERS:
+        for case in cases.cases(name, count):
+            total += 1
+            try:
+                opened = session.open_session(case.model(), device, optimize=False)
+                elsewhere = session.nodes_elsewhere(opened, device.ep_name)
+                error = max(session.relative_error(a, b) for a, b in zip(opened.run(None, case.feeds()), case.wanted, strict=True))
+                detail = f"on the CPU: {dict(elsewhere)}" if elsewhere else ""
+            except Exception as failure:
+                error, detail = float("inf"), str(failure)[:200]
+            row = worst.setdefault(name, {})
+            row[case.dtype] = max(row.get(case.dtype, 0.0), error)
+            if detail or not error <= cases.TOLERANCE[case.dtype]:
+                bad += 1
+                shapes = [None if x is None else x.shape for x in case.inputs]
+                print(f"  FAILED {name} {case.name} {case.dtype} {shapes} {case.attributes}: error {error:.2e} {detail}")
+    print(f"random cases: {total}, {bad} beyond tolerance")
+    return worst, bad
+
+
+def check_types(device: object, library: Path, fewer: bool) -> int:
+    """Every registered kernel in every combination of element types."""
+    from tools.ep import element_types
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the reference's own divisions
+        results = element_types.run(device, library, fewer)
+    wrong = [r for r in results if r.state not in ("answered", "unclaimed")]
+    unclaimed = sum(r.state == "unclaimed" for r in results)
+    print(f"element types: {len(results)} combinations, {unclaimed} not claimed, {len(wrong)} wrong" + "".join(f"\n  FAILED {r.name}: {r.state}" for r in wrong))
+    if 10 * unclaimed >= len(results):
+        print("  FAILED: so few are claimed that the check proves nothing")
+        return len(wrong) + 1
+    return len(wrong)
+
+
+def check_edges(device: object) -> int:
+    """What does not fit, or only just does: as the CPU provider answers or refuses it, or ONNX where that goes astray."""
+    from tools.ep import edges
+
+    results = edges.run(device)
+    wrong = [r for r in results if r.wrong]
+    for r in wrong:
+        print(f"  FAILED {r.name}: {r.wrong}")
+    astray = Counter(r.cpu for r in results if r.cpu)
+    print(f"edges: {len(results)}, {len(wrong)} wrong; {astray.total()} of them by ONNX's text, where the CPU provider goes or went astray (ONNX Runtime "
+          f"{edges.ort.__version__} here):" + "".join(f"\n  {n} × {what}" for what, n in sorted(astray.items())))
+    return len(wrong)
+
+
+def check_graphs(device: object) -> int:
+    """Graphs that fusion and layout conversion change, with each of them on and off."""
+    from tools.ep import graphs, linears
+
+    results = graphs.run(device) + linears.run(device)
+    wrong = [r for r in results if r[2]]
+    for name, error, detail in wrong:
+        print(f"  FAILED {name}: error {error:.2e} {detail}")
+    print(f"graphs for fusion and layout: {len(results)}, {len(wrong)} wrong, worst error {max(r[1] for r in results):.1e}")
+    return len(wrong)
+
+
+def check_models(device: object, cpu: bool, fewer: bool) -> int:
+    """Both models, fused and plain, two sizes one after the other in one session; no compute node may be elsewhere."""
+    from tools.ep import bench, models, session
+
+    bad = 0
+    sizes = {"resnet50": [{"batch": 1}, {"batch": 3}], "bert-base": [{"batch": 2, "sequence": 16}, {"batch": 1, "sequence": 37}]}
+    for name, dtypes in (("resnet50", ["float32", "float16"]), ("bert-base", ["float32", "float16"])):
+        for dtype in dtypes[: 1 if cpu else 2]:
+            for fuse in ("1",) if fewer else ("1", "0"):
+                opened = session.open_session(models.model(name, dtype), device, options={"fuse": fuse})
+                elsewhere = session.compute_nodes_elsewhere(opened, device.ep_name)
+                for size in sizes[name][: 1 if cpu or fewer else 2]:
+                    found = dict(zip([o.name for o in opened.get_outputs()], opened.run(None, models.feeds(name, dtype, **size)), strict=True))
+                    wanted = bench.cpu_result(name, dtype, **size)
+                    error = max(session.relative_error(found[k], wanted[k]) for k in wanted)
+                    wrong = bool(elsewhere) or not error <= MODEL_TOLERANCE[dtype]
+                    bad += wrong
+                    print(f"{'  FAILED' if wrong else ''} {name} {dtype} {size} {'fused' if fuse == '1' else 'plain'}: error {error:.1e}, "
+                          f"compute nodes elsewhere: {dict(elsewhere) or 'none'}")
+    return bad
+
+
+def check_steps(device: object, cpu: bool) -> int:
+    """Both models with their extents known: no more steps than with symbols."""
+    from tools.ep import steps
+
+    bad = 0
+    for name, symbols, extents, wrong in steps.run(device, ["float32"] if cpu else ["float32", "float16"]):
+        bad += wrong
+        print(f"{'  FAILED' if wrong else ''} {name}: {symbols[0]} groups and {symbols[1]} nodes alone; {extents[0]} and {extents[1]} where extents are known")
+    return bad
+
+
+def check_two_at_once(device: object) -> int:
+    """Two sessions and two threads a session, each with inputs of its own: every answer is that input's."""
+    import threading
+
+    import numpy as np
+
+    from tools.ep import models, session
+
+    opened = [session.open_session(models.model("bert-base", "float32"), device) for _ in range(2)]
+    feeds = [models.feeds("bert-base", "float32", seed=i, batch=1 + i, sequence=24) for i in range(4)]
+    wanted = [opened[0].run(None, f) for f in feeds]
+    wrong: list[str] = []
+
+    def work(i: int) -> None:
+        try:
+            for _ in range(10):
+                for a, b in zip(opened[i % 2].run(None, feeds[i]), wanted[i], strict=True):
+                    if not np.allclose(a, b, rtol=1e-4, atol=1e-5):
+                        wrong.append(f"thread {i}: differs by {abs(a - b).max()}")
+        except Exception as failure:
+            wrong.append(f"thread {i}: {failure}")
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(f"two sessions, four threads: {len(wrong)} wrong answers" + "".join(f"\n  FAILED {w}" for w in wrong[:4]))
+    return len(wrong)
+
+
+def check_devices(found: list[object]) -> int:
+    """Sessions on each of several devices, against the first one's answers."""
+    if len(found) < 2:
+        print("devices: one is offered, nothing to hold against it")
+        return 0
+    from tools.ep import devices
+
+    results = devices.run(found)
+    wrong = [(what, why) for what, why in results if why]
+    print(f"{len(found)} devices: {len(results)} checks, {len(wrong)} wrong" + "".join(f"\n  FAILED {what}: {why}" for what, why in wrong))
+    return len(wrong)
+
+
+DEFAULT_MODELS = (
+    "resnet50:float32:1,resnet50:float32:8,resnet50:float32:16,resnet50:float32:32,resnet50:float32:64,"
+    "resnet50:float16:1,resnet50:float16:8,resnet50:float16:16,resnet50:float16:32,resnet50:float16:64,"
+    "bert-base:float32:1x128,bert-base:float32:1x384,bert-base:float32:1x512,bert-base:float32:8x128,bert-base:float32:8x384,"
+    "bert-base:float32:8x512,bert-base:float16:1x128,bert-base:float16:1x384,bert-base:float16:1x512,bert-base:float16:8x128,"
+    "bert-base:float16:8x384,bert-base:float16:8x512"
+)
+
+
+def device_memory_used() -> int | None:
+    """Bytes in use on the device, by everything on it; None where there is no torch to ask."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    if not torch.cuda.is_available():
+        return None
+    free, total = torch.cuda.mem_get_info()
+    return total - free
+
+
+def time_one(device: object, which: str) -> dict[str, object]:
+    """One row of the table: the provider eager and replayed, PyTorch eager and replayed, and the CPU provider."""
+    from tools.ep import bench, session
+
+    name, dtype, text = which.split(":")
+    size = dict(zip(("batch", "sequence"), (int(n) for n in text.split("x")), strict=False))
+    wanted = bench.cpu_result(name, dtype, **size)
+    row: dict[str, object] = {"model": name, "dtype": dtype, "size": text}
+    for key, graph in (("eager", False), ("graph", True)):
+        before = device_memory_used()
+        bound = bench.bind(device, name, dtype, graph, **size)
+        row[key] = vars(bench.timed(bound.run))
+        after = device_memory_used()
+        row[f"{key} bytes"] = None if before is None or after is None else after - before
+        found = bound.results()
+        row[f"{key} error"] = max(session.relative_error(found[k], wanted[k]) for k in wanted)
+        del bound
+    if not bench.torch_lacks(name):
+        eager, graph, peak = bench.torch_times(name, dtype, **size)
+        row |= {"torch eager": vars(eager), "torch graph": vars(graph), "torch bytes": peak}
+    if text in ("1", "8", "1x128", "8x128") and dtype == "float32":
+        row["cpu"] = vars(bench.cpu_time(name, dtype, **size))
+    return row
+
+
+def time_models(device: object, which: str) -> tuple[list[dict[str, object]], int]:
+    """The table, and how many rows were wrong."""
+    from tools.ep import bench
+
+    rows, bad = [], 0
+    for name in sorted({item.partition(":")[0] for item in which.split(",")}):
+        if why := bench.torch_lacks(name):
+            print(f"{name} without PyTorch beside it: {why}")
+    print(f"{'model':28} {'eager':>8} {'graph':>8} {'torch':>8} {'t.graph':>8} {'CPU EP':>8}  error")
+    for item in which.split(","):
+        row = time_one(device, item)
+        error = max(float(row["eager error"]), float(row["graph error"]))
+        wrong = not error <= MODEL_TOLERANCE[str(row["dtype"])]
+        bad += wrong
+        cells = [f"{row[k]['median']:8.3f}" if k in row else " " * 8 for k in ("eager", "graph", "torch eager", "torch graph", "cpu")]
+        print(f"{item:28} {' '.join(cells)}  {error:.1e}{' FAILED' if wrong else ''}", flush=True)
+        rows.append(row)
+    return rows, bad
+
+
+def sanitize(library: Path, cases: int, seconds: float, children: Children) -> int:
+    """memcheck and racecheck over each of the checks, all at once; how many found something in our kernels or did not end."""
+    found = shutil.which("compute-sanitizer")
+    if found is None:
+        raise Unusable("compute-sanitizer is not in PATH")
+    runs = []
+    for tool in ("memcheck", "racecheck"):
+        for check in CHECKS[:-2] if tool == "racecheck" else CHECKS[:-1]:  # threads and devices run the models' kernels again, slowly
+            command = [found, "--tool", tool, "--error-exitcode", "9", sys.executable, str(KERNELS / "ep" / "gpu-check"), "--library", str(library),
+                       "--quick", "--cases", str(cases), "--only", check, "--fewer"]
+            runs.append(children.start(f"{tool} {check}", command))
+    bad = 0
+    for run in children.as_completed(runs, time.monotonic() + seconds):
+        output = run.output() + ("" if run.in_time else f"not done after {seconds:g} s")
+        # racecheck does not understand how cuBLAS's Hopper kernels wait (barriers of the copy engine): only ours count.
+        ours = [line for line in output.splitlines() if "Race reported" in line and ("rk::" in line or "sbk::" in line)]
+        summed = "ERROR SUMMARY: 0 errors" in output if run.name.startswith("memcheck") else "RACECHECK SUMMARY" in output
+        failed = run.status != 0 if run.name.startswith("memcheck") else bool(ours)
+        wrong = failed or not run.in_time or not summed or "all checks hold" not in output
+        bad += wrong
+        summary = [line for line in output.splitlines() if "SUMMARY" in line or "not done" in line or "passed" in line or "beyond" in line]
+        print(f"{run.name}: {run.status_text()}: {' | '.join(summary)}" + (f"\n{output[-2500:]}" if wrong else ""), flush=True)
+    return bad
+
+
+def main() -> int:
+    """Run the checks asked for; 0 when all hold, 1 where one does not, 2 without a GPU or a compiler, 128 and a signal's number interrupted."""
+    args = arguments()
+    with Children() as children:
+        return run_interruptibly("gpu-check", lambda: run_or_refuse(args, children))
+
+
+def run_or_refuse(args: argparse.Namespace, children: Children) -> int:
+    """The checks' status; 2 where there is nothing to check, or nothing to check it with."""
+    try:
+        return work(args, children)
+    except (NoGpu, Unusable) as error:
+        print(f"gpu-check: {error}", file=sys.stderr)
+        return 2
+
+
+def devices_of(library: Path) -> list[object]:
+    """Those that the provider offers. Raises Unusable where it cannot be registered, or offers none."""
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime
+
+        from tools.ep import session
+    except ImportError as error:
+        raise Unusable(f"{error.name} is not installed" if isinstance(error, ModuleNotFoundError) else str(error)) from error
+    if not hasattr(onnxruntime, "get_ep_devices") or not hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
+        raise Unusable(f"onnxruntime {onnxruntime.__version__} cannot register a provider's library and say where nodes ran: 1.24 can")
+    try:
+        return session.register(library)
+    except session.NoDevice as error:
+        raise Unusable(str(error)) from error
+    except Exception as error:  # ONNX Runtime's own types
+        raise Unusable(f"{library} is not registered: {str(error).splitlines()[0]}") from error
+
+
+def check(args: argparse.Namespace, offered: list[object], library: Path, results: dict[str, object]) -> int:
+    """How many mismatches there are; what is measured goes to `results`."""
+    device, cpu = offered[0], args.cpu_test_library is not None
+    print(f"{device.ep_name} on {device.ep_metadata['device']} ({device.ep_metadata['target']}), built for {device.ep_metadata['built for']}")
+    wanted, bad = args.only or (*CHECKS, *(() if args.quick else (TIMES,))), 0
+    if "nodes" in wanted:
+        results["node tests"], bad = check_nodes(device)
+    if "cases" in wanted:
+        results["cases"], wrong = check_cases(device, args.cases)
+        bad += wrong
+    bad += check_types(device, library, args.fewer) if "types" in wanted else 0
+    bad += check_graphs(device) if "graphs" in wanted else 0
+    bad += check_edges(device) if "edges" in wanted else 0
+    bad += check_models(device, cpu, args.fewer) if "models" in wanted else 0
+    bad += check_steps(device, cpu) if "models" in wanted and not args.fewer else 0
+    bad += check_two_at_once(device) if "threads" in wanted and not cpu else 0
+    bad += check_devices(offered) if "devices" in wanted and not cpu else 0
+    if TIMES in wanted and not cpu:
+        results["models"], wrong = time_models(device, args.models or DEFAULT_MODELS)
+        bad += wrong
+    return bad
+
+
+def work(args: argparse.Namespace, children: Children) -> int:
+    """The checks asked for; 0 when all hold."""
+    if args.sanitize:
+        return 1 if sanitize(args.library or build(args, children), args.cases, args.seconds, children) else 0
+    start = time.perf_counter()
+    library = args.cpu_test_library or args.library or build(args, children)
+    offered = devices_of(library)
+    results: dict[str, object] = {"device": offered[0].ep_metadata}
+    try:
+        bad = check(args, offered, library, results)
+    except Exception as error:
+        traceback.print_exc()
+        print(f"  FAILED {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+        bad = 1
+    results["seconds"] = round(time.perf_counter() - start, 1)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(results, indent=1, default=str))
+    print(f"{'FAILED: ' + str(bad) + ' mismatches' if bad else 'all checks hold'} in {results['seconds']} s")
+    return 1 if bad else 0

@@ -1,0 +1,76 @@
+"""ONNX's own backend node tests (onnx.backend.test), through the provider."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx.backend.test.case.test_case import TestCase
+from onnx.backend.test.loader import load_model_tests
+
+from tools.ep.session import open_session, placement
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One test: `claimed` when every node of it ran on the provider."""
+
+    name: str
+    state: str  # passed, failed, elsewhere (some node is not ours), skipped (ONNX Runtime itself cannot load it)
+    detail: str = ""
+
+
+def _close(answers: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) -> str:
+    if answers.shape != wanted.shape:
+        return f"shape {answers.shape}, not {wanted.shape}"
+    if answers.dtype != wanted.dtype:
+        return f"type {answers.dtype}, not {wanted.dtype}"
+    if wanted.dtype == np.float16:
+        atol = max(atol, 2e-3)
+    try:
+        np.testing.assert_allclose(answers, wanted, rtol=rtol, atol=atol)
+    except AssertionError as error:
+        return " ".join(str(error).split())[:160]
+    return ""
+
+
+def _array(value: object) -> np.ndarray | None:
+    """A tensor of a data set; None for sequences and optionals, which no kernel here takes."""
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, (np.ndarray, np.generic, int, float)) else None
+
+
+def _run_one(test: TestCase, device: ort.OrtEpDevice) -> Outcome:
+    try:
+        session = open_session(test.model, device, optimize=False)
+    except Exception as error:
+        return Outcome(test.name, "skipped", str(error).splitlines()[0][:120])
+    if any(provider != device.ep_name for provider in placement(session)):
+        return Outcome(test.name, "elsewhere")
+    for inputs, wanted in test.data_sets:
+        feeds = {info.name: _array(value) for info, value in zip(test.model.graph.input, inputs, strict=False)}
+        answers = session.run(None, feeds)
+        for i, (got, want) in enumerate(zip(answers, wanted, strict=True)):
+            trouble = _close(np.asarray(got), _array(want), test.rtol, max(test.atol, 1e-6))
+            if trouble:
+                return Outcome(test.name, "failed", f"output {i}: {trouble}")
+    return Outcome(test.name, "passed")
+
+
+def run(device: ort.OrtEpDevice, only: str = "", trace: bool = False) -> list[Outcome]:
+    """Every node test whose name contains `only`; `trace` prints each name first, to find one that ends the process."""
+    outcomes = []
+    for test in load_model_tests(kind="node"):
+        if only not in test.name:
+            continue
+        if trace:
+            print(test.name, flush=True)
+        try:
+            outcomes.append(_run_one(test, device))
+        except Exception as error:
+            outcomes.append(Outcome(test.name, "failed", f"{error}" or traceback.format_exc(limit=1)))
+    return outcomes

@@ -1,0 +1,231 @@
+"""Times the operators beside PyTorch and beside the naive baselines, in one run, interleaved.
+
+Every contender is captured in a graph of enough launches for a millisecond, so host overhead is left out for all alike;
+a sample is one replay, divided by the launches in it. Medians and the middle half of the samples. What does no arithmetic
+worth counting, and so is held to the bandwidth of a copy, takes other tensors with each launch, ROTATED bytes of them in all:
+over the same ones again and again a part would come from the device's cache.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import functools
+import itertools
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tools import device as d
+from tools.case import RELATIVE_ERROR, WORST_ERROR
+
+SAMPLES = 25
+GRAPH_MS = 1.0
+ROTATED = 2**30  # bytes of tensors; an H200 has a cache of 60 MB
+
+
+@dataclass(frozen=True)
+class Error:
+    """‖got - expected‖ / ‖expected‖, and the largest single difference over max|expected|. NaN where something is NaN."""
+
+    relative: float
+    worst: float
+
+
+@dataclass
+class Row:
+    """One shape's result. Times in milliseconds: name → samples."""
+
+    op: str
+    shape: str
+    dtype: str
+    bytes: float  # least traffic: each input read once, each output written once
+    flops: float
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    error: dict[str, Error] = field(default_factory=dict)
+
+    def wrong(self) -> str:
+        """Whose answer is wrong and by how much; "" where all are right. PyTorch's is not asked."""
+        return out_of_tolerance({name: error for name, error in self.error.items() if name != "torch"}, self.dtype)
+
+    def median(self, name: str) -> float:
+        return statistics.median(self.samples[name])
+
+
+@dataclass
+class TimedShape:
+    op: str
+    text: str
+    make: Callable[[Any, Any], Problem]
+
+
+@dataclass
+class Problem:
+    """Closures that launch once on PyTorch's current stream, and what they cost at least."""
+
+    ours: Callable[[], None]
+    torch: Callable[[], Any]
+    naive: Callable[[], None] | None
+    output: Any
+    expected: Callable[[], Any]
+    bytes: float
+    flops: float
+    keep: list[Any]
+    # What else was timed: name → launch.
+    more: dict[str, Callable[[], Any]] = field(default_factory=dict)
+
+
+class Launcher:
+    """Calls the launchers with torch tensors' memory on torch's current stream."""
+
+    def __init__(self, torch: Any, device: d.Device, naive: Path | None, try_all: bool) -> None:
+        self.torch, self.device, self.try_all = torch, device, try_all
+        self.naive_library = c.CDLL(str(naive)) if naive else None
+        if self.naive_library:
+            self.naive_library.sbk_naive_attention_workspace.restype = c.c_size_t
+
+    def ours(self, params: d.Params, keep: list[Any]) -> Callable[[], None]:
+        bytes_ = self.device.workspace_bytes(params)
+        workspace = self.torch.empty(max(bytes_, 1), dtype=self.torch.uint8, device="cuda")
+        keep.append(workspace)
+        return lambda: self.device.launch(params, self.torch.cuda.current_stream().cuda_stream, workspace.data_ptr(), bytes_)
+
+    def naive(self, params: d.Params, keep: list[Any]) -> Callable[[], None] | None:
+        if self.naive_library is None:
+            return None
+        bytes_ = int(self.naive_library.sbk_naive_attention_workspace(c.byref(params))) if isinstance(params, d.Attention) else 0
+        workspace = self.torch.empty(max(bytes_, 1), dtype=self.torch.uint8, device="cuda")
+        keep.append(workspace)
+        function = getattr(self.naive_library, f"sbk_naive_{d.NAMES[type(params)]}")
+
+        def launch() -> None:
+            what = c.c_char_p()
+            arguments = d.Launch(self.torch.cuda.current_stream().cuda_stream, workspace.data_ptr(), bytes_)
+            if function(c.byref(params), c.byref(arguments), c.byref(what)):
+                raise d.DeviceError(f"naive: {(what.value or b'').decode()}")
+
+        return launch
+
+
+def capture(torch: Any, launch: Callable[[], Any]) -> tuple[Any, int]:
+    """A graph of launches that takes about GRAPH_MS, and how many they are."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            launch()
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(3):
+            launch()
+        stop.record()
+        stop.synchronize()
+        count = max(1, min(100, int(GRAPH_MS / max(start.elapsed_time(stop) / 3, 1e-3))))
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(count):
+            launch()
+    graph.replay()
+    torch.cuda.synchronize()
+    return graph, count
+
+
+def measure(torch: Any, launches: dict[str, Callable[[], Any]], samples: int = SAMPLES) -> dict[str, list[float]]:
+    """Milliseconds per launch; one sample of each contender in turn."""
+    graphs = {name: capture(torch, launch) for name, launch in launches.items()}
+    times: dict[str, list[float]] = {name: [] for name in launches}
+    for _ in range(samples):
+        for name, (graph, count) in graphs.items():
+            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            graph.replay()
+            stop.record()
+            stop.synchronize()
+            times[name].append(start.elapsed_time(stop) / count)
+    return times
+
+
+def error_of(torch: Any, got: Any, want: Any) -> Error:
+    """`want` is float64 and finite; at least one value of it is not 0."""
+    off = got.double().sub_(want)  # the largest shapes take 1.6 GB each time
+    return Error(float(off.norm() / want.norm()), float(off.norm(math.inf) / want.norm(math.inf)))
+
+
+def errors(torch: Any, problem: Problem, launches: dict[str, Callable[[], Any]], want: Any = None) -> dict[str, Error]:
+    """Of each launch that writes the problem's output, which holds NaN before."""
+    want = problem.expected() if want is None else want
+    found = {}
+    for name, launch in launches.items():
+        problem.output.fill_(float("nan"))
+        launch()
+        torch.cuda.synchronize()
+        found[name] = error_of(torch, problem.output, want)
+    return found
+
+
+def out_of_tolerance(found: dict[str, Error], dtype: str) -> str:
+    """Which errors are not within what tools/case.py takes for right, in words; "" where all are. NaN is not within."""
+    kind = np.dtype(dtype)
+    return ", ".join(
+        f"{name} has relative error {error.relative:.2e} (limit {RELATIVE_ERROR[kind]:.0e}), worst {error.worst:.2e} (limit {WORST_ERROR[kind]:.0e})"
+        for name, error in found.items()
+        if not (error.relative <= RELATIVE_ERROR[kind] and error.worst <= WORST_ERROR[kind])
+    )
+
+
+def run(torch: Any, shape: TimedShape, dtype: Any, launcher: Launcher) -> Row:
+    problem = shape.make(dtype, launcher)
+    row = Row(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
+    want = problem.expected()
+    row.error = errors(torch, problem, contenders(problem), want)
+    row.error["torch"] = error_of(torch, problem.torch(), want)
+    del want  # 1.6 GB at the largest shape
+    others = [shape.make(dtype, launcher) for _ in range(sets(problem) - 1)]
+    launches = [contenders(each) | {"torch": each.torch} for each in (problem, *others)]
+    row.samples = measure(torch, {name: interleaved([each[name] for each in launches]) for name in launches[0]})
+    return row
+
+
+def contenders(problem: Problem) -> dict[str, Callable[[], Any]]:
+    """Those that write the problem's output."""
+    naive = {} if problem.naive is None else {"naive": problem.naive}
+    return {"ours": problem.ours, **problem.more, **naive}
+
+
+def sets(problem: Problem) -> int:
+    """How many of a problem's tensors are ROTATED bytes together; 1 where arithmetic counts."""
+    return 1 if problem.flops else math.ceil(ROTATED / problem.bytes)
+
+
+def interleaved(launches: list[Callable[[], Any]]) -> Callable[[], Any]:
+    """Launches the first, at the next call the second, and so on, round and round."""
+    following = itertools.cycle(launches)
+    return lambda: next(following)()
+
+
+def ceilings(torch: Any) -> dict[str, float]:
+    """Copy bandwidth in bytes/s (read + written), matrix products of 8192³ in FLOP/s."""
+    def seconds(launch: Callable[[], Any]) -> float:
+        return statistics.median(measure(torch, {"it": launch}, 9)["it"]) * 1e-3
+
+    a = torch.randn(1 << 29, device="cuda")
+    b = torch.empty_like(a)
+    # A kernel that copies; a copy command in a graph may go to the slower copy engine.
+    found = {"copy": _bytes(a, b) / seconds(lambda: torch.mul(a, 1.0, out=b))}
+    for dtype in (torch.float32, torch.float16):
+        x, y, z = (torch.randn(8192, 8192, device="cuda", dtype=dtype) for _ in range(3))
+        product = functools.partial(torch.mm, x, y, out=z)
+        found[str(dtype).removeprefix("torch.")] = 2 * 8192**3 / seconds(product)
+    return found
+
+
+def _bytes(*tensors: Any) -> float:
+    return float(sum(t.numel() * t.element_size() for t in tensors))
+
+
+def numpy_dtype(torch: Any, dtype: Any) -> int:
+    return d.FLOAT32 if dtype == torch.float32 else d.FLOAT16

@@ -1,0 +1,63 @@
+"""What a build's steps share, and what becomes of a step: its output, or why it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.actions import Job
+from stackbuild.build.jobserver import Jobserver
+from stackbuild.core.cancel import Stopper
+from stackbuild.model.events import Emit, How, StepBroke
+from stackbuild.runners.protocol import Runner
+from stackbuild.sources.local import LocalSource
+from stackbuild.sources.mirror import Mirror
+from stackbuild.store.store import Store
+
+
+@dataclass(frozen=True)
+class Built:
+    """A step with its output: which tree, and how it came about."""
+
+    step: str
+    key: str
+    tree: str
+    how: How
+    seconds: float
+
+
+@dataclass(frozen=True)
+class BuildContext:
+    """What a run's steps are built with: the store, the runner, the jobserver and who hears of it. One a run."""
+
+    recipe: str
+    given_name: str
+    """The recipe as the command line named it: what hints repeat."""
+    run: str
+    store: Store
+    runner: Runner
+    jobserver: Jobserver
+    stopper: Stopper
+    emit: Emit
+    logs: Path
+    locals: Mapping[str, LocalSource]
+    mirror: Mirror | None
+    actions: Mapping[str, Callable[[Job], dict[str, str]]]
+    expected: Mapping[str, float]
+
+
+class BrokenStep(Exception):
+    """A step failed; its StepBroke has been emitted."""
+
+    def __init__(self, event: StepBroke) -> None:
+        super().__init__(event.what)
+        self.event = event
+
+
+class BadInput(Exception):
+    """The output of a needed step did not verify and is in quarantine: it has to be made again."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__(step)
+        self.step = step

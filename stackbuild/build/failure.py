@@ -1,0 +1,100 @@
+"""What a failed step says: the cause in words, the lines of its log that matter, and how to look at it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from stackbuild.build.cmake_log import unused
+from stackbuild.build.context import BrokenStep, BuildContext
+from stackbuild.core.errors import MachineLacks
+from stackbuild.core.log_excerpt import DISK_FULL, OUT_OF_MEMORY, excerpt
+from stackbuild.model.events import StepBroke
+from stackbuild.model.plan import CONVERSION, Command, Step
+from stackbuild.runners.protocol import ExecResult, Session
+from stackbuild.store.store import Staging, disk_full
+
+LOG_END = 1 << 20
+"""Bytes at the end of a log that causes are looked for in."""
+
+
+@dataclass(frozen=True)
+class FailedCommand:
+    """A command that ends its step, with its log; `ignored` are the CMake cache entries that it did not use."""
+
+    step: Step
+    command: Command
+    result: ExecResult
+    log: Path
+    ignored: tuple[str, ...] = ()
+
+
+def ignored_options(step: Step, command: Command, log: Path, since: int) -> tuple[str, ...]:
+    """CMake cache entries that the step gave and the configure phase reports as unused; `since` is an offset in the log."""
+    if not step.must_use or command.phase != "configure":
+        return ()
+    with log.open("rb") as file:
+        file.seek(since)
+        return unused(file.read().decode(errors="replace"), step.must_use)
+
+
+def log_end(log: Path) -> str:
+    """The last megabyte of a log: what failures are read from, however much was written."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LOG_END))
+        return file.read().decode("utf-8", "replace")
+
+
+def raise_failure(failed: FailedCommand, staging: Staging, session: Session, context: BuildContext) -> NoReturn:
+    """Keep the step's folders, say what went wrong, and raise.
+
+    Raises BrokenStep, MachineLacks where the disk is full or the engine failed.
+    """
+    step = failed.step
+    text = _with_cuda_places(step, log_end(failed.log), failed.log, context)
+    if DISK_FULL.search(text) and not failed.ignored:
+        raise disk_full(context.store.root)
+    exhausted = not failed.ignored and bool(failed.result.out_of_memory or OUT_OF_MEMORY.search(text))
+    what = _cause(failed, exhausted, text, context)
+    (staging.root / "kept").write_text(session.snapshot())
+    if not exhausted:
+        staging.unmark()
+    context.store.keep_failed(f"{context.recipe}.{step.name}", staging)
+    look = f"stackbuild shell --recipe {shlex.quote(context.given_name)} {step.name}"
+    event = StepBroke(step.name, what, " ".join(failed.command.argv), excerpt(text), str(failed.log), look)
+    context.emit(event)
+    raise BrokenStep(event)
+
+
+def _cause(failed: FailedCommand, exhausted: bool, text: str, context: BuildContext) -> str:
+    """Why the command ends its step, in words. Raises MachineLacks where the fault is the engine's."""
+    if failed.ignored:
+        names = ", ".join(failed.ignored)
+        return f"the project ignores {names}: renamed upstream, or a typing error; `unused_ok:` allows it"
+    if exhausted:
+        limit = failed.step.resources.memory >> 20
+        return f"out of memory: it may use {limit} MiB; raise `memory:` of the component, or lower --jobs"
+    if failed.result.code == 126 and failed.step.name and context.runner.name == "docker" and not text:
+        raise MachineLacks(
+            "the Docker engine could not start the command", where=failed.step.name, next="look at its log"
+        )
+    return f"exit code {failed.result.code}"
+
+
+def _with_cuda_places(step: Step, text: str, log: Path, context: BuildContext) -> str:
+    """The end of a log with places in a converted source as places in the CUDA source; those lines end the log, too."""
+    for need in step.needs:
+        record = context.store.find(need.key) if need.part else None
+        if record is None:
+            continue
+        from stackbuild.hipify.tree.relocate import relocate_step
+
+        relocated = relocate_step(text, context.store.tree(record.tree) / CONVERSION, need.at)
+        pairs = zip(text.split("\n"), relocated.split("\n"), strict=True)
+        if changed := [new for old, new in pairs if new != old]:
+            with log.open("a", encoding="utf-8") as file:
+                file.write("\n".join(("", "# the same places in the CUDA source:", *changed, "")))
+        text = relocated
+    return text

@@ -1,0 +1,85 @@
+"""What a command line asks of a build, and the context that is opened for it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from stackbuild import actions
+from stackbuild.build.context import BuildContext
+from stackbuild.build.jobserver import Jobserver
+from stackbuild.build.runs import EventLog, expected
+from stackbuild.build.schedule import Limits
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import Stop
+from stackbuild.machine.host import machine_memory
+from stackbuild.model.events import Emit, RunStopped
+from stackbuild.model.loaded import Loaded
+from stackbuild.plan.resolve import CONFIGURE, Choice
+from stackbuild.runners import choose
+from stackbuild.sources.local import places
+from stackbuild.sources.mirror import Mirror
+from stackbuild.store.store import Store, default_root, new_run_id
+
+JOB_MEMORY = 3 << 29
+"""Bytes that one compile of this stack may need: 1.5 GiB; ONNX Runtime's largest files do (onnxruntime#25596)."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for on the command line."""
+
+    choice: Choice = Choice()
+    runner: str = "auto"
+    jobs: int = 0
+    keep_going: bool = False
+    locked: bool = False
+    fail_on_rebuild: bool = False
+    only: bool = False
+    """Run nothing but the step of `choice.until`: what it needs must be in the store."""
+    mirror: Mirror | None = None
+    """Stands for the network where one is given."""
+
+    @property
+    def limits(self) -> Limits:
+        """0 jobs means one a core that this process may use, and no more than its memory feeds."""
+        jobs = self.jobs or max(1, min(len(os.sched_getaffinity(0)), machine_memory() // JOB_MEMORY))
+        return Limits(jobs, machine_memory(), self.keep_going or self.choice.until == CONFIGURE)
+
+
+@contextlib.contextmanager
+def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterator[BuildContext]:
+    """The store, runner, jobserver and event log of one run; signals stop it. Raises MachineLacks."""
+    stopper = Stopper()
+    run = new_run_id()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(stopper.on_signals())
+        store = Store(default_root(), run)
+        stack.callback(store.close)
+        event_log = EventLog(store, listeners)
+        stack.callback(event_log.close, store, loaded.recipe.name)
+        jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
+        stack.callback(jobserver.close)
+        runner = choose(order.runner, label=run, base_is_image=loaded.recipe.base.image is not None)
+        context = BuildContext(
+            recipe=loaded.recipe.name,
+            given_name=loaded.given_name,
+            run=run,
+            store=store,
+            runner=runner,
+            jobserver=jobserver,
+            stopper=stopper,
+            emit=event_log.emit,
+            logs=event_log.logs,
+            locals=places(loaded),
+            mirror=order.mirror,
+            actions=actions.REGISTRY,
+            expected=expected(store, loaded.recipe.name),
+        )
+        try:
+            yield context
+        except Stop as stop:
+            context.emit(RunStopped(run, stop.what, stop.exit_code))
+            raise

@@ -1,0 +1,18 @@
+"""A recipe as it was found: with the folder it lies in and the name it was asked for by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.model.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A recipe, the name or path it was given by, the folder that its relative paths start from, and where its lock lies."""
+
+    recipe: Recipe
+    given_name: str
+    folder: Path
+    lock_path: Path

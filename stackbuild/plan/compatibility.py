@@ -1,0 +1,144 @@
+"""What no build of a recipe can get past, and what nobody knows, by the compatibility table. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Iterator
+
+from stackbuild.core.errors import PlanError
+from stackbuild.core.versions import numbers, series
+from stackbuild.model.components import HipdnnEp, MIGraphXEp, OnnxRuntime, Wheel
+from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.recipe import Recipe
+from stackbuild.plan.consistency import disagreements, finding
+from stackbuild.plan.steps.onnxruntime import check_rocm_ep
+from stackbuild.tables.compatibility import GfxRow, Table, table
+
+_RUNTIME = re.compile(r"libamdhip64\.so\.([0-9]+)")
+
+
+def findings(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    """Everything that the table has to say about a recipe."""
+    for check in (_rocm, *_IMPOSSIBLE):
+        yield from check(recipe, known)
+
+
+def impossible(recipe: Recipe, known: Table) -> tuple[Finding, ...]:
+    """The findings that no build of the recipe can get past. A ROCm that the table does not know is not one of them."""
+    return tuple(f for check in _IMPOSSIBLE for f in check(recipe, known) if f.severity is Severity.ERROR)
+
+
+def refuse_impossible(loaded: Loaded) -> None:
+    """Before an hour is spent: what the compatibility table says cannot work. Raises PlanError with all of it."""
+    found = impossible(loaded.recipe, table())
+    if found:
+        raise PlanError(
+            "; ".join(f"{f.found}: {f.why}" for f in found),
+            where=found[0].subject,
+            next=f"{found[0].fix}; `stackbuild recipe check --recipe {loaded.given_name}` says more",
+        )
+
+
+def doubts(loaded: Loaded) -> tuple[str, ...]:
+    """What is built although the compatibility table knows nothing about it, a line each."""
+    return tuple(f"{f.found}: {f.why}; {f.fix}" for f in _rocm(loaded.recipe, table()))
+
+
+def _rocm(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    rocm = recipe.rocm
+    if rocm is None or known.line(rocm) is not None:
+        return
+    versions = [r.version for r in known.rocm]
+    close = difflib.get_close_matches(series(rocm), versions, n=1) or versions[-1:]
+    yield finding(
+        "ROCM", Severity.ERROR, "rocm", f"ROCm {rocm} is not in the compatibility table",
+        "nothing is known of what belongs to it", f"nearest known: {close[0]}; known are {', '.join(versions)}",
+    )  # fmt: skip
+
+
+def _gfx(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    rocm = recipe.rocm
+    targets = known.targets(rocm) if rocm else {}
+    for gfx in recipe.gfx if targets else ():
+        row = targets.get(gfx.partition(":")[0])
+        if row is None:
+            yield finding(
+                "GFX", Severity.ERROR, "gfx", f"ROCm {rocm} has no {gfx}",
+                "its libraries have no code object for it: the first kernel launch fails, or crashes the process",
+                f"it has {', '.join(targets)}",
+            )  # fmt: skip
+        elif row.status != "supported":
+            yield _unofficial(
+                f"{gfx} with ROCm {rocm}: {row.status}", row, any(r.status == "supported" for r in targets.values())
+            )
+
+
+def _unofficial(what: str, row: GfxRow, listed: bool) -> Finding:
+    """Binaries were seen. `listed`: the table has AMD's list for that ROCm, so it says that the target is not on it."""
+    if listed:
+        return finding(
+            "GFX-UNOFFICIAL", Severity.NOTE, "gfx", f"{what}, not on AMD's list",
+            "binaries for it exist; the vendor does not promise that they work", "test it on that GPU", row.source,
+        )  # fmt: skip
+    return finding(
+        "GFX-UNOFFICIAL", Severity.NOTE, "gfx", what,
+        "binaries for it exist; AMD's list for this ROCm is not in the table, so whether AMD supports it is not said",
+        "look it up in AMD's system requirements", row.source,
+    )  # fmt: skip
+
+
+def _runtimes(recipe: Recipe) -> Iterator[tuple[str, OnnxRuntime]]:
+    return ((n, c) for n, c in recipe.components.items() if isinstance(c, OnnxRuntime))
+
+
+def _pythons(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    for name, component in _runtimes(recipe):
+        row = known.pythons(component.version)
+        for python in recipe.python if row and component.python_package else ():
+            if row and python not in row.versions:
+                yield finding(
+                    "PYTHON", Severity.ERROR, "python", f"ONNX Runtime {component.version} is not built for Python {python}",
+                    f"{name} would compile for an hour and then fail", f"it has {', '.join(row.versions)}", row.source,
+                )  # fmt: skip
+
+
+def _rocm_ep(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    for name, component in _runtimes(recipe):
+        try:
+            check_rocm_ep(name, component, recipe.rocm or "")
+        except PlanError as error:
+            yield finding("ROCM-EP", Severity.ERROR, error.where, error.what, "it ends in an error", error.next)
+
+
+def _cmake(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    extend = recipe.base.extend
+    for name, component in recipe.components.items() if extend else ():
+        if not isinstance(component, (OnnxRuntime, MIGraphXEp, HipdnnEp)) or extend is None:
+            continue
+        version = component.version if isinstance(component, OnnxRuntime) else "99"
+        rows = [r for r in known.cmake if r.component == component.kind and numbers(r.since) <= numbers(version)]
+        least = max(rows, key=lambda r: numbers(r.least), default=None)
+        if least and numbers(extend.cmake) < numbers(least.least):
+            yield finding(
+                "CMAKE", Severity.ERROR, f"components.{name}", f"CMake {extend.cmake}, it demands {least.least}",
+                "its configure phase fails", f"set `base.extend.cmake` to {least.least} or newer", least.source,
+            )  # fmt: skip
+
+
+def _sonames(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    row = known.line(recipe.rocm) if recipe.rocm else None
+    for name, component in recipe.components.items():
+        for pattern in component.external if isinstance(component, Wheel) and row else ():
+            said = _RUNTIME.fullmatch(pattern)
+            right = f"libamdhip64.so.{row.soname}" if row else ""
+            if said and not fnmatch.fnmatchcase(right, pattern):
+                yield finding(
+                    "SONAME", Severity.ERROR, f"components.{name}.external", f"{pattern} with ROCm {recipe.rocm}",
+                    f"that ROCm has {right}", f"write {right}", row.source if row else "",
+                )  # fmt: skip
+
+
+_IMPOSSIBLE = (_gfx, _pythons, _rocm_ep, disagreements, _cmake, _sonames)

@@ -1,0 +1,194 @@
+"""Whether a recipe agrees with itself: versions that are said twice, images and what is built on them. For `stackbuild.checking`.
+
+A version that a person typed is held against the `ref` that is built, since only the `ref` decides what is built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from stackbuild.core.versions import numbers, series
+from stackbuild.model.components import Component, MIGraphX, OnnxRuntime, Rocm, RocMLIR, Wheel
+from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.recipe import Recipe
+from stackbuild.tables.compatibility import UBUNTU_PYTHON, MIGraphXRow, Table
+
+_ORT_TAG = re.compile(r"(?:v|rel-)([0-9]+\.[0-9]+\.[0-9]+)(?![0-9])")
+_IMAGE_ROCM = re.compile(r"rocm/[a-z0-9._/-]+:([0-9]+\.[0-9]+(?:\.[0-9]+)?)(?![0-9])")
+_UBUNTU = re.compile(r"ubuntu[-:]?([0-9]{2}\.[0-9]{2})")
+_NO_APT = re.compile(r"almalinux|alpine|centos|fedora|manylinux|opensuse|rocky|sles|ubi[0-9]|rhel")
+_LOCAL_ROCM = re.compile(r"rocm\.([0-9]+(?:\.[0-9]+)*)")
+
+
+def finding(rule: str, severity: Severity, subject: str, found: str, why: str, fix: str, link: str = "") -> Finding:
+    """A finding of `recipe check`."""
+    return Finding(f"SB-STACK-{rule}", severity, subject, found, why, fix, link)
+
+
+def disagreements(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    """Everything this module looks for."""
+    checks: tuple[Callable[[Recipe, Table], Iterator[Finding]], ...] = (
+        *(_migraphx, _rocmlir, _onnxruntime, _image_rocm, _image_apt, _image_python, _cmake4),
+        *(_wheel_version, _wheel_rocm, _wheel_names),
+    )
+    for check in checks:
+        yield from check(recipe, known)
+
+
+def _ref(component: Rocm, recipe: Recipe) -> str:
+    return recipe.sources[component.source].ref or ""
+
+
+def _row(component: MIGraphX, recipe: Recipe, known: Table) -> MIGraphXRow | None:
+    """The row of the tag or commit that is built; where the table has neither, that of the ROCm version."""
+    return known.migraphx_at(_ref(component, recipe)) or known.latest_migraphx(recipe.rocm or "")
+
+
+def _migraphx(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    rocm = recipe.rocm or ""
+    for name, component in recipe.components.items():
+        if not isinstance(component, MIGraphX):
+            continue
+        ref, subject = _ref(component, recipe), f"components.{name}"
+        row, due = known.migraphx_at(ref), known.latest_migraphx(rocm)
+        if row and row.version != component.version:
+            yield finding(
+                "MIGRAPHX", Severity.ERROR, subject, f"MIGraphX {component.version}, but {ref} is {row.version}",
+                "what is built is what `ref` says", f"write `version: {row.version}`", row.source,
+            )  # fmt: skip
+        elif row and rocm and series(row.rocm) != series(rocm):
+            far = numbers(row.rocm)[0] != numbers(rocm)[0]
+            yield finding(
+                "MIGRAPHX", Severity.ERROR if far else Severity.WARNING, subject,
+                f"MIGraphX {ref}, which is of ROCm {row.rocm}, with ROCm {rocm}",
+                "another ROCm's libraries have other sonames" if far else "nobody is known to have built that pair",
+                f"use `ref: {due.ref}`" if due else f"use the tag of ROCm {rocm}", row.source,
+            )  # fmt: skip
+        elif not row and due and due.version != component.version:
+            yield finding(
+                "MIGRAPHX", Severity.WARNING, subject, f"MIGraphX {component.version} with ROCm {rocm}",
+                f"ROCm {rocm} has MIGraphX {due.version}", f"use `ref: {due.ref}`", due.source,
+            )  # fmt: skip
+        if not due and rocm.count(".") == 2 and known.latest_migraphx(series(rocm)):
+            yield finding(
+                "ROCM-PATCH", Severity.WARNING, "rocm", f"ROCm {rocm}: the table has its line, not this release",
+                "which MIGraphX and rocMLIR belong to it is not known",
+                f"known are {', '.join(r.rocm for r in known.migraphx if series(r.rocm) == series(rocm))}",
+            )  # fmt: skip
+
+
+def _rocmlir(recipe: Recipe, known: Table) -> Iterator[Finding]:
+    """Another release's rocMLIR is an error; one that the table does not know may be somebody's own, and is a warning."""
+    built = next((c for c in recipe.components.values() if isinstance(c, MIGraphX)), None)
+    row = _row(built, recipe, known) if built else known.latest_migraphx(recipe.rocm or "")
+    for component in (c for c in recipe.components.values() if isinstance(c, RocMLIR)):
+        ref = _ref(component, recipe)
+        if row is None or not ref or row.rocmlir.startswith(ref):
+            continue
+        others = [r.ref for r in known.migraphx if len(ref) >= 7 and r.rocmlir.startswith(ref)]
+        yield finding(
+            "ROCMLIR", Severity.ERROR if others else Severity.WARNING, f"sources.{component.source}",
+            f"rocMLIR {ref[:12]}, but MIGraphX {row.ref} pins {row.rocmlir[:12]}",
+            f"it is what MIGraphX {', '.join(others)} pins" if others
+            else "a patch release of ROCm can change rocMLIR without changing MIGraphX's version",
+            f"use `ref: {row.rocmlir}`", row.source,
+        )  # fmt: skip
+
+
+def _onnxruntime(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    for name, component in recipe.components.items():
+        said = _ORT_TAG.match(_ref(component, recipe)) if isinstance(component, OnnxRuntime) else None
+        if said and isinstance(component, OnnxRuntime) and said[1] != component.version:
+            yield finding(
+                "ORT-VERSION", Severity.ERROR, f"components.{name}.version",
+                f"ONNX Runtime {component.version}, but its ref is {_ref(component, recipe)}",
+                "providers, Pythons and options are chosen by `version`, what is built is what `ref` says",
+                f"write `version: {said[1]}`, or `ref: v{component.version}`",
+            )  # fmt: skip
+
+
+def _image_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    said = _IMAGE_ROCM.search(recipe.base.image or "")
+    if not said or not recipe.rocm or numbers(said[1])[: len(numbers(recipe.rocm))] == numbers(recipe.rocm):
+        return
+    same_line = series(said[1]) == series(recipe.rocm)
+    yield finding(
+        "IMAGE-ROCM", Severity.WARNING if same_line else Severity.ERROR, "base.image",
+        f"the image has ROCm {said[1]}, the recipe says {recipe.rocm}",
+        "what is compiled and linked is the image's", f"take the image of ROCm {recipe.rocm}, or write `rocm: {said[1]}`",
+    )  # fmt: skip
+
+
+def _image_apt(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    said = _NO_APT.search(recipe.base.image or "")
+    if said:
+        yield finding(
+            "IMAGE-APT", Severity.ERROR, "base.image", f"{recipe.base.image}: {said[0]} has no apt-get",
+            "Dockerfile.base extends an image with apt-get", "take an image of Debian or Ubuntu",
+        )  # fmt: skip
+
+
+def _image_python(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    """`Dockerfile.base` adds packages to the image's `python3`; wheels with an extension module need each Python."""
+    said = _UBUNTU.search(recipe.base.image or "")
+    own = UBUNTU_PYTHON.get(said[1]) if said else None
+    split = any(
+        (isinstance(c, OnnxRuntime) and c.python_package) or (isinstance(c, Wheel) and c.abi == "cpython")
+        for c in recipe.components.values()
+    )
+    for python in recipe.python if said and own and split else ():
+        if said and python != own:
+            yield finding(
+                "IMAGE-PYTHON", Severity.ERROR, "python", f"Python {python} on Ubuntu {said[1]}, which has {own}",
+                "the image has no other, with no headers and no packages for it", f'write `python: ["{own}"]`',
+            )  # fmt: skip
+
+
+def _cmake4(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    extend = recipe.base.extend
+    for name, component in recipe.components.items():
+        policy = isinstance(component, OnnxRuntime) and "CMAKE_POLICY_VERSION_MINIMUM" in component.options
+        if extend and isinstance(component, OnnxRuntime) and numbers(extend.cmake) >= (4,) and not policy:
+            yield finding(
+                "CMAKE-4", Severity.ERROR, f"components.{name}", f"CMake {extend.cmake} and ONNX Runtime {component.version}",
+                "CMake 4 refuses dependencies of it whose cmake_minimum_required is below 3.5",
+                'set `CMAKE_POLICY_VERSION_MINIMUM: "3.5"` in its options, or `base.extend.cmake: 3.31.10`', "onnxruntime#23888",
+            )  # fmt: skip
+
+
+def _wheels(recipe: Recipe) -> Iterator[tuple[str, Wheel, Component]]:
+    return ((n, w, recipe.components[w.needs[0]]) for n, w in recipe.wheels.items())
+
+
+def _wheel_version(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    for name, wheel, packed in _wheels(recipe):
+        public = wheel.version.partition("+")[0]
+        if isinstance(packed, OnnxRuntime) and not re.fullmatch(rf"{re.escape(packed.version)}(\.post[0-9]+)?", public):
+            yield finding(
+                "WHEEL-VERSION", Severity.ERROR, f"components.{name}.version",
+                f"the wheel is {wheel.version}, what it packs is ONNX Runtime {packed.version}",
+                "who installs it gets another version than its name says", f"write {packed.version}+rocm.{recipe.rocm or '…'}",
+            )  # fmt: skip
+
+
+def _wheel_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    for name, wheel, _packed in _wheels(recipe):
+        said = _LOCAL_ROCM.fullmatch(wheel.version.partition("+")[2])
+        least = numbers(recipe.rocm or "")
+        if said and least and numbers(said[1])[: len(least)] != least[: len(numbers(said[1]))]:
+            yield finding(
+                "WHEEL-VERSION", Severity.ERROR, f"components.{name}.version",
+                f"the wheel says ROCm {said[1]}, the recipe {recipe.rocm}", "its name would promise another ROCm",
+                f"write +rocm.{recipe.rocm}",
+            )  # fmt: skip
+
+
+def _wheel_names(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    count = Counter(re.sub(r"[-_.]+", "-", w.distribution).lower() for w in recipe.wheels.values())
+    for name in (name for name, times in count.items() if times > 1):
+        yield finding(
+            "WHEEL-NAME", Severity.ERROR, "components", f"{count[name]} wheels of one distribution, {name}",
+            "one file takes the place of the other", "give each wheel a distribution of its own",
+        )  # fmt: skip

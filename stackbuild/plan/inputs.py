@@ -1,0 +1,63 @@
+"""Inputs of a plan as they are now: the lock, the base that was really built, and local sources.
+
+The one module of this package that reads files of the machine, through `stackbuild.sources.local`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from stackbuild.core import digest
+from stackbuild.core.errors import LockError
+from stackbuild.core.resources import folder
+from stackbuild.model.inputs import Inputs
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.lock import Lock
+from stackbuild.model.plan import Step
+from stackbuild.plan.resolve import base_step
+from stackbuild.sources.local import content, conversions, local_sources
+from stackbuild.store.store import Store
+
+
+def _trees(loaded: Loaded) -> dict[str, str]:
+    """Digests of what lies on this machine and decides: local sources, patches, hipify rules with the code they steer."""
+    trees = {name: content(local) for name, local in local_sources(loaded).items()}
+    for name, asked_for in conversions(loaded.recipe).items():
+        from stackbuild.hipify.stage import code_and_rules, rules_of  # recipes without `hipify:` need none of it
+
+        trees[f"hipify.{name}"] = code_and_rules(rules_of(asked_for.rules, loaded.folder))
+    return trees
+
+
+def observe(loaded: Loaded, lock: Lock, store: Store) -> Inputs:
+    """The lock, the content of local sources now, and what the base really got if it has been built."""
+    trees = _trees(loaded)
+    if loaded.recipe.base.image is not None:
+        return Inputs.of(lock, trees, dockerfile=digest.of_file(folder("Dockerfile.base")))
+    inputs = Inputs.of(lock, trees)
+    record = store.find(base_step(loaded.recipe, inputs).key)
+    if record is not None and "packages" in record.notes:
+        return Inputs.of(lock, trees, json.loads(record.notes["packages"]))
+    return inputs
+
+
+def drift(lock: Lock, inputs: Inputs) -> tuple[str, ...]:
+    """How the packages really installed differ from the locked ones, a line each."""
+    now = dict(inputs.packages)
+    lines = []
+    for name in sorted(lock.packages.keys() | now.keys()):
+        before, after = lock.packages.get(name), now.get(name)
+        if before != after:
+            lines.append(f"{name} {before or '(not in the lock)'} → {after or '(not installed)'}")
+    return tuple(lines)
+
+
+def refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:
+    """Before any of them begins: what the lock does not answer would fail in the middle. Raises LockError."""
+    open_ = [step.name for step in steps if any("unlocked" in row for row in step.params)]
+    if open_:
+        raise LockError(
+            f"the lock does not answer for {', '.join(open_)}",
+            where=str(loaded.lock_path),
+            next=f"run `stackbuild lock --recipe {loaded.given_name}` where the network or a mirror is",
+        )

@@ -1,0 +1,78 @@
+"""The lock beside a recipe: read, checked against the recipe, and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from stackbuild.core import yaml
+from stackbuild.core.errors import LockError, RecipeError
+from stackbuild.core.model import ValidationError
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.lock import Lock, questions_digest
+from stackbuild.store import atomic
+
+HEADER = """\
+# What the world answered to {file}. Written by `stackbuild lock --recipe {recipe}`; commit it beside the recipe.
+"""
+
+
+def write_lock(lock: Lock, loaded: Loaded) -> None:
+    """Write the lock beside its recipe, whole or not at all. Raises OSError."""
+    text = HEADER.format(file=_recipe_file(loaded), recipe=loaded.given_name) + "".join(
+        _lines(lock.model_dump(mode="json", by_alias=True), 0)
+    )
+    atomic.write_whole(loaded.lock_path, text, loaded.lock_path.parent)
+
+
+def _recipe_file(loaded: Loaded) -> str:
+    """The name of the recipe's file: that of its lock without `.lock`."""
+    return loaded.lock_path.name.removesuffix(".lock.yaml") + ".yaml"
+
+
+def _lines(data: Mapping[str, object], depth: int) -> list[str]:
+    """Block-style YAML of nested mappings with JSON scalars: diffs of a lock are read by people."""
+    made = []
+    for name, value in sorted(
+        data.items(), key=lambda item: (item[0] not in ("schema", "questions_digest", "questions"), item[0])
+    ):
+        lead = "  " * depth + (name if name.replace("-", "").replace("_", "").isalpha() else json.dumps(name))
+        if isinstance(value, dict) and value:
+            made += [f"{lead}:\n", *_lines(value, depth + 1)]
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            made += [f"{lead}:\n", *(f"{'  ' * (depth + 1)}- {json.dumps(row)}\n" for row in value)]
+        else:
+            made.append(f"{lead}: {json.dumps(value)}\n")
+    return made
+
+
+def read_lock(loaded: Loaded) -> Lock:
+    """The lock beside the recipe. Raises LockError where there is none, it is broken, or it answers other questions."""
+    lock = parse_lock(loaded)
+    if lock.asked != questions_digest(loaded.recipe):
+        raise LockError(
+            "the lock is stale: the recipe asks for other things now",
+            where=str(loaded.lock_path),
+            next=_command(loaded),
+        )
+    return lock
+
+
+def _command(loaded: Loaded) -> str:
+    return f"run `stackbuild lock --recipe {loaded.given_name}`"
+
+
+def parse_lock(loaded: Loaded) -> Lock:
+    """The lock beside the recipe, stale or not. Raises LockError where there is none or it is broken."""
+    again = _command(loaded)
+    try:
+        data, _ = yaml.compose(loaded.lock_path.read_text("utf-8"), str(loaded.lock_path))
+        return Lock.model_validate(data)
+    except FileNotFoundError:
+        raise LockError("the recipe has no lock", where=str(loaded.lock_path), next=again) from None
+    except ValidationError as error:
+        said = f"the lock is broken: {error.errors()[0]['msg']}"
+        raise LockError(said, where=str(loaded.lock_path), next=again) from None
+    except (RecipeError, UnicodeDecodeError) as error:
+        first = str(error.mistakes[0]).split("\n")[0] if isinstance(error, RecipeError) else "it is not UTF-8"
+        raise LockError(f"the lock is broken: {first}", where=str(loaded.lock_path), next=again) from None

@@ -1,0 +1,62 @@
+"""Converted sources through hipcc, in a root file system with HIP: STACKBUILD_HIP_ROOT names it (Debian sid: hipcc, hipblas, hiprand,
+hipcub, rocthrust, hipfft, hipsparse, hipsolver, roctx development packages)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stackbuild.hipify import SourceSelection, Target, hipify_tree, open_engine
+
+ROOT = os.environ.get("STACKBUILD_HIP_ROOT", "")
+PERL = os.environ.get("HIPIFY_PERL") or shutil.which("hipify-perl")
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(not ROOT or PERL is None, reason="STACKBUILD_HIP_ROOT or hipify-perl is not given"),
+]
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def hipcc(folder: Path, file: str, gfx: str) -> str:
+    """The errors of hipcc -fsyntax-only on a file, "" for none."""
+    sandbox = [
+        "bwrap",
+        "--ro-bind",
+        ROOT,
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "--tmpfs",
+        "/tmp",
+        "--bind",
+        str(folder),
+        "/mnt",
+    ]
+    compile = ["hipcc", "-fsyntax-only", "-x", "hip", f"--offload-arch={gfx}", "-std=c++17", "-w", file]
+    done = subprocess.run(
+        [*sandbox, "--chdir", "/mnt", *compile], capture_output=True, text=True, check=False, timeout=280
+    )
+    return done.stderr if done.returncode else ""
+
+
+@pytest.mark.parametrize("gfx", ["gfx1100", "gfx942"])
+@pytest.mark.parametrize("program", ["everything.cu", "aliases.cu"])
+def test_a_little_of_everything_compiles(program: str, gfx: str, tmp_path: Path) -> None:
+    folders = [Path(ROOT) / "usr" / "include"]
+    engine = open_engine(hipify_perl=PERL, target=Target(rocm="6.4"), include_folders=folders)
+    report = hipify_tree(SourceSelection((PROGRAMS / program,), tmp_path), engine)
+    assert hipcc(tmp_path, program, gfx) == ""
+    assert [f for f in report.findings if f.severity == "error"] == []
+
+
+def test_hipify_perl_s_output_of_the_same_does_not(tmp_path: Path) -> None:
+    assert PERL is not None
+    done = subprocess.run([PERL, "-quiet-warnings", PROGRAMS / "everything.cu"], capture_output=True, check=True)
+    (tmp_path / "p.cu").write_bytes(done.stdout)
+    assert "empty filename" in hipcc(tmp_path, "p.cu", "gfx1100")

@@ -1,0 +1,119 @@
+"""The plugin execution provider in the stock onnxruntime wheel, on a machine without a GPU: the package declines and says why;
+the CPU test platform passes ONNX's node tests, the random-shape cases, the fusions' graphs and both models.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.kernels import KERNELS, devices_with, run
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(1500)]
+ONLY_THE_CPU = "[('CPUExecutionProvider', 'OrtHardwareDeviceType.CPU')]"
+
+
+@pytest.fixture(scope="module")
+def loader(cpu_ep: Path) -> Path:
+    return cpu_ep / "onnxruntime_ep_rockernels" / "libonnxruntime_ep_rockernels.so"
+
+
+def test_the_loader_alone_declines_and_says_why(loader: Path) -> None:
+    said = devices_with(loader)
+    assert ONLY_THE_CPU in said
+    assert "RocKernels offers no device: no device library lies beside" in said
+
+
+def test_a_device_library_that_does_not_open_is_named(loader: Path, tmp_path: Path) -> None:
+    shutil.copy(loader, tmp_path)
+    (tmp_path / "librockernels_ep_hip.so").write_bytes(b"not a library")
+    said = devices_with(tmp_path / loader.name)
+    assert ONLY_THE_CPU in said
+    assert "librockernels_ep_hip.so" in said
+
+
+def test_a_device_library_whose_runtime_is_missing_is_named_with_it(loader: Path, amd: Path, tmp_path: Path) -> None:
+    """A real library for AMD, where libamdhip64 is not installed; where it is, there is none of the provider's exports."""
+    shutil.copy(loader, tmp_path)
+    shutil.copy(amd / "libstackbuild_kernels_hip.so", tmp_path / "librockernels_ep_hip.so")
+    said = devices_with(tmp_path / loader.name)
+    assert ONLY_THE_CPU in said
+    assert "libamdhip64.so" in said or "exports no CreateEpFactories" in said
+
+
+def test_the_package_says_why_there_is_no_device(cpu_ep: Path) -> None:
+    asking = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import onnxruntime as ort, onnxruntime_ep_rockernels as r\n"
+        "ort.register_execution_provider_library(r.get_ep_name(), r.get_library_path()); print(r.why_no_device())\n"
+        "s = ort.SessionOptions(); print([d.ep_name for d in ort.get_ep_devices()])\n"
+    )
+    said = run(sys.executable, "-c", asking, cpu_ep)
+    assert "no device library lies beside" in said
+    assert "['CPUExecutionProvider']" in said
+
+
+def test_the_package_looks_itself_when_nothing_is_registered(cpu_ep: Path) -> None:
+    asking = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import onnxruntime_ep_rockernels as r; print(r.why_no_device())"
+    )
+    assert "no device library lies beside" in run(sys.executable, "-c", asking, cpu_ep)
+
+
+def test_a_device_library_that_cannot_be_looked_at_is_named(cpu_ep: Path, tmp_path: Path) -> None:
+    """A link to itself; as a folder of a server that is gone would be."""
+    package = tmp_path / "onnxruntime_ep_rockernels"
+    shutil.copytree(cpu_ep / "onnxruntime_ep_rockernels", package)
+    (package / "librockernels_ep_hip.so").symlink_to("librockernels_ep_hip.so")
+    asking = "import sys; sys.path.insert(0, sys.argv[1]); import onnxruntime_ep_rockernels as r; print(r.why_no_device())"
+    assert "librockernels_ep_hip.so" in run(sys.executable, "-c", asking, tmp_path)
+    assert ONLY_THE_CPU in devices_with(package / "libonnxruntime_ep_rockernels.so")
+
+
+def test_the_loader_links_no_gpu_runtime(loader: Path) -> None:
+    needed = run("readelf", "-d", loader)
+    assert not re.search(r"NEEDED.*(hip|cuda|hsa|roc|blas|onnxruntime)\w*\.so", needed)
+
+
+def test_libraries_ask_for_no_glibc_newer_than_2_34(loader: Path, cpu_ep: Path) -> None:
+    """glibc 2.38's headers turn atoi, strtol and fmod into new symbols: a wheel would load on few distributions."""
+    for library in (loader, cpu_ep / "checks" / "librockernels_ep_cpu_test.so"):
+        found = {
+            tuple(map(int, v.split(".")))
+            for v in re.findall(r"GLIBC_(2\.\d+)", run("readelf", "--version-info", library))
+        }
+        assert max(found) <= (2, 34)
+
+
+def test_no_function_that_sets_errno_is_asked_for(loader: Path, cpu_ep: Path, amd: Path) -> None:
+    """glibc 2.43 gives sqrtf a new version: what Debian sid builds would not load on Debian 13."""
+    for library in (
+        loader,
+        cpu_ep / "checks" / "librockernels_ep_cpu_test.so",
+        amd / "libstackbuild_kernels_hip.so",
+        amd / "libstackbuild_kernels.so",
+    ):
+        wanted = run("readelf", "--dyn-syms", "--wide", library)
+        assert "UND" in wanted
+        assert not re.search(r"UND sqrtf?@", wanted), library
+
+
+def test_the_cpu_platform_passes_every_check(cpu_ep: Path) -> None:
+    library = cpu_ep / "checks" / "librockernels_ep_cpu_test.so"
+    said = run(sys.executable, KERNELS / "ep" / "gpu-check", "--cpu-test-library", library, "--cases", "8", "--quick")
+    assert "all checks hold" in said
+    assert re.search(r"ONNX node tests: [6-9]\d\d passed, 0 failed", said)
+
+
+def test_the_cpu_platform_is_offered_as_a_cpu(cpu_ep: Path) -> None:
+    assert "('RocKernelsCpuTestExecutionProvider', 'OrtHardwareDeviceType.CPU')" in devices_with(
+        cpu_ep / "checks" / "librockernels_ep_cpu_test.so"
+    )
+
+
+def test_no_package_has_the_cpu_test_platform(cpu_ep: Path) -> None:
+    names = {p.name for p in (cpu_ep / "onnxruntime_ep_rockernels").iterdir()}
+    assert names == {"LICENSE", "README", "__init__.py", "py.typed", "libonnxruntime_ep_rockernels.so"}

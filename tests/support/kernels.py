@@ -1,0 +1,105 @@
+"""The bundled kernels as stackbuild itself builds them in a sandbox: for AMD targets, and for the CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.store import locks
+from support.paths import ROOT
+
+KERNELS = ROOT / "kernels"
+RECIPE = """\
+schema: 1
+name: kernels-ci
+summary: the bundled kernels for four AMD targets and for the CPU
+base: {debian: {suite: trixie, packages: [ccache, cmake, g++, hipcc, libamdhip64-dev, make]}}
+gfx: [gfx90a, gfx942, gfx1030, gfx1100]
+sources:
+  kernels: {bundled: kernels, exclude: [tools, tools/*, budgets.toml, "*.md", gpu-check, ep/gpu-check]}
+  headers: {debian: libonnxruntime-dev, suite: experimental}
+components:
+  amd: {kind: kernels, source: kernels, headers: headers, memory: 6G}
+  # Debian's clang, not its g++ 14: what that compiles asks for a C++ library newer than the tests' Python may have.
+  cpu: {kind: kernels, source: kernels, headers: headers, memory: 2G, options: {SBK_PLATFORM: cpu, CMAKE_CXX_COMPILER: clang++-17}}
+  cpu-ep:
+    {kind: kernels-ep, source: kernels, headers: headers, memory: 4G, options: {SBK_PLATFORM: cpu, CMAKE_CXX_COMPILER: clang++-17}}
+"""
+CACHE = Path.home() / ".cache" / "stackbuild" / "test-kernels"
+"""Outside every test's own home, as build_bench.CACHE is: on a developer's machine a second run builds what changed."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A recipe in a folder, and a store."""
+
+    recipe: str
+    folder: Path
+    store: Path
+
+    def run(self, *words: str) -> str:
+        """`stackbuild WORDS` with the recipe; its stdout."""
+        command = [sys.executable, "-m", "stackbuild", words[0], "--recipe", self.recipe, *words[1:]]
+        environment = {**os.environ, "STACKBUILD_STORE": str(self.store)}
+        running = subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            out, err = running.communicate()
+        except BaseException:
+            stopped(running)
+            raise
+        assert running.returncode == 0, (
+            f"{' '.join(command[2:])}: exit {running.returncode}\n{out[-2000:]}\n{err[-6000:]}"
+        )
+        return out
+
+    def built(self, step: str) -> Path:
+        """The output of a step, built unless the store has it."""
+        events = [json.loads(line) for line in self.run("build", "--until", step, "--json").splitlines()]
+        (tree,) = {e["tree"] for e in events if e["event"] == "StepFinished" and e["step"] == step}
+        return self.store / "trees" / tree[:2] / tree
+
+
+def stopped(running: subprocess.Popen[str], seconds: float = 30) -> None:
+    """Asks a process to end, which lets `stackbuild` end what it runs in a sandbox; kills it where it does not."""
+    running.terminate()
+    try:
+        running.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        running.wait()
+
+
+def small_stack() -> Stack:
+    """The recipe above, locked once a session: Debian's stable suite moves seldom, experimental when it likes."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    stack = Stack("kernels.yaml", CACHE, CACHE / "store")
+    with locks.hold(CACHE / "lock", lambda pid: None, lambda: None):
+        (CACHE / "kernels.yaml").write_text(RECIPE)
+        stack.run("lock")
+    return stack
+
+
+def run(*command: str | Path) -> str:
+    """What a command says on stdout and stderr; fails the test unless it ends well."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}"
+    return done.stdout + done.stderr
+
+
+REGISTER = """
+import sys, onnxruntime as ort
+ort.register_execution_provider_library("rk", sys.argv[1])
+print([(d.ep_name, str(d.device.type)) for d in ort.get_ep_devices()])
+ort.unregister_execution_provider_library("rk")
+"""
+
+
+def devices_with(library: Path) -> str:
+    """What the stock onnxruntime says, and the devices it has, once the library is registered."""
+    return run(sys.executable, "-c", REGISTER, library)

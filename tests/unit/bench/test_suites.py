@@ -1,0 +1,38 @@
+"""Suites: those that ship, and mistakes in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.bench.suite_cases import suite_cases
+from stackbuild.bench.suites import bundled_suites, load_suite
+from stackbuild.core.errors import RecipeError
+
+
+def test_every_suite_that_ships_is_right() -> None:
+    assert set(bundled_suites()) == {"kernels", "kernels-quick", "memory", "models", "models-quick", "session"}
+    for name in bundled_suites():
+        found = load_suite(name)
+        assert found.about and (found.kernels or found.models)
+        for cases in found.models:
+            assert suite_cases(cases)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        ("kind: models\nmodels:\n  - {model: x, batch: []}\n", ":3:23", "`models.0.batch`"),
+        ("kind: models\nround: 3\n", ":2:1", "`round`"),
+        ("kind: games\n", ":1:7", "`kind`"),
+        ("kind: models\nmodels:\n  - {model: x, dtype: [float64]}\n", ":3:24", "`models.0.dtype.0`"),
+        ("", ":1:1", "`suite`"),
+    ],
+)
+def test_a_wrong_suite_is_told_with_its_place(tmp_path: Path, text: str, place: str, what: str) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(text)
+    with pytest.raises(RecipeError) as stop:
+        load_suite(str(file))
+    assert stop.value.mistakes[0].place == f"{file}{place}" and what in stop.value.mistakes[0].what

@@ -1,0 +1,38 @@
+"""The jobserver's tokens."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from stackbuild.build.jobserver import Jobserver
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import Stopped
+
+
+def test_tokens_are_lent_and_come_back(tmp_path: Path) -> None:
+    server = Jobserver(tmp_path / "fifo", 2)
+    stopper = Stopper()
+    with server.token(stopper), server.token(stopper):
+        assert not server._take()
+    assert server._take() and server._take() and not server._take()
+    server.refill()
+    assert sum(server._take() for _ in range(5)) == 2
+    assert server.makeflags == " -j2 --jobserver-auth=fifo:/jobserver"
+    server.close()
+    assert not (tmp_path / "fifo").exists()
+
+
+def test_waiting_for_a_token_ends_when_the_run_is_stopped(tmp_path: Path) -> None:
+    server, stopper = Jobserver(tmp_path / "fifo", 1), Stopper()
+    with server.token(stopper):
+        threading.Timer(0.1, stopper.set, (signal.SIGINT,)).start()
+        started = time.monotonic()
+        with pytest.raises(Stopped) as caught, server.token(stopper):
+            pass
+        assert time.monotonic() - started < 2 and caught.value.exit_code == 130
+    server.close()

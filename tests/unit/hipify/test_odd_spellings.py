@@ -1,0 +1,326 @@
+"""Legal CUDA that is written in an odd way: each was once converted wrongly and without a word."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackbuild.hipify.cpp.scan import arguments, blank
+from stackbuild.hipify.model import Target
+from support.hipify import hip
+
+RUNTIME = "#include <hip/hip_runtime.h>\n"
+
+
+def body(text: str, name: str = "a.cu", launch: str = "keep") -> str:
+    """The converted text without the includes that conversion adds; converting it again changes nothing."""
+    target = Target(launch=launch)  # type: ignore[arg-type]
+    made = hip(text, name, target=target).text
+    assert hip(made, name, target=target).text == made
+    return made.replace(RUNTIME, "", 1).replace('#include "stackbuild_hip_compat.h"\n', "")
+
+
+def rules_of(text: str, name: str = "a.cu") -> list[str]:
+    return [f.rule for f in hip(text, name).findings]
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("auto k = cudaMemcpyKind::cudaMemcpyHostToDevice;", "auto k = hipMemcpyKind::hipMemcpyHostToDevice;"),
+        ("f(::cudaMemcpyKind::cudaMemcpyHostToDevice);", "f(::hipMemcpyKind::hipMemcpyHostToDevice);"),
+        ("using K = cudaMemcpyKind; f(K::cudaMemcpyHostToDevice);", "using K = hipMemcpyKind; f(K::hipMemcpyHostToDevice);"),
+        ("typedef enum cudaMemcpyKind K; f(K::cudaMemcpyHostToDevice);", "typedef enum hipMemcpyKind K; f(K::hipMemcpyHostToDevice);"),
+        ("f(my::cudaMemcpyKind::cudaMemcpyHostToDevice);", "f(my::cudaMemcpyKind::cudaMemcpyHostToDevice);"),
+        ("using ::cudaFree; cudaFree(p);", "using ::hipFree; hipFree(p);"),
+        ("static ::cudaError_t f(const ::cudaStream_t s, enum ::cudaMemcpyKind k);", "static ::hipError_t f(const ::hipStream_t s, enum ::hipMemcpyKind k);"),
+        ("my ::cudaFree(p);", "my ::cudaFree(p);"),
+        ("f(at::cuda::cudaMalloc);", "f(at::cuda::cudaMalloc);"),
+        ("#ifdef A\n::cudaFree(p);\n#endif\n::cudaFree(q);", "#ifdef A\n::hipFree(p);\n#endif\n::hipFree(q);"),
+    ],
+)  # fmt: skip
+def test_qualified_names(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("struct A { int (*cudaMalloc)(void**); }; void f(A& a) { a.cudaMalloc(&p); cudaMalloc(&q); }", "struct A { int (*cudaMalloc)(void**); }; void f(A& a) { a.cudaMalloc(&p); hipMalloc(&q); }"),
+        ("class A { void cudaFree(int); void f() { cudaFree(1); ::cudaFree(p); } void g(); };\nvoid A::g() { cudaFree(2); }\nvoid h() { cudaFree(p); }",
+         "class A { void cudaFree(int); void f() { cudaFree(1); ::hipFree(p); } void g(); };\nvoid A::g() { cudaFree(2); }\nvoid h() { hipFree(p); }"),
+        ("struct A { decltype(&::cudaFree) cudaFree; }; A a; void f() { a.cudaFree(p); }", "struct A { decltype(&::hipFree) cudaFree; }; A a; void f() { a.cudaFree(p); }"),
+        ("struct alignas(8) A : B<int> { cudaStream_t s = cudaSuccess; };", "struct alignas(8) A : B<int> { hipStream_t s = hipSuccess; };"),
+        ("enum class K { cudaSuccess, cudaFree = 2 }; f(K::cudaFree, cudaSuccess);", "enum class K { cudaSuccess, cudaFree = 2 }; f(K::cudaFree, hipSuccess);"),
+        ("namespace my { int cudaMalloc(int); } int x = my::cudaMalloc(1);", "namespace my { int hipMalloc(int); } int x = my::hipMalloc(1);"),
+        ("void f() { using my::cudaFree; cudaFree(p); } void g() { cudaFree(p); }", "void f() { using my::cudaFree; cudaFree(p); } void g() { hipFree(p); }"),
+        ('extern "C" { int cudaMalloc(void**); }', 'extern "C" { int hipMalloc(void**); }'),
+    ],
+)  # fmt: skip
+def test_a_name_is_one_thing_where_it_is_declared_and_where_it_is_used(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    "cuda",
+    ["struct A { friend int cudaFree(void*); };", "struct A { void f(const cudaStream_t, int); };", "struct A { void f(int, cudaStream_t, int); };",
+     "struct A { cudaStream_t f(); const cudaStream_t& g(); operator cudaStream_t() const; };", "struct A : cudaStream_t { };",
+     "class A { std::function<cudaError_t(cudaStream_t)> f; B<const cudaStream_t, 3> b; };"],
+)  # fmt: skip
+def test_types_and_friends_in_a_class_are_cuda_s(cuda: str) -> None:
+    made = hip(cuda)
+    assert "cuda" not in made.text and made.findings == ()
+
+
+def test_preprocessor_lines_between_arguments() -> None:
+    text = "cudaMemcpyToSymbolAsync(s,\n#ifdef A\n a, 4\n#else\n b, 8\n#endif\n);\n"
+    assert body(text) == text.replace("cudaMemcpyToSymbolAsync(s", "hipMemcpyToSymbolAsync(HIP_SYMBOL(s)")
+    assert rules_of(text) == ["HIPIFY-DIVIDED-CALL"]
+
+
+def test_own_names_are_told() -> None:
+    assert rules_of("struct A { int cudaMalloc(int); };") == ["HIPIFY-OWN-NAME"]
+    assert rules_of("namespace my { int cudaMalloc(int); }") == ["HIPIFY-OWN-NAME"]
+    assert rules_of("cuda\\\nFree(p);") == ["HIPIFY-DIVIDED-NAME"]
+    assert rules_of("struct A { cudaStream_t s; int f() { return cudaFree(p); } };") == []
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("static int e = cudaMemcpyToSymbol(s, &x, 4);", "static int e = hipMemcpyToSymbol(HIP_SYMBOL(s), &x, 4);"),
+        ("# define UP() cudaMemcpyToSymbol(s, &x, 4)\n", "# define UP() hipMemcpyToSymbol(HIP_SYMBOL(s), &x, 4)\n"),
+        ("#define UP cudaMemcpyToSymbol(s, p, 4)\n", "#define UP hipMemcpyToSymbol(HIP_SYMBOL(s), p, 4)\n"),
+        ("#ifndef A\ncudaMemcpyToSymbol(s, p, 4);\n#endif\n", "#ifndef A\nhipMemcpyToSymbol(HIP_SYMBOL(s), p, 4);\n#endif\n"),
+        ("else\n  cudaMemcpyToSymbol(s, p, 4);", "else\n  hipMemcpyToSymbol(HIP_SYMBOL(s), p, 4);"),
+        ("extern __host__ cudaError_t CB cudaMemcpyToSymbol(const void* s, const void* p, size_t n);", "extern __host__ hipError_t CB hipMemcpyToSymbol(const void* s, const void* p, size_t n);"),
+        ("template <class T>\nstatic inline int cudaMemcpyToSymbol(T& s, const void* p);", "template <class T>\nstatic inline int hipMemcpyToSymbol(T& s, const void* p);"),
+        ("#define cudaMemcpyToSymbol(s, p, n) g(s, p)\n", "#define hipMemcpyToSymbol(s, p, n) g(s, p)\n"),
+        ("cudaMemcpyToSymbolAsync(s, p, n<4?4:n, 0, k>0?a:b);", "hipMemcpyToSymbolAsync(HIP_SYMBOL(s), p, n<4?4:n, 0, k>0?a:b);"),
+        ("cudaMemcpyToSymbolAsync(s, p, a < b, c > d);", "hipMemcpyToSymbolAsync(HIP_SYMBOL(s), p, a < b, c > d, hipMemcpyHostToDevice);"),
+        ("cudaFuncSetAttribute(k <A && B, 4>, C, 1);", "hipFuncSetAttribute(reinterpret_cast<const void*>(k <A && B, 4>), C, 1);"),
+    ],
+)  # fmt: skip
+def test_calls_and_declarations(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("(a<b?c:d, x>y)", 2), ("(a<b, c>d)", 2), ("(a<b, c>)", 1), ("(k <float, 4>, A)", 2), ("(A<B<int, 2>>::v, 3)", 2), ("(x<1<<3, 5)", 2),
+        ("(a<b, c>=d)", 2), ("(static_cast<A<int, int>*>(p), 2)", 2), ("(A<decltype([]{ return 1; }), 2>(), 3)", 2), ("(p<q && r>s, t)", 2),
+        ("(k<x->y, 3>, 2)", 2), ("(f<a, b>(1, 2), 3)", 2), ("(n<4, m>-1)", 2), ("(pair<int, vector<vector<int>>>{}, 3)", 2), ("()", 0),
+        ("(a->b<c, d>::e, 1)", 2), ("(x << 2, y >> 3)", 2), ("(&A::operator<, b > c)", 2),
+    ],
+)  # fmt: skip
+def test_commas_of_templates_do_not_divide_and_those_between_comparisons_do(code: str, count: int) -> None:
+    found = arguments(code, 0)
+    assert found is not None and len(found[0]) == count and found[1] == len(code) - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("#define A \\\n b /* x\n y */ c\nd", "#define A    b            c\nd"),
+        ("// a \\\n b\nc", "         \nc"),
+        ("// a\\\\\nb\nc", "        \nc"),
+        ("// a \\ \nb\nc", "         \nc"),
+        ("/\\\n/ a\nb", "      \nb"),
+        ("/\\\n* a *\\\n/ b", "            b"),
+        ("return'\"'; x", 'return"\x01"; x'),
+        ('FOOR"(" x ")"', 'FOOR"\x01" x "\x01"'),
+        ('u8R"a(b)" c)a" d', 'u8R"' + "\x01" * 9 + '" d'),
+        ('R"(a\nb)"', 'R"\x01\x01\n\x01\x01"'),
+        ('"a\\\nb" c', '"\x01\x01\x01\x01" c'),
+    ],
+)
+def test_lines_are_the_preprocessor_s(text: str, code: str) -> None:
+    assert blank(text) == code and len(code) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("#include <cuda.h>\n#include <cuda_runtime.h> // again\nint x;\n", "#include <hip/hip_runtime.h>\n // again\nint x;\n"),
+        ("#include <device_launch_parameters.h> /* a\n b */\nint x;\n", " /* a\n b */\nint x;\n"),
+        ("#include \\\n  <cuda_fp16.h>\n", "#include \\\n  <hip/hip_fp16.h>\n"),
+        ("#include /* c */ <cuda_fp16.h>/* d */\n", "#include /* c */ <hip/hip_fp16.h>/* d */\n"),
+        ("#include <cuda.h>\n#include \\\n <cuda_runtime.h>\nint x;\n", "#include <hip/hip_runtime.h>\nint x;\n"),
+        ("#if __has_include(<cuda_fp16.h>)\n#endif\n", "#if __has_include(<hip/hip_fp16.h>)\n#endif\n"),
+        ("#import <cuda_fp16.h>\n#include_next <cuda_fp16.h>\n", "#import <hip/hip_fp16.h>\n#include_next <hip/hip_fp16.h>\n"),
+        ("#define H <cuda_fp16.h>\n#include H\n", "#define H <hip/hip_fp16.h>\n#include H\n"),
+        ('#define H "cuda_fp16.h"\n#include H\n#define G "cuda_fp16.h"\n', '#define H "hip/hip_fp16.h"\n#include H\n#define G "cuda_fp16.h"\n'),
+        ("#if !defined(A) \\\n\n#define A \\\n 1\n__global__ void k();\n#endif\n", "#if !defined(A) \\\n\n#define A \\\n 1\n#include <hip/hip_runtime.h>\n__global__ void k();\n#endif\n"),
+    ],
+)  # fmt: skip
+def test_includes(cuda: str, expected: str) -> None:
+    assert hip(cuda, "a.h").text == expected
+    assert hip(expected, "a.h").text == expected
+
+
+def test_headers_of_hip_come_before_extern_c() -> None:
+    text = 'extern "C" {\n#include <cuda_runtime.h>\n#include <cublas_v2.h>\n}\n'
+    made = hip(text, "a.h").text
+    assert made == RUNTIME + 'extern "C" {\n#include <hip/hip_runtime.h>\n#include <hipblas/hipblas.h>\n}\n'
+    assert hip(made, "a.h").text == made
+
+
+def test_what_follows_a_dropped_include_on_its_line_was_never_read() -> None:
+    assert "int x" not in hip("#include <device_launch_parameters.h> /* a\n b */ int x;\nint y;\n", "a.h").text
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("namespace cub { struct A; } cub::A a;", "namespace hipcub { struct A; } hipcub::A a;"),
+        ("namespace cub::detail { }", "namespace hipcub::detail { }"),
+        ("namespace at { namespace cub { struct A; } }", "namespace at { namespace cub { struct A; } }"),
+        (
+            "namespace at::cub { } using cub::A; namespace c = ::cub;",
+            "namespace at::cub { } using hipcub::A; namespace c = ::hipcub;",
+        ),
+    ],
+)
+def test_the_namespace_of_cub(cuda: str, expected: str) -> None:
+    assert body(cuda, "a.h") == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("A<int>::k<<<g, b>>>(x);", "hipLaunchKernelGGL(A<int>::k, dim3(g), dim3(b), 0, 0, x);"),
+        ("this->template k<4><<<g, b>>>(x);", "hipLaunchKernelGGL(this->template k<4>, dim3(g), dim3(b), 0, 0, x);"),
+        ("k<T, 1 << 3, A<(4 > 2)>> <<< g, b >>> (x);", "hipLaunchKernelGGL(HIP_KERNEL_NAME(k<T, 1 << 3, A<(4 > 2)>>), dim3(g), dim3(b), 0, 0, x);"),
+        ("get()<<<g, b>>>(x);", "hipLaunchKernelGGL(get(), dim3(g), dim3(b), 0, 0, x);"),
+        ("get<int>(1)[2]<<<g, b>>>(x);", "hipLaunchKernelGGL(get<int>(1)[2], dim3(g), dim3(b), 0, 0, x);"),
+        ("if (c) (p ? k : j)<<<g, b>>>(x);", "if (c) hipLaunchKernelGGL((p ? k : j), dim3(g), dim3(b), 0, 0, x);"),
+        ("k<<<g, /* b */ b, // smem\n n>>>(x);", "hipLaunchKernelGGL(k, dim3(g), dim3( /* b */ b), // smem\n n, 0, x);"),
+        ("k<<<dim3{1, 2}, b, f<c, d>()>>>(x);", "hipLaunchKernelGGL(k, dim3(dim3{1, 2}), dim3(b), (f<c, d>()), 0, x);"),
+        ("k<<<g, f<A<B<int>>>(1)>>>(x);", "hipLaunchKernelGGL(k, dim3(g), dim3(f<A<B<int>>>(1)), 0, 0, x);"),
+        ("#define L(K) K<<<1, 2>>>(p)\n", "#define L(K) hipLaunchKernelGGL(K, dim3(1), dim3(2), 0, 0, p)\n"),
+        ("#if A\nk<<<1, 2>>>(p);\n#endif\n", "#if A\nhipLaunchKernelGGL(k, dim3(1), dim3(2), 0, 0, p);\n#endif\n"),
+    ],
+)  # fmt: skip
+def test_launches(cuda: str, expected: str) -> None:
+    assert body(cuda, launch="ggl") == expected
+
+
+@pytest.mark.parametrize(
+    "cuda",
+    ["return k<<<1, 2>>>(x);", "k<<<1, 2>>>(x), j();", "(void)k<<<1, 2>>>(x);", "k<<<1>>>(x);", "#define L(...) k<<<__VA_ARGS__>>>(x)\n",
+     "#define L(K, ...) K<<<1, __VA_ARGS__>>>(x)\n", "k<<<1, 2>>>(\n#if A\n a\n#endif\n);", "k<<<1, 2, 3, 4, 5>>>(x);"],
+)  # fmt: skip
+def test_a_launch_that_cannot_be_a_statement_is_left_and_told(cuda: str) -> None:
+    made = hip(cuda, target=Target(launch="ggl"))
+    assert made.text == RUNTIME + cuda
+    assert [f.rule for f in made.findings] == ["HIPIFY-LAUNCH-UNREADABLE"]
+
+
+def test_operator_less_less_of_a_template_is_no_launch() -> None:
+    assert rules_of("template <class T> S& operator<<<T>(S&, T);", "a.h") == []
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("#define CRC_MASK 0xffffffff\nbool f(unsigned x) { return x == CRC_MASK; }\n", "#define CRC_MASK 0xffffffff\nbool f(unsigned x) { return x == CRC_MASK; }\n"),
+        ("constexpr unsigned M = 0xffffffff; __any_sync(M, p);", "constexpr unsigned M = 0xffffffff; __any_sync(stackbuild_hip::lane_mask(M), p);"),
+        ("__any_sync(uint_mask, p);", "__any_sync(stackbuild_hip::lane_mask(uint_mask), p);"),
+        ("__any_sync(static_cast<unsigned>(-1), p);", "__any_sync(0xffffffffffffffffULL, p);"),
+        ("__any_sync((0xFFFF'FFFFu), p);", "__any_sync(0xffffffffffffffffULL, p);"),
+        ("__any_sync(0xffff, p);", "__any_sync((unsigned long long)(0xffff), p);"),
+        ("#define __any_sync(mask, p) __any(p)\n", "#define __any_sync(mask, p) __any(p)\n"),
+        ("bool __any_sync(const MyMask mask, bool p);", "bool __any_sync(const MyMask mask, bool p);"),
+        ("#define M 0xffffffff\n#ifdef M\n__any_sync(M, p); __syncwarp(M);\n#endif\n", "#define M 0xffffffffffffffffULL\n#ifdef M\n__any_sync(M, p); __syncwarp(M);\n#endif\n"),
+        ("#define ANY __any_sync\nANY(m, p);", "#define ANY __any_sync\nANY(stackbuild_hip::lane_mask(m), p);"),
+        ("#define M ~0ull\n__any_sync(M, p); f(M);\n", "#define M ~0ull\n__any_sync(M, p); f(M);\n"),
+    ],
+)  # fmt: skip
+def test_only_lane_masks_are_widened(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+def test_a_macro_with_another_use_keeps_its_value_and_is_told() -> None:
+    cuda = "#define M 0xffffffff\nbool f(unsigned x) { return __any_sync(M, x == M); }\n"
+    assert body(cuda) == cuda.replace("(M,", "(stackbuild_hip::lane_mask(M),")
+    assert rules_of(cuda) == ["LINT-VOTE", "HIPIFY-MASK-OTHER-USE"]
+    header = "#define M 0xffffffff\n__device__ bool f(int p) { return __any_sync(M, p); }\n"
+    assert body(header, "a.cuh") == header.replace("(M,", "(stackbuild_hip::lane_mask(M),")
+
+
+ALL = "0xffffffffffffffffULL"
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [
+        ("__activemask() & 0xffffffffu", f"stackbuild_hip::lane_mask(__activemask() & {ALL})"),
+        ("__activemask()&FULL", f"stackbuild_hip::lane_mask(__activemask()&{ALL})"),
+        ("0xffffffff ^ m", f"stackbuild_hip::lane_mask({ALL} ^ m)"),
+        ("(m | 0xffffffff)", f"stackbuild_hip::lane_mask((m | {ALL}))"),
+        ("__activemask() & m", "stackbuild_hip::lane_mask(__activemask() & m)"),
+        ("__activemask()", "__activemask()"),
+        # No operand of the mask itself: a shift of 32 ones, an argument, a logical and.
+        ("__activemask() & (0xffffffff >> n)", "stackbuild_hip::lane_mask(__activemask() & (0xffffffff >> n))"),
+        ("f(0xffffffff) & m", "stackbuild_hip::lane_mask(f(0xffffffff) & m)"),
+        ("a && 0xffffffff", "stackbuild_hip::lane_mask(a && 0xffffffff)"),
+    ],
+)
+def test_32_ones_that_a_mask_is_anded_with_are_all_lanes(mask: str, expected: str) -> None:
+    cuda = "#define FULL 0xffffffffu\n__device__ int f(int p) { return __any_sync(%s, p); }"
+    assert body(cuda % mask) == cuda % expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("cudaMemcpyToSymbol(S<T, 3>::v, h, n);", "hipMemcpyToSymbol(HIP_SYMBOL((S<T, 3>::v)), h, n);"),
+        ("cudaMemcpyToSymbol(v[f(1, 2)], h, n);", "hipMemcpyToSymbol(HIP_SYMBOL(v[f(1, 2)]), h, n);"),
+        ("cudaMemcpyToSymbol<float[4]>(c, h, 16);", "hipMemcpyToSymbol<float[4]>(HIP_SYMBOL(c), h, 16);"),
+        ("cudaHostGetDevicePointer<float>(&d, p, 0);", "hipHostGetDevicePointer((void**)(&d), p, 0);"),
+        ("cudaFuncSetAttribute <void(int)> (k<1, 2>, A, 1);", "hipFuncSetAttribute(reinterpret_cast<const void*>(k<1, 2>), A, 1);"),
+        ("if (cudaFuncSetAttribute < a && b > (c)) g();", "if (hipFuncSetAttribute < a && b > (c)) g();"),
+    ],
+)  # fmt: skip
+def test_commas_of_templates_and_explicit_template_arguments(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("auto p = thrust::cuda::par.on(s);", "auto p = thrust::hip::par.on(s);"),
+        ("auto p = ::thrust :: cuda :: par;", "auto p = ::thrust::hip :: par;"),
+        ("using namespace thrust::cuda;", "using namespace thrust::hip;"),
+        ("namespace tc = thrust::system::cuda;", "namespace tc = thrust::system::hip;"),
+        ("thrust::cuda_cub::launch();", "thrust::hip_rocprim::launch();"),
+        ('f("thrust::cuda::par failed");', 'f("thrust::cuda::par failed");'),
+        ("namespace my_thrust { namespace cuda { void g(); } } void f() { my_thrust::cuda::g(); my::thrust::cuda::g(); }",) * 2,
+        ("struct  cudaGraphicsResource *r;", "hipGraphicsResource *r;"),
+        ("struct ::cudaGraphicsResource* r; f<cudaGraphicsResource>();", "hipGraphicsResource* r; f<hipGraphicsResource>();"),
+        ("uint4 r = curand4(&state);", "uint4 r = hiprand4(&state);"),
+    ],
+)  # fmt: skip
+def test_namespaces_of_namespaces_and_tags(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+    assert "HIPIFY-RULE-INSIDE-NAME" not in rules_of(cuda)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("typedef cub::WarpReduce<float> W;", "typedef hipcub::WarpReduce<float, 32> W;"),
+        ("::cub::WarpScan<cub::KeyValuePair<int, float>>(t)", "::hipcub::WarpScan<hipcub::KeyValuePair<int, float>, 32>(t)"),
+        ("cub::WarpReduce<decltype(a->b < c)>::TempStorage s;", "hipcub::WarpReduce<decltype(a->b < c), 32>::TempStorage s;"),
+        ("cub::WarpReduce<float, 16> W; cub::WarpReduce<T, N>(t);", "hipcub::WarpReduce<float, 16> W; hipcub::WarpReduce<T, N>(t);"),
+        ("using L = cub::WarpLoad<T, 4>; using M = cub::WarpStore<T, 4, cub::WARP_STORE_TRANSPOSE>;",
+         "using L = hipcub::WarpLoad<T, 4, hipcub::WARP_LOAD_DIRECT, 32>; using M = hipcub::WarpStore<T, 4, hipcub::WARP_STORE_TRANSPOSE, 32>;"),
+        ("cub::WarpExchange<T, 4> e; cub::WarpMergeSort<K, 4, 32, V> s;", "hipcub::WarpExchange<T, 4, 32> e; hipcub::WarpMergeSort<K, 4, 32, V> s;"),
+        ("using namespace cub; WarpReduce<int> w;", "using namespace hipcub; WarpReduce<int, 32> w;"),
+        ("using cub::WarpScan; WarpScan<int> w; WarpReduce<int> v;", "using hipcub::WarpScan; WarpScan<int, 32> w; WarpReduce<int> v;"),
+        # Somebody else's, and what is hipCUB's already.
+        ("hipcub::WarpReduce<float> W; my::WarpReduce<float> V; WarpReduce<int> w;",) * 2,
+    ],
+)  # fmt: skip
+def test_warp_collectives_of_cub_keep_their_32_threads(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.hipify import hipify_tree
+from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.model import Report, Target
+from stackbuild.hipify.rules.rules import joined, read
+from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tree import relocate
+from stackbuild.hipify.tree.files import SourceSelection, walk
+from stackbuild.hipify.tree.state import STATE
+from stackbuild.views.hipify import json_of
+from stackbuild.views.sarif import sarif
+from support.hipify import bundled_rules, hip, small_tables
+
+
+def engine(target: Target | None = None, **more: object) -> Engine:
+    rules = more.get("rules", bundled_rules("generic"))
+    return Engine("fast", small_tables(), rules, target or Target(), Tools(None, None))  # type: ignore[arg-type]
+
+
+def run(source: Path, out: Path, exclude: tuple[str, ...] = (), is_folder: bool = False, force: bool = False) -> Report:
+    return hipify_tree(SourceSelection((source,), out, exclude=exclude, is_folder=is_folder), engine(), force=force)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    source = tmp_path / "src with space"
+    (source / "k").mkdir(parents=True)
+    (source / "k" / "a.cu").write_bytes(
+        b"#include <cuda_runtime.h>\r\n__global__ void k() { __syncwarp(); }\r\n// \xe9\r\n"
+    )
+    (source / "b.h").write_text("#pragma once\nint cudaNothing();\ncuNothing();\n")
+    (source / "plain.cpp").write_text("int x;\n")
+    (source / "notes.txt").write_text("cudaMalloc\n")
+    return source
+
+
+def test_a_tree_keeps_its_shape_and_its_bytes(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    report = run(tree, out)
+    assert (out / "k" / "a.cu").read_bytes() == (
+        b'#include "../stackbuild_hip_compat.h"\r\n#include <hip/hip_runtime.h>\r\n'
+        b"__global__ void k() { __syncwarp(); }\r\n// \xe9\r\n"
+    )
+    assert (out / "stackbuild_hip_compat.h").read_text().startswith("// What CUDA sources use")
+    assert [(f.output[len(str(out)) + 1 :], f.state) for f in report.files] == [
+        ("b.h", "copied"), ("k/a.cu", "converted"), ("plain.cpp", "copied"),
+    ]  # fmt: skip
+    assert not (out / "notes.txt").exists() and report.written == 4
+    assert [(f.rule, f.subject) for f in report.findings] == [
+        ("HIPIFY-UNKNOWN", "b.h"), ("HIPIFY-UNSUPPORTED", "b.h"), ("HIPIFY-NOT-UTF8", "k/a.cu"),
+    ]  # fmt: skip
+
+
+def test_an_unchanged_tree_writes_nothing_and_reports_the_same(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = json_of(run(tree, out))
+
+    def times() -> dict[Path, int]:  # the state itself learns the stamps of files that were new before
+        return {p: p.stat().st_mtime_ns for p in out.rglob("*") if p.is_file() and p.name != STATE}
+
+    before = times()
+    second = json_of(run(tree, out))
+    assert second["written"] == 0 and times() == before
+    assert [f["state"] for f in second["files"]] == ["copied", "unchanged", "copied"]
+    for one in (first, second):
+        one.pop("seconds"), one.pop("written")
+        for file in one["files"]:
+            file.pop("state")
+    assert first == second
+
+
+def test_only_what_changed_is_written_and_never_older_than_its_source(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(tree, out)
+    before = (out / "b.h").stat().st_mtime_ns
+    (tree / "k" / "a.cu").write_text("cudaFree(p);\n")
+    later = time.time_ns() + 10**10
+    os.utime(tree / "k" / "a.cu", ns=(later, later))
+    assert run(tree, out).written == 1
+    assert (out / "b.h").stat().st_mtime_ns == before and (out / "k" / "a.cu").stat().st_mtime_ns >= later
+
+
+def test_a_file_whose_stamp_is_the_same_is_not_read_and_one_whose_bytes_are_is_not_converted(
+    tree: Path, tmp_path: Path
+) -> None:
+    out, path = tmp_path / "out", tree / "k" / "a.cu"
+    time.sleep(0.15)  # a file that was just written is always read again
+    run(tree, out)
+    before = path.stat()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert run(tree, out).written == 0
+    path.write_bytes(path.read_bytes().replace(b"k()", b"q()"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert run(tree, out).written == 1 and b"q()" in (out / "k" / "a.cu").read_bytes()
+
+
+def test_rules_tables_and_target_decide_too(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(tree, out)
+    mine = joined(
+        [read("schema: 1\nname: m\nrules: [{id: r, why: w, identifier: x, to: y}]", "m.yaml"), bundled_rules("generic")]
+    )
+    assert hipify_tree(SourceSelection((tree,), out), engine(rules=mine)).written == 1
+    assert (out / "plain.cpp").read_text() == "int y;\n"
+    report = hipify_tree(SourceSelection((tree,), out), engine(Target(rocm="6.1"), rules=mine))
+    assert {f.state for f in report.files} <= {"converted", "copied"}
+
+
+def test_an_output_that_somebody_changed_is_made_again(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(tree, out)
+    (out / "k" / "a.cu").write_text("mine")
+    assert run(tree, out).written == 1 and b"syncwarp" in (out / "k" / "a.cu").read_bytes()
+
+
+def test_outputs_of_removed_sources_go_but_not_those_somebody_changed(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(tree, out)
+    (tree / "b.h").unlink(), (tree / "plain.cpp").unlink()
+    (out / "plain.cpp").write_text("mine")
+    assert run(tree, out).removed == ("b.h",)
+    assert not (out / "b.h").exists() and (out / "plain.cpp").read_text() == "mine"
+
+
+def test_an_output_inside_the_source_is_not_read_again(tree: Path) -> None:
+    out = tree / "build" / "hip"
+    first = run(tree, out)
+    second = run(tree, out)
+    assert len(first.files) == len(second.files) == 3 and second.written == 0
+    assert not (out / "build").exists()
+
+
+@pytest.mark.parametrize("where", [".", ".."])
+def test_an_output_that_would_overwrite_the_source_is_refused(tree: Path, where: str) -> None:
+    with pytest.raises(UsageError, match="would overwrite the source"):
+        run(tree, tree / where)
+
+
+def test_a_binary_file_is_copied_with_a_warning_in_a_tree_and_refused_by_name(tree: Path, tmp_path: Path) -> None:
+    (tree / "fatbin.cu").write_bytes(b"\x7fELF\0\0cudaMalloc")
+    out = tmp_path / "out"
+    report = run(tree, out)
+    assert (out / "fatbin.cu").read_bytes() == b"\x7fELF\0\0cudaMalloc"
+    assert [f.state for f in report.files if f.source.endswith("fatbin.cu")] == ["refused"]
+    assert "HIPIFY-NOT-CONVERTED" in {f.rule for f in report.findings}
+    with pytest.raises(UsageError, match="it is a binary file"):
+        run(tree / "fatbin.cu", tmp_path / "one.cu")
+
+
+def test_globs_that_pick_nothing_are_told_and_remove_nothing(tree: Path, tmp_path: Path) -> None:
+    run(tree, tmp_path / "out")
+    with pytest.raises(UsageError, match=r"none of its \d C, C"):
+        hipify_tree(SourceSelection((tree,), tmp_path / "out", include=("nowhere/**",)), engine())
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="there is no C, C"):
+        run(tmp_path / "empty", tmp_path / "out")
+    assert list((tmp_path / "out").rglob("*.cu"))
+
+
+def test_another_output_inside_the_source_is_not_read(tree: Path, tmp_path: Path) -> None:
+    first = run(tree, tree / "hip")
+    again = run(tree, tmp_path / "out")
+    assert len(again.files) == len(first.files)
+    assert not (tmp_path / "out" / "hip").exists()
+
+
+def test_a_file_that_is_too_large_is_copied_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    with (tmp_path / "src" / "big.cu").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    report = run(tmp_path / "src", tmp_path / "out")
+    assert [f.found for f in report.findings] == ["64 MiB are more than the 64 MiB that are converted"]
+    assert (tmp_path / "out" / "big.cu").stat().st_size == (64 << 20) + 1
+
+
+def test_utf16_is_told_from_binary(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_bytes("cudaMalloc".encode("utf-16"))
+    with pytest.raises(UsageError, match="it is UTF-16"):
+        run(tmp_path / "a.cu", tmp_path / "b.cu")
+
+
+def test_one_file_to_a_file_or_a_folder(tree: Path, tmp_path: Path) -> None:
+    run(tree / "plain.cpp", tmp_path / "x" / "y.cpp")
+    run(tree / "plain.cpp", tmp_path / "z")
+    run(tree / "plain.cpp", tmp_path / "w.d", is_folder=True)
+    assert [p.is_file() for p in (tmp_path / "x/y.cpp", tmp_path / "z/plain.cpp", tmp_path / "w.d/plain.cpp")] == [
+        True
+    ] * 3
+
+
+def test_several_sources_that_collide_are_refused(tree: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / tree.name
+    other.mkdir(parents=True)
+    (other / "b.h").write_text("int y;\n")
+    with pytest.raises(UsageError, match="would both become"):
+        walk(SourceSelection((tree, other), tmp_path / "out"))
+
+
+def test_a_missing_source_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file or folder"):
+        run(tmp_path / "gone", tmp_path / "out")
+
+
+def test_globs_select(tree: Path, tmp_path: Path) -> None:
+    selection = SourceSelection((tree,), tmp_path / "o", include=("**/*.cu", "*.h"), exclude=("b.*",))
+    assert [j.name for j in walk(selection).jobs] == [
+        "k/a.cu"
+    ]
+
+
+def test_a_broken_state_is_no_reason_to_stop(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(tree, out)
+    for broken in ("", "{", "[]", '{"format": 3, "key": 1}', '{"format": 99}'):
+        (out / STATE).write_text(broken)
+        assert len(run(tree, out).files) == 3
+
+
+def test_compiler_messages_are_shown_against_the_source(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(tree, out)
+    log = f"{out}/k/a.cu:3:12: error: x\nIn file included from k/a.cu:4:\n/usr/include/a.h:3: note: y\n"
+    source = tree / "k" / "a.cu"
+    assert relocate.relocate(log, out) == (
+        f"{source}:2:12: error: x\nIn file included from {source}:3:\n/usr/include/a.h:3: note: y\n"
+    )
+
+
+def test_the_report_is_json_and_sarif(tree: Path, tmp_path: Path) -> None:
+    from stackbuild.model.findings import Rung, Status, Verification
+
+    report = run(tree, tmp_path / "out")
+    assert json.loads(json.dumps(json_of(report)))["counts"] == {"error": 1, "warning": 1, "note": 1}
+    rung = Rung("hipify", Status.FAILED, "", 0.0, report.findings)
+    results = json.loads(sarif([Verification("hipify", "", (rung,))]))["runs"][0]["results"]
+    assert {r["ruleId"] for r in results} == {"HIPIFY-UNKNOWN", "HIPIFY-UNSUPPORTED", "HIPIFY-NOT-UTF8"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cudaMemcpyToSymbol(" * 1_000, '"' * 30_000, 'R"(' * 30_000, "/*" * 30_000, "<<<" * 15_000, "k<" * 30_000,
+        "#if\n" * 15_000, "__shfl_sync(" * 1_000, "for (" * 15_000, "__ballot_sync(" * 1_000, 'asm("' * 1_000, "\\\n" * 30_000,
+        "a::" * 30_000 + "cudaFree", "'" * 30_000, "// \\\n" * 15_000, "__launch_bounds__(" * 1_000, "#define M 0xffffffff \\\n" * 6_000,
+        "enum { warpSize <" * 1_000, "cuda::" * 20_000, "threadIdx.x %" * 3_000, "texture<" * 6_000, "constexpr warpSize [" * 1_000,
+        "__shfl(" + "do " * 30_000, "__shfl(" + "while (" * 15_000, "o = 1; while (o) { " * 3_000 + "__shfl(v, o)", "__shfl(v, 4);" * 6_000,
+        "cudaMallocHost(a, " * 3_000, "f(" * 30_000 + "cudaMallocHost(a, b)",
+    ],
+    ids=lambda text: text[:20].strip(),
+)  # fmt: skip
+def test_hostile_text_takes_linear_time(text: str) -> None:
+    start = time.process_time()
+    hip(text, target=Target(launch="ggl"))
+    assert time.process_time() - start < 2

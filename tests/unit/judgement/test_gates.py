@@ -1,0 +1,248 @@
+"""Each verdict of each gate, and what the one line of it says."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from stackbuild.core.model import ValidationError
+from stackbuild.judgement import judge, missing_sides, next_pair_count
+from stackbuild.model.gates import Gates
+from stackbuild.model.results import Evidence, GateOutcome, GateVerdict, Series, Share, Verdict
+from support.gate_samples import benchmarks, exact, timings
+
+TODAY = date(2026, 11, 20)
+
+
+def verdict(gate: dict[str, object], *cases: tuple[Series, ...], **others: object) -> Verdict:
+    gates = Gates.model_validate({"gates": [gate, *others.get("gates", [])]}).gates  # type: ignore[misc]
+    return judge(benchmarks(*cases, kind=str(others.get("kind", "models"))), gates, TODAY)
+
+
+def one(gate: dict[str, object], case: tuple[Series, ...], **others: object) -> GateVerdict:
+    return verdict(gate, case, **others).gates[-1]
+
+
+def quiet(effect: float, seed: int = 1, pairs: int = 20) -> tuple[Series, Series, Series]:
+    return timings(effect, "quiet", pairs, random.Random(seed))
+
+
+@pytest.mark.parametrize(
+    ("effect", "kind", "outcome"),
+    [(0.0, "models", "PASS"), (-0.2, "models", "PASS"), (0.10, "models", "FAIL"), (0.03, "models", "PASS"),
+     (0.04, "kernels", "FAIL"), (0.043, "models", "INCONCLUSIVE")],
+)  # fmt: skip
+def test_baseline(effect: float, kind: str, outcome: str) -> None:
+    found = one({"kind": "baseline"}, quiet(effect), kind=kind)
+    assert found.outcome == outcome
+    assert found.evidence is Evidence.INTERLEAVED and found.pairs == 20
+
+
+def test_the_line_says_which_and_by_how_much() -> None:
+    found = one({"kind": "baseline", "name": "no slower than 1.0"}, quiet(0.10))
+    assert found.says.startswith("no slower than 1.0: case0 is 10.")
+    assert "% slower than baseline (99 % interval +" in found.says and "allowed +5.0%, 20 pairs" in found.says
+
+
+def test_a_restless_machine_gets_no_verdict() -> None:
+    found = one({"kind": "baseline"}, timings(0.10, "awful", 20, random.Random(3)))
+    assert found.outcome is GateOutcome.UNSTABLE and "no verdict" in found.says
+
+
+def test_without_a_self_check_there_is_no_verdict() -> None:
+    ours, theirs, _ = quiet(0.0)
+    found = one({"kind": "baseline"}, (ours, theirs))
+    assert found.outcome is GateOutcome.UNSTABLE and "not measured against itself" in found.says
+
+
+def test_a_self_check_takes_as_many_pairs_as_a_comparison() -> None:
+    ours, theirs, control = quiet(0.0)
+    for taken, outcome in ((1, GateOutcome.UNSTABLE), (19, GateOutcome.UNSTABLE), (20, GateOutcome.PASS)):
+        found = one({"kind": "baseline"}, (ours, theirs, replace(control, seconds=control.seconds[:taken])))
+        assert found.outcome is outcome and (f"itself {taken} times, 20 are wanted" in found.says) == (taken < 20)
+
+
+def test_holm_asks_more_of_one_slow_case_among_many() -> None:
+    """Seventeen of twenty pairs slower: enough for one kernel alone, not for one of sixty."""
+    theirs = tuple(0.01 * (1 + 0.001 * (i % 3)) for i in range(20))
+    slow = (Series("candidate", tuple(t * (1.06 if i % 7 else 0.99) for i, t in enumerate(theirs))),
+            Series("baseline", theirs), Series("control", theirs))  # fmt: skip
+    same = (Series("candidate", theirs), Series("baseline", theirs), Series("control", theirs))
+    assert verdict({"kind": "baseline"}, slow, kind="kernels").gates[0].outcome is GateOutcome.FAIL
+    among = verdict({"kind": "baseline"}, slow, *[same] * 59, kind="kernels")
+    assert among.gates[0].outcome is GateOutcome.INCONCLUSIVE and among.undecided_cases() == {"case0"}
+
+
+@pytest.mark.parametrize(("wanted", "outcome"), [(0.5, "PASS"), (1.0, "INCONCLUSIVE"), (2.0, "FAIL")])
+def test_speedup(wanted: float, outcome: str) -> None:
+    found = one({"kind": "speedup", "versus": "baseline", "at_least": wanted}, quiet(0.0))
+    assert found.outcome == outcome and f"wanted {wanted:g}×" in found.says
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome"),
+    [({"metric": "latency", "at_most": "12 ms"}, "PASS"), ({"metric": "latency", "at_most": "9 ms"}, "FAIL"),
+     ({"metric": "throughput", "at_least": 90}, "PASS"), ({"metric": "throughput", "at_least": 200}, "FAIL"),
+     ({"metric": "latency", "at_most": "10 ms"}, "INCONCLUSIVE"),
+     ({"metric": "host_memory", "at_most": "50 MiB"}, "FAIL"),
+     ({"metric": "device_memory", "at_most": 1}, "INCONCLUSIVE")],
+)  # fmt: skip
+def test_limits(limit: dict[str, object], outcome: str) -> None:
+    assert one({"kind": "limit", **limit}, quiet(0.0)).outcome == outcome
+
+
+def test_memory_growth() -> None:
+    ours, theirs, control = quiet(0.0)
+    bigger = (replace(ours, host_bytes=120 << 20), theirs, control)
+    assert one({"kind": "memory", "grows_at_most": "10%"}, bigger).outcome is GateOutcome.FAIL
+    assert one({"kind": "memory", "grows_at_most": "25%"}, bigger).outcome is GateOutcome.PASS
+    assert one({"kind": "memory", "at_most": "110 MiB"}, bigger).outcome is GateOutcome.FAIL
+    assert one({"kind": "memory", "where": "device", "at_most": "1 GiB"}, bigger).outcome is GateOutcome.INCONCLUSIVE
+
+
+def test_a_fast_wrong_kernel_fails_every_gate() -> None:
+    ours, theirs, control = quiet(-0.5)
+    wrong = (replace(ours, accuracy=exact(snr_db=3.0, max_abs=0.7)), theirs, control)
+    found = verdict({"kind": "baseline"}, wrong, gates=[{"kind": "accuracy", "snr_db": 60}]).gates
+    assert [g.outcome for g in found] == [GateOutcome.FAIL, GateOutcome.FAIL]
+    assert "snr_db 3 (at least 60)" in found[0].says and "its output is wrong" in found[1].says
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "least"),
+    [("kernels", "float32", 100), ("kernels", "float16", 60), ("models", "float32", 60), ("models", "float16", 40),
+     ("models", "int8", 20), ("models", "int64", 20)],
+)  # fmt: skip
+def test_without_bounds_accuracy_is_held_to_what_the_element_type_allows(kind: str, dtype: str, least: float) -> None:
+    """25 dB is a good int8 model, and a float32 kernel that is off by 6 %."""
+    gates = Gates.model_validate({"gates": [{"kind": "accuracy"}]}).gates
+    for snr, outcome in ((least, GateOutcome.PASS), (least - 0.5, GateOutcome.FAIL)):
+        measured = benchmarks((replace(quiet(0.0)[0], accuracy=exact(snr_db=snr)),), kind=kind)
+        found = judge(replace(measured, cases=(replace(measured.cases[0], dtype=dtype),)), gates, TODAY).gates[0]
+        assert found.outcome is outcome and found.limit == least
+    own = one({"kind": "accuracy", "cosine": 0.9}, (replace(quiet(0.0)[0], accuracy=exact(snr_db=1)),))
+    assert own.outcome is GateOutcome.PASS and own.limit is None
+
+
+def test_nan_and_infinite_measures_keep_no_bound() -> None:
+    ours, theirs, control = quiet(0.0)
+    lost = (replace(ours, accuracy=exact(snr_db=float("nan"), max_abs=float("inf"))), theirs, control)
+    assert one({"kind": "accuracy", "snr_db": -1000}, lost).outcome is GateOutcome.FAIL
+    assert one({"kind": "accuracy", "max_abs": 1e300}, lost).outcome is GateOutcome.FAIL
+    perfect = (replace(ours, accuracy=exact(snr_db=float("inf"))), theirs, control)
+    assert one({"kind": "accuracy", "snr_db": 200}, perfect).outcome is GateOutcome.PASS
+
+
+def test_share_of_the_provider() -> None:
+    ours, theirs, control = quiet(0.0)
+    gate = {"kind": "share", "provider": "MIGraphXExecutionProvider", "nodes": "90%"}
+    assert one(gate, (ours, theirs, control)).outcome is GateOutcome.FAIL
+    partly = (replace(ours, shares=(Share("MIGraphXExecutionProvider", 0.95, 0.99),)), theirs, control)
+    assert one(gate, partly).outcome is GateOutcome.PASS
+
+
+def test_a_crash_is_a_failure_and_names_it() -> None:
+    broken = (Series("candidate", (), problem="died by SIGSEGV"), *quiet(0.0)[1:])
+    found = one({"kind": "limit", "metric": "latency", "at_most": 1}, broken)
+    assert found.outcome is GateOutcome.FAIL and "SIGSEGV" in found.says
+
+
+def test_a_gate_that_matches_no_case_is_closed() -> None:
+    found = one({"kind": "baseline", "cases": ["resnet*"]}, quiet(0.0))
+    assert found.outcome is GateOutcome.FAIL and "there are case0" in found.says
+
+
+def test_a_baseline_nobody_measured_is_not_a_pass() -> None:
+    found = one({"kind": "baseline", "versus": "rocm-6.4"}, quiet(0.0))
+    assert found.outcome is GateOutcome.INCONCLUSIVE and "nobody measured" in found.says
+    gates = Gates.model_validate({"gates": [{"kind": "baseline", "versus": "rocm-6.4"}]}).gates
+    assert missing_sides(benchmarks(quiet(0.0)), gates) == ("rocm-6.4",)
+
+
+def test_waivers_have_an_end() -> None:
+    waiver = {"case": "case*", "reason": "known, fixed in the next driver", "by": "ada", "until": "2026-11-20"}
+    gate = {"kind": "baseline", "waivers": [waiver]}
+    gates = Gates.model_validate({"gates": [gate]}).gates
+    on_time = judge(benchmarks(quiet(0.2)), gates, TODAY)
+    assert on_time.outcome is GateOutcome.PASS and "ada, until 2026-11-20" in on_time.gates[0].waived
+    late = judge(benchmarks(quiet(0.2)), gates, date(2026, 11, 21))
+    assert late.outcome is GateOutcome.FAIL and "ended on 2026-11-20" in late.notes[0]
+
+
+def test_more_pairs_while_undecided() -> None:
+    written = [{"kind": "baseline"}, {"kind": "limit", "metric": "first", "at_most": 1}]
+    gates = Gates.model_validate({"gates": written}).gates
+    assert [next_pair_count(gates, n) for n in (0, 20, 40, 60)] == [20, 40, 60, None]
+    assert next_pair_count(gates[1:], 0) is None
+
+
+def test_a_stored_baseline_is_weaker_evidence_and_says_so() -> None:
+    ours, theirs, _ = timings(0.04, "noisy", 20, random.Random(5))
+    found = judge(benchmarks((ours, theirs)), Gates.model_validate({"gates": [{"kind": "baseline"}]}).gates, TODAY,
+                  Evidence.STORED).gates[0]  # fmt: skip
+    assert found.evidence is Evidence.STORED and found.outcome is GateOutcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("samples", "outcome"), [(1, "INCONCLUSIVE"), (8, "INCONCLUSIVE"), (9, "PASS")])
+def test_few_stored_samples_decide_nothing(samples: int, outcome: str) -> None:
+    """One sample a side is no 99 % interval; two samples of different days are no pair."""
+    ours, theirs = Series("candidate", (0.01,) * samples), Series("baseline", (0.01,) * samples)
+    for gate in ({"kind": "baseline"}, {"kind": "speedup", "versus": "baseline", "at_least": 0.5}):
+        gates = Gates.model_validate({"gates": [gate]}).gates
+        found = judge(benchmarks((ours, theirs)), gates, TODAY, Evidence.STORED).gates[0]
+        assert found.outcome == outcome and "pairs" not in found.says
+        assert ("cannot bear a 99 % interval, 9 can" in found.says) == (outcome == "INCONCLUSIVE")
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [{"kind": "speedup", "at_least": 0.5}, {"kind": "baseline"}, {"kind": "memory", "grows_at_most": "10%"}],
+)
+def test_a_side_is_never_compared_with_itself(gate: dict[str, object]) -> None:
+    """By its label when the gate is read, by its provider when the first side that has it is the judged one."""
+    found = one({**gate, "versus": "CPU"}, quiet(0.0))
+    assert found.outcome is GateOutcome.INCONCLUSIVE and "is the side 'candidate' itself" in found.says
+    with pytest.raises(ValidationError, match="compared with itself"):
+        Gates.model_validate({"gates": [{**gate, "versus": "candidate"}]})
+
+
+def test_a_gate_that_wants_more_pairs_than_another_gets_them() -> None:
+    written = [
+        {"kind": "baseline", "pairs": [20]},
+        {"kind": "speedup", "versus": "baseline", "at_least": 0.5, "pairs": [40]},
+    ]
+    gates = Gates.model_validate({"gates": written}).gates
+    first = judge(benchmarks(quiet(0.0)), gates, TODAY)
+    assert first.undecided_cases() == {"case0"} and next_pair_count(gates, 20) == 40
+    assert judge(benchmarks(quiet(0.0, pairs=40)), gates, TODAY).outcome is GateOutcome.PASS
+
+
+def test_the_worst_closed_gate_comes_first_and_the_geomean_is_only_told() -> None:
+    found = verdict({"kind": "baseline"}, quiet(0.043), quiet(0.2), quiet(0.0))
+    assert [g.outcome for g in found.closed] == [GateOutcome.FAIL, GateOutcome.INCONCLUSIVE]
+    assert found.outcome is GateOutcome.FAIL and found.geomean == pytest.approx(1.08, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "confidence", "says"),
+    [
+        ([7], "99%", "start at 8 or more"),
+        ([5], "95%", "start at 6 or more"),
+        ([20, 20], "99%", "must rise"),
+        ([40, 20], "99%", "must rise"),
+    ],
+)
+def test_too_few_pairs_for_the_confidence_asked_for(pairs: list[int], confidence: str, says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        Gates.model_validate({"gates": [{"kind": "baseline", "pairs": pairs, "confidence": confidence}]})
+    Gates.model_validate({"gates": [{"kind": "baseline", "pairs": [8], "confidence": "99%"}]})
+
+
+def test_a_limit_wants_enough_samples_too() -> None:
+    ours = replace(quiet(0.0)[0], seconds=(0.01,) * 7)
+    gate = {"kind": "limit", "metric": "latency", "at_most": "1 s"}
+    assert "7 samples cannot bear a 99% interval, 8 can" in one(gate, (ours,)).says
+    assert one({**gate, "confidence": "95%"}, (ours,)).outcome is GateOutcome.PASS

@@ -1,0 +1,140 @@
+"""`stackbuild lock` where little or nothing can be reached: answers are kept, and nothing is kept in silence."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stackbuild.__main__ import main
+from stackbuild.actions import image
+from stackbuild.core.resources import folder
+from stackbuild.lock import dependencies
+from stackbuild.lock.update import LockUpdate, update
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.lock import Dep, Lock, questions
+from stackbuild.recipe.load import load
+from stackbuild.recipe.lock_file import parse_lock, read_lock, write_lock
+from stackbuild.sources import git, mirror
+from stackbuild.sources.mirror import mirror_of
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of rocm-7.2 with its lock, before an empty mirror."""
+    (tmp_path / "mirror").mkdir()
+    monkeypatch.setenv(mirror.VARIABLE, str(tmp_path / "mirror"))
+    monkeypatch.delenv(mirror.SCOPE, raising=False)
+    for end in (".yaml", ".lock.yaml"):
+        shutil.copy(folder("recipes") / f"rocm-7.2{end}", tmp_path / f"mine{end}")
+    return tmp_path / "mine.yaml"
+
+
+def locked(path: Path) -> tuple[Lock, LockUpdate]:
+    """The lock before and the one made now."""
+    loaded = load(str(path))
+    return parse_lock(loaded), update(loaded, mirror_of(None, os.environ))
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_every_question_that_could_not_be_asked_is_named_and_keeps_its_answer(mine: Path) -> None:
+    before, made = locked(mine)
+    assert (made.lock.image, made.lock.commits, made.lock.wheelhouse) == (
+        before.image,
+        before.commits,
+        before.wheelhouse,
+    )
+    said = "\n".join(made.unreachable)
+    for name in ("base.image", "sources.migraphx", "wheelhouse.3.12"):
+        assert f"{name} stays as it was: the mirror lacks" in said
+
+
+def test_a_stale_lock_loses_the_answers_to_changed_questions_alone(mine: Path) -> None:
+    edit(mine, f"ref: {load(str(mine)).recipe.sources['migraphx'].ref}", "ref: rocm-0.0.0")
+    before, made = locked(mine)
+    assert before.commits.keys() - made.lock.commits.keys() == {"migraphx"}
+    assert (made.lock.image, made.lock.wheelhouse) == (before.image, before.wheelhouse)
+    assert any(line.startswith("sources.migraphx is open") for line in made.unreachable)
+
+
+def test_a_changed_image_does_not_keep_the_digest_of_the_one_before(mine: Path) -> None:
+    image = load(str(mine)).recipe.base.image or ""
+    edit(mine, image, f"{image}-other")
+    assert locked(mine)[1].lock.image == ""
+
+
+def test_the_command_names_them_and_exits_3(
+    mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["stackbuild", "lock", "--recipe", str(mine)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 3
+    assert "could not be asked:" in capsys.readouterr().err
+
+
+def test_downloads_are_kept_for_the_same_commit_and_digests_for_the_same_url(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load(str(mine))
+    known = Dep(name="a", url="https://x/a.zip", digest=f"sha256:{'a' * 64}")
+    before = parse_lock(loaded).model_copy(update={"deps": {"onnxruntime": (known,)}})
+    write_lock(before, loaded)
+    assert update(loaded, mirror_of(None, os.environ)).lock.deps == {"onnxruntime": (known,)}
+    bare = known.model_copy(update={"digest": ""})
+    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit, mirror: (bare,))
+    made = update(loaded, mirror_of(None, os.environ))
+    assert made.lock.deps["onnxruntime"] == (known,)
+    assert any("https://x/a.zip stays as it was" in line for line in made.unreachable)
+
+
+def test_what_means_something_else_than_in_the_lock_before_is_named_with_both(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load(str(mine))
+    before = parse_lock(loaded)
+    url, one, two = "https://x/a.zip", f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
+    then = before.model_copy(
+        update={
+            "image": one,
+            "commits": {"migraphx": "1" * 40, "rocmlir": "2" * 9},
+            "deps": {"onnxruntime": (Dep(name="a", url=url, digest=one),)},
+        }
+    )
+    write_lock(then, loaded)
+    monkeypatch.setattr(image, "ask", lambda name, mirror: two)
+    monkeypatch.setattr(git, "ask", lambda url, ref, mirror: ("2" if "rocMLIR" in url else "3") * 40)
+    rows = {"onnxruntime": (Dep(name="a", url=url, digest=two),)}
+    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit, mirror: rows.get(name, ()))
+    made = update(loaded, mirror_of(None, os.environ))
+    assert set(made.moved) == {
+        f"sources.migraphx: {'1' * 40} → {'3' * 40}",
+        f"base.image: {one} → {two}",
+        f"deps.onnxruntime: {url}: {one} → {two}",
+    }
+    edit(mine, f"ref: {loaded.recipe.sources['migraphx'].ref}", "ref: rocm-0.0.0")
+    assert not any("migraphx" in line for line in update(load(str(mine)), mirror_of(None, os.environ)).moved)
+    write_lock(made.lock, loaded)
+    edit(mine, "ref: rocm-0.0.0", f"ref: {loaded.recipe.sources['migraphx'].ref}")
+    assert update(loaded, mirror_of(None, os.environ)).moved == ()
+
+
+def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:
+    loaded = load(str(mine))
+    write_lock(read_lock(loaded), loaded)
+    first = loaded.lock_path.read_text().splitlines()[0]
+    assert "answered to mine.yaml" in first
+    assert f"--recipe {mine}" in first
+
+
+@pytest.mark.parametrize(
+    "name", [p.stem for p in folder("recipes").glob("*.yaml") if p.with_suffix(".lock.yaml").exists()]
+)
+def test_bundled_locks_say_which_questions_they_answer(name: str) -> None:
+    loaded: Loaded = load(name)
+    assert read_lock(loaded).questions == questions(loaded.recipe)

@@ -1,0 +1,181 @@
+"""The static index: immutable, complete at every moment, readable as the simple repository API has it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.pipeline.index import is_published, publish
+
+
+def wheel(folder: Path, version: str = "1.0", content: str = "x", name: str = "demo-pkg", requires: str = ">=3.9") -> Path:
+    folder.mkdir(exist_ok=True)
+    stem = f"{name.replace('-', '_')}-{version}"
+    path = folder / f"{stem}-py3-none-any.whl"
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *([f"Requires-Python: {requires}"] if requires else []), "", "ü"]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("demo_pkg/__init__.py", content)
+        archive.writestr(f"{stem}.dist-info/METADATA", "\n".join(lines))
+    return path
+
+
+class Links(HTMLParser):
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.found: list[dict[str, str | None]] = []
+        self.feed(page.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a":
+            self.found.append(dict(attrs))
+
+
+def assert_whole(index: Path) -> None:
+    """Every link of every page leads to a file with the digest it names."""
+    for project in Links(index / "index.html").found:
+        folder = index / str(project["href"])
+        assert (folder / "index.html").is_file()
+        for link in Links(folder / "index.html").found:
+            url, fragment = urldefrag(str(link["href"]))
+            target = folder / unquote(url)
+            assert hashlib.sha256(target.read_bytes()).hexdigest() == fragment.removeprefix("sha256=")
+            beside = target.with_name(f"{target.name}.metadata")
+            assert f"sha256={hashlib.sha256(beside.read_bytes()).hexdigest()}" == link["data-core-metadata"]
+
+
+def test_pages_and_json_say_the_same(tmp_path: Path) -> None:
+    index = tmp_path / "simple"
+    receipt = publish((wheel(tmp_path / "a"), wheel(tmp_path / "a", "1.0+rocm.6.4", requires="")), index)
+    assert [w.fresh for w in receipt.wheels] == [True, True]
+    assert_whole(index)
+    links = Links(index / "demo-pkg" / "index.html").found
+    assert [link.get("data-requires-python") for link in links] == [None, ">=3.9"]
+    assert str(links[0]["href"]).startswith("demo_pkg-1.0%2Brocm.6.4-py3")
+    page = json.loads((index / "demo-pkg" / "index.json").read_text())
+    assert page["meta"] == {"api-version": "1.4"} and page["name"] == "demo-pkg" and page["versions"] == ["1.0", "1.0+rocm.6.4"]
+    for row, link in zip(page["files"], links, strict=True):
+        assert row["hashes"]["sha256"] in str(link["href"]) and row["size"] > 100 and row["yanked"] is False
+        assert row["upload-time"].endswith("Z") and "." in row["upload-time"]
+    root = json.loads((index / "index.json").read_text())
+    assert root["projects"] == [{"name": "demo-pkg"}]
+
+
+def test_a_published_name_keeps_its_bytes(tmp_path: Path) -> None:
+    index = tmp_path / "simple"
+    first = wheel(tmp_path / "a")
+    publish((first,), index)
+    assert [w.fresh for w in publish((first,), index).wheels] == [False]
+    assert is_published((first,), index)
+    other = wheel(tmp_path / "b", content="other")
+    assert not is_published((other,), index)
+    new = wheel(tmp_path / "b", "2.0")
+    with pytest.raises(UsageError, match="published already, with other bytes"):
+        publish((new, other), index)
+    assert not (index / "demo-pkg" / new.name).exists(), "nothing of a refused publish appears"
+    publish((other,), index, replace=True)
+    assert_whole(index)
+    assert (index / "demo-pkg" / other.name).read_bytes() == other.read_bytes()
+
+
+def test_dying_at_any_moment_leaves_an_index_without_a_dangling_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Died(Exception):
+        pass
+
+    real = os.rename
+    old, new = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
+    finished = False
+    for point in range(1, 30):
+        index = tmp_path / f"simple{point}"
+        publish((old,), index)
+        count = 0
+
+        def rename(*args: object, at: int = point, **words: object) -> None:
+            nonlocal count
+            count += 1
+            if count == at:
+                raise Died
+            real(*args, **words)  # type: ignore[arg-type]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "rename", rename)
+            try:
+                publish((new,), index)
+                finished = True
+            except Died:
+                pass
+        assert_whole(index)
+        publish((new,), index)
+        assert_whole(index)
+        assert len(Links(index / "demo-pkg" / "index.html").found) == 2
+        assert not list(index.rglob("*.staged"))
+        if finished:
+            break
+    assert finished and point > 5
+
+
+def test_a_publish_killed_between_wheel_and_metadata_is_finished_by_the_next(tmp_path: Path) -> None:
+    index = tmp_path / "simple"
+    made = wheel(tmp_path / "a")
+    (index / "demo-pkg").mkdir(parents=True)
+    (index / "demo-pkg" / made.name).write_bytes(made.read_bytes())
+    (index / "demo-pkg" / f".{made.name}.staged").write_bytes(b"half")
+    publish((made,), index)
+    assert_whole(index)
+    assert sorted(p.name for p in (index / "demo-pkg").iterdir()) == ["demo_pkg-1.0-py3-none-any.whl", "demo_pkg-1.0-py3-none-any.whl.metadata", "index.html", "index.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("demo-1.0-py3-none-any.whl", b"not a zip"), ("demo-1.0-py3-none-any.whl", b""), ("demo.whl", b""), ("demo-1.0.tar.gz", b"")],
+)
+def test_what_is_no_wheel_is_refused_and_nothing_is_published(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UsageError) as caught:
+        publish((tmp_path / name,), tmp_path / "simple")
+    assert caught.value.next
+    assert not list((tmp_path / "simple").rglob("*.whl"))
+
+
+def test_a_wheel_is_what_its_name_says(tmp_path: Path) -> None:
+    index = tmp_path / "simple"
+    renamed = wheel(tmp_path / "a").rename(tmp_path / "a" / "demo_pkg-2.0-py3-none-any.whl")
+    with pytest.raises(UsageError, match=r"the file name says demo-pkg 2.0, the metadata inside demo-pkg 1.0"):
+        publish((renamed,), index)
+    other = wheel(tmp_path / "b").rename(tmp_path / "b" / "Demo_Pkg-1.0-py3-none-any.whl")
+    publish((wheel(tmp_path / "a"),), index)
+    with pytest.raises(UsageError, match=r"published already, as demo_pkg-1.0-py3-none-any.whl"):
+        publish((other,), index)
+    with pytest.raises(UsageError, match="more than once"):
+        publish((wheel(tmp_path / "a"), other), index)
+    assert_whole(index)
+
+
+def test_names_in_pages_are_escaped(tmp_path: Path) -> None:
+    index = tmp_path / "simple"
+    publish((wheel(tmp_path / "a", requires='>=3.9,!="3.10"<'),), index)
+    assert Links(index / "demo-pkg" / "index.html").found[0]["data-requires-python"] == '>=3.9,!="3.10"<'
+
+
+def test_one_name_twice_in_a_call_is_refused(tmp_path: Path) -> None:
+    one = wheel(tmp_path / "a", content="one")
+    two = wheel(tmp_path / "b", content="two")
+    with pytest.raises(UsageError, match="more than once"):
+        publish((one, two), tmp_path / "index")
+
+
+def test_a_lost_metadata_file_is_written_again(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    publish((wheel(tmp_path / "a", content="one"),), index)
+    lost = index / "demo-pkg" / "demo_pkg-1.0-py3-none-any.whl.metadata"
+    before = lost.read_bytes()
+    lost.unlink()
+    publish((wheel(tmp_path / "a", "2.0", "two"),), index)
+    assert lost.read_bytes() == before and "demo_pkg-2.0" in (index / "demo-pkg" / "index.html").read_text()

@@ -1,0 +1,14 @@
+"""A store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.store.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store", "run-1")

@@ -1,0 +1,81 @@
+"""Listing and collecting what a store holds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks
+from stackbuild.store.maintenance import collect, listing, unfinished
+from stackbuild.store.store import Store
+from stackbuild.store.unfinished import UnfinishedMark
+from stackbuild.views.store import draw_listing
+from support.stores import KEY, again, put
+
+
+def test_collecting_keeps_the_latest_and_what_is_young(store: Store) -> None:
+    old, new = put(store), put(store, digest.of_text("new"))
+    other = store.stage("t")
+    (other.out / "x").write_text("x")
+    lone = store.keep(other)
+    now = time.time()
+    assert collect(store, 1, now) .records == 0
+    freed = collect(store, 1, now + 2 * 86400)
+    assert (freed.records, freed.trees) == (1, 1) and freed.size == 1
+    assert store.find(old.key) is None and store.find(new.key) == new
+    assert not store.tree(lone).exists()
+    assert [row.key for row in listing(store)] == [new.key]
+
+
+def test_collecting_keeps_the_key_that_was_asked_for_beside_the_one_it_came_to(store: Store) -> None:
+    asked = put(store)
+    put_really = replace(asked, key=digest.of_text("really"), like=asked.key)
+    store.record(put_really)
+    assert collect(store, 1, time.time() + 2 * 86400).records == 0
+    assert store.find(asked.key) == asked and store.find(put_really.key) == put_really
+
+
+def test_nothing_is_collected_under_a_running_build(store: Store) -> None:
+    record, other = put(store), again(store)
+    put(store, digest.of_text("new"))
+    with pytest.raises(MachineLacks, match=f"in use by {other.run}"):
+        collect(store, 0, time.time() + 1)
+    other.close()
+    assert store.find(record.key) == record
+    assert collect(store, 0, time.time() + 1).records == 1
+
+
+def test_a_memo_that_cannot_be_read_this_time_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember(KEY, {"a": 1})
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_text", lambda *_: (_ for _ in ()).throw(PermissionError(13, "no")))
+        assert store.recall(KEY) is None
+    assert store.recall(KEY) == {"a": 1}
+
+
+def test_reused_records_are_listed_once(store: Store) -> None:
+    record = put(store)
+    store.record(replace(record, key=digest.of_text("twin"), like=record.key))
+    assert len(listing(store)) == 1
+
+
+def test_what_did_not_end_is_told_with_its_size_and_collected_when_old(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, boot in (("failed", None), ("waits", ""), ("lost", "another start of the machine")):
+        staging = store.stage(name)
+        (staging.build / "object").write_bytes(b"x" * 100_000)
+        if boot is not None:
+            store.mark(staging, UnfinishedMark(f"r.{name}", "k", "sandbox", boot))
+        store.keep_failed(f"r.{name}", staging, at_rest=False)
+    (store.root / "failed" / "r.failed" / "work" / "closed").mkdir(mode=0)
+    found = unfinished(store)
+    assert [(row.name, row.waits) for row in found] == [("r.failed", False), ("r.lost", False), ("r.waits", True)]
+    assert all(100_000 <= row.size < 130_000 for row in found)
+    draw_listing((), found, store.root)
+    said = capsys.readouterr().out
+    assert "not finished: r.waits, 0.1 MB; the next build goes on in it" in said and "r.lost, 0.1 MB; `stackbuild shell`" in said
+    assert collect(store, 1, time.time()).size == 0 and len(unfinished(store)) == 3
+    assert collect(store, 1, time.time() + 2 * 86400).size >= 300_000 and unfinished(store) == ()

@@ -1,0 +1,80 @@
+"""How a rung ends, how a death is told, what the ladder claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.core.packaging import Claim
+from stackbuild.inspection import inspect
+from stackbuild.model.findings import Finding, Severity, Status, Verification
+from stackbuild.verification.catalogue import LOAD
+from stackbuild.verification.clean_env import this_machine
+from stackbuild.verification.probe_sandbox import ProbeResult, scrubbed_variables
+from stackbuild.verification.rung import RungOutcome, probe_finding, rung
+from stackbuild.verification.rungs.static import static_rung
+from support.binaries import GOOD
+
+
+def ended(code: int = 0, timed_out: bool = False, **answer: str) -> ProbeResult:
+    return ProbeResult(code, timed_out, 3.0, dict(answer), "last words")
+
+
+def finding(severity: Severity) -> Finding:
+    return Finding("SB-X", severity, "lib.so", "broke", "why", "fix")
+
+
+def test_how_processes_die_is_told():
+    assert ended(139).problem == ended(-11).problem == "killed by SIGSEGV (exit code 139)"
+    assert ended(1).problem == "exit code 1 without an answer: last words"
+    assert "3 s" in ended(-9, timed_out=True).problem
+    assert ended(0, done="yes").problem == "" and ended(0, error="no").problem == "no"
+
+
+def test_a_death_is_a_crash_and_an_answer_is_not():
+    assert probe_finding(LOAD, "lib.so", ended(139)).rule == "SB-RUN-CRASH"
+    assert probe_finding(LOAD, "lib.so", ended(-9, timed_out=True)).rule == "SB-RUN-CRASH"
+    assert probe_finding(LOAD, "lib.so", ended(0, error="no")).rule == "SB-RUN-LOAD"
+
+
+def test_rungs_end_by_their_findings():
+    assert rung("r", lambda: RungOutcome(says="well")).status is Status.PASSED
+    assert rung("r", lambda: RungOutcome((finding(Severity.WARNING),), says="well")).status is Status.PASSED
+    assert rung("r", lambda: RungOutcome(skip="no GPU")).status is Status.SKIPPED
+    failed = rung("r", lambda: RungOutcome((finding(Severity.ERROR),) * 3, skip="no GPU"))
+    assert failed.status is Status.FAILED and failed.reason == "lib.so: broke (and 2 more)"
+
+
+def test_the_claim_is_never_more_than_what_was_climbed():
+    passed, skipped = rung("load", lambda: RungOutcome(says="2")), rung("GPU", lambda: RungOutcome(skip="no AMD GPU here"))
+    made = Verification("x.whl", "ab", (static_rung((), 0.1), passed, skipped))
+    assert made.claim == "verified (static rules + load; not run: GPU: no AMD GPU here)" and not made.failed
+    broken = Verification("x.whl", "ab", (static_rung((finding(Severity.ERROR),), 0.1), passed))
+    assert broken.failed and broken.claim.startswith("not verified: static rules failed: 1 error: SB-X")
+
+
+def forged(folder: Path, name: str, **lib: object) -> Path:
+    (folder / name).mkdir()
+    return GOOD.but(name=name, lib=lib).write(folder / name)
+
+
+def test_overrides_are_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "11.0.0")
+    monkeypatch.setenv("ORT_MIGRAPHX_FP16_ENABLE", "1")
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    assert {"HSA_OVERRIDE_GFX_VERSION", "ORT_MIGRAPHX_FP16_ENABLE"} <= set(scrubbed_variables())
+    assert "PYTHONUNBUFFERED" not in scrubbed_variables(), "it changes nothing of what ONNX Runtime or ROCm do"
+
+
+def test_reasons_are_said_once(tmp_path: Path):
+    rungs = [static_rung((), 0.1), *(rung(name, lambda: RungOutcome(skip="too old")) for name in ("load", "operators"))]
+    assert Verification("x", "", tuple(rungs)).claim == "verified (static rules; not run: load, operators: too old)"
+
+
+def test_a_machine_too_old_for_the_libraries(tmp_path: Path):
+    facts = inspect(forged(tmp_path, "x", versions={"libc.so.6": ["GLIBC_2.2.5", "GLIBC_2.999"]}))
+    machine = this_machine(Claim(()), None)
+    assert machine is not None
+    assert machine.refusal(facts.libraries, Claim(())).startswith("the libraries need glibc 2.999, this machine has 2.")
+    assert machine.refusal(inspect(forged(tmp_path, "y")).libraries, Claim(())) == ""
