@@ -109,10 +109,10 @@ def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Me
     locks = _locks(request, baseline, gates)
     inputs = compare_inputs(*locks) if isinstance(locks, tuple) else None
     found = _measure(request, gates, tick)
-    noted = (locks,) if isinstance(locks, str) else ()
-    benchmarks = replace(found.benchmarks, inputs=inputs, notes=(*found.benchmarks.notes, *noted))
-    told = (inputs.says,) if inputs else noted
-    return Measurement(benchmarks, replace(found.verdict, notes=(*found.verdict.notes, *told)))
+    lock_notes = (locks,) if isinstance(locks, str) else ()
+    benchmarks = replace(found.benchmarks, inputs=inputs, notes=(*found.benchmarks.notes, *lock_notes))
+    input_notes = (inputs.says,) if inputs else lock_notes
+    return Measurement(benchmarks, replace(found.verdict, notes=(*found.verdict.notes, *input_notes)))
 
 
 def _locks(request: GateRequest, baseline: Path, gates: Sequence[Gate]) -> tuple[Path, Path] | str:

@@ -87,5 +87,5 @@ def load_suite(name: str) -> Suite:
 def case_axes(cases: ModelCases) -> list[tuple[str, bool, dict[str, int]]]:
     """Each (dtype, optimised, sizes) of these cases, sizes with the batch."""
     axes = {"batch": cases.batch, **cases.sizes}
-    cells = [dict(zip(axes, row, strict=True)) for row in product(*axes.values())]
-    return [(d, o, c) for c in cells for d, o in product(cases.dtype, cases.optimised)]
+    sizes = [dict(zip(axes, row, strict=True)) for row in product(*axes.values())]
+    return [(d, o, s) for s in sizes for d, o in product(cases.dtype, cases.optimised)]

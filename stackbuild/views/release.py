@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw_release(released: Released) -> None:
-    """What was proved, where the wheels are, and, last, how to install them."""
+    """What was verified, where the wheels are, and, last, how to install them."""
     if released.claim:
         err().print(Text(released.claim))
     took = format_duration(released.seconds)
