@@ -45,7 +45,7 @@ def _code() -> str:
 
 @dataclass(frozen=True)
 class BuiltWheels:
-    """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest (None and "" without).
+    """The build's result: the wheels, and the wheelhouse that they are verified in, with its digest (None and "" without).
 
     `plan` can make the wheelhouse again where its stored files turn out damaged. `lock` is what they were built under.
     """

@@ -23,20 +23,11 @@ from stackbuild.model.events import (
     document,
 )
 from stackbuild.views.console import Console, Group, Table, Text, err, live_region, print_text
+from stackbuild.views.text import format_duration
 
 TAIL_LINES = 4
 TAIL_BYTES = 4096
 REFRESH_PER_SECOND = 8
-
-
-def format_duration(seconds: float) -> str:
-    """A duration as people read it: 0.42 s, 12 s, 3 min 05 s, 2 h 10 min."""
-    if seconds < 10:
-        return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def print_event(event: Event) -> None:

@@ -1,6 +1,6 @@
 """The consoles for people: the only module that imports rich.
 
-`out()` is stdout: the report a person asked for. `err()` is stderr: progress, warnings, hints. Both are plain text
+`out()` is stdout: the requested report. `err()` is stderr: progress, warnings, hints. Both are plain text
 in a pipe and under NO_COLOR. `print_json` is the only thing that writes to stdout under `--json`.
 Text that came from logs, wheels or recipes goes through `Text` or `escape`, never through markup.
 """
