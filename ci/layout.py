@@ -19,7 +19,6 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-STANDARD = frozenset(sys.stdlib_module_names)
 PROCESS_MODULES = frozenset(("subprocess", "socket", "urllib.request", "http.client", "shutil", "tempfile"))
 """What a pure package does not import: processes, connections, copies and temporary files."""
 
@@ -35,16 +34,15 @@ class Layer:
 
 @dataclass(frozen=True)
 class Tree:
-    """A folder of Python modules and the layers of its direct children.
+    """A folder of Python modules and the layers of its direct children, its parts.
 
-    `name` is the dotted name that imports of its modules start with ("" for a folder on `sys.path`), `loose` are the
-    modules at its top that have no layer, `separate` are folders of scripts that run in an environment of their own.
+    `name` is the dotted name that imports of its modules start with. `separate` are folders of scripts that run in an
+    environment of their own, where no other module is there to be imported.
     """
 
     folder: Path
     name: str
     layers: dict[str, Layer]
-    loose: frozenset[str] = frozenset()
     separate: frozenset[str] = frozenset()
 
     @cached_property
@@ -55,47 +53,54 @@ class Tree:
     @cached_property
     def imports(self) -> dict[str, frozenset[str]]:
         """Module to the modules and names that it imports, as full dotted names."""
-        parsed = {name: ast.parse(path.read_text("utf-8")) for name, path in self.modules.items()}
-        return {name: frozenset(_imported(tree)) for name, tree in parsed.items()}
+        return {name: frozenset(_imports(name, path)) for name, path in self.modules.items()}
 
     def own(self, module: str) -> frozenset[str]:
         """The modules of this tree that one imports; a package only where none of its modules is named."""
         found = {name for name in self.imports[module] if name in self.modules and name != module}
-        return frozenset(n for n in found if not any(other.startswith(f"{n}.") for other in found)) - {
-            module.rpartition(".")[0]
-        }
+        return frozenset(n for n in found if not any(other.startswith(f"{n}.") for other in found))
 
     def part(self, module: str) -> str:
-        """The direct child of the tree that a module is in; "" for the tree's own `__init__`."""
-        return module.removeprefix(self.name).removeprefix(".").split(".")[0]
+        """The part that a module is in; `__init__` for the tree's own."""
+        return module.removeprefix(self.name).removeprefix(".").split(".")[0] or "__init__"
+
+    def level(self, part: str) -> int | None:
+        """The level of a part, None where it has none. `__init__` is above all others: no part imports it."""
+        top = max(layer.level for layer in self.layers.values()) + 1
+        return top if part == "__init__" else layer.level if (layer := self.layers.get(part)) else None
 
     def _dotted(self, path: Path) -> str:
         parts = path.relative_to(self.folder).with_suffix("").parts
-        return ".".join(filter(None, (self.name, *(parts[:-1] if parts[-1] == "__init__" else parts))))
+        return ".".join((self.name, *(parts[:-1] if parts[-1] == "__init__" else parts)))
 
     def _is_separate(self, path: Path) -> bool:
-        return bool(self.separate & {path.relative_to(self.folder).parent.as_posix()})
+        return path.relative_to(self.folder).parent.as_posix() in self.separate
 
 
-def _imported(tree: ast.AST) -> set[str]:
-    names: set[str] = set()
-    for node in ast.iter_child_nodes(tree):
+def _imports(module: str, path: Path) -> Iterator[str]:
+    """Every module and name that a file imports, wherever in it, but for type checking alone."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    nodes: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            names |= {name for part in node.orelse for name in _imported(part)}
+            nodes += node.orelse
             continue
+        nodes += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        names |= _imported(node)
-    return names
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            source = ".".join((*above, *([node.module] if node.module else [])))
+            yield from (source, *(f"{source}.{alias.name}" for alias in node.names))
 
 
 def violations(tree: Tree) -> Iterator[str]:
     """Everything in which a tree differs from its layers, a line each."""
     parts = {tree.part(module) for module in tree.modules}
-    for part in sorted(parts - tree.layers.keys() - tree.loose - {""}):
-        yield f"{tree.name}.{part} has no level"
+    for part in sorted(parts):
+        if tree.level(part) is None:
+            yield f"{tree.name}.{part} has no level"
     for part in sorted(tree.layers.keys() - parts):
         yield f"{tree.name}.{part} has a level and does not exist"
     for module in tree.modules:
@@ -110,14 +115,15 @@ def violations(tree: Tree) -> Iterator[str]:
 
 
 def _upward(tree: Tree, module: str) -> Iterator[str]:
-    here = tree.layers.get(tree.part(module))
+    here = tree.level(tree.part(module))
     for other in sorted(tree.own(module)):
-        there = tree.layers.get(tree.part(other))
-        if here and there and tree.part(other) != tree.part(module) and there.level >= here.level:
-            yield f"{module} (level {here.level}) imports {other} (level {there.level})"
+        there = tree.level(tree.part(other))
+        if here and there and tree.part(other) != tree.part(module) and there >= here:
+            yield f"{module} (level {here}) imports {other} (level {there})"
 
 
 LEVELS: dict[str, Layer] = {
+    "version": Layer(1, "the version, alone: `stackbuild --version` loads nothing else"),
     "core": Layer(1, "no domain: errors, digests, YAML, the base of values, templates, versions, cancellation"),
     "tables": Layer(2, "facts about ROCm, GPUs and providers, each row with its source", pure=True),
     "store": Layer(2, "content-addressed outputs, their records and locks"),
@@ -126,7 +132,9 @@ LEVELS: dict[str, Layer] = {
     "recipe": Layer(4, "text → Recipe: reading, validation, the matrix, wheel requirements", pure=True),
     "inspection": Layer(4, "file → Facts → Findings"),
     "judgement": Layer(4, "Benchmarks × gates → Verdict", pure=True),
-    "sources": Layer(4, "what comes from outside: git, HTTP, archives, mirrors, bundles, images, patches, local folders"),
+    "sources": Layer(
+        4, "what comes from outside: git, HTTP, archives, mirrors, bundles, images, patches, local folders"
+    ),
     "machine": Layer(4, "this machine: host, GPUs, doctor, environment variables"),
     "bench": Layer(5, "Benchmarks: suites, experiment, worker, history"),
     "hipify": Layer(5, "CUDA → HIP: conversion, report and lint"),
@@ -139,14 +147,14 @@ LEVELS: dict[str, Layer] = {
     "pipeline": Layer(10, "build → verify → bench → judge → publish; the index; the record of a run; CI files"),
     "views": Layer(11, "every value drawn: terminal, HTML, Markdown, JUnit, SARIF"),
     "cli": Layer(12, "typer: one module a topic"),
+    "__main__": Layer(13, "the entry point: exit codes, and a message for every error"),
 }
-"""Package of `stackbuild` to its layer."""
+"""Package of `stackbuild`, or one of its two loose modules, to its layer."""
 
 STACKBUILD = Tree(
     REPOSITORY / "stackbuild",
     "stackbuild",
     LEVELS,
-    loose=frozenset(("__main__", "version")),
     separate=frozenset(("verification/probes",)),
 )
 KERNEL_LEVELS: dict[str, Layer] = {
@@ -253,9 +261,31 @@ READERS = Tree(REPOSITORY / "stackbuild/inspection/readers", "stackbuild.inspect
 TREES = (STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, KERNEL_TOOLS, KERNEL_EP_TOOLS)
 
 
+def table() -> str:
+    """The layers of `stackbuild` as a Markdown table, the highest first; packages of one level share a row."""
+    rows = ["| level | package | what it is for |", "|---|---|---|"]
+    for level in sorted({layer.level for layer in LEVELS.values()}, reverse=True):
+        names = [name for name, layer in LEVELS.items() if layer.level == level]
+        summaries = "; ".join(
+            f"`{name}`: {LEVELS[name].summary}" if len(names) > 1 else LEVELS[name].summary for name in names
+        )
+        rows.append(f"| {level} | {', '.join(f'`{name}`' for name in names)} | {summaries} |")
+    return "\n".join(rows) + "\n"
+
+
+def order() -> str:
+    """The layers of `stackbuild` in one line, the highest first."""
+    levels = sorted({layer.level for layer in LEVELS.values()}, reverse=True)
+    return (
+        " → ".join(", ".join(f"`{name}`" for name, layer in LEVELS.items() if layer.level == level) for level in levels)
+        + "\n"
+    )
+
+
 def main() -> int:
     found = [line for tree in TREES for line in violations(tree)]
-    print("\n".join(found) or f"{sum(len(tree.modules) for tree in TREES)} modules, no violation")
+    modules = {path for tree in TREES for path in tree.modules.values()}
+    print("\n".join(found) or f"{len(modules)} modules in {len(TREES)} trees, no violation")
     return bool(found)
 
 

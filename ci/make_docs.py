@@ -1,9 +1,16 @@
-"""Writes docs/recipes.md, docs/cli.md and docs/rules.md from the code, or compares them (`--check`, exit 1 when one is stale)."""
+"""Writes what the docs have from the code, or compares it (`--check`, exit 1 where something is stale).
+
+That is docs/recipes.md, docs/cli.md and docs/rules.md whole, and in docs/design.md and CONTRIBUTING.md what stands between
+`<!-- made by ci/docs -->` and `<!-- end -->`: the layers of ci/layout.py.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+
+import layout
 
 from stackbuild.cli import load_commands
 from stackbuild.cli.app import commands
@@ -24,14 +31,32 @@ def cli_reference() -> str:
     return "\n".join(parts)
 
 
+def with_section(path: Path, section: str) -> str:
+    """The text of a page with its made section replaced. Raises ValueError where the page has none."""
+    text, count = re.subn(r"(?s)(?<=<!-- made by ci/docs -->\n).*?(?=<!-- end -->)", lambda _: section, path.read_text("utf-8"))
+    if count != 1:
+        raise ValueError(f"{path} has {count} sections that ci/docs makes, not one")
+    return text
+
+
+def pages() -> dict[Path, str]:
+    """Every page that is made from the code, whole or in part, to its text."""
+    return {
+        DOCS / "recipes.md": recipe_reference(),
+        DOCS / "cli.md": cli_reference(),
+        DOCS / "rules.md": text_of_all(catalogue()),
+        DOCS / "design.md": with_section(DOCS / "design.md", layout.table()),
+        DOCS.parent / "CONTRIBUTING.md": with_section(DOCS.parent / "CONTRIBUTING.md", layout.order()),
+    }
+
+
 def main() -> int:
     stale = []
-    for name, text in (("recipes.md", recipe_reference()), ("cli.md", cli_reference()), ("rules.md", text_of_all(catalogue()))):
-        path = DOCS / name
+    for path, text in pages().items():
         if "--check" in sys.argv:
-            stale += [name] if not path.exists() or path.read_text() != text else []
+            stale += [path.name] if not path.exists() or path.read_text("utf-8") != text else []
         else:
-            path.write_text(text)
+            path.write_text(text, "utf-8")
     if stale:
         print(f"stale: {', '.join(stale)}; run ci/docs", file=sys.stderr)
     return bool(stale)

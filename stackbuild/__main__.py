@@ -42,10 +42,13 @@ def _unwritten(error: OSError) -> int:
 
 def run() -> int:
     """Run the command line; every Stop becomes a message on stderr and its exit code."""
+    # Plugins of pydantic would change how recipes are read. To look for them, pydantic reads the metadata of every
+    # installed package, which takes a tenth of a small command's time.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from stackbuild.cli import app, load_commands
     from stackbuild.core.errors import Stop, Unwritten
 
-    load_commands()
+    load_commands(sys.argv[1:])
     try:
         app()
     except SystemExit as left:  # typer meets a reader that has gone by pacifying the streams and leaving with 1

@@ -6,7 +6,8 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -89,3 +90,47 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             if IN_CI and marker == "sandbox":
                 pytest.fail(f"CI lacks what {marker} tests need: {reason}", pytrace=False)
             pytest.skip(reason)
+
+
+REMEDIES = (
+    ("hipify-perl", "`ci/setup --test` with apt, or HIPIFY_PERL=FILE"),
+    ("needs root", "the tests as root"),
+    ("only root", "the tests as root"),
+    ("root may", "the tests as an ordinary user"),
+    ("Docker engine", "`ci/docker-engine` as root"),
+    ("STACKBUILD_HIP_ROOT", "STACKBUILD_HIP_ROOT=FOLDER, a root file system with HIP"),
+    ("not installed", "apt-get install"),
+    ("could not import", "`ci/setup`"),
+    ("GPU", "a machine with a GPU"),
+    ("driver", "a machine with a GPU"),
+    ("needs ", "apt-get install"),
+)
+"""A part of a skip's reason, and what would let its tests run; the first that fits counts."""
+OPTIONS = {"docker": "--docker", "gpu": "--gpu", "network": "--network", "slow": "--slow"}
+"""Markers that ci/test leaves out unless it is told otherwise."""
+left_out: Counter[str] = Counter()
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        options = [option for marker, option in OPTIONS.items() if item.get_closest_marker(marker)]
+        if options:
+            left_out[" ".join(options)] += 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What did not run and why, in the last lines: one line a reason, with what would let it run."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason.removeprefix("Skipped: ")] += 1
+    rows = [(count, reason, _remedy(reason)) for reason, count in reasons.most_common()]
+    rows += [(count, "left out of this run", f"`ci/test {options}`") for options, count in left_out.most_common()]
+    if rows:
+        terminalreporter.section("not run")
+    for count, reason, remedy in rows:
+        terminalreporter.write_line(f"{count:5}  {reason}" + (f" (to run: {remedy})" if remedy else ""))
+
+
+def _remedy(reason: str) -> str:
+    return next((remedy for part, remedy in REMEDIES if part in reason), "")

@@ -15,10 +15,10 @@ Attribute = int | float | str | list[int]
 class Case:
     """Inputs are in the operator's order; None stands for an absent optional input.
 
-    `expected` is the float64 answer, worked out from the inputs as rounded to their own type; where `answer` is a function, when it is
-    first asked for: who runs a part of the cases pays for that part. `opset` is the first ONNX opset whose operator takes these inputs and attributes (0: no standard operator does). With the tag "exact" the
-    output is `expected` rounded once, to the nearest and ties to even, in every bit; with "local" each depends on its own window alone, which
-    Winograd does not give.
+    `expected` is the float64 answer, computed from the inputs as rounded to their own type. Where `answer` is a function, it is called
+    at the first use of `expected`, so that a run of some cases computes only theirs. `opset` is the first ONNX opset whose operator takes
+    these inputs and attributes (0: no standard operator does). With the tag "exact" every bit of the output is `expected` rounded once,
+    to the nearest and ties to even. With the tag "local" each output depends on its own window alone, which Winograd does not give.
     """
 
     op: str

@@ -1,7 +1,7 @@
 """Every case on the device against float64: poisoned outputs and workspaces, and guards around every buffer.
 
-Each runs as a framework would hand it over, and once more in another form that the headers allow: on pointers that are not on a vector,
-into its own input, with filters in the other layout than the image.
+Each case runs twice: with tensors as a framework allocates them, and in another placement that the headers allow. Placements are
+pointers that are not aligned to a vector, an output in its own input's memory, and filters in the other layout than the image.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tools.selection import EVERY, MODULES
 
 @dataclass(frozen=True)
 class Placement:
-    """How a case's tensors lie in memory. As allocated, each in its own, where nothing else is said."""
+    """How a case's tensors lie in memory. By default each has an allocation of its own."""
 
     name: str = ""
-    offset: frozenset[str] = frozenset()  # these start one element behind where an allocation does
-    in_place_of: str = ""  # y is this input
+    offset: frozenset[str] = frozenset()  # tensors that start one element behind their allocation
+    in_place_of: str = ""  # the input whose memory y is
     other_filter_layout: bool = False  # channels first where x has them last, and the other way round
 
 
@@ -87,7 +87,7 @@ def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = t
 
 
 def placements(placed: DeviceCase) -> list[Placement]:
-    """Every other form in which the launchers take this case."""
+    """Every other placement in which the launchers take this case."""
     fields = [*placed.job.arrays, "y"]
     found = [Placement(f"{field} one element on", frozenset([field])) for field in fields]
     found.append(Placement("everything one element on", frozenset(fields)))
@@ -135,7 +135,7 @@ def check_one(device: d.Device, placed: DeviceCase) -> str | None:
 
 
 def check_algorithms(device: d.Device, placed: DeviceCase, turn: int | None = None) -> tuple[int, list[str]]:
-    """The same convolution made in every other way that takes it (or in one, by turns): how many, and what is wrong with which."""
+    """A convolution by every other algorithm and tile that takes its shape (with `turn` by one of them): how many, and what is wrong."""
     params = placed.job.params
     if not isinstance(params, d.Conv):
         return 0, []
@@ -152,7 +152,7 @@ def check_algorithms(device: d.Device, placed: DeviceCase, turn: int | None = No
 
 
 def check_placement(device: d.Device, case: Case, last: bool, placement: Placement, turn: int | None = None) -> tuple[int, list[str]]:
-    """The case in another form, a convolution in other ways too (or in one, by turns): how many runs, and what is wrong with which."""
+    """The case in another placement, a convolution by other algorithms too (with `turn` by one): how many runs, and what is wrong."""
     placed = allocate(device, case, last, placement)
     why = check_one(device, placed)
     more, troubles = check_algorithms(device, placed, turn)
@@ -161,8 +161,11 @@ def check_placement(device: d.Device, case: Case, last: bool, placement: Placeme
 
 @dataclass(frozen=True)
 class Selection:
-    """Which runs: a part of the cases, of some operators, each convolution in every way or in one other by turns; with `formed`, each
-    case in one other form too, another one with another seed."""
+    """The runs of a check: a part of some operators' cases.
+
+    Each convolution runs by every algorithm, with `one_way` by one other in turn. With `with_placements` each case runs in one other
+    placement too, which the seed chooses.
+    """
 
     seed: int
     part: tuple[int, int] = EVERY
@@ -174,24 +177,24 @@ class Selection:
         return cases(self.seed, self.part, self.operators)
 
 
-def check_all(device: d.Device, choice: Selection) -> tuple[dict[str, int], list[str]]:
+def check_all(device: d.Device, selection: Selection) -> tuple[dict[str, int], list[str]]:
     """Runs per operator, type and layout; and one line for each that is wrong."""
     counts: dict[str, int] = {}
     wrong = []
-    for number, (case, last) in enumerate(choice.cases()):
+    for number, (case, last) in enumerate(selection.cases()):
         placed = allocate(device, case, last)
         key = " ".join(filter(None, (case.op, str(case.dtype), placed.layout)))
         counts[key] = counts.get(key, 0) + 1
         if why := check_one(device, placed):
             wrong.append(f"{key} {case.name}: {why}")
-        more, troubles = check_algorithms(device, placed, number if choice.one_way else None)
+        more, troubles = check_algorithms(device, placed, number if selection.one_way else None)
         if more:
             counts[f"{key} each way"] = counts.get(f"{key} each way", 0) + more
-        if choice.with_placements:
+        if selection.with_placements:
             others = placements(placed)
-            more, with_placements = check_placement(device, case, last, others[(number + choice.seed) % len(others)], number)
+            more, placement_troubles = check_placement(device, case, last, others[(number + selection.seed) % len(others)], number)
             counts[f"{key} in another form"] = counts.get(f"{key} in another form", 0) + more
-            troubles += with_placements
+            troubles += placement_troubles
         wrong += [f"{key} {case.name}: {trouble}" for trouble in troubles]
     return counts, wrong
 

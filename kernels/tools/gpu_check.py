@@ -50,11 +50,11 @@ CHANGE_CONVOLUTIONS = ("STACKBUILD_KERNELS_CONV", "STACKBUILD_KERNELS_CONV_CACHE
 
 
 class OutOfTime(Exception):
-    """The time was up before there was anything to check."""
+    """The time limit ended before there was a library to check."""
 
 
 class Check:
-    """One run of this script: what it was asked, and what came of it."""
+    """One run of this script: its arguments and results."""
 
     def __init__(self, args: argparse.Namespace, children: Children, scratch: Path) -> None:
         self.args, self.children, self.scratch = args, children, scratch
@@ -70,7 +70,7 @@ class Check:
         return stage in (self.args.only or STAGES)
 
     def skip(self, stage: str, why: str) -> None:
-        """A stage that cannot run: wrong where --only asks for it."""
+        """Records a stage that cannot run: an error where --only asks for it."""
         if stage in (self.args.only or ()):
             self.wrong.append(f"{stage}: asked for, and left out: {why}")
         self.left_out.append(f"{stage} ({why})")
@@ -118,7 +118,7 @@ class Check:
         return [sys.executable, str(TOOLS / "stage.py"), name, "--library", str(self.library), *words]
 
     def stage_result(self, stage: str) -> dict[str, Any]:
-        """What a stage wrote before it ended or was ended."""
+        """The result that a stage wrote before its end."""
         file = self.scratch / f"{stage}.json"
         return json.loads(file.read_text()) if file.exists() else {}
 
@@ -128,7 +128,7 @@ class Check:
     # The stages.
 
     def run_concurrent_checks(self) -> None:
-        """The checks that leave the device idle most of the time."""
+        """Runs, at the same time, the checks that leave the device idle most of the time."""
         started: dict[Run, str] = {}
         for stage, commands in (("sanitize", self.sanitizers()), ("provider", self.provider_checks()), ("correct", self.cases()), ("streams", self.streams())):
             started |= {self.children.start(name, command, separate_stderr=stage == "provider"): stage for name, command in commands.items()}
@@ -169,7 +169,7 @@ class Check:
         return provider.checks(self.library, self.folder)
 
     def run_measurements(self) -> None:
-        """What measures, one after the other."""
+        """Runs what measures, one after the other."""
         if self.is_wanted("time"):
             with self.timed("time"):
                 run = self.children.run("time", self.stage("time", *["--try-all"] * self.args.try_all), self.clock.end)

@@ -1,4 +1,4 @@
-"""What the scripts share that check on a GPU: the processes they start, the time they have, and the platform of this machine."""
+"""Child processes, the time limit and the platform of this machine, for the scripts that check on a GPU."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Unusable(Exception):
 
 
 class Interrupted(BaseException):
-    """A signal asks for an end. Raised once: whoever comes next is ignored while things are put in order."""
+    """SIGINT, SIGTERM or SIGHUP arrived. Raised once: signals that follow are ignored while the processes are ended."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -38,7 +38,7 @@ class Interrupted(BaseException):
 
 
 class Clock:
-    """The time that everything has together, from the start of the script."""
+    """The time limit of the whole script, from its start."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -46,7 +46,7 @@ class Clock:
 
     @property
     def end(self) -> float:
-        """When it is up, in time.monotonic()'s seconds."""
+        """The end of the time limit, in seconds of time.monotonic()."""
         return self._started + self.seconds
 
     def elapsed(self) -> float:
@@ -54,7 +54,7 @@ class Clock:
 
 
 class Run:
-    """A process with a group of its own (a sanitizer's is what it runs). What it prints goes to files: a pipe that nobody reads stops it after 64 KiB."""
+    """A process that leads a process group of its own. Its output goes to files: a pipe that nobody reads would stop it after 64 KiB."""
 
     def __init__(self, name: str, command: list[str], environment: dict[str, str], separate_stderr: bool) -> None:
         self.name, self.command, self.in_time, self.seconds = name, command, True, 0.0
@@ -67,17 +67,17 @@ class Run:
         )
 
     def has_ended(self) -> bool:
-        """Whether the process that leads the group is done. It is not waited for, so that its number stays its group's."""
+        """Whether the process that leads the group has ended. It is not reaped, so that its number stays the group's."""
         return self.process.returncode is not None or os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def kill(self) -> None:
-        """Everything in the group, whether its leader still runs or not."""
+        """Kills everything in the group, whether its leader still runs or not."""
         if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def wait(self, until: float) -> bool:
-        """Whether the killed process is gone by then."""
+        """Reaps the killed process. False where it is not gone by `until`."""
         try:
             self.process.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def status(self) -> int:
-        """The exit status; that of SIGKILL for one that was killed and is not gone."""
+        """The exit status; SIGKILL's for a process that was killed and is not gone."""
         return -signal.SIGKILL if self.process.returncode is None else self.process.returncode
 
     def status_text(self) -> str:
@@ -94,15 +94,15 @@ class Run:
         return f"exit {self.status}" if self.status >= 0 else f"killed by {signal.Signals(-self.status).name}"
 
     def output(self) -> str:
-        """What it printed."""
+        """What it printed on stdout; with stderr unless the two are kept apart."""
         return _read_all(self._out)
 
     def stderr_text(self) -> str:
-        """What it printed on stderr; with the rest where the two were not kept apart."""
+        """What it printed on stderr; with stdout unless the two are kept apart."""
         return _read_all(self._err or self._out)
 
     def close(self, until: float) -> None:
-        """Kills what is left of the group, and notes how long the run took."""
+        """Kills what is left of the group, and records how long the run took."""
         self.seconds = time.monotonic() - self._started
         self.kill()
         if not self.wait(until):
@@ -119,7 +119,7 @@ def _read_all(file: IO[str]) -> str:
 
 
 def _prepare_child(mask: set[signal.Signals | int]) -> None:
-    """In a new process, before its program: a group of its own, and an end with its maker's, however that comes."""
+    """Runs in the child before its program: makes a process group, and has the kernel kill the child when its parent ends."""
     os.setpgid(0, 0)
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask - set(ENDINGS))
@@ -144,7 +144,7 @@ class Children:
             self._watch.close()
 
     def start(self, name: str, command: list[str], separate_stderr: bool = False) -> Run:
-        """A run of `command`; `apart` keeps stdout and stderr apart. No signal comes between its start and its entry in the list of what to end."""
+        """Starts `command`. Signals are blocked from the start until the run is in the list of those to end."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
         try:
             self._watch = self._watch or _Watchdog()
@@ -156,7 +156,7 @@ class Children:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def as_completed(self, runs: Iterable[Run], end: float) -> Iterator[Run]:
-        """Each as it ends. Those that run at `end` are killed, all before the first is waited for, and have `in_time` False."""
+        """Each run as it ends. Those that still run at `end` are killed, all before the first is reaped, and have `in_time` False."""
         waiting = list(runs)
         while waiting:
             late = time.monotonic() >= end
@@ -170,7 +170,7 @@ class Children:
                 time.sleep(0.02)
 
     def run(self, name: str, command: list[str], end: float) -> Run:
-        """Waits for it."""
+        """Starts `command` and waits for its end."""
         return next(self.as_completed([self.start(name, command)], end))
 
     def _close(self, runs: list[Run]) -> None:
@@ -185,7 +185,7 @@ class Children:
 
 
 class _Watchdog:
-    """A process that kills what is left of its maker's groups when that is gone without a word (SIGKILL). It is told of them by a pipe."""
+    """A process that kills what is left of its parent's process groups after the parent was killed (SIGKILL). A pipe names them."""
 
     def __init__(self) -> None:
         reading, self._writing = os.pipe()
@@ -210,7 +210,7 @@ class _Watchdog:
 
     @staticmethod
     def _serve(reading: int) -> None:
-        os.setpgid(0, 0)  # not where a signal to the maker's group reaches it
+        os.setpgid(0, 0)  # out of the parent's group, to which a terminal sends its signals
         for number in ENDINGS:
             signal.signal(number, signal.SIG_IGN)
         groups: set[int] = set()
@@ -229,7 +229,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def run_interruptibly(name: str, work: Callable[[], int]) -> int:
-    """What `work` returns; 128 and the signal's number where Ctrl-C, SIGTERM or SIGHUP ends it. What was ignored (by nohup) stays ignored."""
+    """The result of `work`; 128 and the signal's number where SIGINT, SIGTERM or SIGHUP ends it. Signals that nohup ignores stay ignored."""
     for number in ENDINGS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)

@@ -30,14 +30,14 @@ def query_device(device: d.Device, args: argparse.Namespace, result: Result) -> 
 
 
 def check_cases(device: d.Device, args: argparse.Namespace, result: Result) -> None:
-    counts, wrong = correctness.check_all(device, choice(args))
+    counts, wrong = correctness.check_all(device, selection_of(args))
     result["cases"] = counts
     result["wrong"] += wrong
     count(sum(counts.values()), len(wrong), "cases right", device, result)
 
 
 def check_streams(device: d.Device, args: argparse.Namespace, result: Result) -> None:
-    pairs, wrong = streams.check(device, choice(args))
+    pairs, wrong = streams.check(device, selection_of(args))
     result["wrong"] += wrong
     count(pairs, len(wrong), "pairs right on two streams at once", device, result)
 
@@ -87,7 +87,7 @@ STAGES: dict[str, Callable[[d.Device, argparse.Namespace, Result], None]] = {
     "device": query_device, "correct": check_cases, "streams": check_streams, "time": time_shapes}
 
 
-def choice(args: argparse.Namespace) -> correctness.Selection:
+def selection_of(args: argparse.Namespace) -> correctness.Selection:
     return correctness.Selection(args.seed, args.part, tuple(args.op or MODULES), args.one_way, not args.tight)
 
 

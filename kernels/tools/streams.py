@@ -51,11 +51,11 @@ def shifted(case: Case) -> Case:
     return dataclasses.replace(case, inputs=inputs)
 
 
-def check(device: d.Device, choice: Selection) -> tuple[int, list[str]]:
+def check(device: d.Device, selection: Selection) -> tuple[int, list[str]]:
     """Pairs that were run, and one line for each that is wrong."""
     handles = [device.stream(), device.stream()]
     count, wrong = 0, []
-    for case, last in choice.cases():
+    for case, last in selection.cases():
         if case.expected.size == 0:
             continue
         count += 1

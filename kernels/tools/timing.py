@@ -1,9 +1,9 @@
 """Times the operators beside PyTorch and beside the naive baselines, in one run, interleaved.
 
-Every contender is captured in a graph of enough launches for a millisecond, so host overhead is left out for all alike;
-a sample is one replay, divided by the launches in it. Medians and the middle half of the samples. What does no arithmetic
-worth counting, and so is held to the bandwidth of a copy, takes other tensors with each launch, ROTATED bytes of them in all:
-over the same ones again and again a part would come from the device's cache.
+Every contender is captured in a graph of enough launches for a millisecond, which leaves host overhead out for all alike.
+A sample is the time of one replay, divided by its launches. Rows have the median and the middle half of the samples.
+An operator of little arithmetic is compared with the bandwidth of a copy. Each of its launches takes other tensors, ROTATED
+bytes of them in all: launches over the same tensors would read a part from the device's cache.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ def add_correctness(
         replace(case, series=tuple(_with_check(s, case.name, checks.get(s.side), profile) for s in case.series))
         for case in benchmarks.cases
     )
-    told = tuple(dict.fromkeys(note for check in checks.values() for note in check.notes))
-    return replace(benchmarks, cases=cases, notes=(*benchmarks.notes, *told))
+    notes = tuple(dict.fromkeys(note for check in checks.values() for note in check.notes))
+    return replace(benchmarks, cases=cases, notes=(*benchmarks.notes, *notes))
 
 
 def _truth(experiment: Experiment, reference: Reference, folder: Path) -> dict[str, Path | str]:

@@ -16,7 +16,8 @@ from stackbuild.bench.lock_diff import compare_inputs, lock_beside
 from stackbuild.bench.measure import Measurement, baseline_of
 from stackbuild.bench.models import CPU, ModelBench, measure_models
 from stackbuild.bench.results_file import read_benchmarks
-from stackbuild.bench.suites import load_suite, read_yaml
+from stackbuild.bench.suites import load_suite
+from stackbuild.bench.yaml_file import read_yaml
 from stackbuild.core.errors import UsageError
 from stackbuild.judgement import judge, missing_sides
 from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, Gates
@@ -108,10 +109,10 @@ def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Me
     locks = _locks(request, baseline, gates)
     inputs = compare_inputs(*locks) if isinstance(locks, tuple) else None
     found = _measure(request, gates, tick)
-    noted = (locks,) if isinstance(locks, str) else ()
-    benchmarks = replace(found.benchmarks, inputs=inputs, notes=(*found.benchmarks.notes, *noted))
-    told = (inputs.says,) if inputs else noted
-    return Measurement(benchmarks, replace(found.verdict, notes=(*found.verdict.notes, *told)))
+    lock_notes = (locks,) if isinstance(locks, str) else ()
+    benchmarks = replace(found.benchmarks, inputs=inputs, notes=(*found.benchmarks.notes, *lock_notes))
+    input_notes = (inputs.says,) if inputs else lock_notes
+    return Measurement(benchmarks, replace(found.verdict, notes=(*found.verdict.notes, *input_notes)))
 
 
 def _locks(request: GateRequest, baseline: Path, gates: Sequence[Gate]) -> tuple[Path, Path] | str:

@@ -104,17 +104,17 @@ def _cache_file(path: Path, make: Callable[[Path], str]) -> ModelFile:
     if known := _cached_file(path, facts):
         return known
     path.parent.mkdir(parents=True, exist_ok=True)
-    staged, told = (path.with_name(f".{os.getpid()}-{end.name}") for end in (path, facts))
+    staged_model, staged_facts = (path.with_name(f".{os.getpid()}-{end.name}") for end in (path, facts))
     try:
-        fused = make(staged)
-        opset, _ = describe_inputs(staged)
-        found = ModelFile(path, digest.of_file(staged), opset, fused)
-        told.write_text(json.dumps({"sha256": found.sha256, "opset": opset, "fused": fused}))
-        staged.rename(path)
-        told.rename(facts)
+        fused = make(staged_model)
+        opset, _ = describe_inputs(staged_model)
+        found = ModelFile(path, digest.of_file(staged_model), opset, fused)
+        staged_facts.write_text(json.dumps({"sha256": found.sha256, "opset": opset, "fused": fused}))
+        staged_model.rename(path)
+        staged_facts.rename(facts)
     finally:
-        staged.unlink(missing_ok=True)
-        told.unlink(missing_ok=True)
+        staged_model.unlink(missing_ok=True)
+        staged_facts.unlink(missing_ok=True)
     return found
 
 

@@ -85,7 +85,7 @@ def measure_models(
 def _reference(request: ModelBench) -> tuple[str, WorkerEnvironment]:
     """What makes the reference, and what it is called: the interpreter's own onnxruntime, else the candidate's.
 
-    Where a recipe builds onnxruntime itself, the environment it is proved in has no other.
+    Where a recipe builds onnxruntime itself, the environment it is verified in has no other.
     """
     own = plain_environment(request.python)
     if request.wheel and run_job(own, {"do": "versions"}).problem:

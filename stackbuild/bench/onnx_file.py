@@ -48,7 +48,7 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
     for name in user.shapes.keys() - inputs.keys():
         raise UsageError(f"it has no input {name!r}", where=where, next=f"its inputs are {', '.join(inputs)}")
     shapes = {name: _shape(name, declared, user, where) for name, (_, declared) in inputs.items()}
-    told: dict[str, Json] = {
+    feeds: dict[str, Json] = {
         name: {"shape": list(shapes[name]), "dtype": dtype, "high": 2} for name, (dtype, _) in inputs.items()
     }
     first = next(iter(shapes.values()), ())
@@ -56,7 +56,7 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
     dtype = next((d for d, _ in inputs.values() if d.startswith("float")), "float32")
     name = f"{user.path.stem}/{','.join('x'.join(map(str, s)) for s in shapes.values())}"
     case = Case(name, user.path.stem, dtype, shapes, batch, batch, "item", opset, digest.of_file(user.path), ())
-    return case, {"name": name, "model": str(user.path.resolve()), "parts": [{"inputs": told}]}
+    return case, {"name": name, "model": str(user.path.resolve()), "parts": [{"inputs": feeds}]}
 
 
 def _shape(name: str, declared: tuple[int | str, ...], user: UserModel, where: str) -> tuple[int, ...]:

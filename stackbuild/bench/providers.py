@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from stackbuild.bench.suites import read_yaml
+from stackbuild.bench.yaml_file import read_yaml
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
 

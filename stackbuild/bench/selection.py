@@ -1,4 +1,4 @@
-"""What the command line asks for, as a suite: one model in some cells, a user's file, or a curve over batches."""
+"""The command line's request as a suite: one model in some forms and sizes, a user's file, or a curve over batches."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def select_suite(
     users = tuple(UserModel(Path(m), shapes) for m in models if m.endswith(".onnx"))
     if shapes and not users:
         raise UsageError("--shape goes with an .onnx file", next="the tool's own models take --batch and --size")
-    cells = tuple(
+    model_cases = tuple(
         _cases(m, tuple(batch) or (1,), tuple(dtype) or ("float32",), _sizes(size), optimised)
         for m in models
         if not m.endswith(".onnx")
     )
-    return frame.model_copy(update={"models": cells, "files": ()}), "+".join(models), users
+    return frame.model_copy(update={"models": model_cases, "files": ()}), "+".join(models), users
 
 
 def parse_devices(text: str) -> tuple[str, ...]:

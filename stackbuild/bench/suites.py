@@ -5,16 +5,16 @@ from __future__ import annotations
 import difflib
 from itertools import product
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
+from stackbuild.bench.yaml_file import read_yaml
 from stackbuild.core import yaml as yaml
-from stackbuild.core.errors import Mistake, RecipeError, UsageError
-from stackbuild.core.model import Field, Model, ValidationError
+from stackbuild.core.errors import UsageError
+from stackbuild.core.model import Field, Model
 
 FOLDER = Path(__file__).with_name("suites")
 Dtype = Literal["float32", "float16", "int8"]
 Plain = bool | int | float | str | tuple[int, ...]
-Shape = TypeVar("Shape", bound=Model)
 
 
 class BudgetText(Model):
@@ -84,34 +84,8 @@ def load_suite(name: str) -> Suite:
     return found.model_copy(update={"files": beside})
 
 
-def read_yaml(path: Path, shape: type[Shape]) -> Shape:
-    """A YAML file as that model: RecipeError names file, line and column of each mistake."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read it: {error}", where=str(path), next="check the path and its permissions"
-        ) from None
-    data, places = yaml.compose(text, str(path))
-    try:
-        return shape.model_validate(data)
-    except ValidationError as error:
-        found = error.errors(include_url=False)
-        raise RecipeError(tuple(_mistake(dict(d), places, shape) for d in found)) from None
-
-
-def _mistake(detail: dict[str, object], places: yaml.Places, shape: type[Model]) -> Mistake:
-    loc = detail["loc"]
-    path = tuple(part for part in loc if isinstance(part, str | int)) if isinstance(loc, tuple) else ()
-    known = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
-    what, _, hint = str(detail["msg"]).removeprefix("Value error, ").partition("; ")
-    where = ".".join(map(str, known)) or shape.__name__.lower()
-    place = places.of_key(known) if detail["type"] in ("extra_forbidden", "missing") else places.of_value(known)
-    return Mistake(place, f"`{where}`: {what}", hint or "see docs/benchmarks.md")
-
-
 def case_axes(cases: ModelCases) -> list[tuple[str, bool, dict[str, int]]]:
     """Each (dtype, optimised, sizes) of these cases, sizes with the batch."""
     axes = {"batch": cases.batch, **cases.sizes}
-    cells = [dict(zip(axes, row, strict=True)) for row in product(*axes.values())]
-    return [(d, o, c) for c in cells for d, o in product(cases.dtype, cases.optimised)]
+    sizes = [dict(zip(axes, row, strict=True)) for row in product(*axes.values())]
+    return [(d, o, s) for s in sizes for d, o in product(cases.dtype, cases.optimised)]

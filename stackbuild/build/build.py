@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,8 +21,9 @@ from stackbuild.plan.compatibility import doubts, refuse_impossible
 from stackbuild.plan.estimates import guesses
 from stackbuild.plan.inputs import drift, observe, refuse_unlocked
 from stackbuild.plan.resolve import CONFIGURE, base_step, resolve, within_reach
-from stackbuild.plan.status import missing
+from stackbuild.plan.status import steps_to_run
 from stackbuild.recipe.lock_file import read_lock
+from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 
 WORTH_SAYING = 1.0
@@ -47,11 +49,13 @@ def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
     recover(context)
     inputs = _with_base(loaded, lock, order, context)
     plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, context)
-    refuse_unlocked(missing(plan, context.store), loaded)
-    _doubt(plan, context)
-    _announce(plan, order, context)
-    _guess(plan, loaded, context)
-    built, broken = schedule(plan, context, order.limits)
+    stored = context.store.find_all(step.key for step in plan.steps)
+    refuse_unlocked(steps_to_run(plan, stored), loaded)
+    stored = _without_damaged(plan, stored, context)
+    todo = steps_to_run(plan, stored)
+    _announce(plan, todo, order, context)
+    _guess(todo, loaded, context)
+    built, broken = schedule(plan, context, order.limits, stored)
     cached = sum(b.how == "cached" for b in built.values())
     context.emit(RunFinished(context.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
     if broken:
@@ -59,14 +63,10 @@ def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
     return Outputs(plan, tuple(built[name] for name in plan.wanted), len(built) - cached)
 
 
-def _guess(plan: Plan, loaded: Loaded, context: BuildContext) -> None:
+def _guess(todo: tuple[Step, ...], loaded: Loaded, context: BuildContext) -> None:
     """Say what steps that this machine never built may take: hours of one core, from a table of guesses."""
-    known = guesses(loaded.recipe)
-    new = {
-        s.name: known[s.name]
-        for s in missing(plan, context.store)
-        if s.name in known and s.name not in context.expected
-    }
+    known = guesses(loaded.recipe) if todo else {}
+    new = {s.name: known[s.name] for s in todo if s.name in known and s.name not in context.expected}
     if sum(new.values()) >= WORTH_SAYING:
         each = ", ".join(f"{name} {hours:g}" for name, hours in new.items())
         context.emit(Note("info", f"never built here; a guess, in hours of one core: {each}"))
@@ -82,8 +82,8 @@ def _in_reach(plan: Plan, order: Order, context: BuildContext) -> Plan:
     return plan
 
 
-def _announce(plan: Plan, order: Order, context: BuildContext) -> None:
-    names = tuple(step.name for step in missing(plan, context.store))
+def _announce(plan: Plan, todo: tuple[Step, ...], order: Order, context: BuildContext) -> None:
+    names = tuple(step.name for step in todo)
     context.emit(
         RunStarted(context.run, plan.recipe, tuple(s.name for s in plan.steps), names, str(context.logs.parent))
     )
@@ -108,14 +108,20 @@ def _rebuild(names: tuple[str, ...], context: BuildContext) -> PlanError:
     return PlanError(what, next=f"`stackbuild explain --recipe {context.given_name} {names[0]}` says why")
 
 
-def _doubt(plan: Plan, context: BuildContext) -> None:
-    """Read the wanted outputs that are there: they are handed out, so a damaged one must not count as built."""
-    for name in plan.wanted:
-        step = plan.by_name[name]
-        if step.action != "wheelhouse" and (
-            record := context.store.find(step.key)
-        ):  # that one is read where it is used
-            is_sound(name, record.tree, context)
+def _without_damaged(plan: Plan, stored: dict[str, Record], context: BuildContext) -> dict[str, Record]:
+    """The records but for wanted outputs that are damaged: a wanted output is handed out, so it is read here.
+
+    A wheelhouse is read where it is used, as is everything that a step needs.
+    """
+    wanted = (plan.by_name[name] for name in plan.wanted)
+    damaged = {
+        step.key
+        for step in wanted
+        if step.action != "wheelhouse"
+        and step.key in stored
+        and not is_sound(step.name, stored[step.key].tree, context)
+    }
+    return {key: record for key, record in stored.items() if key not in damaged}
 
 
 def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> Inputs:
@@ -167,6 +173,6 @@ def wheels(outputs: Outputs, store: Store) -> tuple[Path, ...]:
     return tuple(
         w
         for b in outputs.built
-        for w in sorted(store.tree(b.tree).glob("*.whl"))
         if not b.step.startswith("wheelhouse.")
+        for w in sorted(Path(entry.path) for entry in os.scandir(store.tree(b.tree)) if entry.name.endswith(".whl"))
     )

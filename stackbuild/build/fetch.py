@@ -1,9 +1,11 @@
-"""The verb `fetch`: everything of a recipe that comes from a network, into the store; and bundles for machines without one.
+"""The verb `fetch`: everything of a recipe that comes from a network, into the store; and bundles for machines without
+one.
 
-A bundle is a mirror: archives and git repositories under `HOST/PATH` of their URLs, wheels under `wheels/`, and whole
-outputs (root file systems, packages) under `objects/KEY.tar`, and an index of all that (stackbuild/bundle.py). What comes out
-of one is held against the lock: archives by their digests, git by the commit, wheels by pip. Objects the lock cannot know:
-they are held against the index, and that against the digest that was printed when the bundle was sealed, where it is given.
+A bundle is a mirror. It has archives and git repositories under `HOST/PATH` of their URLs, wheels under `wheels/`,
+whole outputs (root file systems, packages) under `objects/KEY.tar`, and an index of all that (`sources/bundle.py`).
+What comes out of one is held against the lock: archives by their digests, git by the commit, wheels by pip. Objects the
+lock cannot know: they are held against the index, and that against the digest that was printed when the bundle was
+sealed, where it is given.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from stackbuild.sources.mirror import pack_object
 
 @dataclass(frozen=True)
 class Fetched:
-    """What was fetched: steps and, of a bundle, files, bytes and its index's sha256. `checked`: files of the mirror's index."""
+    """What was fetched: steps and, of a bundle, files, bytes and its index's sha256. `checked`: files of the mirror's
+    index."""
 
     recipe: str
     steps: tuple[str, ...]
@@ -46,8 +49,8 @@ class Fetched:
 def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> Fetched:
     """Fetch every source, wheel and base of a recipe, and write them into `bundle` where one is named.
 
-    A mirror with an index is read whole first. Raises LockError where the lock does not answer or the mirror is damaged,
-    StepFailed with everything that failed, MachineLacks.
+    A mirror with an index is read whole first. Raises LockError where the lock does not answer or the mirror is
+    damaged, StepFailed with everything that failed, MachineLacks.
     """
     started = time.monotonic()
     mirror = order.mirror
@@ -75,8 +78,8 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
 
 
 def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], context: BuildContext) -> str:
-    """Write and seal the bundle; the sha256 of its index. One that fails leaves an empty folder: what was fetched is in the
-    store, and half a bundle would be taken for a mirror."""
+    """Write and seal the bundle; the sha256 of its index. One that fails leaves an empty folder: what was fetched is in
+    the store, and half a bundle would be taken for a mirror."""
     bundle.mkdir(parents=True, exist_ok=True)
     try:
         _write(bundle, steps, built, context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from stackbuild.build.perform import finish, perform
 from stackbuild.core.errors import MachineLacks, Stop, Stopped
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
+from stackbuild.store.records import Record
 from stackbuild.store.store import unusable
 
 
@@ -37,10 +39,15 @@ class _Progress:
     stopped: Stop | None = None
 
 
-def schedule(plan: Plan, context: BuildContext, limits: Limits) -> tuple[dict[str, Built], tuple[StepBroke, ...]]:
-    """Everything wanted is made or has failed: outputs by step name, and failures. Raises Stopped, MachineLacks."""
+def schedule(
+    plan: Plan, context: BuildContext, limits: Limits, stored: Mapping[str, Record] | None = None
+) -> tuple[dict[str, Built], tuple[StepBroke, ...]]:
+    """Everything wanted is made or has failed: outputs by step name, and failures. Raises Stopped, MachineLacks.
+
+    `stored` are the plan's records by key where the caller has just looked for them.
+    """
     progress = _Progress(plan)
-    _demand(set(plan.wanted), progress, context)
+    _demand(set(plan.wanted), progress, context, context.store.find if stored is None else stored.get)
     with ThreadPoolExecutor(max_workers=limits.jobs) as pool:
         while progress.todo or progress.running:
             _start_what_can(progress, context, limits, pool)
@@ -74,13 +81,13 @@ def _lacking(steps: dict[str, MachineLacks]) -> MachineLacks:
     )
 
 
-def _demand(names: set[str], progress: _Progress, context: BuildContext) -> None:
+def _demand(names: set[str], progress: _Progress, context: BuildContext, find: Callable[[str], Record | None]) -> None:
     """Note steps as built if the store has them, else as to do, with all they need."""
     demanded = set(names)
     for step in reversed(progress.plan.steps):
         if step.name not in demanded or step.name in progress.built or step.name in progress.todo:
             continue
-        if record := context.store.find(step.key):
+        if record := find(step.key):
             progress.built[step.name] = finish(step, record.tree, "cached", 0.0, context)
         else:
             progress.todo[step.name] = step
@@ -113,7 +120,7 @@ def _settle(future: Future[Built], progress: _Progress, context: BuildContext, l
     except BadInput as bad:
         progress.built.pop(bad.step, None)  # another step may have found it bad before
         progress.todo[step.name] = step
-        _demand({bad.step}, progress, context)
+        _demand({bad.step}, progress, context, context.store.find)
     except MachineLacks as lacks:
         if limits.keep_going:
             progress.lacking[step.name] = lacks

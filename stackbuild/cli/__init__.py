@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Sequence
 from importlib import import_module
 
 from stackbuild.cli.app import app
 
+TOPICS = {
+    "bench": "bench", "build": "build", "ci": "ci", "doctor": "machine", "env": "machine", "explain": "build",
+    "fetch": "fetch", "gate": "gate", "hipify": "hipify", "inspect": "inspect", "lock": "build", "logs": "store",
+    "patch": "patch", "plan": "build", "publish": "publish", "recipe": "recipe", "report": "report", "rules": "inspect",
+    "shell": "store", "store": "store", "verify": "verify",
+}  # fmt: skip
+"""Commands and groups to the module that adds them: nothing of the others is imported for one."""
 
-def load_commands() -> None:
-    """Import every topic, so that its commands are on the app."""
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
+
+def load_commands(argv: Sequence[str] = ()) -> None:
+    """Import the topic of a command line, so that its commands are on the app; all where that names no command."""
+    topic = TOPICS.get(argv[0]) if argv else None
+    for module in [topic] if topic else sorted(m.name for m in pkgutil.iter_modules(__path__)):
         import_module(f"{__name__}.{module}")
 
 

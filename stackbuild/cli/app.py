@@ -1,8 +1,8 @@
 """The face of the command line: the one module that imports typer.
 
-A command lives in `stackbuild/cli/TOPIC.py`, is decorated with `@app.command()`, imports its verb inside the function
-(start-up stays small), hands the result to a function of `stackbuild.show`, and ends by `leave(code)` when the exit code
-is not 0. Options that several commands share are spelt here once.
+A command lives in `stackbuild/cli/TOPIC.py` and is decorated with `@app.command()`. It imports its verb inside the
+function, so that start-up stays short. It hands the result to a function of `stackbuild.views`, and ends by
+`leave(code)` when the exit code is not 0. Options that several commands share are spelt here once.
 """
 
 from __future__ import annotations

@@ -226,8 +226,8 @@ def history(
     else:
         query = SeriesQuery(case, metric, side, provider=provider_name(provider) if provider else "")
         found = trend(load_series(file, query))
-        told = {"series": found.figures, "turns": found.turns}
-        print_json(told, "stackbuild.history/1") if json else draw_history(found)
+        body = {"series": found.figures, "turns": found.turns}
+        print_json(body, "stackbuild.history/1") if json else draw_history(found)
 
 
 def _require_kept(out: Path, arguments: MeasureArguments) -> None:

@@ -67,7 +67,6 @@ def build(
 
     Example: stackbuild build --recipe debian-13
     """
-    from stackbuild.build.dry_run import dry
     from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.release import release
@@ -84,6 +83,8 @@ def build(
     order = Order(choice, runner, jobs, keep_going, locked, fail_on_rebuild, bool(only), source_mirror)
     if dry_run or runner == "fake":
         _tell_doubts(loaded)
+        from stackbuild.build.dry_run import dry
+
         draw_dry_run(dry(loaded, order), json)
         return
     if json:

@@ -26,12 +26,12 @@ def publish(
     Example: stackbuild publish wheels/*.whl --to dist/simple
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.pipeline.index import publish as published
+    from stackbuild.pipeline import index
     from stackbuild.views.console import print_json
     from stackbuild.views.release import draw_published
 
     for wheel in wheels:
         if not wheel.is_file():
             raise UsageError("no such wheel", where=str(wheel), next="give the path of a .whl file")
-    receipt = published(tuple(wheels), to, replace)
+    receipt = index.publish(tuple(wheels), to, replace)
     print_json(receipt, "stackbuild.receipt/1") if json else draw_published(receipt)

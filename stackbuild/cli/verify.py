@@ -49,18 +49,22 @@ def verify(
     """
     from dataclasses import replace
 
+    from stackbuild import verification
     from stackbuild.core.cancel import Stopper
-    from stackbuild.verification import verify as prove
     from stackbuild.views.console import print_json
     from stackbuild.views.verify import draw_rung, draw_verification
 
     stopper = Stopper()
     options = replace(_options(recipe, wheelhouse, runtime, python, hide_rocm, root), check=stopper.check)
     with stopper.on_signals():
-        made = prove(tuple(wheels), lambda name: expectations_for(recipe, name, tuple(gfx or ())), options, draw_rung)
-    print_json({"verification": made, "claim": made.claim}, "stackbuild.verify/1") if json else draw_verification(made)
-    write_reports([made], sarif, junit)
-    if made.failed:
+        result = verification.verify(
+            tuple(wheels), lambda name: expectations_for(recipe, name, tuple(gfx or ())), options, draw_rung
+        )
+    print_json({"verification": result, "claim": result.claim}, "stackbuild.verify/1") if json else draw_verification(
+        result
+    )
+    write_reports([result], sarif, junit)
+    if result.failed:
         leave(5)
 
 

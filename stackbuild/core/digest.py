@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
@@ -13,8 +14,16 @@ from typing import Any
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
+_SMALL = 1 << 16
+"""Bytes up to which a file is read at once: `file_digest` fills a quarter of a megabyte with zeros first."""
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+"""Types that are JSON already, without those derived from them: an enum of texts is not one."""
+
+
 def plain(value: Any) -> Any:
     """The JSON form of a noun: dataclasses to dicts, tuples to lists, enums to values, paths to text."""
+    if type(value) in _SCALARS:
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if hasattr(value, "model_dump"):
@@ -53,5 +62,7 @@ def of_value(value: Any) -> str:
 
 def of_file(path: Path) -> str:
     """sha256 of a file's bytes, in hex. Raises OSError."""
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
+        if os.fstat(file.fileno()).st_size <= _SMALL:
+            return hashlib.sha256(file.read()).hexdigest()
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,8 +1,9 @@
 """Fills templates: the one module that imports jinja2.
 
-Sandboxed (a template cannot reach Python's insides), strict (a missing value is an error, never an empty place), and
-everything put into HTML or XML is escaped unless a template says otherwise; none of ours does. Control characters, and
-those that turn the direction of writing, are put there as escapes: HTML's own escaping lets them through.
+The environment is sandboxed: a template cannot reach Python's insides. It is strict: a missing value is an error, never
+an empty place. What goes into HTML or XML is escaped unless a template says otherwise, and none of ours does. Control
+characters, and those that turn the direction of writing, are put there as escapes: HTML's own escaping lets them
+through.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _ESCAPED = (".html.j2", ".xml.j2", ".svg.j2", ".html", ".xml")
 
 
 def render(template: str, /, **values: Any) -> str:
-    """The template of that path below `templates/`, filled with the values. Raises Defect for a template that is wrong."""
+    """The template of that path below `templates/`, filled with the values. Raises Defect for a template that is
+    wrong."""
     try:
         return _environment().get_template(template).render(values)
     except TemplateError as error:

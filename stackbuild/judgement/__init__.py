@@ -43,8 +43,8 @@ def judge(
         if isinstance(gate, AccuracyGate):
             wrong |= {v.case: v.says for v in found if v.outcome is GateOutcome.FAIL}
         verdicts += [_apply_waivers(verdict, gate, today) for verdict in found]
-    told = (benchmarks.inputs.says,) if benchmarks.inputs else ()
-    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=(*_expired_notes(gates, today), *told))
+    notes = (benchmarks.inputs.says,) if benchmarks.inputs else ()
+    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=(*_expired_notes(gates, today), *notes))
 
 
 def require_open(verdict: Verdict) -> None:

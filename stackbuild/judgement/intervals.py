@@ -15,7 +15,7 @@ from statistics import median, quantiles
 
 @dataclass(frozen=True)
 class Interval:
-    """A median and the interval it lies in at the confidence asked for."""
+    """A median and the interval it lies in at the wanted confidence."""
 
     median: float
     low: float

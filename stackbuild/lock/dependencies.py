@@ -30,8 +30,9 @@ def ask(recipe: Recipe, name: str, commit: str, mirror: Mirror | None) -> tuple[
 
 
 def _whole(dep: Dep, source: str, component: Downloading, mirror: Mirror | None) -> tuple[Dep, ...]:
-    """The dependency with a digest, by fetching it where its list has none, and what it would download itself; those of the
-    base, and what cannot be reached, are left as they are."""
+    """The dependency with a digest, and what it would download itself. It is fetched where its list has no digest.
+
+    Dependencies of the base, and those that cannot be reached, stay as they are."""
     nested = isinstance(component, MIGraphXEp) and dep.name == "protobuf"
     if (dep.digest and not nested) or is_elsewhere(dep, component):
         return (dep,)

@@ -20,10 +20,10 @@ from stackbuild.sources.mirror import Mirror
 
 @dataclass(frozen=True)
 class LockUpdate:
-    """A lock, and what could not be questions_digest for it, a line each: that stands as the lock before had it, or is open.
+    """A lock, and what could not be asked for it, a line each: that stands as the lock before had it, or is open.
 
-    `moved`: answers that changed though the question is the one of the lock before and should have the same answer for ever:
-    the commit of a tag or branch, the digest of an image, of a package version, of a URL.
+    `moved` has the answers that changed though the question did not and should always have the same answer: the commit
+    of a tag or branch, the digest of an image, of a package version, of a URL.
     """
 
     lock: Lock
@@ -34,9 +34,9 @@ class LockUpdate:
 def update(loaded: Loaded, mirror: Mirror | None = None) -> LockUpdate:
     """Ask Debian's archive, git servers, registries and the package index.
 
-    A question that cannot be questions_digest keeps the answer it has in the lock beside the recipe, stale or not, as long as that
-    question is the same; else it stays open (`lock.unlocked` names it): the rest is worth having. Raises StepFailed,
-    LockError; MachineLacks where a base or a wheelhouse would be without any answer.
+    A question that cannot be asked keeps the answer that the lock beside the recipe has, stale or not, where the
+    question is the same. Otherwise it stays open, and `lock.unlocked` names it: the other answers are of use without
+    it. Raises StepFailed, LockError; MachineLacks where a base or a wheelhouse would be without any answer.
     """
     resolver = _Resolver(loaded, mirror)
     recipe, before, base = loaded.recipe, resolver.before, loaded.recipe.base
@@ -63,7 +63,7 @@ Answer = TypeVar("Answer")
 
 
 class _Resolver:
-    """Asks one question after the other; what cannot be questions_digest is answered as before, where the question is the same."""
+    """Asks one question after the other; what cannot be asked is answered as before, where the question is the same."""
 
     def __init__(self, loaded: Loaded, mirror: Mirror | None) -> None:
         self.mirror = mirror
@@ -72,7 +72,7 @@ class _Resolver:
         try:
             self.before = parse_lock(loaded)
         except LockError:
-            self.before = Lock.model_validate({"schema": 1, "questions_digest": "0" * 64})
+            self.before = Lock.model_validate({"schema": 1, "asked": "0" * 64})
         fresh = self.before.asked == questions_digest(loaded.recipe)
         self._then = self.now if fresh else self.before.questions
 
@@ -89,7 +89,7 @@ class _Resolver:
         return self._asked(name, previous, ask)
 
     def same(self, name: str) -> bool:
-        """Whether this question was questions_digest for the lock before too."""
+        """Whether this question was asked for the lock before too."""
         return name in self.now and self._then.get(name) == self.now[name]
 
     def _asked(self, name: str, previous: Answer | None, ask: Callable[[], Answer]) -> Answer:
@@ -134,7 +134,7 @@ def _wheelhouse(recipe: Recipe, resolver: _Resolver) -> dict[str, dict[str, Pin]
 
 
 def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> dict[str, tuple[Dep, ...]]:
-    """What each source's own build would download. A digest that cannot be questions_digest is that of the same URL before."""
+    """What each source's own build would download. A digest that cannot be asked is that of the same URL before."""
     found: dict[str, tuple[Dep, ...]] = {}
     for name in (n for n in deps_of(recipe) if n in commits):
         unmoved = commits[name] == resolver.before.commits.get(name)

@@ -1,4 +1,4 @@
-"""The kinds of components a recipe may list. A new kind is a class here, a module in `stackbuild/steps/` and a line in its
+"""The kinds of components a recipe may list. A new kind is a class here, a module in `stackbuild/plan/steps/` and a line in its
 registry; the descriptions of the fields are the recipe reference.
 """
 

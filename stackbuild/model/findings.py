@@ -77,15 +77,15 @@ class Verification:
     @property
     def claim(self) -> str:
         """What may be claimed: the rungs passed before the first failure, and those skipped."""
-        climbed: list[str] = []
+        passed: list[str] = []
         for rung in self.rungs:
             if rung.status is Status.FAILED:
                 return f"not verified: {rung.name} failed: {rung.reason}"
             if rung.status is Status.PASSED:
-                climbed.append(rung.name)
+                passed.append(rung.name)
         reasons: dict[str, list[str]] = {}
         for rung in self.rungs:
             if rung.status is Status.SKIPPED:
                 reasons.setdefault(rung.reason, []).append(rung.name)
         skipped = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        return f"verified ({' + '.join(climbed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")
+        return f"verified ({' + '.join(passed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")

@@ -1,8 +1,8 @@
 """The Plan: a graph of steps with every decision taken. Pure data; making it runs nothing.
 
-A step's key is the sha256 of its `key_text`, a printable text of everything that can change its output: commands,
-environment, contents of sources, keys of what it needs, gfx targets where it uses them. Paths of this machine, job counts
-and times are not in it.
+A step's key is the sha256 of its `key_text`, a printable text of everything that can change its output. That is
+commands, environment, contents of sources, keys of what it needs, and gfx targets where it uses them. Paths of this
+machine, job counts and times are not in it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ class Step:
         return digest.of_text(self.key_text)
 
     def content_key(self, trees: Mapping[str, str]) -> str:
-        """The key with the needed steps' output digests in place of their keys: equal for equal inputs, however made."""
+        """The key with the needed steps' output digests in place of their keys: equal for equal inputs, however
+        made."""
         rows = [
             (name, trees.get(name.removeprefix("need ").split(" at ")[0], value) if name.startswith("need ") else value)
             for name, value in self.fields
@@ -116,7 +117,8 @@ def _text(rows: tuple[tuple[str, str], ...]) -> str:
 
 
 def rows_of(key_text: str) -> dict[str, str]:
-    """The fields of a key text. Only a newline ends a line here: `splitlines` would also break at U+2028 and its like."""
+    """The fields of a key text. Only a newline ends a line here: `splitlines` would also break at U+2028 and its
+    like."""
     return dict(line.split(": ", 1) for line in key_text.split("\n") if line)
 
 

@@ -96,7 +96,8 @@ class Matrix(Model):
 
 
 class Source(Model):
-    """Where a component's source comes from: exactly one of `bundled`, `path`, `git`, `archive`, `debian` and `pypi`."""
+    """Where a component's source comes from: exactly one of `bundled`, `path`, `git`, `archive`, `debian` and
+    `pypi`."""
 
     bundled: str | None = Field(
         None, pattern=r"^[a-z][a-z0-9/_-]*$", description="A folder that ships with stackbuild, such as `kernels`."
@@ -153,9 +154,10 @@ class Owed(Model):
 class Verify(Model):
     """What is demanded of the wheels beside the rules that hold for every wheel.
 
-    Which providers and GPU targets a wheel owes follows from the component it packs: `onnxruntime` owes its `providers`, and
-    the targets where `rocm` is one of them; `kernels` and `kernels-ep` owe the targets, and so does a `cmake` component with
-    `uses_gfx` or a converted one; plugin EPs owe their provider. `wheels` says what is otherwise.
+    Which providers and GPU targets a wheel must have follows from the component that it packs. An `onnxruntime` must
+    have its `providers`, and the targets where `rocm` is one of them. `kernels` and `kernels-ep` must have the targets,
+    as must a `cmake` component with `uses_gfx` or a converted one. A plugin EP must have its provider. `wheels` says
+    what is otherwise.
     """
 
     runtime: tuple[str, ...] = Field(

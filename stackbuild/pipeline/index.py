@@ -20,8 +20,7 @@ from urllib.parse import quote
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name, distribution_of, parse_wheel_filename
-from stackbuild.store import atomic as files
-from stackbuild.store import locks
+from stackbuild.store import atomic, locks
 
 API_VERSION = "1.4"
 STAGED = ".staged"
@@ -156,8 +155,8 @@ def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}{STAGED}")
     staged.write_bytes(data)
-    files.flush_files(staged.parent, [staged], [])
-    files.move_whole(staged, path)
+    atomic.flush_files(staged.parent, [staged], [])
+    atomic.move_whole(staged, path)
 
 
 def _rows(index: Path, project: str) -> list[dict[str, object]]:

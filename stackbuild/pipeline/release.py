@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stackbuild.build.build import Outputs, build, wheels
 from stackbuild.build.context import BuildContext
@@ -13,9 +14,11 @@ from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
-from stackbuild.pipeline.index import Receipt
 from stackbuild.pipeline.stages import BuiltWheels, bench_stage, publish_stage, require_bench_packages, verify_stage
 from stackbuild.recipe.wheels import narrowed
+
+if TYPE_CHECKING:
+    from stackbuild.pipeline.index import Receipt
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
-from stackbuild.pipeline.index import Receipt, is_published, publish
 from stackbuild.store.atomic import write_hint, write_whole
 
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
+    from stackbuild.pipeline.index import Receipt
 
 JUDGES = ("inspection", "verification", "bench", "judgement", "model/findings.py")
 """The parts of stackbuild whose code and data decide a stage's result."""
@@ -45,7 +45,7 @@ def _code() -> str:
 
 @dataclass(frozen=True)
 class BuiltWheels:
-    """What the build handed over: the wheels, and the wheelhouse they are proved in with its digest (None and "" without).
+    """The build's result: the wheels, and the wheelhouse that they are verified in, with its digest (None and "" without).
 
     `plan` can make the wheelhouse again where its stored files turn out damaged. `lock` is what they were built under.
     """
@@ -230,6 +230,8 @@ def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measureme
 
 def publish_stage(built: BuiltWheels, context: BuildContext) -> Receipt:
     """Put the wheels on the recipe's index."""
+    from stackbuild.pipeline.index import is_published, publish
+
     index = Path(built.recipe.publish.index)
     started = time.monotonic()
     there = is_published(built.wheels, index)

@@ -1,4 +1,5 @@
-"""Why a step's key is what it is, and what changed since the last build: in the key, in what it needs, and in which files."""
+"""Why a step's key is what it is, and what changed since the last build: in the key, in what it needs, and in which
+files."""
 
 from __future__ import annotations
 
@@ -21,8 +22,11 @@ _BESIDE_NEED = re.compile(r" at | part ")
 
 @dataclass(frozen=True)
 class Cause:
-    """A step that changed while none of its needs did: lines of its key text, `-` then and `+` now, and its files, `+` new,
-    `-` gone and `~` another content."""
+    """A step that changed while none of its needs did.
+
+    `text`: lines of its key text, `-` then and `+` now. `files`: its files, `+` new, `-` gone and `~` with another
+    content.
+    """
 
     step: str
     text: tuple[str, ...]
@@ -33,8 +37,8 @@ class Cause:
 class Explanation:
     """A step's key, its text, and the text of the last build of the step ("" when there was none).
 
-    `folders`: what on this machine the digests in the text are of, a line each. `causes`: what changed since that build, in
-    the step itself and in what it needs.
+    `folders`: what on this machine the digests in the text are of, a line each. `causes`: what changed since that
+    build, in the step itself and in what it needs.
     """
 
     step: str

@@ -28,7 +28,7 @@ class StepStatus:
 def status(plan: Plan, store: Store) -> tuple[StepStatus, ...]:
     """The plan's steps with whether and why each runs, in order."""
     stored = store.find_all(step.key for step in plan.steps)
-    todo = {step.name for step in _missing(plan, stored)}
+    todo = {step.name for step in steps_to_run(plan, stored)}
     last = {record.step: record for record in store.latest(plan.recipe)} if todo else {}
     return tuple(_status(step, step.name in todo, last.get(step.name), step.key in stored) for step in plan.steps)
 
@@ -66,10 +66,11 @@ def _field_name(name: str) -> str:
 
 def missing(plan: Plan, store: Store) -> tuple[Step, ...]:
     """The steps that have to run: those wanted that are not in the store, and, of what they need, likewise."""
-    return _missing(plan, store.find_all(step.key for step in plan.steps))
+    return steps_to_run(plan, store.find_all(step.key for step in plan.steps))
 
 
-def _missing(plan: Plan, stored: Container[str]) -> tuple[Step, ...]:
+def steps_to_run(plan: Plan, stored: Container[str]) -> tuple[Step, ...]:
+    """The same, of the keys that the store has."""
     demanded, todo = set(plan.wanted), []
     for step in reversed(plan.steps):
         if step.name in demanded and step.key not in stored:

@@ -34,7 +34,7 @@ def _lines(data: Mapping[str, object], depth: int) -> list[str]:
     """Block-style YAML of nested mappings with JSON scalars: diffs of a lock are read by people."""
     made = []
     for name, value in sorted(
-        data.items(), key=lambda item: (item[0] not in ("schema", "questions_digest", "questions"), item[0])
+        data.items(), key=lambda item: (item[0] not in ("schema", "asked", "questions"), item[0])
     ):
         lead = "  " * depth + (name if name.replace("-", "").replace("_", "").isalpha() else json.dumps(name))
         if isinstance(value, dict) and value:

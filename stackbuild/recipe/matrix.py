@@ -1,7 +1,7 @@
 """The matrix of a recipe: which components are built once, and which once a Python, a gfx target or a variant. Pure.
 
-A component is built once for each value of an axis that it, or something it needs, really depends on: rocMLIR once for
-all, ONNX Runtime's Python package once a Python. Such a step is named `NAME.cp312`, `NAME.gfx90a`, `NAME.VARIANT`.
+A component is built once for each value of an axis that it, or something it needs, depends on. rocMLIR is built once
+for all, ONNX Runtime's Python package once a Python. Such a step is named `NAME.cp312`, `NAME.gfx90a`, `NAME.VARIANT`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class MatrixComponents:
 
 
 def chosen(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on another."""
+    """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on
+    another."""
     for one in choice:
         if one not in offered:
             raise UsageError(f"{what} {one!r} is not in the recipe", next=f"it has: {', '.join(offered)}")
@@ -133,7 +134,8 @@ def _same_point(point: MatrixPoint, others: Iterable[MatrixPoint]) -> MatrixPoin
 
 
 def _at(component: AnyComponent, point: MatrixPoint, recipe: Recipe) -> AnyComponent:
-    """The component as it is built at this point: a variant's options over its own, a per-gfx wheel's name with its target."""
+    """The component as it is built at this point: a variant's options over its own, a per-gfx wheel's name with its
+    target."""
     changes = recipe.matrix.variants.get(point.variant, {}).get(point.component, {})
     if changes and isinstance(component, (CMake, Kernels, Rocm)):
         component = component.model_copy(update={"options": {**component.options, **changes}})

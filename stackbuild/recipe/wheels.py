@@ -67,6 +67,8 @@ def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, .
 
     No targets mean all. A wheel that the matrix makes for one target is whole with that one. Raises UsageError.
     """
+    if not gfx:
+        return recipe, ()
     part = recipe.model_copy(update={"gfx": chosen("gfx target", recipe.gfx, gfx)})
     promised = {each.wheel.distribution: set(gfx_of(each, recipe)) for each in wheels_of(recipe)}
     held = {each.wheel.distribution: set(gfx_of(each, part)) for each in wheels_of(part)}

@@ -1,8 +1,8 @@
 """bubblewrap's command line: what every sandbox of this program has, and the parts in which they differ.
 
-Every sandbox has process, IPC, host name and control group namespaces of its own, no network unless it is asked for, a
-private /dev, /proc and /tmp, no capability but those named, an empty environment, and ends with the process that
-started it.
+Every sandbox has process, IPC, host name and control group namespaces of its own, a private /dev, /proc and /tmp, and
+an empty environment. It has no network unless it is asked for, and no capability but those named. It ends with the
+process that started it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from stackbuild.core.errors import MachineLacks
 INSTALL = "apt-get install bubblewrap"
 _NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "stackbuild")
 _KERNEL_FOLDERS = ("sys", "fs", "acpi", "scsi")
-"""Folders of /proc with settings that user 0 may write without any capability. bwrap makes read-only only what access(2)
-calls writable, and for /proc/sys itself it never does."""
+"""Folders of /proc with settings that user 0 may write without any capability. bwrap makes read-only only what
+access(2) calls writable, and for /proc/sys itself it never does."""
 
 
 def installed(why: str = "", instead: str = "") -> str:
@@ -30,7 +30,8 @@ def installed(why: str = "", instead: str = "") -> str:
 
 @dataclass(frozen=True)
 class Bwrap:
-    """One call of bwrap at `path`. `root` are the options that mount `/`, `mounts` those that mount more, in this order."""
+    """One call of bwrap at `path`. `root` are the options that mount `/`, `mounts` those that mount more, in this
+    order."""
 
     path: str
     root: tuple[str, ...]

@@ -1,6 +1,7 @@
-"""The docker runner: the same root file system imported as an image, one container a session. The one user of the docker SDK.
+"""The docker runner: the same root file system imported as an image, one container a session. The one user of the
+docker SDK.
 
-Containers have no network, no privileges, no capabilities and no docker socket; they carry the run's id as a label, and
+Containers have no network, no privileges, no capabilities and no docker socket. They carry the run's id as a label;
 those of dead runs are removed at the next start. A failed session is kept as an image for `stackbuild shell`.
 """
 

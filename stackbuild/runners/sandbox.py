@@ -1,9 +1,9 @@
 """The sandbox: bubblewrap over a root file system. No daemon; works as root and, in a user namespace, without.
 
-Each command is one process tree: `unshare` makes a mount namespace (and, without root, a user namespace), mounts the base
-read-only under an overlay, and becomes `bwrap`, which drops every capability and has no network, its own pids and the
-fixed paths. When stackbuild dies, however it dies, bwrap gets SIGKILL, and its pid namespace ends with it; the mounts
-were only ever visible in there.
+Each command is one process tree. `unshare` makes a mount namespace (and, without root, a user namespace), mounts the
+base read-only under an overlay, and becomes `bwrap`. `bwrap` drops every capability and has no network, its own pids
+and the fixed paths. When stackbuild dies, however it dies, bwrap gets SIGKILL, and its pid namespace ends with it; the
+mounts were only ever visible in there.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ mount -t overlay overlay -o "lowerdir=$3,upperdir=$4,workdir=$5$6" "$7"
 shift 7
 exec "$@"
 """
-"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's file, then
-lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has no way
-to write a colon or a comma in them."""
+"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's file,
+then lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has
+no way to write a colon or a comma in them."""
 BEGIN = 'exec "$@"'
 """Run by sh inside the sandbox: a command that is not there is exit code 127, and not bwrap's failure."""
 

@@ -1,7 +1,8 @@
 """A bundle's index: `bundle.json` in its folder, the sha256 of every file but those in git repositories.
 
-A repository is held against the commit in the lock. Who may write to a bundle can write its index too; so `fetch --bundle`
-prints the index's own digest, one line to carry by another way, and `fetch --mirror DIR --digest SHA256` believes nothing else.
+A repository is held against the commit in the lock. Who may write to a bundle can write its index too. So `fetch
+--bundle` prints the index's own digest. Send it over a separate channel: `fetch --mirror DIR --digest SHA256` accepts
+only that bundle.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def index(folder: Path, wanted: str) -> dict[str, str]:
 
 
 def verify(folder: Path, index_digest: str) -> int:
-    """Read every file of the index and compare; how many there are. Raises LockError with each that is damaged or gone."""
+    """Read every file of the index and compare; how many there are. Raises LockError with each that is damaged or
+    gone."""
     files = index(folder, index_digest)
     wrong = [found for name, wanted in sorted(files.items()) if (found := _wrong(folder, name, wanted))]
     if wrong:

@@ -1,8 +1,8 @@
 """Git sources: the one user of GitPython.
 
-What a recipe names is hostile until proved otherwise: only https, ssh and a mirror's own folder are spoken to, git reads no
-configuration of the machine or the user, runs no hook and asks no question, and a submodule's name and URL are vetted
-before git hears of them. What is checked out is the locked commit or nothing.
+What a recipe names is hostile until it is checked. git speaks only https and ssh, or reads a mirror's own folder. It
+reads no configuration of the machine or the user, runs no hook and asks no question. A submodule's name and URL are
+checked before git sees them. What is checked out is the locked commit or nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ _SHORT = re.compile(r"[0-9a-f]{7,39}")
 
 @dataclass(frozen=True)
 class Revision:
-    """A commit of a repository: its URL, the ref that a recipe names, the locked commit, and the mirror to take it from.
+    """A commit of a repository: its URL, the ref that a recipe names, the locked commit, and the mirror to take it
+    from.
 
     `commit` may be abbreviated (at least 7 digits) where no more is known: what is fetched must begin with it.
     """
@@ -72,8 +73,8 @@ def vetted(url: str) -> str:
 
 
 def in_mirror(url: str, mirror: Mirror | None) -> Path | None:
-    """The repository of that URL in a mirror: `HOST/PATH`, else `PATH`, else its last name; with or without `.git`, bare or
-    not. That it is the right one is told by the commit."""
+    """The repository of that URL in a mirror: `HOST/PATH`, else `PATH`, else its last name; with or without `.git`,
+    bare or not. That it is the right one is told by the commit."""
     if mirror is None:
         return None
     parts = urlsplit(url)
@@ -98,7 +99,8 @@ def _origin(url: str, mirror: Mirror | None) -> str:
 
 
 def ask(url: str, ref: str, mirror: Mirror | None = None) -> str:
-    """The commit that a branch or tag of a server means now; a full commit means itself. Raises StepFailed, MachineLacks."""
+    """The commit that a branch or tag of a server means now; a full commit means itself. Raises StepFailed,
+    MachineLacks."""
     if _FULL.fullmatch(ref):
         return ref
     if _SHORT.fullmatch(ref):
@@ -119,8 +121,8 @@ def _meant(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
 
 
 def moved(revision: Revision) -> str:
-    """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else "".
-    A branch may move."""
+    """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else
+    "". A branch may move."""
     url, ref, commit = revision.url, revision.ref, revision.commit
     if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref):
         return ""
@@ -181,8 +183,10 @@ def _repository(url: str, mirror: Mirror | None) -> Iterator[Path]:
 
 
 def _fetch(target: Path, revision: Revision) -> None:
-    """Fetch the commit alone as FETCH_HEAD; where a server does not give out a commit by its name, its ref; where only
-    the first digits of it are known, the whole history without file contents; a mirror has it whole by those digits."""
+    """Fetch the commit alone as FETCH_HEAD, or its ref where a server does not give out a commit by its name.
+
+    Where only the first digits are known, the whole history is fetched without file contents. A mirror has it whole.
+    """
     url, ref, commit, mirror = revision.url, revision.ref, revision.commit, revision.mirror
     if _SHORT.fullmatch(ref):
         if mirror is None:
@@ -223,8 +227,9 @@ def _named(target: Path, url: str, short: str) -> str:
 
 
 def _expanded(target: Path, url: str, short: str, mirror: Mirror) -> str:
-    """The full commit of a mirror's repository, whether or not a branch or tag leads to it: one fetched by its commit has
-    none. Its objects are looked at from `target`, since git run in the repository itself would heed what is set there."""
+    """The full commit of a mirror's repository, whether or not a branch or tag leads to it: one fetched by its commit
+    has none. Its objects are looked at from `target`, since git run in the repository itself would heed what is set
+    there."""
     place = Path(_origin(url, mirror)).absolute()
     borrowed = target / ".git" / "objects" / "info" / "alternates"
     borrowed.parent.mkdir(parents=True, exist_ok=True)
@@ -301,8 +306,8 @@ def _beside(url: str, of: str) -> str:
 
 
 def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
-    """Path, URL and commit of each submodule of a checked-out tree of the repository `url`, vetted. Raises StepFailed on a
-    hostile one."""
+    """Path, URL and commit of each submodule of a checked-out tree of the repository `url`, vetted. Raises StepFailed
+    on a hostile one."""
     found = []
     for name, entry in _listed(tree).items():
         path, sub = entry.get("path", ""), entry.get("url", "")
@@ -319,7 +324,8 @@ def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def _listed(tree: Path) -> dict[str, dict[str, str]]:
-    """What `.gitmodules` says of each submodule, read by git itself, which follows no include of it. Raises StepFailed."""
+    """What `.gitmodules` says of each submodule, read by git itself, which follows no include of it. Raises
+    StepFailed."""
     listing = tree / ".gitmodules"
     if not os.path.lexists(listing):
         return {}
@@ -341,8 +347,8 @@ def _listed(tree: Path) -> dict[str, dict[str, str]]:
 
 
 def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
-    """One git call in `folder`, hardened; its output. A call that reads from a mirror may read from this machine, and from
-    nowhere else."""
+    """One git call in `folder`, hardened; its output. A call that reads from a mirror may read from this machine, and
+    from nowhere else."""
     import git
 
     settings = (*SETTINGS, *(("protocol.file.allow=always",) if mirror else ()))

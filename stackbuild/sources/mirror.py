@@ -24,8 +24,11 @@ SOURCES = "sources"
 
 @dataclass(frozen=True)
 class Mirror:
-    """An absolute folder; whether it stands for Debian's archive and the package index too; the sha256 in hex that the
-    index of its bundle must have, "" where none is required."""
+    """An absolute folder that stands for the network.
+
+    `has_packages`: it stands for Debian's archive and the package index too. `index_digest`: the sha256 in hex that the
+    index of its bundle must have, "" where none is required.
+    """
 
     folder: Path
     has_packages: bool = True
@@ -77,8 +80,8 @@ def pack_object(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) ->
 def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] | None:
     """Put a step's output from the mirror into the empty folder `out`. Returns its notes, None where no mirror has it.
 
-    Raises LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of an
-    output: against whom may write to the mirror only the index's digest helps (sources/bundle.py).
+    Raises LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of
+    an output: against whom may write to the mirror only the index's digest helps (sources/bundle.py).
     """
     card_path = mirror.folder / "objects" / f"{key}.json" if mirror else None
     if mirror is None or card_path is None or not card_path.is_file():

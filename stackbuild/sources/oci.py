@@ -1,7 +1,7 @@
 """OCI image layouts: checked down to every blob's digest, and unpacked into a root file system.
 
-Layers are unpacked by tar in a sandbox of their own that can write to the new root and to nothing else: a layer that plants
-a link to the machine's files and writes through it hits a read-only file system.
+Layers are unpacked by tar in a sandbox of their own that can write to the new root and to nothing else. A layer that
+plants a link to the machine's files and writes through it reaches a read-only file system.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ MANIFESTS = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.dock
 
 
 def reference(image: str) -> tuple[str, str]:
-    """Name (with its registry, which may have a port) and tag of an image such as `registry.lan:5000/rocm/dev:6.4@sha256:…`."""
+    """Name (with its registry, which may have a port) and tag of an image such as
+    `registry.lan:5000/rocm/dev:6.4@sha256:…`."""
     plain = image.partition("@")[0]
     head, slash, last = plain.rpartition("/")
     name, _, tag = last.partition(":")
@@ -76,7 +77,8 @@ class Layout:
 
 
 def arranged(copied: Path, folder: Path) -> Layout:
-    """A layout of the files that `skopeo copy … dir:` wrote: manifests and blobs, each moved to the name of its digest."""
+    """A layout of the files that `skopeo copy … dir:` wrote: manifests and blobs, each moved to the name of its
+    digest."""
     blobs = folder / "blobs" / "sha256"
     blobs.mkdir(parents=True)
     head = digest.of_file(copied / "manifest.json")

@@ -26,8 +26,9 @@ REGENERATED = {
     "5ea4d05e62d7f954a46b3213f9b2535bdd866803": "51982be81bbe52572b54180454df11a3ece9a934",
     "be8be39fdbc6e60e94fa7870b280707069b5b81a": "32b145f525a8308d7ab1c09388b2e288312d8eba",
 }
-"""Digests in `cmake/deps.txt` that nothing answers to any more, and what is served today: GitLab made its Eigen archives anew
-(onnxruntime#24861, onnxruntime#25098, onnxruntime#26656). ONNX Runtime 1.17 to 1.22.0 name these two; 1.22.1 a mirror at GitHub."""
+"""Digests in `cmake/deps.txt` that nothing answers to any more, and what is served today: GitLab made its Eigen
+archives anew (onnxruntime#24861, onnxruntime#25098, onnxruntime#26656). ONNX Runtime 1.17 to 1.22.0 name these two;
+1.22.1 a mirror at GitHub."""
 
 SUBFOLDERS = {"google/protobuf": "cmake"}
 """Projects whose CMakeLists.txt lies in a folder, where a line says `-X subdir`."""
@@ -117,7 +118,8 @@ def _requirement(words: list[str], where: str) -> Dep:
 
 
 def _url(name: str, ref: str, where: str) -> str:
-    """The archive of `owner/name@ref` at GitHub; a bare name is a package of cget's own recipes, which have no archive."""
+    """The archive of `owner/name@ref` at GitHub; a bare name is a package of cget's own recipes, which have no
+    archive."""
     if name.startswith("https://"):
         return name
     if not _REF.fullmatch(ref):
@@ -130,8 +132,9 @@ def _url(name: str, ref: str, where: str) -> str:
 def fetchcontent(text: str) -> tuple[Dep, ...]:
     """The declarations of FetchContent in a CMake file, comments left out.
 
-    Raises StepFailed where one has a PATCH_COMMAND: a source that is handed over as a folder is not patched; and where one has
-    no plain https URL (a git repository, a variable): nobody could fetch it beforehand, and the build has no network.
+    Raises StepFailed where one has a PATCH_COMMAND: a source that is given as a folder is not patched. Raises
+    StepFailed where one has no plain https URL (a git repository, a variable): the build has no network, and nobody
+    could fetch it beforehand.
     """
     bare = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
     found = []

@@ -31,8 +31,8 @@ class StoredOutput:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """The folders of a step that did not end, RECIPE.STEP, with their bytes on the disk; `waits` for the next build to go on
-    in them, or are there to be looked at."""
+    """The folders of a step that did not end, RECIPE.STEP, with their bytes on the disk. `waits`: the next build
+    resumes in them; otherwise they are there to be looked at."""
 
     name: str
     size: int
@@ -89,7 +89,8 @@ def unfinished(store: Store) -> tuple[Unfinished, ...]:
 
 
 def _on_disk(folder: Path) -> int:
-    """Bytes that the files of a folder take; what goes meanwhile, or is closed to us (overlay's work folders), counts nothing."""
+    """Bytes that the files of a folder take; what goes meanwhile, or is closed to us (overlay's work folders), counts
+    nothing."""
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -107,8 +108,8 @@ def check(store: Store) -> tuple[Damage, ...]:
 def collect(store: Store, keep_days: float, now: float) -> GcReport:
     """Remove records not written in `keep_days` days unless they are a recipe's latest, then trees nothing names.
 
-    Failed steps' folders and the quarantine go too when they are that old, and what killed runs left but for build trees. `now` is in seconds since the epoch.
-    Raises MachineLacks while another run uses the store.
+    Failed steps' folders and the quarantine go too when they are that old, and what killed runs left but for build
+    trees. `now` is in seconds since the epoch. Raises MachineLacks while another run uses the store.
     """
     store.reap()
     with store.collecting():

@@ -87,6 +87,7 @@ class Store:
 
     def __init__(self, root: Path, run: str) -> None:
         self.root = root
+        self._root = str(root)
         self.run = run
         self._verified: set[str] = set()
         try:
@@ -198,7 +199,7 @@ class Store:
         return self._path("trees", tree_digest)
 
     def _path(self, kind: str, name: str, suffix: str = "") -> Path:
-        return self.root / kind / name[:2] / f"{name}{suffix}"
+        return Path(f"{self._root}/{kind}/{name[:2]}/{name}{suffix}")
 
     def check(self, tree_digest: str) -> str:
         """ "" when every file of the tree has its digest; else the tree is put into quarantine and the reason returned.

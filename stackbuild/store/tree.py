@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core import digest
+
+SERIAL_FILES, SERIAL_BYTES = 64, 1 << 20
+"""A tree of no more is read by one thread: starting threads takes longer than reading it."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,13 @@ def seal(root: Path) -> None:
 
 
 def survey(root: Path) -> tuple[Entry, ...]:
-    """The manifest's entries of a tree, sorted by path. Reads every file, two threads at a time. Raises OSError."""
+    """The manifest's entries of a tree, sorted by path. Reads every file; of a large tree two at a time. Raises OSError."""
     found = [(path, entry, entry.stat(follow_symlinks=False)) for path, entry in walk(root)]
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        entries = pool.map(lambda row: _entry(*row), found, chunksize=64)
+    if len(found) <= SERIAL_FILES and sum(status.st_size for _, _, status in found) <= SERIAL_BYTES:
+        entries: Iterable[Entry] = (_entry(*row) for row in found)
+    else:
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            entries = pool.map(lambda row: _entry(*row), found, chunksize=64)
     return tuple(sorted(entries, key=lambda e: e.path))
 
 
@@ -85,8 +91,11 @@ def manifest(entries: tuple[Entry, ...]) -> str:
 def difference(text: str, root: Path) -> str:
     """ "" when the tree is exactly as its manifest says, else the first difference in words."""
     try:
+        entries = survey(root)
+        if manifest(entries) == text:
+            return ""
         wanted = {e.path: e for e in map(Entry.read, text.splitlines())}
-        found = {e.path: e for e in survey(root)}
+        found = {e.path: e for e in entries}
     except (ValueError, OSError) as error:
         return str(error)
     for path in sorted(wanted.keys() | found.keys()):

@@ -25,8 +25,8 @@ def boot() -> str:
 class UnfinishedMark:
     """`name` is RECIPE.STEP; `inputs` the step's content key; `runner` whose processes wrote the tree.
 
-    `boot` is the machine's start within which the tree is as its processes left it: a power cut takes what was not yet on
-    the disk and keeps newer files that name it. "" once all of it was flushed.
+    `boot` is the machine's boot id while the tree is as its processes left it, "" once all of it was flushed. After a
+    power cut, files that were not on the disk yet are lost, and newer files may still name them.
     """
 
     name: str
@@ -60,8 +60,9 @@ class UnfinishedMark:
 def is_written_to(folder: Path) -> bool:
     """Whether a process sees that folder, or one in it, through a mount of its own that it may write to.
 
-    Sandboxes and containers do, each through mounts of their own; so does what outlived its killed run. A name is told by
-    its last two parts: mountinfo (proc_pid_mountinfo(5)) tells places as the file system's, which need not be mounted at /.
+    Sandboxes and containers do, each through mounts of their own; so does what outlived its killed run. A name is told
+    by its last two parts: mountinfo (proc_pid_mountinfo(5)) tells places as the file system's, which need not be
+    mounted at /.
     """
     for path in Path("/proc").glob("[0-9]*/mountinfo"):
         try:

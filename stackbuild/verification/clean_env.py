@@ -88,7 +88,7 @@ def other_root(root: Path, claim: Claim, folder: Path, check: Callable[[], None]
         if not (root / "usr" / "bin" / name).is_symlink() and not (root / "usr" / "bin" / name).is_file():
             continue
         python = Path("/usr/bin") / name
-        result = ProbeSandbox(folder, python, root=root, check=check).probe("place", {}, _SECONDS)
+        result = ProbeSandbox(folder, python, root=root, check=check).probe("interpreter", {}, _SECONDS)
         if result.problem:
             why = f"{root}{python} does not run: {result.problem}"
         elif claim.fits(found := str(result.answer.get("python"))):

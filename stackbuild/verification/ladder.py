@@ -89,13 +89,13 @@ def _rungs(wheels: tuple[Path, ...], expectations: ExpectationsOf, options: Veri
             )
     started = time.monotonic()
     facts = tuple(inspect(path.absolute()) for path in wheels)
-    asked = tuple(expectations(each.wheel.name) if each.wheel else NOTHING for each in facts)
-    findings = (*(f for each, of in zip(facts, asked, strict=True) for f in judge(each, of)), *judge_together(facts))
+    expected = tuple(expectations(each.wheel.name) if each.wheel else NOTHING for each in facts)
+    findings = (*(f for each, of in zip(facts, expected, strict=True) for f in judge(each, of)), *judge_together(facts))
     yield static_rung(findings, time.monotonic() - started)
     if any(each.wheel is None or any(p.subject == Path(each.path).name for p in each.problems) for each in facts):
         yield from (skipped_rung(name, "the wheel cannot be read") for name in LADDER[1:])
         return
-    external = tuple(name for each in asked for name in each.external)
+    external = tuple(name for each in expected for name in each.external)
     with workspace() as work:
         try:
             yield from _run(subject_of(facts), external, options, work)
@@ -145,8 +145,8 @@ def _place(subject: Subject, options: VerifyOptions, work: Path) -> tuple[Python
         return machine, ""
     if options.root is None:
         return None, lacking
-    (work / "asked").mkdir()
-    other, why = other_root(options.root, subject.claim, work / "asked", options.check)
+    (work / "root").mkdir()
+    other, why = other_root(options.root, subject.claim, work / "root", options.check)
     why = other.refusal(subject.libraries, subject.claim) if other else why
     return (None, f"{lacking}; {why}") if why else (other, "")
 

@@ -126,7 +126,7 @@ class ProbeSandbox:
         descriptors: tuple[int, ...],
         writable: tuple[Path, ...],
     ) -> ProbeResult:
-        """Run a command in the cell; it and all its children are dead when this returns."""
+        """Run a command in the sandbox; it and all its children are dead when this returns."""
         self.out.mkdir(exist_ok=True)
         started = time.monotonic()
         with self._file("output") as output, cgroup.memory_limit("verify", _memory()) as group:

@@ -16,15 +16,11 @@ from stackbuild.core.errors import Stopped, safe
 from stackbuild.judgement.intervals import median_interval
 from stackbuild.model.results import CONTROL, Benchmarks, Case, GateOutcome, InputsCompared, Series, Verdict
 from stackbuild.views.console import (
-    BarColumn,
-    Progress,
     Text,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
     err,
     escape,
     out,
+    progress_bar,
     table,
 )
 
@@ -46,14 +42,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 @contextmanager
 def progress() -> Iterator[Tick]:
     """A bar with the time left on a terminal; nothing in a pipe. SIGTERM or SIGHUP within ends the worker and raises Stopped."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
 
         def tick(what: str, left: int) -> None:

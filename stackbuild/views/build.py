@@ -22,21 +22,12 @@ from stackbuild.model.events import (
     StepStarted,
     document,
 )
-from stackbuild.views.console import Console, Group, Live, Table, Text, err, print_text
+from stackbuild.views.console import Console, Group, Table, Text, err, live_region, print_text
+from stackbuild.views.text import format_duration
 
 TAIL_LINES = 4
 TAIL_BYTES = 4096
 REFRESH_PER_SECOND = 8
-
-
-def format_duration(seconds: float) -> str:
-    """A duration as people read it: 0.42 s, 12 s, 3 min 05 s, 2 h 10 min."""
-    if seconds < 10:
-        return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def print_event(event: Event) -> None:
@@ -121,7 +112,7 @@ class LiveView:
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self._live = Live(get_renderable=self.draw, console=self.console, auto_refresh=False, transient=True)
+        self._live = live_region(self.console, self.draw)
         self._drawing = threading.Lock()
         self._closed = threading.Event()
         self._refresher = threading.Thread(target=self._refresh, daemon=True)
@@ -149,6 +140,8 @@ class LiveView:
                     return
 
     def __call__(self, event: Event) -> None:
+        if isinstance(event, StepFinished) and event.how == "cached":
+            return  # nothing is drawn of it, and there may be a thousand
         with self._drawing:
             self._count(event)
             for line in lines_of(event):

@@ -1,6 +1,6 @@
 """The consoles for people: the only module that imports rich.
 
-`out()` is stdout: the report a person asked for. `err()` is stderr: progress, warnings, hints. Both are plain text
+`out()` is stdout: the requested report. `err()` is stderr: progress, warnings, hints. Both are plain text
 in a pipe and under NO_COLOR. `print_json` is the only thing that writes to stdout under `--json`.
 Text that came from logs, wheels or recipes goes through `Text` or `escape`, never through markup.
 """
@@ -10,38 +10,35 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console, Group
-from rich.live import Live
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from stackbuild.core.digest import document_text, plain
 from stackbuild.core.errors import Unwritten, safe
 
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.progress import Progress
+
 __all__ = [
-    "BarColumn",
     "Console",
     "Group",
-    "Live",
-    "Progress",
     "Table",
-    "TaskID",
     "Text",
-    "TextColumn",
-    "TimeElapsedColumn",
-    "TimeRemainingColumn",
     "err",
     "escape",
+    "live_region",
     "out",
     "print_json",
     "print_text",
+    "progress_bar",
     "table",
 ]  # fmt: skip
 
@@ -88,6 +85,22 @@ def err() -> Console:
 def _width(stream: TextIO) -> int | None:
     """None, which is the terminal's own width, or $COLUMNS; wide where neither is there."""
     return None if stream.isatty() or "COLUMNS" in os.environ else WIDE
+
+
+def live_region(console: Console, draw: Callable[[], Group]) -> Live:
+    """The lines at the end of a terminal that are drawn again and again, and gone at the end."""
+    from rich.live import Live
+
+    return Live(get_renderable=draw, console=console, auto_refresh=False, transient=True)
+
+
+def progress_bar() -> Progress:
+    """A bar on stderr with the time that has gone and the time left; nothing where stderr is no terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    words = TextColumn("{task.description}")
+    columns = (words, BarColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
 
 
 def table(*columns: str, title: str | None = None) -> Table:

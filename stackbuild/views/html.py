@@ -14,11 +14,11 @@ from stackbuild.bench.tables import SpeedTable, efficiency, format_figure, speed
 from stackbuild.core.templates import render
 from stackbuild.judgement.intervals import median_interval
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.model.results import CONTROL, Benchmarks, Case, GateOutcome, GateVerdict, Series
+from stackbuild.model.results import CONTROL, Benchmarks, Case, GateVerdict, Series
 from stackbuild.pipeline.run_record import RunRecord
 from stackbuild.version import __version__
-from stackbuild.views.build import format_duration
 from stackbuild.views.plots import PairPlot, curve_plots, pair_plot, timeline
+from stackbuild.views.text import format_duration, headline
 from stackbuild.views.trend_plot import TrendPlot, trend_plot
 
 
@@ -54,33 +54,6 @@ def html(run: RunRecord) -> str:
         findings=_findings(run),
         facts=_facts(run),
     )
-
-
-def headline(run: RunRecord) -> tuple[str, str]:
-    """The one line a reader came for, and its kind: good, bad or unsure."""
-    if run.failed:
-        return f"{run.failed[0].name} {run.failed[0].how}", "bad"
-    wrong = [v for v in run.verifications if v.failed]
-    if wrong:
-        return wrong[0].claim, "bad"
-    if run.verdict and run.verdict.outcome is GateOutcome.FAIL:
-        return f"Gate closed: {run.verdict.closed[0].says}", "bad"
-    if run.holes:
-        case, side, why = run.holes[0]
-        more = f" (and {len(run.holes) - 1} more)" if len(run.holes) > 1 else ""
-        return f"Not measured: {case} did not run on the side {side}: {why}{more}", "bad"
-    if run.benchmarks and not run.benchmarks.cases:
-        return "Nothing was measured", "bad"
-    if run.verdict and run.verdict.closed:
-        return f"Gate closed: {run.verdict.closed[0].says}", "unsure"
-    if run.verdict and run.verdict.gates:
-        waived = sum(bool(g.waived) for g in run.verdict.gates)
-        number = len(run.verdict.gates)
-        said = "The gate is open" if number == 1 else f"All {number} gates are open"
-        return said + (f", {waived} by a waiver" if waived else ""), "good"
-    if run.verifications:
-        return run.verifications[0].claim, "good"
-    return "Measured; no gate was asked for" if run.benchmarks else "Built", "good"
 
 
 def _cards(benchmarks: Benchmarks, run: RunRecord) -> tuple[CaseCard, ...]:

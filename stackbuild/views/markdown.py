@@ -13,7 +13,7 @@ from statistics import median
 from stackbuild.bench.tables import format_figure, speed_table
 from stackbuild.model.results import CONTROL, Benchmarks, GateVerdict
 from stackbuild.pipeline.run_record import RunRecord
-from stackbuild.views.html import headline
+from stackbuild.views.text import headline
 
 _MARKS = {"good": "✅", "bad": "❌", "unsure": "⚠️"}
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~@:$&])")

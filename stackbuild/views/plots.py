@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stackbuild.judgement.intervals import ratio_interval
 from stackbuild.model.results import Benchmarks, Case, GateVerdict
 from stackbuild.pipeline.run_record import Span
-from stackbuild.views.build import format_duration
+from stackbuild.views.text import format_duration
 
 WIDTH, LEFT, RIGHT = 400.0, 10.0, 10.0
 LETTER = 6.4

@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stackbuild.views.build import format_duration
 from stackbuild.views.console import Text, err, out, print_json
+from stackbuild.views.text import format_duration
 
 if TYPE_CHECKING:
     from stackbuild.build.dry_run import DryStep
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw_release(released: Released) -> None:
-    """What was proved, where the wheels are, and, last, how to install them."""
+    """What was verified, where the wheels are, and, last, how to install them."""
     if released.claim:
         err().print(Text(released.claim))
     took = format_duration(released.seconds)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from stackbuild.core.log_excerpt import clean
 from stackbuild.store.maintenance import Damage, GcReport, StoredOutput, Unfinished
-from stackbuild.views.build import format_duration
 from stackbuild.views.console import Text, out, table
+from stackbuild.views.text import format_duration
 
 
 def megabytes(size: int) -> str:

@@ -27,7 +27,7 @@ gfx: [gfx90a]
 """
 CACHE = Path.home() / ".cache" / "stackbuild" / "test-bases"
 """Outside every test's own home: read when pytest starts, before homes are made."""
-EMPTY_LOCK = 'schema: 1\nasked: "{questions_digest}"\npackages: {packages}\n'
+EMPTY_LOCK = 'schema: 1\nasked: "{asked}"\npackages: {packages}\n'
 
 
 @dataclass
@@ -113,10 +113,10 @@ def ensure_base(scratch: Path, recipe: str = BASE, timeout: float = 280) -> Path
         if not (folder / "t.lock.yaml").exists():
             bench = BuildBench(scratch, folder / "store")
             bench.recipe.write_text(text)
-            (scratch / "t.lock.yaml").write_text(EMPTY_LOCK.format(questions_digest=question, packages="{}"))
+            (scratch / "t.lock.yaml").write_text(EMPTY_LOCK.format(asked=question, packages="{}"))
             bench.build("--until", "base", timeout=timeout)
             packages = _installed(folder / "store")
-            folder.joinpath("t.lock.yaml").write_text(EMPTY_LOCK.format(questions_digest=question, packages=json.dumps(packages)))
+            folder.joinpath("t.lock.yaml").write_text(EMPTY_LOCK.format(asked=question, packages=json.dumps(packages)))
     return folder
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from functools import cache
+from pathlib import Path
 
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.model import ConvertedText, Target
@@ -25,6 +29,11 @@ components:
   two: {kind: cmake, source: code}
 """
 """A recipe whose component `one` is converted; the test writes its `hipify:` in place of MORE."""
+FETCHED = Path(sys.prefix) / "hipify-perl"
+"""Where ci/hipify-perl puts Debian's."""
+PERL = os.environ.get("HIPIFY_PERL") or shutil.which("hipify-perl") or (str(FETCHED) if FETCHED.exists() else None)
+"""A real hipify-perl, where there is one."""
+NO_PERL = "no hipify-perl on PATH, in HIPIFY_PERL or by ci/hipify-perl"
 SUBSTS = [
     ("cudaMalloc", "hipMalloc", "memory"),
     ("cudaMallocAsync", "hipMallocAsync", "memory"),

@@ -1,85 +1,127 @@
-"""The floors: imports only point down, no cycles, each third-party library in one module. Read from the source, run by nothing."""
+"""The architecture: every module has a level, imports point down, each third-party library has one module.
+
+The table and the check are in ci/layout.py. Everything is read from the source; nothing is run.
+"""
 
 from __future__ import annotations
 
-import ast
 import sys
-from functools import cache
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import layout
 import pytest
+from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, LEVELS, STACKBUILD, TREES, Layer, Tree, violations
 
-import stackbuild
+from support.paths import ROOT
 
-PACKAGE = Path(stackbuild.__file__).parent
-STANDARD = frozenset(sys.stdlib_module_names)
-
-OWN_WORLD = ("stackbuild.verification.probes",)
-"""Scripts that run by themselves in a clean environment, beside one another."""
 MANY_USERS = frozenset(("numpy", "onnx", "onnxruntime"))
-"""What is benchmarked and verified, and the arrays that are the data: extras, never imported by a build."""
+"""Extras that several modules import: what is benchmarked and verified, and its arrays. No build imports them."""
+LAYERS = {"low": Layer(1, ""), "pure": Layer(2, "", pure=True), "high": Layer(3, ""), "beside": Layer(3, "")}
 
 
-def name_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree.name)
+def test_every_module_has_a_level_and_imports_lower_ones_alone(tree: Tree) -> None:
+    assert len(tree.modules) > 5
+    found = list(violations(tree))
+    assert not found, "\n".join(found)
 
 
-@cache
-def imports() -> dict[str, frozenset[str]]:
-    """Module to what it imports, as full names; imports for type checking alone do not count."""
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if not name_of(path).startswith(OWN_WORLD):
-            found[name_of(path)] = frozenset(_imported(ast.parse(path.read_text("utf-8"))))
-    return found
+def test_the_trees_hold_every_module_of_stackbuild_and_of_the_kernels_tools() -> None:
+    held = {path for tree in TREES for path in tree.modules.values()}
+    probes = set((ROOT / "stackbuild/verification/probes").glob("*.py"))
+    assert {*(ROOT / "stackbuild").rglob("*.py")} - held == probes and probes
+    assert {*(ROOT / "kernels/tools").rglob("*.py")} <= held
+    assert all(tree in TREES for tree in (STACKBUILD, HIPIFY, INSPECTION, KERNEL_TOOLS))
 
 
-def _imported(tree: ast.AST) -> set[str]:
-    names: set[str] = set()
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        names |= _imported(node)
-    return names
+def test_three_modules_lie_beside_the_packages() -> None:
+    loose = {path.name for path in (ROOT / "stackbuild").glob("*.py")}
+    assert loose == {"__init__.py", "__main__.py", "version.py"}
 
 
-def own(module: str) -> set[str]:
-    """The modules of stackbuild that one imports; a package's `__init__` only where nothing of it was named."""
-    known = imports().keys()
-    found = {name for name in imports()[module] if name in known and name != module}
-    return {n for n in found if not any(o.startswith(f"{n}.") for o in found)} - {module.rpartition(".")[0]}
+def seeded(folder: Path, **files: str) -> list[str]:
+    """The violations of a small tree with these files; `__` in a name stands for a folder."""
+    for name in LAYERS:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").touch()
+        (folder / name / "module.py").touch()
+    (folder / "__init__.py").touch()
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return list(violations(Tree(folder, "t", LAYERS)))
 
 
-def test_there_are_no_cycles() -> None:
-    try:
-        TopologicalSorter({module: own(module) for module in imports()}).prepare()
-    except CycleError as error:
-        pytest.fail(" → ".join(reversed(error.args[1])), pytrace=False)
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, []),
+        ({"high__module": "import t.low.module\nfrom t.pure import module"}, []),
+        ({"low__module": "import t.high.module"}, ["t.low.module (level 1) imports t.high.module (level 3)"]),
+        (
+            {"low__module": "def f():\n    from t.high import module"},
+            ["t.low.module (level 1) imports t.high.module (level 3)"],
+        ),
+        ({"low__module": "from ..high import module"}, ["t.low.module (level 1) imports t.high.module (level 3)"]),
+        ({"low__module": "from t.high.module import name"}, ["t.low.module (level 1) imports t.high.module (level 3)"]),
+        ({"high__module": "from t.beside import module"}, ["t.high.module (level 3) imports t.beside.module (level 3)"]),
+        ({"high__module": "import t"}, ["t.high.module (level 3) imports t (level 4)"]),
+        ({"low__module": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from t.high import module"}, []),
+        ({"low__module": "if TYPE_CHECKING:\n    pass\nelse:\n    from t.high import module"},
+         ["t.low.module (level 1) imports t.high.module (level 3)"]),
+        ({"new__module": ""}, ["t.new has no level"]),
+        ({"loose": ""}, ["t.loose has no level"]),
+        ({"pure__module": "import subprocess"}, ["t.pure.module is in a pure package and imports subprocess"]),
+        (
+            {"low__a": "from t.low import b", "low__b": "from t.low import a"},
+            ["cycle: t.low.b → t.low.a → t.low.b", "cycle: t.low.a → t.low.b → t.low.a"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_seeded_violation_of_each_kind_is_found(files: dict[str, str], found: list[str], tmp_path: Path) -> None:
+    seen = seeded(tmp_path, **files)
+    if any("cycle" in line for line in found):
+        assert len(seen) == 1 and seen[0] in found
+    else:
+        assert seen == found
 
 
-def test_nothing_imports_the_faces_but_faces() -> None:
-    faces = ("stackbuild.cli", "stackbuild.views", "stackbuild.__main__")
-    wrong = [f"{m} imports {o}" for m in imports() if not m.startswith(faces) for o in own(m) if o.startswith(faces)]
-    assert not wrong, "\n".join(wrong)
+def test_a_package_that_is_gone_keeps_no_level(tmp_path: Path) -> None:
+    (tmp_path / "low").mkdir()
+    (tmp_path / "low" / "__init__.py").touch()
+    tree = Tree(tmp_path, "t", {"low": Layer(1, ""), "gone": Layer(2, "")})
+    assert list(violations(tree)) == ["t.gone has a level and does not exist"]
 
 
 def test_each_library_has_one_module() -> None:
     users: dict[str, set[str]] = {}
-    for module, names in imports().items():
-        for top in {name.split(".")[0] for name in names} - STANDARD - {"stackbuild"}:
+    for module, names in STACKBUILD.imports.items():
+        for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"stackbuild"}:
             users.setdefault(top, set()).add(module)
     assert len(users) > 5
     many = {top: sorted(modules) for top, modules in users.items() if len(modules) > 1 and top not in MANY_USERS}
     assert not many
-    arrays = {m for top in MANY_USERS for m in users.get(top, ())}
+    arrays = {module for top in MANY_USERS for module in users.get(top, ())}
     assert not {m for m in arrays if not m.startswith(("stackbuild.bench", "stackbuild.verification"))}
 
 
+def test_reading_a_recipe_imports_no_planning() -> None:
+    """Everything that `stackbuild.recipe.load` reaches, however far."""
+    reached, todo = set[str](), ["stackbuild.recipe.load"]
+    while todo:
+        if (module := todo.pop()) not in reached:
+            reached.add(module)
+            todo += STACKBUILD.own(module)
+    packages = {STACKBUILD.part(module) for module in reached}
+    assert packages <= {"core", "tables", "store", "model", "recipe"}, packages
+
+
 def test_a_module_named_utils_is_no_module() -> None:
-    assert not [m for m in imports() if m.split(".")[-1] in ("utils", "util", "helpers", "common", "misc")]
+    assert not [m for m in STACKBUILD.modules if m.split(".")[-1] in ("utils", "util", "helpers", "common", "misc")]
+
+
+def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
+    assert layout.table() in (ROOT / "docs/design.md").read_text("utf-8")
+    assert layout.order() in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert len(LEVELS) == 23

@@ -1,8 +1,8 @@
 """Random-shape cases: one-node models against NumPy in float64.
 
-Every case draws its own shapes and values from its seed. Shapes are odd, of extent one, broadcast, empty and large
-enough to take the vector and the scalar paths; values come in both signs. float16 inputs are rounded first and the
-reference sees the rounded values, so an error is the kernel's alone.
+Every case draws its own shapes and values from its seed. Shapes are odd, of extent one, broadcast, empty, and large
+enough for the vector and the scalar paths. Values have both signs. The reference computes from inputs that are already
+rounded to float16, so that an error is the kernel's alone.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Models and inputs that do not fit, or only just do: the provider must answer as ONNX Runtime's CPU provider does, or
-refuse where that refuses; where that is not as ONNX says (rulings.py), as ONNX says.
+"""Models and inputs that do not fit, or only just do.
+
+The provider must answer as ONNX Runtime's CPU provider does, and refuse where that refuses. Where that differs from ONNX's
+text (rulings.py), the provider must answer by ONNX's text.
 """
 
 from __future__ import annotations

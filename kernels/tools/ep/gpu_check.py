@@ -241,7 +241,7 @@ DEFAULT_MODELS = (
 
 
 def device_memory_used() -> int | None:
-    """Bytes in use on the device, by everything on it; None where there is no torch to ask."""
+    """Bytes in use on the device, by every process; None where torch is not installed."""
     try:
         import torch
     except ImportError:

@@ -1,6 +1,6 @@
-"""Edges at which ONNX Runtime's CPU provider is not ONNX's: what it did, in which releases, and the sentence that says otherwise.
+"""Edge cases in which ONNX Runtime's CPU provider differs from ONNX: what it did, in which releases, and ONNX's sentence.
 
-Each was seen with 1.30.0, 1.31.1 and 1.32.0 unless its table says less. A release that has mended one is told, not failed.
+Each was seen with 1.30.0, 1.31.1 and 1.32.0 unless its table names fewer. A release that has fixed one is reported and does not fail.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _seen(what: str, *releases: str) -> dict[str, str]:
 
 
 def _fixed(what: str) -> dict[str, str]:
-    """What 1.32 does no more."""
+    """What 1.32 no longer does."""
     return _seen(what, "1.30", "1.31")
 
 

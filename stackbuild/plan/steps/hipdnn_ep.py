@@ -1,10 +1,10 @@
 """`hipdnn-ep`: the hipDNN plugin EP.
 
 Its presets hold their author's folders and win over its own environment variables, so none is used: every entry is
-given. Its tests look for an ONNX Runtime build tree and, without one, `ctest` succeeds with no test at all; and without a
-GPU its factory registers a CPU device as HipDNN. So nothing of it is believed here: `stackbuild verify` proves the library,
-and the package around it never hands out a CPU. Without hipBLASLt it would be built without MatMul and say so in one line of
-its log: here that fails the configure phase.
+given. Its tests look for an ONNX Runtime build tree; without one, `ctest` succeeds with no test at all. Without a GPU
+its factory registers a CPU device as HipDNN. So nothing of it is believed here: `stackbuild verify` proves the library,
+and the package around it never hands out a CPU. Without hipBLASLt it would be built without MatMul and say so in one
+line of its log: here that fails the configure phase.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ CHECK = "readelf --dyn-syms --wide /out/lib/libhipdnn_ep.so | grep -q CreateEpFa
 
 
 def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:
-    """One step; the library must export what ONNX Runtime looks up in a plugin, and find hipDNN where the user has it."""
+    """One step; the library must export what ONNX Runtime looks up in a plugin, and find hipDNN where the user has
+    it."""
     options = {
         **compilers(component),
         "CMAKE_HIP_ARCHITECTURES": ";".join(context.gfx),

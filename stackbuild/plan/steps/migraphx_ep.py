@@ -1,8 +1,8 @@
 """`migraphx-ep`: AMD's MIGraphX plugin EP, whose CMake downloads its dependencies by FetchContent.
 
-Each is fetched under the lock, unpacked, and handed over as `FETCHCONTENT_SOURCE_DIR_NAME`; its own build.py is not used,
-because it retags the wheel to a manylinux policy that nothing has checked. protobuf takes abseil from wherever CMake finds
-one and clones it otherwise: here it must be the one that protobuf itself names, from the lock.
+Each is fetched under the lock, unpacked, and given as `FETCHCONTENT_SOURCE_DIR_NAME`. Its own build.py is not used: it
+retags the wheel to a manylinux policy that nothing has checked. protobuf takes abseil from wherever CMake finds one,
+and clones it otherwise. Here it gets the one that protobuf itself names, from the lock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from stackbuild.tables.providers import MIGRAPHX
 
 FORCED = "protobuf_FORCE_FETCH_DEPENDENCIES"
 PLATFORM = {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1"}
-"""As AMD's own script builds it: HIP's headers stop without a platform (scripts/build_migraphx_ep_from_packages.sh@72f75dde)."""
+"""As AMD's own script builds it: HIP's headers stop without a platform
+(scripts/build_migraphx_ep_from_packages.sh@72f75dde)."""
 
 
 def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...]:

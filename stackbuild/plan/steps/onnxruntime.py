@@ -1,10 +1,10 @@
 """`onnxruntime`: ONNX Runtime by its own `build.py`, with every dependency from a folder and nothing from a network.
 
-`build.py --update` configures; the compile itself is `cmake --build`, because `build.py` would pass a job count of its
-own and so turn the jobserver off; then `build.py --build --build_wheel` finds everything built and packs the package.
+`build.py --update` configures. The compile itself is `cmake --build`, because `build.py` would pass a job count of its
+own and so turn the jobserver off. Then `build.py --build --build_wheel` finds everything built and packs the package.
 
-Up to 1.23 dependencies are looked for in `mirror/` of the source tree and nowhere else (onnxruntime#20005), so the tree is
-copied to where it can be written and given that folder. From 1.24 an option names the folder (onnxruntime#26042).
+Up to 1.23 dependencies are looked for in `mirror/` of the source tree and nowhere else (onnxruntime#20005), so the tree
+is copied to where it can be written and given that folder. From 1.24 an option names the folder (onnxruntime#26042).
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ onnxruntime_external_deps.cmake); a version that lacks one of them does not need
 
 OLDER_DEPS = ("google_nsync", "neural_speed", "protoc_linux_x64")
 OWN_PROTOC = (1, 21)
-"""The first version that downloads `protoc` only to cross-compile; before it these rows are asked for too, where they exist
-(nsync up to 1.19, neural_speed in 1.17 to 1.19)."""
+"""The first version that downloads `protoc` only to cross-compile; before it these rows are asked for too, where they
+exist (nsync up to 1.19, neural_speed in 1.17 to 1.19)."""
 
 ROCM_DEPS = ("composable_kernel",)
 LAST_ROCM_EP = (1, 22)
 MIRROR_OPTION = (1, 24)
-"""The first version whose `build.py` takes `--cmake_deps_mirror_dir`; an earlier one stops at an argument it does not know."""
+"""The first version whose `build.py` takes `--cmake_deps_mirror_dir`; an earlier one stops at an argument it does not
+know."""
 
 OWN_EIGEN = (1, 22, 1)
 """The first version whose Eigen is served with the digest that its `cmake/deps.txt` says (onnxruntime#25157)."""
@@ -142,7 +143,8 @@ def _tree(name: str, component: OnnxRuntime) -> tuple[str, tuple[Command, ...]]:
 
 
 def _arguments(name: str, component: OnnxRuntime, context: Context) -> tuple[str, ...]:
-    """`build.py`'s arguments, the same for each of its calls. `--skip_pip_install` is as old as the mirror (onnxruntime#25982)."""
+    """`build.py`'s arguments, the same for each of its calls. `--skip_pip_install` is as old as the mirror
+    (onnxruntime#25982)."""
     newer = _version(component) >= MIRROR_OPTION
     home = migraphx_home(component)
     provider: tuple[str, ...] = ()

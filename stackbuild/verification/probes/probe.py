@@ -17,14 +17,14 @@ Job = dict[str, Any]
 
 
 def main(do: Callable[[Job], Job]) -> None:
-    with os.fdopen(int(sys.argv[1]), encoding="utf-8") as asked:
-        job = json.load(asked)
+    with os.fdopen(int(sys.argv[1]), encoding="utf-8") as job_file:
+        job = json.load(job_file)
     try:
         answer = do(job)
     except Exception as error:  # every kind: the caller reports it as the probe's result
         answer = {"error": said(error), "kind": type(error).__name__}
-    with os.fdopen(int(sys.argv[2]), "w", encoding="utf-8") as told:
-        json.dump(answer, told)
+    with os.fdopen(int(sys.argv[2]), "w", encoding="utf-8") as answer_file:
+        json.dump(answer, answer_file)
 
 
 def said(error: BaseException) -> str:

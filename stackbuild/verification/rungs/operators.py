@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +11,7 @@ from stackbuild.verification.catalogue import NUMERICS, OPERATOR
 from stackbuild.verification.probe_sandbox import ProbeResult
 from stackbuild.verification.rung import RungContext, RungOutcome, probe_finding
 from stackbuild.verification.rungs.gpu import GpuWatch, check_gpu_activity
+from stackbuild.verification.rungs.measures import format_errors, number
 
 SECONDS = 300.0
 #: The package whose operators have cases: the bundled kernels.
@@ -125,17 +125,3 @@ def _worst(probes: CustomOpProbes) -> str:
             ):
                 worst[dtype] = errors
     return ", ".join(f"{dtype}: {format_errors(errors)}" for dtype, errors in sorted(worst.items()))
-
-
-def number(value: Json) -> float:
-    """A measure of a probe's answer; NaN, which fails every bound, where it is not a number."""
-    return float(value) if isinstance(value, int | float) else math.nan
-
-
-def format_errors(errors: dict[str, Json]) -> str:
-    """One line of an output's measures."""
-    value = {name: number(errors.get(name)) for name in ("max_abs", "max_rel", "rms", "rel_rms", "cosine", "snr_db")}
-    return (
-        f"max abs {value['max_abs']:.1e}, max rel {value['max_rel']:.1e}, RMS {value['rms']:.1e},"
-        f" cosine {value['cosine']:.9f}, SNR {value['snr_db']:.0f} dB"
-    )

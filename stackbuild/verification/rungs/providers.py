@@ -13,7 +13,7 @@ from stackbuild.verification.models import ReferenceModel
 from stackbuild.verification.probe_sandbox import ProbeResult
 from stackbuild.verification.rung import RungContext, RungOutcome, probe_finding
 from stackbuild.verification.rungs.gpu import GpuWatch, check_gpu_activity
-from stackbuild.verification.rungs.operators import format_errors, number
+from stackbuild.verification.rungs.measures import format_errors, number
 from stackbuild.verification.subject import Form
 
 SECONDS = 600.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stackbuild.runners.cgroup import memory_limit
 from stackbuild.store import atomic as files
 from support.build_bench import BuildBench, ensure_base, link_store
 from support.other_user import OtherUser
@@ -43,3 +44,13 @@ def bench_in(folder: Path, small_base: Path) -> BuildBench:
     link_store(small_base / "store", made.store)
     shutil.copy(small_base / "t.lock.yaml", folder / "t.lock.yaml")
     return made
+
+
+@pytest.fixture
+def memory_groups(request: pytest.FixtureRequest) -> None:
+    """Skips a test of the sandbox's memory limit or of its reaping where this user cannot make control groups."""
+    if "runner" in request.fixturenames and request.getfixturevalue("runner") != "sandbox":
+        return
+    with memory_limit("test", 1 << 26) as group:
+        if group.folder is None:
+            pytest.skip("needs root or a delegated control group: without one neither memory is limited nor a session reaped")

@@ -129,6 +129,7 @@ def test_killed_outright_nothing_runs_on_and_the_next_run_cleans_up(bench: Build
     assert left_over(bench, mark) == []
 
 
+@pytest.mark.usefixtures("memory_groups")
 @pytest.mark.parametrize("milliseconds", [0, 3, 10])
 def test_killed_while_the_sandbox_opens_nothing_outlives_the_next_start(bench: BuildBench, milliseconds: int) -> None:
     """bwrap cannot yet be bound to us then: what it began is ended by the next run, through its control group."""
@@ -320,6 +321,7 @@ mount -o remount,size=200m "$disk"
 """
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
 @pytest.mark.parametrize("size", [4, 8, 24])
 def test_a_full_disk_is_exit_7_and_the_store_goes_on(bench: BuildBench, size: int) -> None:
     """R4: the store on a small tmpfs (the base's tree lies outside) that a step fills, then on a bigger one."""

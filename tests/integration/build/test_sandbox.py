@@ -128,6 +128,7 @@ def test_early_cut_off_for_real(bench: BuildBench) -> None:
     assert "nothing to do" in bench.run("plan", "--recipe", str(bench.recipe)).stdout
 
 
+@pytest.mark.usefixtures("memory_groups")
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_out_of_memory_is_told_from_an_error(bench: BuildBench, runner: str) -> None:
     bench.write(

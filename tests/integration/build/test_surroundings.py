@@ -73,6 +73,10 @@ def test_another_user_builds_in_a_user_namespace(open_bench: BuildBench) -> None
     assert seen.stdout == "half\n"
 
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to take the network away")
+
+
+@needs_root
 @pytest.mark.sandbox
 def test_no_network_and_an_empty_store_says_what_is_missing(bench: BuildBench, tmp_path: Path) -> None:
     bench.write(HELLO)
@@ -82,6 +86,7 @@ def test_no_network_and_an_empty_store_says_what_is_missing(bench: BuildBench, t
     assert not list((tmp_path / "fresh" / "tmp").iterdir())
 
 
+@needs_root
 @pytest.mark.sandbox
 def test_no_network_and_a_base_that_is_built_needs_none(bench: BuildBench) -> None:
     bench.write(HELLO)

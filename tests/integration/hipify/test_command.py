@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from support.hipify import script
+from support.hipify import NO_PERL, PERL, script
 
-PERL = os.environ.get("HIPIFY_PERL") or shutil.which("hipify-perl")
-real = pytest.mark.skipif(PERL is None, reason="no hipify-perl on PATH or in HIPIFY_PERL")
+real = pytest.mark.skipif(PERL is None, reason=NO_PERL)
 
 
 def run(*arguments: str | Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:

@@ -4,16 +4,15 @@ hipcub, rocthrust, hipfft, hipsparse, hipsolver, roctx development packages)."""
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from stackbuild.hipify import SourceSelection, Target, hipify_tree, open_engine
+from support.hipify import PERL
 
 ROOT = os.environ.get("STACKBUILD_HIP_ROOT", "")
-PERL = os.environ.get("HIPIFY_PERL") or shutil.which("hipify-perl")
 pytestmark = [
     pytest.mark.sandbox,
     pytest.mark.skipif(not ROOT or PERL is None, reason="STACKBUILD_HIP_ROOT or hipify-perl is not given"),

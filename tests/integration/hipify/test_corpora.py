@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import pytest
 
 from stackbuild.hipify import Target, open_engine
@@ -15,9 +12,9 @@ from stackbuild.hipify.lint.ladders.loops import Ladder
 from stackbuild.hipify.lint.lanes import ladders
 from stackbuild.hipify.perl.compare import compare
 from support.cuda_corpora import fetch
+from support.hipify import NO_PERL, PERL
 
-PERL = os.environ.get("HIPIFY_PERL") or shutil.which("hipify-perl")
-pytestmark = [pytest.mark.network, pytest.mark.skipif(PERL is None, reason="no hipify-perl on PATH or in HIPIFY_PERL")]
+pytestmark = [pytest.mark.network, pytest.mark.skipif(PERL is None, reason=NO_PERL)]
 SMALL = (
     "torch-scatter==2.1.2",
     "torch-cluster==1.6.3",

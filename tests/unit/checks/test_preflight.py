@@ -89,7 +89,7 @@ def fetched(loaded: Loaded, listen: Emit) -> None:
 def test_what_the_lock_does_not_answer_is_refused_before_anything_begins(
     verb: Callable[[Loaded, Emit], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The base's image, a commit, and the dependencies of a source: as long as they are open no action is questions_digest for them."""
+    """The base's image, a commit, and the dependencies of a source: as long as they are open no action is asked for them."""
     monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
     recipe = tmp_path / "mine.yaml"
     shutil.copy(folder("recipes") / "rocm-7.2.yaml", recipe)

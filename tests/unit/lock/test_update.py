@@ -2,12 +2,14 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stackbuild.__main__ import main
 from stackbuild.actions import image
+from stackbuild.core.errors import MachineLacks
 from stackbuild.core.resources import folder
 from stackbuild.lock import dependencies
 from stackbuild.lock.update import LockUpdate, update
@@ -138,3 +140,25 @@ def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:
 def test_bundled_locks_say_which_questions_they_answer(name: str) -> None:
     loaded: Loaded = load(name)
     assert read_lock(loaded).questions == questions(loaded.recipe)
+
+
+def test_a_recipe_without_a_lock_is_asked_for_everything(mine: Path) -> None:
+    mine.with_suffix(".lock.yaml").unlink()
+    with pytest.raises(MachineLacks, match="the mirror lacks wheels"):
+        update(load(str(mine)), mirror_of(None, os.environ))
+
+
+@pytest.mark.parametrize(
+    "name", [p.stem for p in folder("recipes").glob("*.yaml") if p.with_suffix(".lock.yaml").exists()]
+)
+def test_a_bundled_lock_is_written_as_it_is_read(name: str, tmp_path: Path) -> None:
+    loaded = load(name)
+    copy = replace(loaded, lock_path=tmp_path / loaded.lock_path.name)
+    write_lock(read_lock(loaded), copy)
+    was, now = (_rows(path.read_text()) for path in (loaded.lock_path, copy.lock_path))
+    assert now == was
+
+
+def _rows(text: str) -> list[str]:
+    """The lines of a lock without comments, and without empty answers, which older locks do not have."""
+    return [line for line in text.splitlines() if line[0] != "#" and not line.endswith(": {}")]

@@ -9,7 +9,8 @@ import pytest
 
 from stackbuild.core.errors import UsageError
 from stackbuild.pipeline.run_record import find_run, read_run
-from stackbuild.views.html import headline, html
+from stackbuild.views.html import html
+from stackbuild.views.text import headline
 
 
 def test_a_killed_runs_folder_is_still_drawn(tmp_path: Path) -> None:

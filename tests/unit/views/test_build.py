@@ -19,7 +19,8 @@ from stackbuild.model.events import (
     StepStarted,
     document,
 )
-from stackbuild.views.build import format_duration, lines_of
+from stackbuild.views.build import lines_of
+from stackbuild.views.text import format_duration
 
 
 def drawn(event: object) -> str:

@@ -33,9 +33,10 @@ from stackbuild.model.results import (
 from stackbuild.pipeline.run_record import RunRecord, Span, find_run, of_results
 from stackbuild.views import bench
 from stackbuild.views.formats import render_run
-from stackbuild.views.html import headline, html
+from stackbuild.views.html import html
 from stackbuild.views.markdown import escape_markdown, markdown
 from stackbuild.views.plots import LETTER, WIDTH, curve_plots, pair_plot, timeline
+from stackbuild.views.text import headline
 from support.report_samples import results, verdict, whole_run
 
 

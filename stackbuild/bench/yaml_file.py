@@ -1,0 +1,38 @@
+"""YAML files of benchmarks as values: suites, gates and the table of providers, with the place of every mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from stackbuild.core import yaml
+from stackbuild.core.errors import Mistake, RecipeError, UsageError
+from stackbuild.core.model import Model, ValidationError
+
+Shape = TypeVar("Shape", bound=Model)
+
+
+def read_yaml(path: Path, shape: type[Shape]) -> Shape:
+    """A YAML file as that model: RecipeError names file, line and column of each mistake."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read it: {error}", where=str(path), next="check the path and its permissions"
+        ) from None
+    data, places = yaml.compose(text, str(path))
+    try:
+        return shape.model_validate(data)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        raise RecipeError(tuple(_mistake(dict(d), places, shape) for d in found)) from None
+
+
+def _mistake(detail: dict[str, object], places: yaml.Places, shape: type[Model]) -> Mistake:
+    loc = detail["loc"]
+    path = tuple(part for part in loc if isinstance(part, str | int)) if isinstance(loc, tuple) else ()
+    known = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
+    what, _, hint = str(detail["msg"]).removeprefix("Value error, ").partition("; ")
+    where = ".".join(map(str, known)) or shape.__name__.lower()
+    place = places.of_key(known) if detail["type"] in ("extra_forbidden", "missing") else places.of_value(known)
+    return Mistake(place, f"`{where}`: {what}", hint or "see docs/benchmarks.md")
