@@ -113,6 +113,8 @@ left_out: Counter[str] = Counter()
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     for item in items:
+        if item.config.option.keyword:
+            return  # `-k` leaves out what it likes
         options = [option for marker, option in OPTIONS.items() if item.get_closest_marker(marker)]
         if options:
             left_out[" ".join(options)] += 1
