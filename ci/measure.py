@@ -15,11 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STACKBUILD = str(ROOT / ".venv/bin/stackbuild")
-OTHERS = ROOT / ".venv-measure/bin"
+PEERS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stackbuild" / "measure-peers"
+PACKAGES = {"ninja": "ninja", "snakemake": "snakemake", "bob": "BobBuildTool"}
+"""The tools of the other columns, and the packages that they come in."""
 SIZES = (10, 100, 1000)
 
 
@@ -28,6 +31,27 @@ def seconds(argv: list[str], cwd: Path, env: dict[str, str] | None = None) -> fl
     started = time.perf_counter()
     subprocess.run(argv, cwd=cwd, env={**os.environ, **(env or {})}, check=True, capture_output=True, stdin=subprocess.DEVNULL)
     return time.perf_counter() - started
+
+
+@cache
+def peer(name: str) -> str:
+    """The path of another tool, installed on first use; "" where it cannot be, which is said once, with the reason."""
+    program = PEERS / "bin" / name
+    if program.exists():
+        return str(program)
+    try:
+        if not (PEERS / "bin" / "pip").exists():
+            subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, capture_output=True, text=True)
+        install = [str(PEERS / "bin" / "pip"), "install", "--quiet", PACKAGES[name]]
+        subprocess.run(install, check=True, capture_output=True, text=True)
+        if not program.exists():
+            raise FileNotFoundError(f"its package brings no program {name}")
+    except (OSError, subprocess.CalledProcessError) as error:
+        lines = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
+        reason = next((line for line in reversed(lines) if "ERROR" in line), lines[-1])
+        print(f"({name}: –, {PACKAGES[name]} cannot be installed: {reason})", flush=True)
+        return ""
+    return str(program)
 
 
 def medians(sides: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
@@ -89,32 +113,36 @@ def start(work: Path) -> None:
 
 def plan(work: Path) -> None:
     """Planning against a store, process start included."""
+    peer("bob")
     print("\n### Plan of n steps, s (start-up included)\n\n| n | `stackbuild plan` | `bob ls` |\n|---|---|---|")
     env = {"STACKBUILD_STORE": str(work / "store")}
     for n in SIZES:
         path = recipe(n, work, env)
         bob_graph(n, work / f"bobplan{n}")
         sides = {"stackbuild": lambda p=path: seconds([STACKBUILD, "plan", "-r", str(p), "--json"], work, env)}
-        if n <= 100:
-            sides["bob"] = lambda f=work / f"bobplan{n}": seconds([str(OTHERS / "bob"), "ls"], f)
+        if n <= 100 and peer("bob"):
+            sides["bob"] = lambda f=work / f"bobplan{n}": seconds([peer("bob"), "ls"], f)
         found = medians(sides, 7)
         row(n, found["stackbuild"], found.get("bob", "–"))
 
 
 def noop(work: Path) -> None:
     """First and second build of n trivial steps."""
+    for name in PACKAGES:
+        peer(name)
     print("\n### n independent one-line steps: first build / no-op, s\n")
     print("| n | stackbuild (sandboxed) | ninja | Snakemake | Bob |\n|---|---|---|---|---|")
     env = {"STACKBUILD_STORE": str(work / "store")}
     for n in SIZES:
         tools: dict[str, tuple[list[str], Path]] = {"stackbuild": ([STACKBUILD, "build", "-r", str(recipe(n, work, env))], work)}
         ninja_graph(n, work / f"ninja{n}")
-        tools["ninja"] = ([str(OTHERS / "ninja")], work / f"ninja{n}")
+        tools["ninja"] = ([peer("ninja")], work / f"ninja{n}")
         if n <= 100:
             snake_graph(n, work / f"snake{n}")
             bob_graph(n, work / f"bob{n}")
-            tools["snakemake"] = ([str(OTHERS / "snakemake"), "--cores", "2", "--quiet"], work / f"snake{n}")
-            tools["bob"] = ([str(OTHERS / "bob"), "dev", "-j", "2", "all"], work / f"bob{n}")
+            tools["snakemake"] = ([peer("snakemake"), "--cores", "2", "--quiet"], work / f"snake{n}")
+            tools["bob"] = ([peer("bob"), "dev", "-j", "2", "all"], work / f"bob{n}")
+        tools = {name: tool for name, tool in tools.items() if tool[0][0]}
         if n == SIZES[0]:
             seconds([STACKBUILD, "build", "-r", str(recipe(n, work, env)), "--until", "base"], work, env)
         first = {name: seconds(argv, cwd, env) for name, (argv, cwd) in tools.items()}

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 _count = itertools.count()
 PARENTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"))
 """Where groups are made: version 2, version 1."""
+REMOVE_SECONDS, POLL_SECONDS = 1.0, 0.005
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,19 @@ def _has_memory(parent: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    for _ in range(50):  # the group's last process may not be reaped yet
-        try:
+    """Remove a group; in a thread of its own where its last process is not reaped yet. The interpreter waits for that."""
+    try:
+        folder.rmdir()
+    except OSError:
+        threading.Thread(target=_remove_soon, args=(folder,)).start()
+
+
+def _remove_soon(folder: Path) -> None:
+    until = time.monotonic() + REMOVE_SECONDS
+    while time.monotonic() < until:
+        time.sleep(POLL_SECONDS)
+        with contextlib.suppress(OSError):
             folder.rmdir()
-        except OSError:
-            time.sleep(0.02)
-        else:
             return
 
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
+import select
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -32,9 +34,12 @@ mount -t overlay overlay -o "lowerdir=$3,upperdir=$4,workdir=$5$6" "$7"
 shift 7
 exec "$@"
 """
-"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's file,
-then lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has
-no way to write a colon or a comma in them."""
+"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's file, then
+lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has no way
+to write a colon or a comma in them."""
+_CHILD = re.compile(rb'"child-pid": *([0-9]+)')
+NAMESPACE_SECONDS = 1.0
+"""How long what was killed may take to end; it may be in the middle of writing to a slow disk."""
 BEGIN = 'exec "$@"'
 """Run by sh inside the sandbox: a command that is not there is exit code 127, and not bwrap's failure."""
 
@@ -76,9 +81,13 @@ class Sandbox:
 @dataclass(frozen=True)
 class _SandboxSession:
     spec: SessionSpec
+    first_processes: list[int] = field(default_factory=list)
+    """The first process of the last command's sandbox: bwrap ends a little before it does."""
 
     def run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         started = time.monotonic()
+        for first in self.first_processes:  # its overlay is on the folders that the next one is mounted on
+            _await_end(first)
         with (
             cgroup.memory_limit(self.spec.label, self.spec.memory) as group,
             exec.log.open("ab") as log,
@@ -97,8 +106,13 @@ class _SandboxSession:
                 env={},
             )
             code = stopper.wait(process)
+            said = _status(status)
+            first = _first_process(said)
+            if first and _has_children(first):  # a command may leave some that still write to the output
+                _await_end(first)
+            self.first_processes[:] = [first] if first else []
             out_of_memory = group.ran_out()
-            if code > 0 and not out_of_memory and b"exit-code" not in _status(status):
+            if code > 0 and not out_of_memory and b"exit-code" not in said:
                 raise _not_opened(exec.log)
             return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
 
@@ -165,6 +179,32 @@ def _status(status: int) -> bytes:
     with contextlib.suppress(BlockingIOError):
         return os.read(status, 65536)
     return b""
+
+
+def _first_process(status: bytes) -> int:
+    """The sandbox's first process by bwrap's own words, 0 where there was none."""
+    found = _CHILD.search(status)
+    return int(found[1]) if found else 0
+
+
+def _await_end(first: int) -> None:
+    """Wait until a sandbox's first process is gone, and with it all others: the kernel ends it last."""
+    try:
+        process = os.pidfd_open(first)
+    except OSError:  # it is gone
+        return
+    try:
+        select.select([process], [], [], NAMESPACE_SECONDS)
+    finally:
+        os.close(process)
+
+
+def _has_children(pid: int) -> bool:
+    """Whether a process has children; also where the kernel does not say. In a sandbox the first has all others below it."""
+    try:
+        return bool(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+    except OSError:
+        return True
 
 
 def _not_opened(log: Path) -> MachineLacks:

@@ -10,6 +10,6 @@
     runs/RUN/             events and logs
     ccache/               the compiler cache of all steps
 
-A tree is staged in tmp/, flushed, renamed and its folder flushed; then its manifest likewise; then the record. So a
-record never names a tree that is not whole, wherever the process dies.
+A tree and its manifest are staged in tmp/ and flushed, then renamed, then their folders are flushed; the record comes
+last, likewise. So a record never names a tree that is not whole, wherever the process dies.
 """

@@ -17,12 +17,17 @@ FSYNC_EACH = 256
 
 def write_whole(path: Path, text: str, scratch: Path) -> None:
     """Write a file so that it appears under its name whole or not at all. `scratch` is a folder on the same disk."""
+    move_whole(stage_text(path, text, scratch), path)
+
+
+def stage_text(path: Path, text: str, scratch: Path) -> Path:
+    """Write what is to be that file into `scratch`, and flush it; where it lies there."""
     staged = scratch / f"{path.name}.{os.getpid()}.{id(text)}"
     with staged.open("w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    move_whole(staged, path)
+    return staged
 
 
 def write_hint(path: Path, text: str, scratch: Path) -> None:
@@ -33,14 +38,20 @@ def write_hint(path: Path, text: str, scratch: Path) -> None:
     staged.rename(path)
 
 
-def move_whole(staged: Path, final: Path) -> None:
-    """Rename to the final name and flush its folder, so that the name survives a power cut."""
-    fresh = not final.parent.exists()
-    final.parent.mkdir(parents=True, exist_ok=True)
-    staged.rename(final)
-    flush_folder(final.parent)
-    if fresh:
-        flush_folder(final.parent.parent)
+def move_whole(*moves: Path) -> None:
+    """Rename to the final name and flush its folder, so that the name survives a power cut.
+
+    `moves` are pairs of staged and final path. Several are renamed one after the other and their folders flushed after the
+    last: no order among them survives a power cut, and they are there together once this returns.
+    """
+    folders: list[Path] = []
+    for staged, final in zip(moves[::2], moves[1::2], strict=True):
+        fresh = not final.parent.exists()
+        final.parent.mkdir(parents=True, exist_ok=True)
+        staged.rename(final)
+        folders += [final.parent, final.parent.parent] if fresh else [final.parent]
+    for folder in folders:
+        flush_folder(folder)
 
 
 def flush_folder(folder: Path) -> None:

@@ -252,10 +252,11 @@ class Store:
             if self.tree(name).exists() and (not self._path("manifests", name).exists() or self.check(name)):
                 self._quarantine(self.tree(name))
             if not self.tree(name).exists():
+                manifest = self._path("manifests", name)
+                staged = files.stage_text(manifest, text, self.tmp)
                 folders = [staging.out, *(staging.out / e.path for e in entries if e.kind == "d")]
                 files.flush_files(staging.out, (staging.out / e.path for e in entries if e.kind == "f"), folders)
-                files.move_whole(staging.out, self.tree(name))
-                files.write_whole(self._path("manifests", name), text, self.tmp)
+                files.move_whole(staging.out, self.tree(name), staged, manifest)
         self._verified.add(name)
         staging.remove()
         return name
