@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from stackbuild.core import digest
-from stackbuild.core import yaml as yaml
+from stackbuild.core import digest, yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.lock import Lock

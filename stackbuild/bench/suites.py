@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 from stackbuild.bench.yaml_file import read_yaml
-from stackbuild.core import yaml as yaml
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
 

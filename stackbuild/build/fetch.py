@@ -25,8 +25,8 @@ from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.inputs import observe, refuse_unlocked
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.lock_file import read_lock
-from stackbuild.sources import bundle as bundles
 from stackbuild.sources import git
+from stackbuild.sources.bundle import seal, verify
 from stackbuild.sources.http import Wanted, fetch, named, place_in
 from stackbuild.sources.mirror import pack_object
 
@@ -54,7 +54,7 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
     """
     started = time.monotonic()
     mirror = order.mirror
-    checked = bundles.verify(mirror.folder, mirror.index_digest) if mirror else 0
+    checked = verify(mirror.folder, mirror.index_digest) if mirror else 0
     lock = read_lock(loaded)
     if bundle is not None and bundle.exists() and any(bundle.iterdir()):
         raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
@@ -83,7 +83,7 @@ def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], con
     bundle.mkdir(parents=True, exist_ok=True)
     try:
         _write(bundle, steps, built, context)
-        return bundles.seal(bundle)
+        return seal(bundle)
     except BaseException:
         for part in bundle.iterdir():
             shutil.rmtree(part) if part.is_dir() else part.unlink()

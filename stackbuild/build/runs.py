@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Event, StepFinished, document
-from stackbuild.store import atomic as files
+from stackbuild.store import atomic
 from stackbuild.store.store import Store
 
 KEPT = 50
@@ -43,11 +43,11 @@ class EventLog:
         """Remember how long the steps took, and let old runs go."""
         self._file.close()
         if self._seconds:
-            files.write_whole(
+            atomic.write_whole(
                 _history(store, recipe), json.dumps({**expected(store, recipe), **self._seconds}), store.tmp
             )
         for old in sorted(p for p in (store.root / "runs").iterdir() if p.name[0] != ".")[:-KEPT]:
-            files.remove(old)
+            atomic.remove(old)
 
 
 def expected(store: Store, recipe: str) -> dict[str, float]:

@@ -20,7 +20,7 @@ from stackbuild.runners.protocol import Mount
 from stackbuild.store.unfinished import UnfinishedMark
 
 
-def shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], listeners: Iterable[Emit] = ()) -> int:
+def open_shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], listeners: Iterable[Emit] = ()) -> int:
     """Open a shell (or run `argv`) where the step ran; its exit code.
 
     Raises UsageError for a step without a session, or one whose inputs are not built.

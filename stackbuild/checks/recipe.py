@@ -15,7 +15,7 @@ from stackbuild.model.lock import ROCMLIR, Dep, Lock, unlocked
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan import compatibility
 from stackbuild.plan.consistency import finding
-from stackbuild.plan.estimates import table as estimates
+from stackbuild.plan.estimates import estimates
 from stackbuild.plan.steps.context import size
 from stackbuild.plan.steps.rocmlir import OPTIONS
 from stackbuild.tables.compatibility import Table
@@ -36,7 +36,7 @@ class CheckInput:
     """The name or path that commands are given for it."""
 
 
-def check(inputs: CheckInput) -> tuple[Finding, ...]:
+def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
     """All findings, errors first."""
     own = (_memory, _hipify, _rocmlir_line, _lock, _unconfirmed)
     found = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]

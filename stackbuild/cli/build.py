@@ -142,7 +142,7 @@ def explain(
     Example: stackbuild explain --recipe debian-13 kernels
     """
     from stackbuild.plan.current import current_plan
-    from stackbuild.plan.explain import explain as explained
+    from stackbuild.plan.explain import explain_step
     from stackbuild.recipe.load import load
     from stackbuild.sources.local import local_sources
     from stackbuild.views.console import print_json
@@ -150,7 +150,7 @@ def explain(
 
     loaded = load(recipe)
     with current_plan(loaded, _choice(gfx, "")) as (made, store):
-        explanation = explained(made, step, store, local_sources(loaded))
+        explanation = explain_step(made, step, store, local_sources(loaded))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
 
 

@@ -62,8 +62,7 @@ def check(
     """
     from stackbuild.checks.hipify import hipify_findings
     from stackbuild.checks.patches import patch_findings
-    from stackbuild.checks.recipe import CheckInput
-    from stackbuild.checks.recipe import check as checked
+    from stackbuild.checks.recipe import CheckInput, check_recipe
     from stackbuild.core.errors import LockError
     from stackbuild.model.findings import Severity
     from stackbuild.recipe.load import load, text_of
@@ -79,7 +78,7 @@ def check(
     except LockError:
         lock = None
     path = loaded.lock_path.name.replace(".lock", "")
-    findings = checked(CheckInput(loaded.recipe, lock, text_of(name), path, table(), loaded.given_name))
+    findings = check_recipe(CheckInput(loaded.recipe, lock, text_of(name), path, table(), loaded.given_name))
     findings = (
         *patch_findings(loaded, lock, sources, mirror_of(None, os.environ) if sources else None),
         *hipify_findings(loaded),
@@ -96,10 +95,10 @@ def check(
 @recipe.command()
 def schema() -> None:
     """Print the JSON schema of recipes, for editors. Example: stackbuild recipe schema > recipe.schema.json"""
-    from stackbuild.model.recipe import schema as made
+    from stackbuild.model.recipe import recipe_schema
     from stackbuild.views.recipe import draw_schema
 
-    draw_schema(made())
+    draw_schema(recipe_schema())
 
 
 @recipe.command()

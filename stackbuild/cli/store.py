@@ -37,13 +37,13 @@ def check(json: Json = False) -> None:
 
     Example: stackbuild store check
     """
-    from stackbuild.store.maintenance import check as checked
+    from stackbuild.store.maintenance import check_store
     from stackbuild.store.store import open_store
     from stackbuild.views.console import err, print_json
     from stackbuild.views.store import draw_damage
 
     with open_store() as opened, err().status("reading the store …"):
-        found = checked(opened)
+        found = check_store(opened)
     print_json(found, "stackbuild.store-check/1") if json else draw_damage(found)
     if found:
         leave(7)
@@ -117,8 +117,7 @@ def shell(
     Example: stackbuild shell --recipe debian-13 kernels
     """
     from stackbuild.build.order import Order
-    from stackbuild.build.shell import shell as opened
     from stackbuild.recipe.load import load
     from stackbuild.views.build import PlainView
 
-    leave(opened(load(recipe), step, Order(runner=runner), tuple(command or ()), (PlainView(),)))
+    leave(open_shell(load(recipe), step, Order(runner=runner), tuple(command or ()), (PlainView(),)))

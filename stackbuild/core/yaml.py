@@ -33,7 +33,7 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
 MAX_DIGITS = 400
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 LineColumn = tuple[int, int]
 
 _LOADER: type = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -54,18 +54,18 @@ class Places:
     """
 
     name: str
-    keys: dict[Path, LineColumn] = field(default_factory=dict)
-    values: dict[Path, LineColumn] = field(default_factory=dict)
+    keys: dict[KeyPath, LineColumn] = field(default_factory=dict)
+    values: dict[KeyPath, LineColumn] = field(default_factory=dict)
 
-    def of_value(self, path: Path) -> str:
+    def of_value(self, path: KeyPath) -> str:
         """`file:line:column` of the value at `path`, or of the nearest thing around it that the text has."""
         return self._spell(path, (self.values, self.keys))
 
-    def of_key(self, path: Path) -> str:
+    def of_key(self, path: KeyPath) -> str:
         """`file:line:column` of the key at `path`, or of the nearest thing around it that the text has."""
         return self._spell(path, (self.keys, self.values))
 
-    def _spell(self, path: Path, order: tuple[dict[Path, LineColumn], ...]) -> str:
+    def _spell(self, path: KeyPath, order: tuple[dict[KeyPath, LineColumn], ...]) -> str:
         for end in range(len(path), -1, -1):
             for known in order:
                 if at := known.get(path[:end]):
@@ -105,7 +105,7 @@ class _Builder:
         self.root: Json = None
         self.places = Places(name)
         self.mistakes: list[Mistake] = []
-        self._stack: list[tuple[dict[str, Json] | list[Json], Path]] = []
+        self._stack: list[tuple[dict[str, Json] | list[Json], KeyPath]] = []
         self._keys: list[str | None] = []
 
     def read(self, events: Iterator[Event]) -> None:
@@ -171,7 +171,7 @@ class _Builder:
     def _scalar_value(self, value: Json, event: Event) -> None:
         self._place(value, self._claim(), event)
 
-    def _claim(self) -> Path:
+    def _claim(self) -> KeyPath:
         """The path of the value that comes next."""
         if not self._stack:
             return ()
@@ -179,7 +179,7 @@ class _Builder:
         key = self._keys[-1]
         return (*path, len(owner) if isinstance(owner, list) else (key if key is not None else ""))
 
-    def _place(self, value: Json, path: Path, event: Event) -> None:
+    def _place(self, value: Json, path: KeyPath, event: Event) -> None:
         self.places.values.setdefault(path, _at(event))
         if not self._stack:
             self.root = value

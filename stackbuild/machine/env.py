@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from stackbuild.core import yaml as yamlread
+from stackbuild.core import yaml
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
 from stackbuild.core.versions import numbers
@@ -66,7 +66,7 @@ class Environment:
 @cache
 def _table() -> _Table:
     path = Path(__file__).with_name("environment.yaml")
-    data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+    data, _ = yaml.compose(path.read_text("utf-8"), str(path))
     return _Table.model_validate(data)
 
 

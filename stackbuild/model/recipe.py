@@ -255,7 +255,7 @@ class Recipe(Model):
         return {n: c for n, c in self.components.items() if isinstance(c, Wheel)}
 
 
-def schema() -> dict[str, Any]:
+def recipe_schema() -> dict[str, Any]:
     """The JSON schema of a recipe, for editors: `stackbuild recipe schema`."""
     made = Recipe.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}

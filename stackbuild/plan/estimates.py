@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from stackbuild.core import yaml as yamlread
+from stackbuild.core import yaml
 from stackbuild.core.model import Field, Model
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.matrix import expand
@@ -27,15 +27,15 @@ class _Table(Model):
 
 
 @cache
-def table() -> dict[str, Estimate]:
+def estimates() -> dict[str, Estimate]:
     """The guesses by kind."""
     path = Path(__file__).with_name("estimates.yaml")
-    data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+    data, _ = yaml.compose(path.read_text("utf-8"), str(path))
     return {row.kind: row for row in _Table.model_validate(data).steps}
 
 
 def guesses(recipe: Recipe) -> dict[str, float]:
     """Hours of one core that each component's last step may take, by the step's name."""
-    known = table()
+    known = estimates()
     kinds = {each.step: each.component.kind for each in expand(recipe).components}
     return {step: known[kind].cpu_hours for step, kind in kinds.items() if kind in known}

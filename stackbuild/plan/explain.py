@@ -49,7 +49,7 @@ class Explanation:
     causes: tuple[Cause, ...] = ()
 
 
-def explain(plan: Plan, name: str, store: Store, places: Mapping[str, LocalSource]) -> Explanation:
+def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, LocalSource]) -> Explanation:
     """`places` are the recipe's local sources and patches. Raises UsageError where the plan has no such step."""
     if name not in plan.by_name:
         raise UsageError(f"no step {name!r}", next=f"steps are: {', '.join(plan.by_name)}")

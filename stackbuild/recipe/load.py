@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from stackbuild.core import yaml as yamlread
+from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
 from stackbuild.core.model import ValidationError
@@ -61,7 +61,7 @@ def _find(name: str) -> Path:
 
 def _read(path: Path) -> str:
     try:
-        if path.stat().st_size > yamlread.MAX_BYTES:
+        if path.stat().st_size > yaml.MAX_BYTES:
             raise RecipeError((Mistake(f"{path}:1:1", "larger than 1 MiB", "a recipe is a page; split it"),))
         return path.read_text("utf-8")
     except UnicodeDecodeError as error:
@@ -72,7 +72,7 @@ def _read(path: Path) -> str:
 
 def parse(text: str, name: str) -> Recipe:
     """A recipe from its text; `name` is said in messages. Raises RecipeError with every mistake found."""
-    data, places = yamlread.compose(text, name)
+    data, places = yaml.compose(text, name)
     if not isinstance(data, dict):
         raise RecipeError(
             (Mistake(f"{name}:1:1", "a recipe is a mapping", "start from `stackbuild recipe show debian-13`"),)
@@ -98,7 +98,7 @@ def parse(text: str, name: str) -> Recipe:
     return recipe
 
 
-def _with_nul(data: Json, path: yamlread.Path) -> list[yamlread.Path]:
+def _with_nul(data: Json, path: yaml.KeyPath) -> list[yaml.KeyPath]:
     """The paths of texts with a NUL: nothing that is handed to the system can hold one."""
     if isinstance(data, str):
         return [path] if "\0" in data else []

@@ -7,12 +7,12 @@ from functools import cache
 from itertools import islice
 from typing import Any, get_args
 
-from stackbuild.core import yaml as yamlread
+from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import AnyComponent
-from stackbuild.model.recipe import schema
+from stackbuild.model.recipe import recipe_schema
 
 MOST = 100
 """So many mistakes are looked at; a file that has more is no recipe."""
@@ -86,7 +86,7 @@ _WANTED = {
 """pydantic's kind of error to what a YAML file should have there, and the next step."""
 
 
-def _path(detail: Any, places: Places) -> yamlread.Path:
+def _path(detail: Any, places: Places) -> yaml.KeyPath:
     """The path in the file: pydantic puts tags of unions into its locations; a file has none."""
     path: tuple[int | str, ...] = ()
     for part in detail["loc"]:
@@ -95,7 +95,7 @@ def _path(detail: Any, places: Places) -> yamlread.Path:
     return (*path, detail["loc"][-1]) if detail["type"] == "missing" else path
 
 
-def _in(path: yamlread.Path) -> str:
+def _in(path: yaml.KeyPath) -> str:
     return f" in `{'.'.join(map(str, path[:-1]))}`" if len(path) > 1 else ""
 
 
@@ -122,7 +122,7 @@ def close_to(word: str, known: list[str]) -> str:
     return f"did you mean `{close[0]}`?" if close else f"known are: {', '.join(known)}"
 
 
-def _did_you_mean(loc: tuple[int | str, ...], path: yamlread.Path) -> str:
+def _did_you_mean(loc: tuple[int | str, ...], path: yaml.KeyPath) -> str:
     return close_to(str(path[-1]), _keys_at(loc[:-1]))
 
 
@@ -137,7 +137,7 @@ def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
 
 @cache
 def _schema() -> dict[str, Any]:
-    return schema()
+    return recipe_schema()
 
 
 def _resolved(whole: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks
-from stackbuild.store import atomic as files
-from stackbuild.store import tree
+from stackbuild.store import atomic, tree
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 from stackbuild.store.unfinished import UnfinishedMark
@@ -99,7 +98,7 @@ def _on_disk(folder: Path) -> int:
     return size
 
 
-def check(store: Store) -> tuple[Damage, ...]:
+def check_store(store: Store) -> tuple[Damage, ...]:
     """Read every tree and compare it with its manifest; what differs goes into quarantine."""
     names = sorted(path.name for path in (store.root / "trees").glob("*/*"))
     return tuple(Damage(name, reason) for name in names if (reason := store.check(name)))
@@ -137,13 +136,13 @@ def _collect(store: Store, limit: float) -> GcReport:
         if path.name not in named and path.stat().st_mtime < limit:
             size += _size(store, path.name)
             trees += 1
-            files.remove(path)
-            files.remove(store.root / "manifests" / path.name[:2] / path.name)
+            atomic.remove(path)
+            atomic.remove(store.root / "manifests" / path.name[:2] / path.name)
     for path in (store.root / "failed").iterdir():
         if os.lstat(path).st_mtime < limit:
             size += _on_disk(path)
             store.forget_failed(path.name)
     for path in (store.root / "quarantine").iterdir():
         if os.lstat(path).st_mtime < limit:
-            files.remove(path)
+            atomic.remove(path)
     return GcReport(gone, trees, size)

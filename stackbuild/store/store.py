@@ -16,9 +16,7 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
-from stackbuild.store import atomic as files
-from stackbuild.store import locks, tree
-from stackbuild.store import unfinished as left
+from stackbuild.store import atomic, locks, tree, unfinished
 from stackbuild.store.records import Record
 from stackbuild.store.unfinished import UnfinishedMark
 
@@ -64,12 +62,12 @@ class Staging:
 
     def unmark(self) -> None:
         """No run goes on in this build tree."""
-        (self.root / left.MARK).unlink(missing_ok=True)
+        (self.root / unfinished.MARK).unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Remove all of it; the mark first, so that what a killed removal leaves is trusted by nobody."""
         self.unmark()
-        files.remove(self.root)
+        atomic.remove(self.root)
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class Store:
         mark = self.root / "format"
         found = mark.read_text(errors="replace").strip() if mark.exists() else ""
         if not found.isdigit():  # a new store, or a damaged mark: all else is verified on use
-            files.write_whole(mark, FORMAT + "\n", self.tmp)
+            atomic.write_whole(mark, FORMAT + "\n", self.tmp)
         elif found != FORMAT:
             raise MachineLacks(
                 f"the store has format {found!r}, this stackbuild reads {FORMAT}",
@@ -126,7 +124,7 @@ class Store:
 
         def leave() -> None:
             self._clear(self.run, [], at_rest=True)
-            files.remove(alive)  # where clearing failed it stays, and the next run finds by it what there is to clear
+            atomic.remove(alive)  # where clearing failed it stays, and the next run finds by it what there is to clear
 
         stack.callback(leave)
         self.tmp.mkdir(parents=True, exist_ok=True)
@@ -163,13 +161,13 @@ class Store:
     def _clear(self, run: str, marks: list[UnfinishedMark], at_rest: bool = False) -> None:
         """Remove a run's staging folders, all but those with a mark that holds: they are kept. All `marks` found are told."""
         folder = self.root / "tmp" / run
-        for path in sorted(folder.glob(f"*/{left.MARK}")):
+        for path in sorted(folder.glob(f"*/{unfinished.MARK}")):
             mark, staging = UnfinishedMark.of(path.parent), Staging(path.parent)
             if mark and mark.names_step(staging.root.name) and self.find(mark.inputs) is None:
                 marks.append(mark)
                 if mark.is_intact:
                     self.keep_failed(mark.name, staging, at_rest)
-        files.remove(folder)
+        atomic.remove(folder)
 
     # --- finding
 
@@ -253,23 +251,23 @@ class Store:
                 self._quarantine(self.tree(name))
             if not self.tree(name).exists():
                 manifest = self._path("manifests", name)
-                staged = files.stage_text(manifest, text, self.tmp)
+                staged = atomic.stage_text(manifest, text, self.tmp)
                 folders = [staging.out, *(staging.out / e.path for e in entries if e.kind == "d")]
-                files.flush_files(staging.out, (staging.out / e.path for e in entries if e.kind == "f"), folders)
-                files.move_whole(staging.out, self.tree(name), staged, manifest)
+                atomic.flush_files(staging.out, (staging.out / e.path for e in entries if e.kind == "f"), folders)
+                atomic.move_whole(staging.out, self.tree(name), staged, manifest)
         self._verified.add(name)
         staging.remove()
         return name
 
     def record(self, record: Record) -> None:
         """Write a record: the last act of a step."""
-        files.write_whole(self._path("records", record.key, ".json"), record.text(), self.tmp)
-        files.write_hint(self.root / "latest" / f"{record.recipe}.{record.step}.key", record.key + "\n", self.tmp)
+        atomic.write_whole(self._path("records", record.key, ".json"), record.text(), self.tmp)
+        atomic.write_hint(self.root / "latest" / f"{record.recipe}.{record.step}.key", record.key + "\n", self.tmp)
 
     def record_alike(self, record: Record, content_key: str) -> None:
         """Let the same inputs, however they were made, find this output too (early cut-off). Losing it costs a rebuild."""
         alike = replace(record, key=content_key, like=record.key)
-        files.write_hint(self._path("records", content_key, ".json"), alike.text(), self.tmp)
+        atomic.write_hint(self._path("records", content_key, ".json"), alike.text(), self.tmp)
 
     def latest(self, recipe: str) -> tuple[Record, ...]:
         """The last record of each of a recipe's steps."""
@@ -284,7 +282,7 @@ class Store:
 
     def mark(self, staging: Staging, mark: UnfinishedMark) -> None:
         """Say whose build tree that is: from now on a run that is killed leaves it to the next."""
-        files.write_whole(staging.root / left.MARK, mark.text(), staging.root)
+        atomic.write_whole(staging.root / unfinished.MARK, mark.text(), staging.root)
 
     def keep_failed(self, name: str, staging: Staging, at_rest: bool = True) -> None:
         """Keep the folders of a step for `stackbuild shell` and the next run; those of its last failure go.
@@ -293,7 +291,7 @@ class Store:
         """
         if at_rest and (mark := UnfinishedMark.of(staging.root)):
             with contextlib.suppress(OSError):  # a full disk: it is there until the machine goes down
-                files.flush_all(staging.build)
+                atomic.flush_all(staging.build)
                 self.mark(staging, replace(mark, boot=""))
         with self._failed(name):
             self.failed(name).remove()
@@ -323,7 +321,7 @@ class Store:
         self.mark(staging, mark)  # on the disk before the first command: from here on a power cut does harm
         beside = (path for path in staging.build.iterdir() if path.name != staging.root.name)
         for path in (staging.out, staging.upper, staging.work, staging.root / "kept", *beside):
-            files.remove(path)
+            atomic.remove(path)
         for path in (staging.out, staging.upper, staging.work):
             path.mkdir()
         return None
@@ -367,7 +365,7 @@ class Store:
         """Remember a JSON value under a key, with a digest that it is checked by when recalled."""
         body = json.loads(digest.canonical(value))
         memo = {"sha256": digest.of_value([key, body]), "value": body}
-        files.write_whole(self._path("memos", key, ".json"), digest.canonical(memo), self.tmp)
+        atomic.write_whole(self._path("memos", key, ".json"), digest.canonical(memo), self.tmp)
 
 
 def unusable(error: OSError, path: Path) -> MachineLacks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from stackbuild.core import yaml as yamlread
+from stackbuild.core import yaml
 from stackbuild.core.model import Field, Model
 from stackbuild.core.resources import folder
 from stackbuild.core.versions import numbers, series
@@ -116,5 +116,5 @@ UBUNTU_PYTHON = {"22.04": "3.10", "24.04": "3.12"}
 def table() -> Table:
     """The table that ships with stackbuild."""
     path = folder("recipes") / "compatibility.yaml"
-    data, _ = yamlread.compose(path.read_text("utf-8"), str(path))
+    data, _ = yaml.compose(path.read_text("utf-8"), str(path))
     return Table.model_validate(data)

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from stackbuild.model.components import AnyComponent
-from stackbuild.model.recipe import Recipe, schema
+from stackbuild.model.recipe import Recipe, recipe_schema
 
 MADE = "<!-- Made by `ci/docs` from the code; edit the docstrings and descriptions there. -->\n"
 
 
 def recipe_reference() -> str:
     """The recipe reference as Markdown: one section a mapping, one row a key."""
-    whole = schema()
+    whole = recipe_schema()
     defs: dict[str, Any] = whole["$defs"]
     kinds = {c.__name__ for c in get_args(get_args(AnyComponent)[0])}
     parts = [MADE, "# Recipe reference\n", f"{_doc(Recipe)}\n", *_table(whole)]

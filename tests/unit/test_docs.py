@@ -12,7 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from stackbuild.cli import app, load_commands
-from stackbuild.model.recipe import schema
+from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.load import bundled
 from support.paths import ROOT
 
@@ -63,7 +63,7 @@ def test_no_command_is_cut_short_in_the_lists_of_commands(monkeypatch: pytest.Mo
 
 def test_every_key_of_a_recipe_is_in_the_reference() -> None:
     text = read("docs/recipes.md")
-    whole = schema()
+    whole = recipe_schema()
     for title, node in {"Recipe": whole, **whole["$defs"]}.items():
         gone = [key for key in node.get("properties", {}) if f"`{key}`" not in text]
         assert not gone, f"run ci/docs: docs/recipes.md misses {gone} of {title}"
@@ -72,7 +72,7 @@ def test_every_key_of_a_recipe_is_in_the_reference() -> None:
 def test_every_key_of_a_recipe_has_a_description() -> None:
     bare = [
         f"{title}.{key}"
-        for title, node in {"Recipe": schema(), **schema()["$defs"]}.items()
+        for title, node in {"Recipe": recipe_schema(), **recipe_schema()["$defs"]}.items()
         for key, value in node.get("properties", {}).items()
         if not value.get("description") and "$ref" not in value and "allOf" not in value and key != "kind"
     ]

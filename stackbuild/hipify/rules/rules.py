@@ -20,8 +20,7 @@ from functools import cached_property
 
 from stackbuild.core.digest import Json, of_value
 from stackbuild.core.errors import Mistake, RecipeError
-from stackbuild.core.yaml import Path as YamlPath
-from stackbuild.core.yaml import Places, compose
+from stackbuild.core.yaml import KeyPath, Places, compose
 from stackbuild.hipify.tables.tables import FLAVOURS
 
 KINDS = ("identifier", "pattern", "literal", "header", "path", "call", "namespace", "fix", "shim")
@@ -218,10 +217,10 @@ class _RuleReader:
         self.places = places
         self.mistakes: list[Mistake] = []
 
-    def blame(self, path: YamlPath, what: str, next: str) -> None:
+    def blame(self, path: KeyPath, what: str, next: str) -> None:
         self.mistakes.append(Mistake(self.places.of_value(path), what, next))
 
-    def blame_key(self, path: YamlPath, known: list[str]) -> None:
+    def blame_key(self, path: KeyPath, known: list[str]) -> None:
         what = f"unknown key {path[-1]!r}"
         self.mistakes.append(Mistake(self.places.of_key(path), what, f"known are {', '.join(known)}"))
 
@@ -242,7 +241,7 @@ class _RuleReader:
         made = [self.rule(item, ("rules", i)) for i, item in enumerate(listed)]
         return tuple(rule for rule in made if rule is not None)
 
-    def rule(self, item: Json, path: YamlPath) -> ConversionRule | None:
+    def rule(self, item: Json, path: KeyPath) -> ConversionRule | None:
         if not isinstance(item, dict):
             self.blame(path, "a rule is a mapping", "write `- id: ID` and its fields below")
             return None
@@ -289,7 +288,7 @@ class _RuleReader:
         self.check(rule, path)
         return rule if len(self.mistakes) == before else None
 
-    def check(self, rule: ConversionRule, path: YamlPath) -> None:
+    def check(self, rule: ConversionRule, path: KeyPath) -> None:
         """What a rule of each kind must have, and that its patterns and ranges can be read."""
         if not rule.match or "" in rule.match:
             self.blame((*path, rule.kind), "it names nothing", f"say what the {rule.kind} is")
@@ -323,7 +322,7 @@ class _RuleReader:
             if text.count("{}") != 1:
                 self.blame((*path, "wrap"), f"{text!r} has not one {{}}", "put {} where the argument goes")
 
-    def check_support(self, rule: ConversionRule, path: YamlPath) -> None:
+    def check_support(self, rule: ConversionRule, path: KeyPath) -> None:
         """A support header is a file in the folder of that name, and in the root of the output."""
         named = (
             rule.match
@@ -336,7 +335,7 @@ class _RuleReader:
                     path, f"{name!r} is not the name of a support header", "name a file of `support/` beside the set"
                 )
 
-    def check_call(self, rule: ConversionRule, path: YamlPath) -> None:
+    def check_call(self, rule: ConversionRule, path: KeyPath) -> None:
         if not (rule.to or rule.wrap or rule.insert or rule.drop or rule.arguments or rule.by_hand or rule.bare):
             fix = "add `to:`, `wrap:`, `insert:`, `drop:` or `arguments:`, or `by_hand: true`"
             self.blame(path, "a call rule changes something", fix)
@@ -349,7 +348,7 @@ class _RuleReader:
                 (*path, "arguments"), f"{{{beyond[0]}}} is none of {rule.count} arguments", "count them from {0}"
             )
 
-    def check_patterns(self, rule: ConversionRule, path: YamlPath) -> None:
+    def check_patterns(self, rule: ConversionRule, path: KeyPath) -> None:
         for pattern in rule.match:
             if _NESTED.search(pattern):
                 what = f"{pattern!r} repeats a group that repeats inside, which may take for ever"
@@ -365,14 +364,14 @@ class _RuleReader:
             except (re.error, IndexError) as error:
                 self.blame((*path, rule.kind), f"{pattern!r}: {error}", "mend the regular expression or its `to:`")
 
-    def text(self, item: dict[str, Json], path: YamlPath, key: str, required: bool = False) -> str:
+    def text(self, item: dict[str, Json], path: KeyPath, key: str, required: bool = False) -> str:
         value = item.get(key, "")
         if not isinstance(value, str) or (required and not value.strip()):
             self.blame((*path, key), f"{key} is not a text", f"add `{key}: …`" if value == "" else f"quote `{key}:`")
             return ""
         return value
 
-    def texts(self, item: dict[str, Json], path: YamlPath, key: str) -> tuple[str, ...]:
+    def texts(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[str, ...]:
         value = item.get(key, [])
         listed = value if isinstance(value, list) else [value]
         for i, one in enumerate(listed):
@@ -381,13 +380,13 @@ class _RuleReader:
                 self.blame(where, f"{one!r} is not a text", "quote it")
         return tuple(one for one in listed if isinstance(one, str))
 
-    def flag(self, item: dict[str, Json], path: YamlPath, key: str) -> bool:
+    def flag(self, item: dict[str, Json], path: KeyPath, key: str) -> bool:
         value = item.get(key, False)
         if not isinstance(value, bool):
             self.blame((*path, key), f"{key} is {value!r}", "write true or false")
         return value is True
 
-    def numbers(self, item: dict[str, Json], path: YamlPath, key: str) -> tuple[int, ...]:
+    def numbers(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[int, ...]:
         value = item.get(key, [])
         listed = value if isinstance(value, list) else [value]
         if any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in listed):
@@ -395,7 +394,7 @@ class _RuleReader:
             return ()
         return tuple(n for n in listed if isinstance(n, int))
 
-    def indexed(self, item: dict[str, Json], path: YamlPath, key: str) -> tuple[tuple[int, str], ...]:
+    def indexed(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[tuple[int, str], ...]:
         value = item.get(key, {})
         if not isinstance(value, dict) or not all(k.isdigit() and isinstance(v, str) for k, v in value.items()):
             self.blame((*path, key), f"{key} is not a mapping of argument numbers to text", f"write `{key}: {{0: …}}`")

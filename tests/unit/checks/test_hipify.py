@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stackbuild.checks.hipify import hipify_findings
-from stackbuild.checks.recipe import CheckInput, check
+from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.lock import Lock
 from stackbuild.recipe.load import load, parse
 from stackbuild.tables.compatibility import table
@@ -16,7 +16,7 @@ def test_a_base_without_hipify_is_found_before_it_is_made() -> None:
     def found(more: str, packages: dict[str, str]) -> list[str]:
         recipe = parse(RECIPE.replace("MORE", more), "t.yaml")
         given = CheckInput(recipe, Lock(schema=1, asked="0" * 64, packages=packages), "", "t.yaml", table())
-        return [f.subject for f in check(given) if f.rule == "SB-STACK-HIPIFY"]
+        return [f.subject for f in check_recipe(given) if f.rule == "SB-STACK-HIPIFY"]
 
     assert found("", {"hipcc": "1"}) == ["components.one.hipify"]
     assert found("", {"hipify-perl": "1"}) == found("tool: tool", {"hipcc": "1"}) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from stackbuild.checks.new_recipe import new_recipe
-from stackbuild.checks.recipe import CheckInput, check
+from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.core.errors import UsageError
 from stackbuild.model.findings import Severity
 from stackbuild.model.lock import Lock
@@ -20,7 +20,7 @@ NOTHING = Lock(schema=1, asked="0" * 64)
 def test_a_new_recipe_is_right_for_every_rocm_of_the_table(rocm: str) -> None:
     text = new_recipe(rocm)
     recipe: Recipe = parse(text, "new.yaml")
-    found = check(CheckInput(recipe, NOTHING, text, "new.yaml", table()))
+    found = check_recipe(CheckInput(recipe, NOTHING, text, "new.yaml", table()))
     assert not [f for f in found if f.severity is Severity.ERROR or f.rule in ("SB-STACK-ROCMLIR", "SB-STACK-MIGRAPHX")]
 
 

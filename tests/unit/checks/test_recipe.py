@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackbuild.checks.recipe import CheckInput, check
+from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.findings import Severity
 from stackbuild.model.lock import Lock
 from stackbuild.plan.compatibility import impossible
@@ -17,7 +17,7 @@ NOTHING = Lock(schema=1, asked="0" * 64)
 
 def findings(name: str, *pairs: tuple[str, str]) -> dict[str, Severity]:
     text = changed(name, *pairs)
-    return {f.rule: f.severity for f in check(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", table()))}
+    return {f.rule: f.severity for f in check_recipe(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", table()))}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_release_that_the_table_has_only_the_line_of_is_said() -> None:
 def test_no_bundled_recipe_has_an_error_and_each_lock_is_fresh(name: str) -> None:
     loaded = load(name)
     given = CheckInput(loaded.recipe, read_lock(loaded), text_of(name), name, table())
-    assert not [f for f in check(given) if f.severity is Severity.ERROR]
+    assert not [f for f in check_recipe(given) if f.severity is Severity.ERROR]
 
 
 def without_lists() -> Table:
@@ -95,7 +95,7 @@ def without_lists() -> Table:
 
 
 def unofficial(text: str, known: Table) -> list[str]:
-    found = check(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", known))
+    found = check_recipe(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", known))
     return [f.found for f in found if f.rule == "SB-STACK-GFX-UNOFFICIAL"]
 
 
@@ -108,6 +108,6 @@ def test_a_target_is_said_to_be_off_amds_list_only_where_that_list_is_known() ->
 
 def test_advice_that_several_findings_share_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     text = text_of("rocm-6.4")
-    draw_findings("t", check(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", without_lists())))
+    draw_findings("t", check_recipe(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", without_lists())))
     drawn = capsys.readouterr().out
     assert drawn.count("with ROCm 6.4.4: built") == 5 and drawn.count("look it up in AMD's system requirements") == 1

@@ -1,6 +1,6 @@
 """What MIGraphX asks of rocMLIR, held against the recipe's component."""
 
-from stackbuild.checks.recipe import CheckInput, check
+from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.lock import Dep, Lock
 from stackbuild.recipe.load import load, parse, text_of
 from stackbuild.recipe.lock_file import read_lock
@@ -17,7 +17,7 @@ def findings(lock: Lock, *pairs: tuple[str, str]) -> dict[str, str]:
         assert old in text
         text = text.replace(old, new)
     recipe = parse(text, "t.yaml")
-    return {f.rule.removeprefix("SB-STACK-"): f.found for f in check(CheckInput(recipe, lock, text, "t.yaml", table()))}
+    return {f.rule.removeprefix("SB-STACK-"): f.found for f in check_recipe(CheckInput(recipe, lock, text, "t.yaml", table()))}
 
 
 def with_rocmlir(options: tuple[str, ...], commit: str) -> Lock:

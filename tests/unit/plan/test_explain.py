@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.model.plan import Command, Need, Plan, Step
-from stackbuild.plan.explain import Cause, explain
+from stackbuild.plan.explain import Cause, explain_step
 from stackbuild.sources.local import LocalSource, content, survey
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id
@@ -56,7 +56,7 @@ class SourceStore:
             self.store.record(Record(step.key, step.name, "t", tree, step.key_text, 1.0, "r", "now", told))
 
     def causes(self, plan: Plan, name: str = "lib") -> dict[str, Cause]:
-        return {cause.step: cause for cause in explain(plan, name, self.store, self.places).causes}
+        return {cause.step: cause for cause in explain_step(plan, name, self.store, self.places).causes}
 
 
 @pytest.fixture
@@ -125,14 +125,14 @@ def test_a_need_whose_record_is_gone_is_told_by_its_key(bench: SourceStore) -> N
 def test_a_source_says_what_its_digests_are_of(bench: SourceStore, capsys: pytest.CaptureFixture[str]) -> None:
     out.cache_clear()
     plan = bench.plan()
-    draw_explanation(explain(plan, "source.kernels", bench.store, bench.places))
+    draw_explanation(explain_step(plan, "source.kernels", bench.store, bench.places))
     assert f"{bench.folder / 'kernels'}: 2 files, without *.md" in capsys.readouterr().out.replace("\n", "")
-    draw_explanation(explain(plan, "source.ort", bench.store, bench.places))
+    draw_explanation(explain_step(plan, "source.ort", bench.store, bench.places))
     assert "0001-a.patch" in capsys.readouterr().out
     bench.build(plan)
     for number in range(50):
         (bench.folder / "kernels" / f"{number:02}.hip").touch()
-    draw_explanation(explain(bench.plan(), "lib", bench.store, bench.places))
+    draw_explanation(explain_step(bench.plan(), "lib", bench.store, bench.places))
     said = capsys.readouterr().out
     assert "source.kernels, which it needs:" in said and "+ 39.hip" in said and "+ 40.hip" not in said
     assert "… and 10 more files" in said

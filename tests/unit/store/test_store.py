@@ -13,7 +13,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store import atomic as files
 from stackbuild.store import tree
-from stackbuild.store.maintenance import check
+from stackbuild.store.maintenance import check_store
 from stackbuild.store.records import Record
 from stackbuild.store.store import ReapReport, Store, default_root
 from support.stores import KEY, again, fill, put
@@ -123,9 +123,9 @@ def test_damage_that_is_no_byte_is_detected(store: Store, harm: str) -> None:
         "swap-kind": lambda: ((root / "empty").rmdir(), (root / "empty").symlink_to("/")),
     }[harm]()
     fresh = again(store)
-    assert [d.tree for d in check(fresh)] == [record.tree]
+    assert [d.tree for d in check_store(fresh)] == [record.tree]
     assert fresh.find(KEY) is None
-    assert check(fresh) == ()
+    assert check_store(fresh) == ()
 
 
 def test_a_tree_and_its_manifest_changed_together_are_detected(store: Store) -> None:
@@ -153,7 +153,7 @@ def test_every_character_of_a_record_is_covered_by_its_digest(store: Store) -> N
 
 def test_a_clean_store_raises_no_alarm(store: Store) -> None:
     put(store)
-    assert check(again(store)) == ()
+    assert check_store(again(store)) == ()
     assert not list((store.root / "quarantine").iterdir())
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackbuild.checks.recipe import CheckInput, check
+from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan
@@ -94,6 +94,6 @@ def test_hipify_clang_parses_in_the_base_before_the_conversion() -> None:
     assert "hipify.one.clang" not in plan().by_name
     recipe = parse(RECIPE.replace("MORE", "engine: clang"), "t.yaml")
     given = CheckInput(recipe, Lock(schema=1, asked="0" * 64, packages={"hipify-perl": "1"}), "", "t.yaml", table())
-    assert [f.found for f in check(given) if f.rule == "SB-STACK-HIPIFY"] == [
+    assert [f.found for f in check_recipe(given) if f.rule == "SB-STACK-HIPIFY"] == [
         "the base has no hipify-clang among its packages"
     ]
