@@ -117,6 +117,7 @@ def shell(
     Example: stackbuild shell --recipe debian-13 kernels
     """
     from stackbuild.build.order import Order
+    from stackbuild.build.shell import open_shell
     from stackbuild.recipe.load import load
     from stackbuild.views.build import PlainView
 
