@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from stackbuild.core.errors import MachineLacks
 
 
+GC_THRESHOLD = (100_000, 50, 50)
+"""A command makes many values that live to its end: looking for cycles every 700 of them is a twentieth of a long plan."""
 EXTRAS = ("numpy", "onnx", "onnxruntime", "sympy")
 """What the extra `bench` installs (pyproject.toml)."""
 
@@ -42,6 +45,7 @@ def _unwritten(error: OSError) -> int:
 
 def run() -> int:
     """Run the command line; every Stop becomes a message on stderr and its exit code."""
+    gc.set_threshold(*GC_THRESHOLD)
     # Plugins of pydantic would change how recipes are read. To look for them, pydantic reads the metadata of every
     # installed package, which takes a tenth of a small command's time.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
