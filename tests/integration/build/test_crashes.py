@@ -287,7 +287,8 @@ def test_killed_with_a_real_sandbox_the_next_run_goes_on(bench: BuildBench) -> N
 
 
 def test_the_order_on_the_disk(bench: BuildBench) -> None:
-    """R3: what is renamed into the store was flushed before, its folder after, and the record comes last. (Hints are not flushed.)"""
+    """What is renamed into the store was flushed before. Before the record is renamed, which comes last, the folders of the
+    tree and the manifest are flushed, and its own right after it. (Hints are not flushed.)"""
     bench.write(steps("order"))
     trace = bench.root / "trace"
     bench.build(before=("strace", "-f", "-y", "-qq", "-o", str(trace), "-e", "trace=fsync,syncfs,rename"))
@@ -296,18 +297,24 @@ def test_the_order_on_the_disk(bench: BuildBench) -> None:
     )
     store = str(bench.store)
     flushed: set[str] = set()
+    folders_to_flush: set[str] = set()
     last_of_step: list[str] = []
     for i, (flush, path, rename, source, target) in enumerate(rows):
         if flush:
             flushed.add(path)
+            folders_to_flush.discard(path)
         elif rename and target.startswith(store) and source.startswith(f"{store}/tmp"):
             kind = Path(target).relative_to(store).parts[0]
             hint = kind == "records" and json.loads(Path(target).read_text())["like"]
             if kind in ("trees", "manifests", "records") and not hint:
                 last_of_step.append(kind)
                 assert source in flushed, f"{source} was not flushed before it became {target}"
-                assert (rows[i + 1][0], rows[i + 1][1]) == ("fsync", str(Path(target).parent)), rows[i : i + 2]
+                if kind == "records":
+                    assert not folders_to_flush, f"the record came before {folders_to_flush} was flushed"
+                    assert (rows[i + 1][0], rows[i + 1][1]) == ("fsync", str(Path(target).parent)), rows[i : i + 2]
+                folders_to_flush.add(str(Path(target).parent))
     assert last_of_step == ["trees", "manifests", "records"] * 2
+    assert not folders_to_flush
 
 
 ON_A_SMALL_DISK = """
