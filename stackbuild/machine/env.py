@@ -46,7 +46,7 @@ class Warned(Model):
     source: str
 
 
-class _Table(Model):
+class _EnvironmentFile(Model):
     schema_: Literal[1] = Field(alias="schema")
     set: tuple[Setting, ...]
     beware: tuple[Warned, ...]
@@ -64,10 +64,10 @@ class Environment:
 
 
 @cache
-def _table() -> _Table:
+def _table() -> _EnvironmentFile:
     path = Path(__file__).with_name("environment.yaml")
     data, _ = yaml.compose(path.read_text("utf-8"), str(path))
-    return _Table.model_validate(data)
+    return _EnvironmentFile.model_validate(data)
 
 
 def target_of(gpu: str) -> GpuTarget:

@@ -21,7 +21,7 @@ class Estimate(Model):
     source: str
 
 
-class _Table(Model):
+class _EstimatesFile(Model):
     schema_: Literal[1] = Field(alias="schema")
     steps: tuple[Estimate, ...]
 
@@ -31,7 +31,7 @@ def estimates() -> dict[str, Estimate]:
     """The guesses by kind."""
     path = Path(__file__).with_name("estimates.yaml")
     data, _ = yaml.compose(path.read_text("utf-8"), str(path))
-    return {row.kind: row for row in _Table.model_validate(data).steps}
+    return {row.kind: row for row in _EstimatesFile.model_validate(data).steps}
 
 
 def guesses(recipe: Recipe) -> dict[str, float]:

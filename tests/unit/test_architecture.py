@@ -5,6 +5,7 @@ The table and the check are in ci/layout.py. Everything is read from the source;
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -119,6 +120,26 @@ def test_reading_a_recipe_imports_no_planning() -> None:
 
 def test_a_module_named_utils_is_no_module() -> None:
     assert not [m for m in STACKBUILD.modules if m.split(".")[-1] in ("utils", "util", "helpers", "common", "misc")]
+
+
+def test_no_class_name_has_two_meanings() -> None:
+    homes: dict[str, list[str]] = {}
+    for module, path in STACKBUILD.modules.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(module)
+    assert len(homes) > 100
+    assert not {name: modules for name, modules in homes.items() if len(modules) > 1}
+
+
+def test_modules_are_imported_by_their_own_names() -> None:
+    """`from stackbuild.core import yaml as yamlread` would be a second name of one thing."""
+    wrong = []
+    for module, path in STACKBUILD.modules.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stackbuild"):
+                wrong += [f"{module}: {a.name} as {a.asname}" for a in node.names if a.asname]
+    assert not wrong
 
 
 def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
