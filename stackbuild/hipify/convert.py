@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from stackbuild.hipify import lint
 from stackbuild.hipify.cpp import directives
 from stackbuild.hipify.cpp.edits import Edit, apply, line_map, settle
 from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.scan import spliced_names
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint import lint
 from stackbuild.hipify.model import ConvertedText, Target
 from stackbuild.hipify.passes import api_report, calls, cub_warps, includes, lane_masks, launch, rename
 from stackbuild.hipify.passes.argument_list import NewList, compose
@@ -37,7 +37,7 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
     settled = settle(edits)
     made = lines.outwards(compose(view.text, settled, lists) if lists else settled)
     if target.lint:
-        findings += lint.lint(view, lookups, found.includes)
+        findings += lint(view, lookups, found.includes)
     return ConvertedText(
         text=apply(text, made) if made else text,
         findings=in_order(findings),
