@@ -69,9 +69,11 @@ def _deb(name: str, suite: str, folder: Path, version: str = "") -> Path:
     """Download a package through mmdebstrap's apt, which knows that suite alone and this machine's keys for Debian."""
     wanted = shlex.quote(f"{name}={version}" if version else name)
     hook = (
-        f'sed -i "s/ sid / {suite} /" "$1/etc/apt/sources.list" && cd {shlex.quote(str(folder))} && '
+        f'sed -i "s/ sid / {suite} /" "$1/etc/apt/sources.list" && mkdir "$1/debs" && cd "$1/debs" && '
         f'export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" && apt-get update -q && apt-get download -q {wanted}'
     )
+    hooks = [f"--customize-hook={hook}", f"--customize-hook=sync-out /debs {shlex.quote(str(folder))}"]
+    # Without root the hook runs as a mapped user, who may not enter a folder of ours: mmdebstrap itself copies out.
     mode = "root" if os.geteuid() == 0 else "unshare"
     words = [
         "mmdebstrap",
@@ -82,7 +84,7 @@ def _deb(name: str, suite: str, folder: Path, version: str = "") -> Path:
         "--components=main contrib",
     ]
     words += ['--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"']
-    _call([*words, f"--customize-hook={hook}", "sid", "/dev/null"], "mmdebstrap", folder)
+    _call([*words, *hooks, "sid", "/dev/null"], "mmdebstrap", folder)
     return next(folder.glob("*.deb"))
 
 
