@@ -223,15 +223,27 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BrokenProcessPool as broken:
+        _close_queue(pool)
         raise MachineLacks(
             "a worker process was killed", where="--jobs", next="give fewer jobs, or more memory"
         ) from broken
     except BaseException:
         for child in set(multiprocessing.active_children()) - others:
             child.terminate()
+        _close_queue(pool)
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _close_queue(pool: ProcessPoolExecutor) -> None:
+    """Close the read end of the workers' queue once they are ended.
+
+    CPython before 3.11.5 leaves it open and then waits for ever to write to it (python/cpython#94777). Debian 12 has 3.11.2.
+    """
+    queue = getattr(pool, "_call_queue", None)
+    if queue is not None:
+        queue._reader.close()
 
 
 @contextmanager
