@@ -37,7 +37,7 @@ def functions(folder: Path = PACKAGE) -> Iterator[Function]:
     """Every function and method below a folder, without those of the probes: scripts of an environment of their own."""
     for file in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))) if "probes" not in file.parts else ():
-            if isinstance(node, ast.FunctionDef):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
                 names = tuple(a.arg for a in arguments if a.arg not in ("self", "cls"))
                 yield Function(file, node.name, names, tuple(c for c in ast.walk(node) if isinstance(c, ast.Call)))

@@ -3,7 +3,7 @@
 `LEVELS` is the architecture. A module imports its own package and packages of a lower level, never one of the same or
 of a higher level. Imports inside functions count; imports for type checking alone do not. There is no list of
 exceptions. The same rule holds between the parts of `stackbuild.hipify`, of `stackbuild.inspection` and of
-`kernels/tools`. `python ci/layout.py` prints every violation and exits 1 if there is one;
+`kernels`. `python ci/layout.py` prints every violation and exits 1 if there is one;
 `tests/unit/test_architecture.py` calls the same functions; `ci/docs` writes the tables of docs/design.md and
 CONTRIBUTING.md from `LEVELS`.
 """
@@ -34,10 +34,11 @@ class Layer:
 
 @dataclass(frozen=True)
 class Tree:
-    """A folder of Python modules and the layers of its direct children, its parts.
+    """A folder of Python modules and the layers of its parts: packages and modules below it.
 
-    `name` is the dotted name that imports of its modules start with. `separate` are folders of scripts that run in an
-    environment of their own, where no other module is there to be imported.
+    `name` is the dotted name that imports of its modules start with, "" for a folder on `sys.path`. A key of `layers` may
+    be dotted: the longest one that a module lies below is its part. `separate` are folders of scripts that run in an
+    environment of their own: they import nothing of the tree.
     """
 
     folder: Path
@@ -48,51 +49,61 @@ class Tree:
     @cached_property
     def modules(self) -> dict[str, Path]:
         """Dotted name to file, of every module."""
-        return {self._dotted(path): path for path in sorted(self.folder.rglob("*.py")) if not self._is_separate(path)}
+        return {self._dotted(path): path for path in sorted(self.folder.rglob("*.py"))}
 
     @cached_property
-    def imports(self) -> dict[str, frozenset[str]]:
-        """Module to the modules and names that it imports, as full dotted names."""
+    def imports(self) -> dict[str, frozenset[tuple[str, str]]]:
+        """Module to what it imports: a module's full dotted name, and the name taken from it ("" for itself)."""
         return {name: frozenset(_imports(name, path)) for name, path in self.modules.items()}
 
     def own(self, module: str) -> frozenset[str]:
-        """The modules of this tree that one imports; a package only where none of its modules is named."""
-        found = {name for name in self.imports[module] if name in self.modules and name != module}
-        return frozenset(n for n in found if not any(other.startswith(f"{n}.") for other in found))
+        """The modules of this tree that one imports: a package where a name is taken from its own `__init__`."""
+        found = {self._module_of(source, name) for source, name in self.imports[module]}
+        return frozenset(found & self.modules.keys()) - {module}
 
     def part(self, module: str) -> str:
         """The part that a module is in; `__init__` for the tree's own."""
-        return module.removeprefix(self.name).removeprefix(".").split(".")[0] or "__init__"
+        inside = module.removeprefix(self.name).removeprefix(".")
+        known = [key for key in self.layers if f"{inside}.".startswith(f"{key}.")]
+        return max(known, key=len) if known else inside.split(".")[0] or "__init__"
 
     def level(self, part: str) -> int | None:
         """The level of a part, None where it has none. `__init__` is above all others: no part imports it."""
         top = max(layer.level for layer in self.layers.values()) + 1
         return top if part == "__init__" else layer.level if (layer := self.layers.get(part)) else None
 
+    def is_separate(self, module: str) -> bool:
+        return self.modules[module].relative_to(self.folder).parent.as_posix() in self.separate
+
+    def _module_of(self, source: str, name: str) -> str:
+        return full if name and (full := f"{source}.{name}") in self.modules else source
+
     def _dotted(self, path: Path) -> str:
         parts = path.relative_to(self.folder).with_suffix("").parts
-        return ".".join((self.name, *(parts[:-1] if parts[-1] == "__init__" else parts)))
-
-    def _is_separate(self, path: Path) -> bool:
-        return path.relative_to(self.folder).parent.as_posix() in self.separate
+        return ".".join(filter(None, (self.name, *(parts[:-1] if parts[-1] == "__init__" else parts))))
 
 
-def _imports(module: str, path: Path) -> Iterator[str]:
-    """Every module and name that a file imports, wherever in it, but for type checking alone."""
+def _imports(module: str, path: Path) -> Iterator[tuple[str, str]]:
+    """Every module and name that a file imports, wherever in it, but for type checking alone.
+
+    `import_module("a.b")` and `__import__("a.b")` count too. A name that is computed at run time cannot be seen here.
+    """
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     nodes: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
     while nodes:
         node = nodes.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
             nodes += node.orelse
             continue
         nodes += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             source = ".".join((*above, *([node.module] if node.module else [])))
-            yield from (source, *(f"{source}.{alias.name}" for alias in node.names))
+            yield from ((source, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+            yield from ((str(name.value), "") for name in node.args[:1] if isinstance(name, ast.Constant))
 
 
 def violations(tree: Tree) -> Iterator[str]:
@@ -104,14 +115,21 @@ def violations(tree: Tree) -> Iterator[str]:
     for part in sorted(tree.layers.keys() - parts):
         yield f"{tree.name}.{part} has a level and does not exist"
     for module in tree.modules:
-        yield from _upward(tree, module)
+        yield from _alone(tree, module) if tree.is_separate(module) else _upward(tree, module)
         layer = tree.layers.get(tree.part(module))
-        if layer and layer.pure and (touched := tree.imports[module] & PROCESS_MODULES):
+        names = {name for source, name in tree.imports[module] for name in (source, f"{source}.{name}")}
+        if layer and layer.pure and (touched := names & PROCESS_MODULES):
             yield f"{module} is in a pure package and imports {', '.join(sorted(touched))}"
     try:
         TopologicalSorter({module: tree.own(module) for module in tree.modules}).prepare()
     except CycleError as error:
         yield "cycle: " + " → ".join(reversed(error.args[1]))
+
+
+def _alone(tree: Tree, module: str) -> Iterator[str]:
+    for other in sorted({source for source, _ in tree.imports[module]}):
+        if tree.name and f"{other}.".startswith(f"{tree.name}."):
+            yield f"{module} runs in an environment of its own and imports {other}"
 
 
 def _upward(tree: Tree, module: str) -> Iterator[str]:
@@ -203,6 +221,20 @@ KERNEL_EP_LEVELS: dict[str, Layer] = {
 }
 """Module of `kernels/tools/ep` to its layer."""
 
+KERNELS_LEVELS: dict[str, Layer] = {
+    "tools.case": Layer(1, "one correctness case, which the operators' cases are made of"),
+    "attention": Layer(2, "an operator: its reference and its cases"),
+    "batch_norm": Layer(2, "an operator: its reference and its cases"),
+    "conv": Layer(2, "an operator: its reference and its cases"),
+    "group_norm": Layer(2, "an operator: its reference and its cases"),
+    "leaky_relu": Layer(2, "an operator: its reference and its cases"),
+    "package": Layer(2, "the Python package around the custom-op library"),
+    "ep": Layer(2, "the Python package around the provider"),
+    "tools": Layer(3, "checks and measurements"),
+}
+"""Part of `kernels`, a folder on `sys.path`, to its layer."""
+
+KERNELS = Tree(REPOSITORY / "kernels", "", KERNELS_LEVELS)
 KERNEL_TOOLS = Tree(REPOSITORY / "kernels" / "tools", "tools", KERNEL_LEVELS)
 KERNEL_EP_TOOLS = Tree(REPOSITORY / "kernels" / "tools" / "ep", "tools.ep", KERNEL_EP_LEVELS)
 HIPIFY_LEVELS: dict[str, Layer] = {
@@ -258,7 +290,7 @@ HIPIFY = Tree(REPOSITORY / "stackbuild/hipify", "stackbuild.hipify", HIPIFY_LEVE
 LINT = Tree(REPOSITORY / "stackbuild/hipify/lint", "stackbuild.hipify.lint", LINT_LEVELS)
 INSPECTION = Tree(REPOSITORY / "stackbuild/inspection", "stackbuild.inspection", INSPECTION_LEVELS)
 READERS = Tree(REPOSITORY / "stackbuild/inspection/readers", "stackbuild.inspection.readers", READER_LEVELS)
-TREES = (STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, KERNEL_TOOLS, KERNEL_EP_TOOLS)
+TREES = (STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, KERNELS, KERNEL_TOOLS, KERNEL_EP_TOOLS)
 
 
 def table() -> str:

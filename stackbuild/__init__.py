@@ -1,6 +1,6 @@
 """stackbuild: builds, verifies, benchmarks and publishes ROCm ONNX Runtime stacks from one recipe.
 
-The library face; each name is loaded when it is first used:
+The public names; each name is loaded when it is first used:
 
     import stackbuild
     loaded = stackbuild.load("debian-13")
@@ -29,7 +29,7 @@ __all__ = ["Choice", "Order", "Stop", "inspect", "judge", "load", "publish", "re
 
 _MODULES = {
     "Choice": "plan.resolve",
-    "Order": "build.build",
+    "Order": "build.order",
     "Stop": "core.errors",
     "inspect": "inspection",
     "judge": "judgement",

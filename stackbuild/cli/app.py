@@ -1,4 +1,4 @@
-"""The face of the command line: the one module that imports typer.
+"""The command line app: the one module that imports typer.
 
 A command lives in `stackbuild/cli/TOPIC.py` and is decorated with `@app.command()`. It imports its verb inside the
 function, so that start-up stays short. It hands the result to a function of `stackbuild.views`, and ends by

@@ -77,11 +77,12 @@ def build(
 
     if until and only:
         raise UsageError("--until and --only name different wishes", next="give one of them")
-    source_mirror = mirror_of(mirror, os.environ)
+    is_rehearsal = dry_run or runner == "fake"  # it takes nothing from a mirror, so the environment's may be gone
+    source_mirror = mirror_of(mirror, {} if is_rehearsal else os.environ)
     loaded = load(recipe)
     choice = _choice(gfx, until or only, python)
     order = Order(choice, runner, jobs, keep_going, locked, fail_on_rebuild, bool(only), source_mirror)
-    if dry_run or runner == "fake":
+    if is_rehearsal:
         _tell_doubts(loaded)
         from stackbuild.build.dry_run import dry
 

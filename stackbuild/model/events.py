@@ -1,4 +1,4 @@
-"""What happens during a run, as values: drawn by `stackbuild.show`, streamed by `build --json`, kept in the run's folder."""
+"""What happens during a run, as values: drawn by `stackbuild.views`, streamed by `build --json`, kept in the run's folder."""
 
 from __future__ import annotations
 

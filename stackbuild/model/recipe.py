@@ -1,7 +1,7 @@
 """The Recipe: what a person wrote, and nothing they did not.
 
 Each class is one mapping of the YAML file; its docstring and the descriptions of its fields are the recipe reference
-(docs/recipes.md is made from them). Components have a module of their own, `stackbuild.components`.
+(docs/recipes.md is made from them). Components have a module of their own, `stackbuild.model.components`.
 """
 
 from __future__ import annotations

@@ -17,21 +17,19 @@ from support.paths import ROOT
 
 MANY_USERS = frozenset(("numpy", "onnx", "onnxruntime"))
 """Extras that several modules import: what is benchmarked and verified, and its arrays. No build imports them."""
-LAYERS = {"low": Layer(1, ""), "pure": Layer(2, "", pure=True), "high": Layer(3, ""), "beside": Layer(3, "")}
+LAYERS = {"alone": Layer(1, ""), "low": Layer(1, ""), "pure": Layer(2, "", pure=True), "high": Layer(3, ""), "beside": Layer(3, "")}
 
 
-@pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree.name)
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree.name or tree.folder.name)
 def test_every_module_has_a_level_and_imports_lower_ones_alone(tree: Tree) -> None:
     assert len(tree.modules) > 5
     found = list(violations(tree))
     assert not found, "\n".join(found)
 
 
-def test_the_trees_hold_every_module_of_stackbuild_and_of_the_kernels_tools() -> None:
+def test_the_trees_hold_every_module_of_stackbuild_and_of_the_kernels() -> None:
     held = {path for tree in TREES for path in tree.modules.values()}
-    probes = set((ROOT / "stackbuild/verification/probes").glob("*.py"))
-    assert {*(ROOT / "stackbuild").rglob("*.py")} - held == probes and probes
-    assert {*(ROOT / "kernels/tools").rglob("*.py")} <= held
+    assert {*(ROOT / "stackbuild").rglob("*.py"), *(ROOT / "kernels").rglob("*.py")} == held
     assert all(tree in TREES for tree in (STACKBUILD, HIPIFY, INSPECTION, KERNEL_TOOLS))
 
 
@@ -51,7 +49,7 @@ def seeded(folder: Path, **files: str) -> list[str]:
         path = folder / f"{name.replace('__', '/')}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    return list(violations(Tree(folder, "t", LAYERS)))
+    return list(violations(Tree(folder, "t", LAYERS, separate=frozenset(("alone",)))))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +66,20 @@ def seeded(folder: Path, **files: str) -> list[str]:
         ({"low__module": "from t.high.module import name"}, ["t.low.module (level 1) imports t.high.module (level 3)"]),
         ({"high__module": "from t.beside import module"}, ["t.high.module (level 3) imports t.beside.module (level 3)"]),
         ({"high__module": "import t"}, ["t.high.module (level 3) imports t (level 4)"]),
+        (
+            {"high__module": "from t import function\nfrom t.low import module"},
+            ["t.high.module (level 3) imports t (level 4)"],
+        ),
+        (
+            {"low__module": "from importlib import import_module\nimport_module('t.high.module')"},
+            ["t.low.module (level 1) imports t.high.module (level 3)"],
+        ),
+        ({"low__module": "__import__('t.high')"}, ["t.low.module (level 1) imports t.high (level 3)"]),
+        (
+            {"low__module": "if not TYPE_CHECKING:\n    import t.high.module"},
+            ["t.low.module (level 1) imports t.high.module (level 3)"],
+        ),
+        ({"alone__module": "import t.low.module"}, ["t.alone.module runs in an environment of its own and imports t.low.module"]),
         ({"low__module": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from t.high import module"}, []),
         ({"low__module": "if TYPE_CHECKING:\n    pass\nelse:\n    from t.high import module"},
          ["t.low.module (level 1) imports t.high.module (level 3)"]),
@@ -97,8 +109,9 @@ def test_a_package_that_is_gone_keeps_no_level(tmp_path: Path) -> None:
 
 def test_each_library_has_one_module() -> None:
     users: dict[str, set[str]] = {}
-    for module, names in STACKBUILD.imports.items():
-        for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"stackbuild"}:
+    for module in (m for m in STACKBUILD.modules if not STACKBUILD.is_separate(m)):
+        tops = {source.split(".")[0] for source, _ in STACKBUILD.imports[module]}
+        for top in tops - sys.stdlib_module_names - {"stackbuild", "tools"}:  # `tools`: the bundled kernels' own
             users.setdefault(top, set()).add(module)
     assert len(users) > 5
     many = {top: sorted(modules) for top, modules in users.items() if len(modules) > 1 and top not in MANY_USERS}
@@ -116,6 +129,12 @@ def test_reading_a_recipe_imports_no_planning() -> None:
             todo += STACKBUILD.own(module)
     packages = {STACKBUILD.part(module) for module in reached}
     assert packages <= {"core", "tables", "store", "model", "recipe"}, packages
+
+
+def test_one_module_reads_the_mirror_from_the_environment() -> None:
+    readers = [m for m, path in STACKBUILD.modules.items() if "STACKBUILD_MIRROR\"" in path.read_text("utf-8")]
+    assert readers == ["stackbuild.sources.mirror"]
+    assert not [name for name in STACKBUILD.imports["stackbuild.sources.mirror"] if name[0] == "os"]
 
 
 def test_a_module_named_utils_is_no_module() -> None:
