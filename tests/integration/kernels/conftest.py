@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from support.kernels import Stack, small_stack
 
 pytest.importorskip("onnxruntime")
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # what is imported from the store's trees stays as it was built
 
 
 @pytest.fixture(scope="session", autouse=True)

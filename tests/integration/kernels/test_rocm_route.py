@@ -125,6 +125,7 @@ print(session.run(None, dict(zip(names, inputs)))[0].tolist())
 def one_node(cpu: Path, waves: Path, folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """A session of one node, and a run of it, with copies to the emulated GPU."""
     for library in (cpu, waves):
+        (folder / library.name).unlink(missing_ok=True)  # a copy is as read-only as its source
         shutil.copy(library, folder)
     command = [sys.executable, "-c", ONE_NODE, str(folder / cpu.name), *words]
     environment = {**os.environ, "STACKBUILD_KERNELS_DEVICE": "gpu", **more}
