@@ -64,13 +64,8 @@ def _field_name(name: str) -> str:
     return rest if kind == "param" else name
 
 
-def missing(plan: Plan, store: Store) -> tuple[Step, ...]:
-    """The steps that have to run: those wanted that are not in the store, and, of what they need, likewise."""
-    return steps_to_run(plan, store.find_all(step.key for step in plan.steps))
-
-
 def steps_to_run(plan: Plan, stored: Container[str]) -> tuple[Step, ...]:
-    """The same, of the keys that the store has."""
+    """The steps that have to run: those wanted whose key is not stored, and, of what they need, likewise."""
     demanded, todo = set(plan.wanted), []
     for step in reversed(plan.steps):
         if step.name in demanded and step.key not in stored:
