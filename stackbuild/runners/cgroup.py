@@ -30,9 +30,16 @@ class Group:
     kills_before: int
 
     @property
-    def procs_file(self) -> str:
-        """The file a process writes 0 into to enter; "" where there is no group."""
-        return str(self.folder / "cgroup.procs") if self.folder else ""
+    def entry_file(self) -> str:
+        """The file that a process of one thread writes 0 into to enter; "" where there is no group.
+
+        In version 1 that is `tasks`. The kernel then moves one thread and needs no grace period of RCU. A write to
+        `cgroup.procs` waits for one: 13 ms instead of 0.1 ms on Linux 6.18.
+        """
+        if self.folder is None:
+            return ""
+        tasks = self.folder / "tasks"
+        return str(tasks if tasks.exists() else self.folder / "cgroup.procs")
 
     def ran_out(self) -> bool:
         """Whether the kernel killed something for memory meanwhile: in the group, or anywhere if there is none."""

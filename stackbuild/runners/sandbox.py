@@ -94,7 +94,7 @@ class _SandboxSession:
             _pipe() as (status, tell),
         ):
             argv = ("/bin/sh", "-c", BEGIN, "sh", *exec.argv)
-            command = self._command(argv, exec.env, exec.cwd, group.procs_file, ("--json-status-fd", str(tell)))
+            command = self._command(argv, exec.env, exec.cwd, group.entry_file, ("--json-status-fd", str(tell)))
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -132,7 +132,7 @@ class _SandboxSession:
         argv: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
         cwd: str,
-        procs_file: str = "",
+        entry_file: str = "",
         options: tuple[str, ...] = (),
     ) -> list[str]:
         unshare, path = _tools()
@@ -157,7 +157,7 @@ class _SandboxSession:
         return [
             *(unshare, "--mount", *user, "--propagation", "private", "--"),
             *("/bin/sh", "-c", LAUNCH, "sh"),
-            *(str(os.getpid()), procs_file, *layers, "" if root else ",userxattr", merged),
+            *(str(os.getpid()), entry_file, *layers, "" if root else ",userxattr", merged),
             *inner.command(*argv),
         ]
 

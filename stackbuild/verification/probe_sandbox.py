@@ -132,7 +132,7 @@ class ProbeSandbox:
         with self._file("output") as output, cgroup.memory_limit("verify", _memory()) as group:
             process = subprocess.Popen(
                 self._bwrap(env, writable).command(*argv), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.procs_file), pass_fds=descriptors,
+                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.entry_file), pass_fds=descriptors,
             )  # fmt: skip
             try:
                 code, timed_out = self._wait(process, seconds)
@@ -211,10 +211,10 @@ def _memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY)
 
 
-def _limited(procs_file: str) -> None:
+def _limited(entry_file: str) -> None:
     """Into the control group, no core dumps, and no file that fills the disk. Runs between fork and exec."""
-    if procs_file:
-        with open(procs_file, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
+    if entry_file:
+        with open(entry_file, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
             procs.write("0")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
