@@ -20,6 +20,7 @@ from stackbuild.runners.protocol import Exec, Mount, SessionSpec
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.records import Record
 from stackbuild.store.store import Staging
+from stackbuild.store.tree import OutOfBounds
 
 
 def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
@@ -98,7 +99,7 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
     started = time.monotonic()
     notes, compiles = (_in_session if step.action == "run" else _on_host)(step, trees, staging, log, context)
     seconds = time.monotonic() - started
-    tree = context.store.keep(staging)
+    tree = _kept(step, staging, log, context)
     record = Record(
         key=step.key,
         step=step.name,
@@ -110,10 +111,21 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         notes=notes,
     )
-    context.store.record_alike(record, step.content_key(trees))
+    context.store.record_alike(record, step.content_text(trees))
     context.store.record(record)  # last: with it the step is done
     context.store.forget_failed(f"{context.recipe}.{step.name}")
     return finish(step, tree, "run", seconds, context, compiles)
+
+
+def _kept(step: Step, staging: Staging, log: Path, context: BuildContext) -> str:
+    """The digest of the step's output, in the store now. Raises BrokenStep where it is beyond the store's bounds."""
+    try:
+        return context.store.keep(staging)
+    except OutOfBounds as beyond:
+        staging.unmark()  # the same tree would give the same output
+        event = StepBroke(step.name, f"its output is refused: {beyond.what}", "", (), str(log), beyond.next)
+        context.emit(event)
+        raise BrokenStep(event) from None
 
 
 def _on_host(

@@ -74,7 +74,7 @@ def listing(store: Store) -> tuple[StoredOutput, ...]:
 def _size(store: Store, name: str) -> int:
     manifest = store.root / "manifests" / name[:2] / name
     with contextlib.suppress(OSError, ValueError):
-        return sum(tree.Entry.read(line).size for line in manifest.read_text().splitlines())
+        return sum(tree.Entry.read(line).size for line in manifest.read_text("utf-8").splitlines())
     return 0
 
 
@@ -88,13 +88,12 @@ def unfinished(store: Store) -> tuple[Unfinished, ...]:
 
 
 def _on_disk(folder: Path) -> int:
-    """Bytes that the files of a folder take; what goes meanwhile, or is closed to us (overlay's work folders), counts
-    nothing."""
+    """Bytes that the files of a folder take. What goes meanwhile, is closed to us (overlay's work folders) or lies deeper
+    than any output may counts nothing."""
     size = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                size += (Path(place) / name).lstat().st_blocks * 512
+    with contextlib.suppress(OSError), tree.opened(folder) as top:
+        for found in tree.walk(top, lenient=True):
+            size += 0 if found.kind == "d" else found.status.st_blocks * 512
     return size
 
 
@@ -122,7 +121,7 @@ def collect(store: Store, keep_days: float, now: float) -> GcReport:
 
 
 def _collect(store: Store, limit: float) -> GcReport:
-    latest = {path.read_text().strip() for path in (store.root / "latest").glob("*.key")}
+    latest = {path.read_text("ascii", "replace").strip() for path in (store.root / "latest").glob("*.key")}
     named_by = [(record.key, record.like) for record in records(store)]
     latest |= {like for key, like in named_by if key in latest} | {key for key, like in named_by if like in latest}
     gone = 0
