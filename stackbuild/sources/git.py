@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
+from stackbuild.core.cancel import collected
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.sources.mirror import Mirror
 
@@ -25,6 +26,7 @@ SETTINGS = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "credential.helper="),
     *("protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always"),
     *("fetch.fsckObjects=true", "transfer.fsckObjects=true", "fetch.fsck.zeroPaddedFilemode=ignore"),
+    *("http.lowSpeedLimit=1000", "http.lowSpeedTime=30"),
     *("advice.detachedHead=false", "init.defaultBranch=main", "submodule.recurse=false", "gc.auto=0"),
 )
 ENVIRONMENT = {
@@ -33,7 +35,7 @@ ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "/bin/false",
     "SSH_ASKPASS": "/bin/false",
-    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=15 -oServerAliveCountMax=4",
     "GIT_LFS_SKIP_SMUDGE": "1",
     "LC_ALL": "C",
 }
@@ -41,8 +43,11 @@ KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy
 """All that git sees of the caller's environment: no GIT_* of his can lead it elsewhere."""
 
 OF_A_MIRROR = Path(__file__).with_name("mirror.gitconfig")
-SECONDS = 3600
-_OFFLINE = re.compile(r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out")
+SECONDS = 3600.0
+"""A whole call of git. A server that sends less than http.lowSpeedLimit bytes a second is given up long before."""
+MOST_SAID = 64 << 20
+"""Bytes that git may say: names of refs, or one file."""
+_OFFLINE = re.compile(r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out|Operation too slow")
 _URL = re.compile(
     r"(https://|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?)[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?/[A-Za-z0-9._~/+-]+"
 )
@@ -363,13 +368,17 @@ def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
     alone = ("env", "-i", *(f"{name}={value}" for name, value in sorted(environment.items())))
     command = [*alone, "git", *(w for s in settings for w in ("-c", s)), *words]
     try:
-        said = runner.execute(command, kill_after_timeout=SECONDS)
-    except git.GitCommandError as error:
-        text = str(error.stderr).strip().removeprefix("stderr: ").strip("'")
+        running = runner.execute(command, as_process=True, start_new_session=True)  # it ends the process when forgotten
+        process = running.proc
+        out, err = collected(process, SECONDS, MOST_SAID)
+    except (TimeoutError, OverflowError) as error:
+        raise StepFailed(f"git {words[0]}: {error}", next="look at the server, or give a mirror: --mirror DIR") from None
+    if process.returncode != 0:
+        text = err.decode("utf-8", "replace").strip()
         if _OFFLINE.search(text):
             raise MachineLacks(
                 f"a git server cannot be reached: {text[-200:]}",
                 next="check the network, or give a mirror: --mirror DIR",
             ) from None
         raise StepFailed(f"git {words[0]}: {text[-400:]}") from None
-    return str(said)
+    return out.decode("utf-8", "surrogateescape").removesuffix("\n")
