@@ -31,12 +31,12 @@ def do(job: Job) -> dict[str, str]:
     stem = f"{distribution}-{meta['version'].replace('-', '_')}"
     info = f"{stem}.dist-info"
     texts = {f"{info}/METADATA": _metadata(meta), f"{info}/WHEEL": _wheel(tag)}
-    texts |= {f"{info}/licenses/{path}": _text(root / path, job.step.name) for path in meta["license_files"]}
+    texts |= {f"{info}/licenses/{path}": _text(root, path, job.step.name) for path in meta["license_files"]}
     name = f"{stem}-{tag}.whl"
     with zipfile.ZipFile(job.out / name, "w") as archive:
         writer = _Writer(archive, time.gmtime(int(meta["time"]))[:6])
         for member in members:
-            source = root / member
+            source = _file(root, member, job.step.name)
             writer.add(member, source.read_bytes(), 0o755 if source.stat().st_mode & 0o100 else 0o644)
         for member, text in texts.items():
             writer.add(member, text.encode())
@@ -44,10 +44,18 @@ def do(job: Job) -> dict[str, str]:
     return {"wheel": name}
 
 
-def _text(path: Path, step: str) -> str:
-    if not path.is_file():
-        raise StepFailed(f"`license_files` names {path.name}, which the component did not install", where=step)
-    return path.read_text("utf-8")
+def _text(root: Path, name: str, step: str) -> str:
+    if not (root / name).is_file():
+        raise StepFailed(f"`license_files` names {name}, which the component did not install", where=step)
+    return _file(root, name, step).read_text("utf-8")
+
+
+def _file(root: Path, name: str, step: str) -> Path:
+    """A file of the component's output, through links if they stay inside: a step may have left one to the machine's."""
+    place = (root / name).resolve()
+    if not place.is_relative_to(root.resolve()):
+        raise StepFailed(f"{name} is a link out of the component's output", where=step, next="install a file there")
+    return place
 
 
 def _members(root: Path, packages: list[str], step: str) -> list[str]:

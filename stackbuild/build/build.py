@@ -174,5 +174,9 @@ def wheels(outputs: Outputs, store: Store) -> tuple[Path, ...]:
         w
         for b in outputs.built
         if not b.step.startswith("wheelhouse.")
-        for w in sorted(Path(entry.path) for entry in os.scandir(store.tree(b.tree)) if entry.name.endswith(".whl"))
+        for w in sorted(
+            Path(entry.path)
+            for entry in os.scandir(store.tree(b.tree))
+            if entry.name.endswith(".whl") and entry.is_file(follow_symlinks=False)
+        )
     )

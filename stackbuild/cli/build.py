@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, RecipeName, app, argument, leave, option
+from stackbuild.cli.app import AllowPath, Json, RecipeName, app, argument, leave, option
 from stackbuild.cli.completion import words
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def build(
     dry_run: Annotated[
         bool, option("--dry-run", help="Show the commands of every step that would run; run none.")
     ] = False,
+    allow_path: AllowPath = None,
     json: Annotated[bool, option("--json", help="Stream the run's events as JSON lines on stdout.")] = False,
 ) -> None:
     """Build a recipe; prove, measure, judge and publish its wheels.
@@ -79,7 +80,7 @@ def build(
         raise UsageError("--until and --only name different wishes", next="give one of them")
     is_rehearsal = dry_run or runner == "fake"  # it takes nothing from a mirror, so the environment's may be gone
     source_mirror = mirror_of(mirror, {} if is_rehearsal else os.environ)
-    loaded = load(recipe)
+    loaded = load(recipe, allow_path or ())
     choice = _choice(gfx, until or only, python)
     order = Order(choice, runner, jobs, keep_going, locked, fail_on_rebuild, bool(only), source_mirror)
     if is_rehearsal:
@@ -105,6 +106,7 @@ def plan(
     detailed_exitcode: Annotated[
         bool, option("--detailed-exitcode", help="Exit 0: nothing to do; 10: steps to run.")
     ] = False,
+    allow_path: AllowPath = None,
     json: Json = False,
 ) -> None:
     """Show a recipe's steps and why each would run. Runs nothing.
@@ -119,7 +121,7 @@ def plan(
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
 
-    loaded = load(recipe)
+    loaded = load(recipe, allow_path or ())
     _tell_doubts(loaded)
     with current_plan(loaded, _choice(gfx, until, python)) as (made, store):
         rows = status(made, store)
@@ -133,6 +135,7 @@ def explain(
     recipe: RecipeName,
     step: Annotated[str, argument(help="The step's name, as `stackbuild plan` shows it.")],
     gfx: Gfx = None,
+    allow_path: AllowPath = None,
     json: Json = False,
 ) -> None:
     """Print what a step's key is made of, and what changed in it.
@@ -149,7 +152,7 @@ def explain(
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_explanation
 
-    loaded = load(recipe)
+    loaded = load(recipe, allow_path or ())
     with current_plan(loaded, _choice(gfx, "")) as (made, store):
         explanation = explain_step(made, step, store, local_sources(loaded))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)

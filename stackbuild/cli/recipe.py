@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import Json, RecipeName, argument, group, leave, option
+from stackbuild.cli.app import AllowPath, Json, RecipeName, argument, group, leave, option
 from stackbuild.cli.completion import recipes
 
 recipe = group("recipe", "List, show, check and write recipes. Example: stackbuild recipe list")
@@ -52,6 +52,7 @@ def check(
     sources: Annotated[
         bool, option("--sources", help="Fetch sources that are patched; say which patches upstream has taken.")
     ] = False,
+    allow_path: AllowPath = None,
     json: Json = False,
 ) -> None:
     """Say what of a recipe cannot work or nobody confirmed.
@@ -67,12 +68,14 @@ def check(
     from stackbuild.model.findings import Severity
     from stackbuild.recipe.load import load, text_of
     from stackbuild.recipe.lock_file import read_lock
+    from stackbuild.sources.local import refuse_outside
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.tables.compatibility import table
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_findings
 
-    loaded = load(name)
+    loaded = load(name, allow_path or ())
+    refuse_outside(loaded)
     try:
         lock = read_lock(loaded)
     except LockError:

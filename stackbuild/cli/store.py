@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stackbuild.cli.app import Json, RecipeName, app, argument, group, leave, option
+from stackbuild.cli.app import AllowPath, Json, RecipeName, app, argument, group, leave, option
 from stackbuild.cli.completion import runs, words
 
 store = group("store", "Look after built outputs. They lie in $STACKBUILD_STORE, or ~/.cache/stackbuild/store.")
@@ -107,6 +107,7 @@ def shell(
     runner: Annotated[
         str, option("--runner", help="auto, sandbox or docker.", autocompletion=words("auto", "sandbox", "docker"))
     ] = "auto",
+    allow_path: AllowPath = None,
 ) -> None:
     """Open a shell where a step ran, as its failure left it.
 
@@ -121,4 +122,4 @@ def shell(
     from stackbuild.recipe.load import load
     from stackbuild.views.build import PlainView
 
-    leave(open_shell(load(recipe), step, Order(runner=runner), tuple(command or ()), (PlainView(),)))
+    leave(open_shell(load(recipe, allow_path or ()), step, Order(runner=runner), tuple(command or ()), (PlainView(),)))

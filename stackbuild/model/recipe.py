@@ -7,7 +7,7 @@ Each class is one mapping of the YAML file; its docstring and the descriptions o
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from stackbuild.core.model import Field, Model, field_validator, model_validator
 from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel
@@ -27,7 +27,9 @@ class Debian(Model):
     """A base made from Debian's package archive: a root file system with these packages and what they depend on."""
 
     suite: str = Field(pattern=r"^[a-z]+$", description="The suite: `trixie`, `sid`, …")
-    areas: tuple[str, ...] = Field(("main",), min_length=1, description="Archive areas: `main`, `contrib`, …")
+    areas: tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,47}$")], ...] = Field(
+        ("main",), min_length=1, description="Archive areas: `main`, `contrib`, `non-free-firmware`, …"
+    )
     packages: tuple[str, ...] = Field(min_length=1, description="Packages to install with their dependencies.")
     extract: tuple[str, ...] = Field(
         (),

@@ -16,6 +16,7 @@ from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.stages import BuiltWheels, bench_stage, publish_stage, require_bench_packages, verify_stage
 from stackbuild.recipe.wheels import narrowed
+from stackbuild.sources.local import refuse_outside
 
 if TYPE_CHECKING:
     from stackbuild.pipeline.index import Receipt
@@ -48,6 +49,7 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
     lacks others of the recipe's is not published: its name and version promise them all.
     """
     started = time.monotonic()
+    refuse_outside(loaded)
     if not order.choice.until:
         require_bench_packages(loaded.recipe)
     with open_context(loaded, order, listeners) as context:

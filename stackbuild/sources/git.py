@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from stackbuild.core.cancel import collected
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.sources.mirror import Mirror
+from stackbuild.store import atomic
 
 SETTINGS = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "credential.helper="),
@@ -47,7 +48,9 @@ SECONDS = 3600.0
 """A whole call of git. A server that sends less than http.lowSpeedLimit bytes a second is given up long before."""
 MOST_SAID = 64 << 20
 """Bytes that git may say: names of refs, or one file."""
-_OFFLINE = re.compile(r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out|Operation too slow")
+_OFFLINE = re.compile(
+    r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out|Operation too slow"
+)
 _URL = re.compile(
     r"(https://|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?)[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?/[A-Za-z0-9._~/+-]+"
 )
@@ -165,7 +168,7 @@ def checkout(revision: Revision, target: Path, *, submodules: bool) -> str:
             folder = target / path
             folder.mkdir(parents=True, exist_ok=True)
             checkout(Revision(sub_url, sub_commit, sub_commit, revision.mirror), folder, submodules=True)
-    shutil.rmtree(target / ".git")
+    atomic.remove(target / ".git")
     return head
 
 
@@ -372,7 +375,9 @@ def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
         process = running.proc
         out, err = collected(process, SECONDS, MOST_SAID)
     except (TimeoutError, OverflowError) as error:
-        raise StepFailed(f"git {words[0]}: {error}", next="look at the server, or give a mirror: --mirror DIR") from None
+        raise StepFailed(
+            f"git {words[0]}: {error}", next="look at the server, or give a mirror: --mirror DIR"
+        ) from None
     if process.returncode != 0:
         text = err.decode("utf-8", "replace").strip()
         if _OFFLINE.search(text):

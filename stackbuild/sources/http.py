@@ -241,7 +241,9 @@ class _Transfer:
             self.is_given_up = True
             for connected in self.sockets:
                 with contextlib.suppress(OSError):
-                    socket.socket.shutdown(connected, socket.SHUT_RDWR)  # under TLS, whose own shutdown is not for two threads
+                    socket.socket.shutdown(
+                        connected, socket.SHUT_RDWR
+                    )  # under TLS, whose own shutdown is not for two threads
             thread.join(1.0)  # it may be asking for an address yet, which nothing ends; then it writes nothing
         if self.error is not None:
             raise self.error
@@ -319,7 +321,9 @@ def _promised(answer: http.client.HTTPResponse, have: int, most: int) -> tuple[i
     length = None if said is None else int(said)
     start = 0
     if answer.status == 206:
-        place = re.fullmatch(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)", answer.headers.get("Content-Range", ""))
+        place = re.fullmatch(
+            r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)", answer.headers.get("Content-Range", "")
+        )
         if not have or place is None or int(place[1]) != have or place[3] not in ("*", str(int(place[2]) + 1)):
             raise _Refused("the server sent another part than was asked for")
         start, length = have, int(place[2]) + 1 - have

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,8 +84,11 @@ def opened(root: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def walk(root: int, bounds: Bounds = BOUNDS, *, lenient: bool = False) -> Iterator[Found]:
-    """Every entry below the open folder `root`, folders before what is in them, in no set order.
+def walk(
+    root: int, bounds: Bounds = BOUNDS, *, lenient: bool = False, wanted: Callable[[str], bool] = lambda path: True
+) -> Iterator[Found]:
+    """Every `wanted` entry below the open folder `root`, folders before what is in them, in no set order. What lies in a
+    folder that is not wanted is left out with it.
 
     No call recurses and no link is followed. Raises OutOfBounds at an entry that is too deep or whose path is too long,
     and OSError; with `lenient` such an entry, a folder that cannot be read and what goes meanwhile are left out.
@@ -101,6 +104,8 @@ def walk(root: int, bounds: Bounds = BOUNDS, *, lenient: bool = False) -> Iterat
             continue
         try:
             for found in _entries(fd, prefix, lenient):
+                if not wanted(found.path):
+                    continue
                 if why := bounds.of_path(found.path, depth):
                     if lenient:
                         continue
@@ -125,8 +130,8 @@ def _entries(folder: int, prefix: str, lenient: bool) -> Iterator[Found]:
 
 
 _KINDS = {stat.S_IFDIR: "d", stat.S_IFLNK: "l", stat.S_IFREG: "f"}
-WHOLESOME = "make the step leave less in /out"
-"""What to do about an output that is beyond the bounds."""
+WHOLESOME = "let it hold less: what is not needed can be removed at the end of the step, or left out of the source"
+"""What to do about a tree that is beyond the bounds."""
 
 
 def seal(root: Path) -> None:
