@@ -280,7 +280,7 @@ READER_LEVELS: dict[str, Layer] = {
     "byte_parser": Layer(1, "parsers that ask for the bytes they want"),
     **{name: Layer(1, "tables and names, no bytes") for name in ("install_paths", "policy", "providers")},
     "budget": Layer(2, "what reading one file may cost"),
-    **{name: Layer(2, "formats in memory") for name in ("ccob", "messagepack", "wheel")},
+    **{name: Layer(2, "formats in memory") for name in ("ccob", "descriptors", "messagepack", "wheel")},
     "source": Layer(3, "a file's bytes: on disk, in an archive, inflated"),
     **{name: Layer(3, "formats with a budget") for name in ("codeobject", "imports", "tensile")},
     **{name: Layer(4, "formats in a source") for name in ("bundle", "loader", "log", "text_scan", "zip_directory")},

@@ -21,6 +21,7 @@ from stackbuild.inspection.readers.source import FileEntry, FileRange, LooseFile
 from stackbuild.inspection.recognise import Collected, read_file
 from stackbuild.inspection.summary import by_target
 
+_METADATA_FILES = ("METADATA", "WHEEL", "RECORD", "entry_points.txt")
 _NEXT = "name a wheel, an unpacked folder, a shared library, a code object or a build log"
 
 
@@ -155,7 +156,7 @@ def _read_all(filename: str, entries: list[FileEntry], collected: Collected) -> 
     folder = wheel.dist_info(paths, filename)
     texts = {}
     for entry in entries:
-        if entry.path in (f"{folder}/METADATA", f"{folder}/WHEEL", f"{folder}/RECORD") and entry.source:
+        if entry.path in {f"{folder}/{name}" for name in _METADATA_FILES} and entry.source:
             texts[entry.path] = _text(entry, collected)
     said, problems = wheel.wheel(filename, paths, texts, collected.add_problem)
     hashed = {row.path for row in said.record if row.hash.startswith("sha256=")}
