@@ -175,7 +175,13 @@ def _timer(clocks: dict[str, str]) -> str:
 
 
 def _measure_group(
-    experiment: Experiment, group: tuple[Task, ...], number: int, rounds: range, tick: Tick, clocks: dict[str, str], unchecked: dict[str, str]
+    experiment: Experiment,
+    group: tuple[Task, ...],
+    number: int,
+    rounds: range,
+    tick: Tick,
+    clocks: dict[str, str],
+    unchecked: dict[str, str],
 ) -> list[Case]:
     """The cases of one group with a series per side; a round in which any side failed counts for none of them."""
     results: dict[tuple[str, str], list[Work]] = {}

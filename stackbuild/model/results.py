@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-SCHEMA = "stackbuild.benchmarks/1"
-VERDICT_SCHEMA = "stackbuild.verdict/1"
+SCHEMA = "stackbuild.benchmarks/2"
+VERDICT_SCHEMA = "stackbuild.verdict/2"
 CONTROL = "control"
 
 

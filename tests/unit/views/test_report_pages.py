@@ -185,7 +185,7 @@ def test_junit_is_well_formed_and_counts() -> None:
 
 def test_json_is_strict_and_versioned() -> None:
     found = json.loads(render_run(whole_run(), "json", 0), parse_constant=lambda name: pytest.fail(name))
-    assert found["schema"] == "stackbuild.run/1" and found["benchmarks"]["schema"] == "stackbuild.benchmarks/1"
+    assert found["schema"] == "stackbuild.run/1" and found["benchmarks"]["schema"] == "stackbuild.benchmarks/2"
     with pytest.raises(UsageError, match="no format 'pdf'"):
         render_run(whole_run(), "pdf", 0)
 
