@@ -16,8 +16,9 @@ from stackbuild.core.resources import folder
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge, judge_together
 from stackbuild.model.findings import Rung, Status, Verification
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
+from stackbuild.verification.installed import overwritten
 from stackbuild.verification.models import write_models
-from stackbuild.verification.rung import RungContext, rung, skipped_rung
+from stackbuild.verification.rung import RungContext, RungOutcome, rung, skipped_rung
 from stackbuild.verification.rungs import operators, providers
 from stackbuild.verification.rungs.gpu import GpuWatch
 from stackbuild.verification.rungs.importing import check_import
@@ -180,6 +181,11 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> Ite
     yield _load_in_other_root(context, other, unloaded_libraries(probes), second) if other else second
     if reason := _no_use(options, context, import_rung):
         yield from (skipped_rung(name, reason) for name in LADDER[4:])
+    elif changed := overwritten(context.sandbox.site, context.subject.wheels, options.wheelhouse):
+        yield rung(OPERATORS, lambda: RungOutcome(changed))
+        yield from (
+            skipped_rung(name, "what is installed beside it is not what its wheels hold") for name in LADDER[5:]
+        )
     elif context.subject.form is Form.CUSTOM_OPS:
         yield from _custom_ops(context, second)
     else:
