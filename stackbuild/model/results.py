@@ -188,6 +188,12 @@ class Benchmarks:
     def side(self, label: str) -> Side | None:
         return next((s for s in self.sides if s.label == label), None)
 
+    @property
+    def gpu_ran(self) -> bool:
+        """Whether a side with samples ran on another provider than the CPU's."""
+        ran = {one.side for case in self.cases for one in case.series if one.seconds}
+        return any(side.label in ran and side.provider != "CPUExecutionProvider" for side in self.sides)
+
 
 class GateOutcome(StrEnum):
     """What a gate decides. Only PASS opens it; a waived gate is open too, and marked."""

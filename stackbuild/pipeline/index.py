@@ -11,6 +11,7 @@ import html
 import json
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes
@@ -28,7 +29,8 @@ STAGED = ".staged"
 
 @dataclass(frozen=True)
 class Published:
-    """One wheel on an index; `fresh` is False when it was there already, byte for byte."""
+    """One wheel on an index; `fresh` is False when it was there already, byte for byte. `claim` is what its verification
+    came to, or that none is known."""
 
     project: str
     version: str
@@ -36,6 +38,7 @@ class Published:
     sha256: str
     size: int
     fresh: bool
+    claim: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,12 @@ class Receipt:
     wheels: tuple[Published, ...]
 
 
-def publish(wheels: tuple[Path, ...], index: Path, replace: bool = False) -> Receipt:
+def publish(
+    wheels: tuple[Path, ...], index: Path, replace: bool = False, claims: Mapping[str, str] | None = None
+) -> Receipt:
     """Put wheels on the index in that folder. `replace` allows other bytes under a name that is there (local use only).
+
+    `claims` are what verification came to, by file name: they stand on the project's page and in a file beside the wheel.
 
     Raises UsageError when a name is taken by other bytes, OSError.
     """
@@ -60,7 +67,7 @@ def publish(wheels: tuple[Path, ...], index: Path, replace: bool = False) -> Rec
         _refuse_twice(wheels)
         for wheel in wheels:
             _refuse_taken(wheel, index, replace)
-        done = tuple(_put(wheel, index) for wheel in wheels)
+        done = tuple(_put(wheel, index, (claims or {}).get(wheel.name, "")) for wheel in wheels)
         for project in sorted({p.project for p in done}):
             _write_project(index, project)
         _write_root(index)
@@ -124,7 +131,7 @@ def _refuse_taken(wheel: Path, index: Path, replace: bool) -> None:
         )
 
 
-def _put(wheel: Path, index: Path) -> Published:
+def _put(wheel: Path, index: Path, claim: str) -> Published:
     project, version = distribution_of(wheel.name)
     target = index / project / wheel.name
     sha256 = digest.of_file(wheel)
@@ -134,7 +141,25 @@ def _put(wheel: Path, index: Path) -> Published:
         _write(target, wheel.read_bytes())
     if not beside.exists() or beside.read_bytes() != metadata:  # a publish may have been killed in between
         _write(beside, metadata)
-    return Published(project, version, wheel.name, sha256, target.stat().st_size, fresh)
+    if claim:
+        _write(_claim_file(target), f"{sha256} {' '.join(claim.split())}\n".encode())
+    return Published(project, version, wheel.name, sha256, target.stat().st_size, fresh, _claim(target, sha256))
+
+
+UNVERIFIED = "no verification is known"
+
+
+def _claim_file(wheel: Path) -> Path:
+    return wheel.with_name(f"{wheel.name}.claim")
+
+
+def _claim(wheel: Path, sha256: str) -> str:
+    """What the verification of these bytes came to, from the file beside the wheel; that of other bytes says nothing."""
+    try:
+        digest_of_it, _, claim = _claim_file(wheel).read_text("utf-8").strip().partition(" ")
+    except (OSError, ValueError):
+        return UNVERIFIED
+    return claim if digest_of_it == sha256 else UNVERIFIED
 
 
 def _metadata(wheel: Path) -> bytes:
@@ -167,16 +192,18 @@ def _rows(index: Path, project: str) -> list[dict[str, object]]:
             _write(beside, _metadata(wheel))
         requires = message_from_bytes(beside.read_bytes()).get("Requires-Python", "")
         uploaded = datetime.fromtimestamp(wheel.stat().st_mtime, UTC)
+        sha256 = digest.of_file(wheel)
         rows.append(
             {
                 "filename": wheel.name,
                 "url": quote(wheel.name),
-                "hashes": {"sha256": digest.of_file(wheel)},
+                "hashes": {"sha256": sha256},
                 "size": wheel.stat().st_size,
                 "upload-time": uploaded.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
                 **({"requires-python": requires} if requires else {}),
                 "core-metadata": {"sha256": digest.of_file(beside)},
                 "yanked": False,
+                "_stackbuild-claim": _claim(wheel, sha256),
             }
         )
     return rows
@@ -201,7 +228,7 @@ def _anchor(row: dict[str, object]) -> str:
         "data-dist-info-metadata": core,
     }
     spelt = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
-    return f"<a {spelt}>{html.escape(str(row['filename']))}</a><br>"
+    return f"<a {spelt}>{html.escape(str(row['filename']))}</a> {html.escape(str(row['_stackbuild-claim']))}<br>"
 
 
 def _write_root(index: Path) -> None:

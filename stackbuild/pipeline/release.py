@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,12 +60,14 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
         if built.wheels:
             proof = verify_stage(built, context)
             claim = str(proof.body["claim"])
+            said = proof.body["claims"]
+            claims = {name: str(text) for name, text in said.items()} if isinstance(said, dict) else {}
             fresh |= not proof.remembered
             if order.choice.until:
                 context.emit(Note("info", STOPPED))
             else:
                 fresh |= _measured_now(built, context)
-                receipt = _published(partial, built, loaded.recipe, context)
+                receipt = _published(partial, built, loaded.recipe, context, claims)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in built.wheels)
     return Released(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
@@ -76,11 +78,13 @@ def _measured_now(built: BuiltWheels, context: BuildContext) -> bool:
     return measurement is not None and not measurement.remembered
 
 
-def _published(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe, context: BuildContext) -> Receipt | None:
+def _published(
+    partial: tuple[str, ...], built: BuiltWheels, whole: Recipe, context: BuildContext, claims: Mapping[str, str]
+) -> Receipt | None:
     if partial:
         context.emit(_withheld(partial, built, whole))
         return None
-    return publish_stage(built, context)
+    return publish_stage(built, context, claims)
 
 
 def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> Note:

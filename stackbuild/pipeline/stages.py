@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -132,6 +132,7 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             "says": _rung_counts(tuple(rung for one in found for rung in one.rungs)),
             "stands": not any(one.failed for one in found),
             "claim": "; ".join(one.claim for one in found),
+            "claims": {one.subject: one.claim for one in found},
             "verification": [plain(one) for one in found],
         }
 
@@ -232,8 +233,8 @@ def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measureme
     return found
 
 
-def publish_stage(built: BuiltWheels, context: BuildContext) -> Receipt:
-    """Put the wheels on the recipe's index."""
+def publish_stage(built: BuiltWheels, context: BuildContext, claims: Mapping[str, str]) -> Receipt:
+    """Put the wheels on the recipe's index, each with what its verification came to."""
     from stackbuild.pipeline.index import is_published, publish
 
     index = Path(built.recipe.publish.index)
@@ -241,7 +242,7 @@ def publish_stage(built: BuiltWheels, context: BuildContext) -> Receipt:
     there = is_published(built.wheels, index)
     if not there:
         context.emit(StageStarted("publish"))
-    receipt = publish(built.wheels, index, replace=built.recipe.publish.replace)
+    receipt = publish(built.wheels, index, replace=built.recipe.publish.replace, claims=claims)
     for wheel in receipt.wheels:  # the artifact that a later release is measured against: the wheel and its lock
         lock = index / wheel.project / f"{wheel.file}.lock.yaml"
         if wheel.fresh or not lock.exists():

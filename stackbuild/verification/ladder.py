@@ -14,7 +14,7 @@ from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.packaging import Claim
 from stackbuild.core.resources import folder
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge, judge_together
-from stackbuild.model.findings import Rung, Status, Verification
+from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
 from stackbuild.verification.installed import overwritten
 from stackbuild.verification.models import write_models
@@ -34,7 +34,7 @@ from stackbuild.verification.subject import Form, Subject, subject_of
 from stackbuild.verification.workspace import workspace
 
 IMPORT, LOAD, LOAD_ROCM, OPERATORS = "install and import", "load", "load with ROCm", "operators"
-SHARE, NUMERICS, GPU = "share of nodes", "numerics", "GPU at work"
+SHARE, NUMERICS, GPU = "share of nodes", "numerics", GPU_RUNG
 LADDER = ("static rules", IMPORT, LOAD, LOAD_ROCM, OPERATORS, SHARE, NUMERICS, GPU)
 Tick = Callable[[Rung], None]
 ExpectationsOf = Callable[[str], Expectations]

@@ -33,7 +33,7 @@ def draw_release(released: Released) -> None:
 def draw_published(receipt: Receipt) -> None:
     """What is new on the index and what was there already, then how to install it."""
     for wheel in receipt.wheels:
-        err().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}"))
+        err().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}: {wheel.claim}"))
     _how_to_install(receipt)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 from stackbuild.core.errors import UsageError
-from stackbuild.pipeline.index import is_published, publish
+from stackbuild.pipeline.index import UNVERIFIED, is_published, publish
 
 
 def wheel(folder: Path, version: str = "1.0", content: str = "x", name: str = "demo-pkg", requires: str = ">=3.9") -> Path:
@@ -66,6 +66,23 @@ def test_pages_and_json_say_the_same(tmp_path: Path) -> None:
         assert row["upload-time"].endswith("Z") and "." in row["upload-time"]
     root = json.loads((index / "index.json").read_text())
     assert root["projects"] == [{"name": "demo-pkg"}]
+
+
+def test_what_verification_came_to_stands_beside_each_wheel(tmp_path: Path) -> None:
+    """On the page, in the JSON and in the receipt; of other bytes under the name, and of an unverified wheel, nothing is known."""
+    index = tmp_path / "simple"
+    first, second = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
+    claim = "verified (static rules;\nnot run: load: <no ROCm>); no GPU ran"
+    receipt = publish((first, second), index, claims={first.name: claim})
+    known = claim.replace("\n", " ")
+    assert [w.claim for w in receipt.wheels] == [known, UNVERIFIED]
+    assert [w.claim for w in publish((first,), index).wheels] == [known]
+    page = json.loads((index / "demo-pkg" / "index.json").read_text())
+    assert [row["_stackbuild-claim"] for row in page["files"]] == [known, UNVERIFIED]
+    text = (index / "demo-pkg" / "index.html").read_text()
+    assert "&lt;no ROCm&gt;); no GPU ran<br>" in text and f"</a> {UNVERIFIED}<br>" in text
+    other = wheel(tmp_path / "b", content="other")
+    assert [w.claim for w in publish((other,), index, replace=True).wheels] == [UNVERIFIED]
 
 
 def test_a_published_name_keeps_its_bytes(tmp_path: Path) -> None:
