@@ -29,6 +29,7 @@ def hipify(
     launch: Annotated[str, option("--launch", help="keep: leave <<<>>>; ggl: make hipLaunchKernelGGL of it.")] = "keep",
     flavour: Annotated[str, option("--flavour", help="hip, roc (roc libraries) or miopen (cuDNN becomes MIOpen).")] = "hip",
     experimental: Annotated[bool, option("--experimental", help="Also convert APIs that HIPIFY calls experimental.")] = False,
+    hip_macro: Annotated[Many, option("--hip-macro", metavar="NAME", help="A macro that only your build for HIP defines; repeat for more.", show_default=False)] = None,
     include: Annotated[Many, option("--include", metavar="GLOB", help="Convert only these paths below SRC; repeat for more.", show_default=False)] = None,
     exclude: Annotated[Many, option("--exclude", metavar="GLOB", help="Leave these paths out; repeat for more.", show_default=False)] = None,
     lint: Annotated[bool, option("--lint/--no-lint", help="Report what no mapping can fix.")] = True,
@@ -38,6 +39,7 @@ def hipify(
     errors: Annotated[str, option("--errors", metavar="LOG", help="Print a compiler's output (- for stdin) with places in SRC instead of OUT, and convert nothing.")] = "",
     jobs: Annotated[int, option("--jobs", "-j", min=1, help="Worker processes.", show_default="CPUs")] = os.cpu_count() or 1,
     hipify_perl: Annotated[str | None, option("--hipify-perl", metavar="FILE", help="hipify-perl, where not on PATH.", show_default=False)] = None,
+    tables: Annotated[Path | None, option("--tables", metavar="FILE", help="HIPIFY's tables: a hipify-perl script, or a file like hipify/hipify-tables.tsv.  [default: the newer of this package's and the installed HIPIFY's]", show_default=False)] = None,
     hipify_clang: Annotated[str | None, option("--hipify-clang", metavar="FILE", help="hipify-clang, where not on PATH.", show_default=False)] = None,
     json: Json = False,
     sarif: Annotated[bool, option("--sarif", help="Print the findings as SARIF 2.1.0 on stdout.")] = False,
@@ -60,12 +62,12 @@ def hipify(
         _usage("--json and --sarif both want stdout", "give one of them")
     from stackbuild.hipify import SourceSelection, hipify_tree, open_engine
     from stackbuild.hipify.model import LAUNCHES, Target
-    from stackbuild.hipify.rules.rules import version
+    from stackbuild.hipify.rules.rules import is_rocm_version
     from stackbuild.hipify.tables.tables import FLAVOURS
     from stackbuild.views.hipify import draw_report, draw_summary, print_report_json, print_sarif
 
-    if target_rocm and not version(target_rocm):
-        _usage(f"{target_rocm!r} is not a ROCm version", "write one such as 6.4")
+    if target_rocm and not is_rocm_version(target_rocm):
+        _usage(f"--target-rocm is {target_rocm!r}, which is no ROCm version", "write one such as 6.4 or 6.4.3")
     target = Target(
         rocm=target_rocm,
         launch=_choice("--launch", launch, LAUNCHES),
@@ -73,6 +75,7 @@ def hipify(
         experimental=experimental,
         wavefronts=_wavefronts(wavefront),
         lint=lint,
+        hip_macros=tuple(sorted(set(hip_macro or ()))),
     )
     selection = SourceSelection(
         tuple(sources), Path(out), tuple(include or ()), tuple(exclude or ()), out.endswith(os.sep)
@@ -84,6 +87,7 @@ def hipify(
         include_folders=target_include or [],
         hipify_perl=hipify_perl,
         hipify_clang=hipify_clang,
+        tables_file=tables,
     )
     if verify_engine:
         _verify(selection, opened, verify_engine, json)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stackbuild.hipify.cpp.edits import Edit, LineMap
+from stackbuild.hipify.tables.declarations import Declarations
 from stackbuild.hipify.tables.tables import Flavour
 from stackbuild.model.findings import Finding, Severity
 
@@ -22,7 +23,9 @@ class Target:
 
     `rocm` is the ROCm version such as "6.4" ("" where unknown: no version gates are checked). `headers` are the header
     names that exist in the target's include folders; None where no folder was looked at. `launch` keeps `<<<>>>` or
-    makes `hipLaunchKernelGGL` of it. `wavefronts` are the lane counts of the GPUs, both where unknown.
+    makes `hipLaunchKernelGGL` of it. `wavefronts` are the lane counts of the GPUs, both where unknown. `hip_macros` are
+    macros of the project that only its build for HIP defines. `declared` is what the target's headers declare, None where
+    that is not known.
     """
 
     rocm: str = ""
@@ -32,6 +35,8 @@ class Target:
     experimental: bool = False
     wavefronts: tuple[int, ...] = (32, 64)
     lint: bool = True
+    hip_macros: tuple[str, ...] = ()
+    declared: Declarations | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class ConvertedText:
 
     `substitutions` counts by API group, `rules` by rule id (how often each matched, also of those that only move
     things). `needs` are support headers of the rules that the text includes now. `edits` are what was done, settled, by
-    offset of the original.
+    offset of the original. `declares` are names that look like CUDA's and that the text declares itself; `unless` are findings
+    that are none where another file of the tree declares a name or has a header: (line, column, name).
     """
 
     text: str
@@ -50,6 +56,8 @@ class ConvertedText:
     lines: LineMap
     needs: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = field(default=(), repr=False)
+    declares: tuple[str, ...] = ()
+    unless: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,8 @@ class FileReport:
     substitutions: Mapping[str, int] = field(default_factory=dict)
     rules: Mapping[str, int] = field(default_factory=dict)
     lines: LineMap = LineMap()
+    declares: tuple[str, ...] = ()
+    unless: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def _named(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias
     found = arguments(view.code, open_at)
     if found is None:
         calls.findings.append(_unbalanced(view, function, name[0]))
-    elif not _declares(view, name[0], found[0]):
+    elif not declares(view, name[0], found[0]):
         use = Use(function, name, open_at, found[1], found[0], 0, 0, name, frozenset((function,)))
         _one(view, rule, use, calls, has_alias)
 
@@ -125,7 +125,7 @@ _DEFINED = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+[ \t]*\Z")
 _EXPRESSION = re.compile(r"[&*!~(\"'\-+\d]|\w+\s*(?:[(.\[]|->)")
 
 
-def _declares(view: View, start: int, spans: list[Span]) -> bool:
+def declares(view: View, start: int, spans: list[Span]) -> bool:
     """Whether this declares the function and does not call it: a type's name stands right before, and no value inside."""
     end = back_token(view.code, start)
     if view.code.endswith("::", 0, end):

@@ -157,6 +157,11 @@ def version(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+def is_rocm_version(text: str) -> bool:
+    """Whether a text is a ROCm version: two or three numbers with dots, of which the first is no larger than ROCm's may be."""
+    return re.fullmatch(r"[1-9]\d?\.\d{1,2}(?:\.\d{1,3})?", text) is not None
+
+
 def in_range(rocm: str, bounds: str) -> bool:
     """Whether a ROCm version, "" for the newest, lies in bounds such as ">=6.0,<7.0"."""
     have = version(rocm) if rocm else (9999,)

@@ -21,7 +21,7 @@ from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import ConvertedText, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed
-from stackbuild.hipify.tree import inputs, state, unmatched_rules, write
+from stackbuild.hipify.tree import inputs, own_names, state, unmatched_rules, write
 from stackbuild.hipify.tree.files import (
     ConversionJob,
     SourceSelection,
@@ -122,10 +122,11 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
         _with_paths(records[destination.path(one.job)].report, one.job, one.job.name in converted)
         for one in input_files
     )
+    reports = own_names.without_own(reports, [one.job.name for one in input_files])
     return Report(
         engine.name,
         engine.tables.tool,
-        replace(engine.target, headers=None),
+        replace(engine.target, headers=None, declared=None),
         reports,
         result.written,
         removed,
@@ -175,9 +176,10 @@ def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list
 
 def run_key(engine: Engine) -> str:
     """The digest of everything but the file that an output depends on."""
-    target = replace(engine.target, headers=None)
+    target = replace(engine.target, headers=None, declared=None)
+    declared = engine.target.declared.digest if engine.target.declared else None
     headers = sorted(engine.target.headers) if engine.target.headers is not None else None
-    return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers])
+    return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers, declared])
 
 
 def _read_all(jobs: Sequence[ConversionJob], destination: _Destination) -> tuple[list[InputFile], list[Finding]]:
@@ -313,7 +315,17 @@ def _report(one: InputFile, converted: ConvertedText, data: bytes) -> FileReport
         findings = (_not_utf8(one.job.name), *findings)
     outcome = "copied" if data == before else "converted"
     source, output = str(one.job.source), str(one.job.output)
-    return FileReport(source, output, outcome, findings, converted.substitutions, converted.rules, converted.lines)  # type: ignore[arg-type]
+    return FileReport(
+        source,
+        output,
+        outcome,  # type: ignore[arg-type]
+        findings,
+        converted.substitutions,
+        converted.rules,
+        converted.lines,
+        converted.declares,
+        converted.unless,
+    )
 
 
 def _refused(one: InputFile) -> FileReport:

@@ -324,3 +324,42 @@ def test_namespaces_of_namespaces_and_tags(cuda: str, expected: str) -> None:
 )  # fmt: skip
 def test_warp_collectives_of_cub_keep_their_32_threads(cuda: str, expected: str) -> None:
     assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("auto g(int a = 0) -> cudaError_t { return cudaSuccess; }", "auto g(int a = 0) -> hipError_t { return hipSuccess; }"),
+        ("auto l = [&](int x) mutable -> cudaError_t {};", "auto l = [&](int x) mutable -> hipError_t {};"),
+        ("auto f = []<class T>(T a) -> cudaError_t {};", "auto f = []<class T>(T a) -> hipError_t {};"),
+        ("return [](int x) -> cudaError_t {};", "return [](int x) -> hipError_t {};"),
+        ("template <class T> auto C<T>::g() const -> cudaStream_t;", "template <class T> auto C<T>::g() const -> hipStream_t;"),
+        ("std::function<auto(int) -> cudaError_t> f;", "std::function<auto(int) -> hipError_t> f;"),
+        ("auto x = f(1)->cudaMalloc(2); y = v[1](2)->cudaFree; return a[1](x)->cudaFree;",
+         "auto x = f(1)->cudaMalloc(2); y = v[1](2)->cudaFree; return a[1](x)->cudaFree;"),
+        ("p->cudaMalloc(1);", "p->cudaMalloc(1);"),
+    ],
+)  # fmt: skip
+def test_an_arrow_before_a_return_type_is_no_member_access(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+def severities(text: str, rule: str, macros: tuple[str, ...] = ()) -> list[str]:
+    return [f.severity.value for f in hip(text, target=Target(hip_macros=macros)).findings if f.rule == rule]
+
+
+@pytest.mark.parametrize(
+    "macro", ["USE_AMD_ROCM", "__HIP_DEVICE_COMPILE__", "GGML_USE_HIP", "__AMDGCN__", "WITH_ROCM", "MY_GPU"]
+)
+def test_what_a_branch_for_hip_leaves_out_is_a_note(macro: str) -> None:
+    text = f'#ifdef {macro}\nint x;\n#else\nvoid f() {{ asm("mov.u32 %0, %laneid;"); cuNothing(); }}\n#endif\n'
+    mine = ("MY_GPU",) if macro == "MY_GPU" else ()
+    for rule in ("LINT-PTX", "HIPIFY-UNSUPPORTED"):
+        assert severities(text, rule, mine) == ["note"]
+        assert severities(text.replace(macro, "SHIP_IT"), rule, mine) == ["error"]
+
+
+def test_ptx_behind_a_macro_for_the_word_asm_is_told() -> None:
+    use = 'void z() { ASM("ld.global.nc.f32 %0, [%1];" : "=f"(x) : "l"(p)); }\n'
+    assert "LINT-PTX" in rules_of("#define ASM asm volatile\n" + use)
+    assert "LINT-PTX" not in rules_of("#define ASM print\n" + use)
