@@ -30,6 +30,7 @@ def hipify(
     flavour: Annotated[str, option("--flavour", help="hip, roc (roc libraries) or miopen (cuDNN becomes MIOpen).")] = "hip",
     experimental: Annotated[bool, option("--experimental", help="Also convert APIs that HIPIFY calls experimental.")] = False,
     hip_macro: Annotated[Many, option("--hip-macro", metavar="NAME", help="A macro that only your build for HIP defines; repeat for more.", show_default=False)] = None,
+    compat: Annotated[str, option("--compat", metavar="hipify", help="Make the text that HIPIFY would make, also where our own differs on purpose; --rules are not used.")] = "",
     include: Annotated[Many, option("--include", metavar="GLOB", help="Convert only these paths below SRC; repeat for more.", show_default=False)] = None,
     exclude: Annotated[Many, option("--exclude", metavar="GLOB", help="Leave these paths out; repeat for more.", show_default=False)] = None,
     lint: Annotated[bool, option("--lint/--no-lint", help="Report what no mapping can fix.")] = True,
@@ -61,7 +62,7 @@ def hipify(
     if json and sarif:
         _usage("--json and --sarif both want stdout", "give one of them")
     from stackbuild.hipify import SourceSelection, hipify_tree, open_engine
-    from stackbuild.hipify.model import LAUNCHES, Target
+    from stackbuild.hipify.model import COMPATS, LAUNCHES, Target
     from stackbuild.hipify.rules.rules import is_rocm_version
     from stackbuild.hipify.tables.tables import FLAVOURS
     from stackbuild.views.hipify import draw_report, draw_summary, print_report_json, print_sarif
@@ -75,6 +76,7 @@ def hipify(
         experimental=experimental,
         wavefronts=_wavefronts(wavefront),
         lint=lint,
+        compat=_choice("--compat", compat, COMPATS),
         hip_macros=tuple(sorted(set(hip_macro or ()))),
     )
     selection = SourceSelection(

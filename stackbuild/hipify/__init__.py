@@ -47,10 +47,10 @@ def open_engine(
 
     The tables are those of `tables_file`, of the HIPIFY that is named, or the newer of this package's and the machine's.
     `include_folders` are the target's, to resolve headers against and to read what they declare; without them that is
-    looked up in the lists of released versions. Raises MachineLacks where an engine's program is not installed, UsageError and
+    looked up in the lists of released versions. A target with `compat` has rules of its own, and `rule_sets` are not read. Raises MachineLacks where an engine's program is not installed, UsageError and
     RecipeError for wrong names and rules.
     """
-    rules = bundled.load(rule_sets)
+    rules = bundled.load_compat() if target and target.compat else bundled.load(rule_sets)
     tools = installed.find(hipify_perl, hipify_clang)
     engines.check(name, tools)
     tables = installed.chosen(tools, tables_file)

@@ -87,7 +87,7 @@ def _edits(
         findings += told
     edits += rename.by_tables(view, lookups, present)
     if lookups.target.launch == "ggl":
-        launched, unreadable = launch.to_calls(view)
+        launched, unreadable = launch.to_calls(view, lookups.target.compat == "hipify")
         edits += launched
         findings += unreadable
     launches = next(launch.offsets(view.code), None) is not None

@@ -12,6 +12,8 @@ from stackbuild.hipify.tables.tables import Flavour
 from stackbuild.model.findings import Finding, Severity
 
 Launch = Literal["keep", "ggl"]
+Compat = Literal["", "hipify"]
+COMPATS: tuple[Compat, ...] = ("", "hipify")
 LAUNCHES: tuple[Launch, ...] = ("keep", "ggl")
 INSIDE_NAME = "HIPIFY-RULE-INSIDE-NAME"
 """The finding of a literal rule that would cut an identifier."""
@@ -24,7 +26,8 @@ class Target:
     `rocm` is the ROCm version such as "6.4" ("" where unknown: no version gates are checked). `headers` are the header
     names that exist in the target's include folders; None where no folder was looked at. `launch` keeps `<<<>>>` or
     makes `hipLaunchKernelGGL` of it. `wavefronts` are the lane counts of the GPUs, both where unknown. `hip_macros` are
-    macros of the project that only its build for HIP defines. `declared` is what the target's headers declare, None where
+    macros of the project that only its build for HIP defines. `compat` is "hipify" for the text that HIPIFY would make, where this
+    package's own is another on purpose. `declared` is what the target's headers declare, None where
     that is not known.
     """
 
@@ -36,6 +39,7 @@ class Target:
     wavefronts: tuple[int, ...] = (32, 64)
     lint: bool = True
     hip_macros: tuple[str, ...] = ()
+    compat: Compat = ""
     declared: Declarations | None = field(default=None, repr=False)
 
 

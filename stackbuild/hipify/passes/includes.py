@@ -60,7 +60,8 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     everywhere = {path for path, include in have if not include.branches and include.start not in c_only}
     shims = _shims(view, lookups)
     hidden = any(include.start in c_only and path.startswith("hip") for path, include in have)
-    runtime = (hidden or _needs_runtime(view, uses, launches)) and not _brings_runtime(
+    like_hipify = lookups.target.compat == "hipify"  # which includes it in every file
+    runtime = (hidden or like_hipify or _needs_runtime(view, uses, launches)) and not _brings_runtime(
         lookups, everywhere | {n for n, _ in shims}
     )
     edits += _additions(view, directives, everywhere, shims, runtime)

@@ -147,7 +147,7 @@ class Compiler:
                 "-ftemplate-backtrace-limit=0",
                 *gpus,
             ]
-            code, text = call(self.roots[root], tree, folder, [*flags, *words, file])
+            code, text = call(self.roots[root], tree, folder, [*flags, *words, f"/mnt/src/{folder}/{file}"])
             found = errors_of(text)
             return code, found or ([CompileError("", 0, text[-300:])] if code else [])
 
