@@ -149,6 +149,7 @@ LEVELS: dict[str, Layer] = {
     "runners": Layer(3, "the interface that commands run through: sandbox, docker, fake"),
     "recipe": Layer(4, "text → Recipe: reading, validation, the matrix, wheel requirements", pure=True),
     "inspection": Layer(4, "file → Facts → Findings"),
+    "publishing": Layer(4, "wheels → index: pages, what travels with a wheel, signatures, verify-release"),
     "judgement": Layer(4, "Benchmarks × gates → Verdict", pure=True),
     "sources": Layer(
         4, "what comes from outside: git, HTTP, archives, mirrors, bundles, images, patches, local folders"

@@ -10,10 +10,16 @@ import time
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stackbuild.actions.job import Job
+from stackbuild.actions.sbom import FILE_NAME, sbom
+from stackbuild.core import digest
 from stackbuild.core.errors import StepFailed
+from stackbuild.model.materials import Material, read_materials
+
+if TYPE_CHECKING:
+    from stackbuild.inspection.facts import Facts, Policy
 
 DEFLATE_LEVEL = 6
 
@@ -21,17 +27,25 @@ DEFLATE_LEVEL = 6
 def do(job: Job) -> dict[str, str]:
     """Write one wheel into `job.out`. Notes: `wheel`, its file name."""
     meta: dict[str, Any] = {
-        name: value if name in ("packer", "python", "time") else json.loads(value) for name, value in job.params.items()
+        name: value if name in ("materials", "packer", "python", "time") else json.loads(value)
+        for name, value in job.params.items()
     }
+    from stackbuild.inspection import inspect  # auditwheel's policies are slow to import
+
     root = job.inputs[job.step.needs[0].step]
     members = _members(root, meta["packages"], job.step.name)
     python = meta.get("python", "")
-    tag = f"{f'{python}-{python}' if python else 'py3-none'}-{_platform(root, tuple(meta['external']), job.step.name)}"
+    facts = inspect(root)
+    tag = f"{f'{python}-{python}' if python else 'py3-none'}-{_platform(facts.policy, tuple(meta['external']), job.step.name)}"
     distribution = meta["distribution"].replace("-", "_").replace(".", "_").lower()
     stem = f"{distribution}-{meta['version'].replace('-', '_')}"
     info = f"{stem}.dist-info"
     texts = {f"{info}/METADATA": _metadata(meta), f"{info}/WHEEL": _wheel(tag)}
     texts |= {f"{info}/licenses/{path}": _text(root, path, job.step.name) for path in meta["license_files"]}
+    materials = (*read_materials(meta["materials"]), *_libraries(root, members, facts))
+    texts[f"{info}/sboms/{FILE_NAME}"] = sbom(
+        meta["distribution"], meta["version"], meta["license"], materials, int(meta["time"])
+    ).decode()
     name = f"{stem}-{tag}.whl"
     with zipfile.ZipFile(job.out / name, "w") as archive:
         writer = _Writer(archive, time.gmtime(int(meta["time"]))[:6])
@@ -68,15 +82,23 @@ def _members(root: Path, packages: list[str], step: str) -> list[str]:
     return sorted(found)
 
 
-def _platform(root: Path, external: tuple[str, ...], step: str) -> str:
+def _libraries(root: Path, members: list[str], facts: Facts) -> list[Material]:
+    """The libraries that lie in the wheel, and the sonames that it needs from outside."""
+    paths = {library.path for library in facts.libraries} & set(members)
+    bundled = [
+        Material("bundled-library", path, "", f"file:{path}", "", (("sha256", digest.of_file(root / path)),))
+        for path in sorted(paths)
+    ]
+    outside = facts.policy.external if facts.policy else ()
+    return [*bundled, *(Material("external-library", soname, "", f"soname:{soname}") for soname in outside)]
+
+
+def _platform(policy: Policy | None, external: tuple[str, ...], step: str) -> str:
     """The platform tag that is honest: the manylinux policy the libraries satisfy, were the `external` sonames there.
 
     Anything else they need from outside the policy makes it a plain `linux_x86_64`. A pattern of `external` that no
     library matches is an error: such a one once let 890 MB of ROCm into a wheel (aiter#5318).
     """
-    from stackbuild.inspection import inspect  # auditwheel's policies are slow to import
-
-    policy = inspect(root).policy
     if policy is None:
         return "any"
     for pattern in external:

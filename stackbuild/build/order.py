@@ -18,6 +18,7 @@ from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Emit, RunStopped
 from stackbuild.model.loaded import Loaded
 from stackbuild.plan.resolve import CONFIGURE, Choice
+from stackbuild.publishing.signing import SigningKey
 from stackbuild.runners import choose
 from stackbuild.sources.local import places
 from stackbuild.sources.mirror import Mirror
@@ -39,6 +40,8 @@ class Order:
     fail_on_rebuild: bool = False
     only: bool = False
     """Run nothing but the step of `choice.until`: what it needs must be in the store."""
+    sign: tuple[SigningKey, ...] = ()
+    """Private keys that sign the index that the wheels are published on. No step sees them."""
     mirror: Mirror | None = None
     """Stands for the network where one is given."""
 

@@ -62,15 +62,20 @@ def build(
         bool, option("--dry-run", help="Show the commands of every step that would run; run none.")
     ] = False,
     allow_path: AllowPath = None,
+    sign: Annotated[
+        list[Path] | None,
+        option("--sign", metavar="KEY", help="Sign the index with this OpenSSH ed25519 private key; may be repeated."),
+    ] = None,
     json: Annotated[bool, option("--json", help="Stream the run's events as JSON lines on stdout.")] = False,
 ) -> None:
-    """Build a recipe; prove, measure, judge and publish its wheels.
+    """Build a recipe; verify, measure, judge and publish it.
 
     Example: stackbuild build --recipe debian-13
     """
     from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.release import release
+    from stackbuild.publishing.signing import load_signing_key
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.build import print_event, view
@@ -82,7 +87,17 @@ def build(
     source_mirror = mirror_of(mirror, {} if is_rehearsal else os.environ)
     loaded = load(recipe, allow_path or ())
     choice = _choice(gfx, until or only, python)
-    order = Order(choice, runner, jobs, keep_going, locked, fail_on_rebuild, bool(only), source_mirror)
+    order = Order(
+        choice,
+        runner,
+        jobs,
+        keep_going,
+        locked,
+        fail_on_rebuild,
+        bool(only),
+        tuple(map(load_signing_key, sign or ())),
+        source_mirror,
+    )
     if is_rehearsal:
         _tell_doubts(loaded)
         from stackbuild.build.dry_run import dry
@@ -164,7 +179,7 @@ def lock(
     mirror: Mirror = None,
     check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
 ) -> None:
-    """Look up what a recipe's names mean now; write it to its lock.
+    """Look up what a recipe's names mean now; write its lock.
 
     Debian's archive, git servers and the package index are asked; the lock lies beside the recipe. What cannot be asked keeps its answer, or stays open; it is named, and the exit code is 3. A tag, a branch or a digest that
     means something else than in the lock before is named.

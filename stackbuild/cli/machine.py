@@ -50,7 +50,7 @@ def env(
 
 @app.command()
 def doctor(json: Json = False) -> None:
-    """Check what this machine can build and prove; say what to mend.
+    """Check what this machine can build and verify.
 
     Looked at are sandbox, engine, tools, disk, memory, GPU, groups and ROCm. Exit 7 where something must be mended.
 

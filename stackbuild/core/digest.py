@@ -63,6 +63,11 @@ def of_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def of_bytes(data: bytes) -> str:
+    """sha256 of bytes, in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def of_value(value: Any) -> str:
     """sha256 of a value's canonical JSON, in hex."""
     return of_text(canonical(value))

@@ -206,6 +206,7 @@ class Publish(Model):
     """Where the wheels go when the gates are open."""
 
     index: str = Field("dist/simple", description="Folder of the static index, relative to where stackbuild runs.")
+    url: str = Field("", description="Where that folder is served: the install lines name it.")
     replace: bool = Field(
         False, description="Allow other bytes under a published file name: for an index nobody else installs from."
     )

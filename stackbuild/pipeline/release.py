@@ -14,12 +14,20 @@ from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
-from stackbuild.pipeline.stages import BuiltWheels, bench_stage, publish_stage, require_bench_packages, verify_stage
+from stackbuild.pipeline.stages import (
+    BuiltWheels,
+    StageResult,
+    bench_stage,
+    publish_stage,
+    require_bench_packages,
+    verify_stage,
+)
+from stackbuild.publishing.signing import SigningKey
 from stackbuild.recipe.wheels import narrowed
 from stackbuild.sources.local import refuse_outside
 
 if TYPE_CHECKING:
-    from stackbuild.pipeline.index import Receipt
+    from stackbuild.publishing.index import Receipt
 
 
 @dataclass(frozen=True)
@@ -60,31 +68,31 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
         if built.wheels:
             proof = verify_stage(built, context)
             claim = str(proof.body["claim"])
-            said = proof.body["claims"]
-            claims = {name: str(text) for name, text in said.items()} if isinstance(said, dict) else {}
             fresh |= not proof.remembered
             if order.choice.until:
                 context.emit(Note("info", STOPPED))
             else:
-                fresh |= _measured_now(built, context)
-                receipt = _published(partial, built, loaded.recipe, context, claims)
+                measured = bench_stage(built, context)
+                fresh |= measured is not None and not measured.remembered
+                stages = {"verify": proof, **({"bench": measured} if measured else {})}
+                receipt = _published(partial, built, loaded.recipe, stages, order.sign, context)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in built.wheels)
     return Released(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
 
 
-def _measured_now(built: BuiltWheels, context: BuildContext) -> bool:
-    measurement = bench_stage(built, context)
-    return measurement is not None and not measurement.remembered
-
-
 def _published(
-    partial: tuple[str, ...], built: BuiltWheels, whole: Recipe, context: BuildContext, claims: Mapping[str, str]
+    partial: tuple[str, ...],
+    built: BuiltWheels,
+    whole: Recipe,
+    stages: Mapping[str, StageResult],
+    keys: tuple[SigningKey, ...],
+    context: BuildContext,
 ) -> Receipt | None:
     if partial:
         context.emit(_withheld(partial, built, whole))
         return None
-    return publish_stage(built, context, claims)
+    return publish_stage(built, stages, keys, context)
 
 
 def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> Note:

@@ -24,11 +24,13 @@ from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
-from stackbuild.store.atomic import write_hint, write_whole
+from stackbuild.pipeline.evidence import write_statements
+from stackbuild.publishing.signing import SigningKey
+from stackbuild.store.atomic import write_hint
 
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
-    from stackbuild.pipeline.index import Receipt
+    from stackbuild.publishing.index import Receipt
 
 JUDGES = ("inspection", "verification", "bench", "judgement", "model/findings.py")
 """The parts of stackbuild whose code and data decide a stage's result."""
@@ -132,7 +134,6 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             "says": _rung_counts(tuple(rung for one in found for rung in one.rungs)),
             "stands": not any(one.failed for one in found),
             "claim": "; ".join(one.claim for one in found),
-            "claims": {one.subject: one.claim for one in found},
             "verification": [plain(one) for one in found],
         }
 
@@ -233,19 +234,27 @@ def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measureme
     return found
 
 
-def publish_stage(built: BuiltWheels, context: BuildContext, claims: Mapping[str, str]) -> Receipt:
-    """Put the wheels on the recipe's index, each with what its verification came to."""
-    from stackbuild.pipeline.index import is_published, publish
+def publish_stage(
+    built: BuiltWheels, stages: Mapping[str, StageResult], keys: tuple[SigningKey, ...], context: BuildContext
+) -> Receipt:
+    """Put the wheels on the recipe's index, with what is stated of each. `stages` are the results so far, by name."""
+    from stackbuild.publishing.index import Publication, is_published, publish
 
     index = Path(built.recipe.publish.index)
     started = time.monotonic()
     there = is_published(built.wheels, index)
     if not there:
         context.emit(StageStarted("publish"))
-    receipt = publish(built.wheels, index, replace=built.recipe.publish.replace, claims=claims)
-    for wheel in receipt.wheels:  # the artifact that a later release is measured against: the wheel and its lock
-        lock = index / wheel.project / f"{wheel.file}.lock.yaml"
-        if wheel.fresh or not lock.exists():
-            write_whole(lock, built.lock.read_text("utf-8"), lock.parent)
+    bodies = {name: result.body for name, result in stages.items()}
+    publication = Publication(
+        replace=built.recipe.publish.replace,
+        attached={
+            wheel: write_statements(wheel, built.recipe, built.plan, built.lock, bodies, context)
+            for wheel in built.wheels
+        },
+        url=built.recipe.publish.url,
+        keys=keys,
+    )
+    receipt = publish(built.wheels, index, publication)
     context.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
     return receipt

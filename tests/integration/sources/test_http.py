@@ -14,13 +14,13 @@ import pytest
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks, Stopped
-from stackbuild.sources.http import Limits, Wanted, fetch
+from stackbuild.sources.http import TransferLimits, Wanted, fetch
 
 BODY = bytes(range(256)) * 400
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
 
 
-SOON = Limits(answer=0.5, window=0.5, rate=1000, total=20, most=1 << 20, pause=0.01)
+SOON = TransferLimits(answer=0.5, window=0.5, rate=1000, total=20, most=1 << 20, pause=0.01)
 
 
 @dataclass
