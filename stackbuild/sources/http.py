@@ -39,7 +39,7 @@ MOST_SAID = 200
 
 
 @dataclass(frozen=True)
-class Limits:
+class TransferLimits:
     """How long a server is waited for, in seconds, and how much is taken of it.
 
     `answer`: from the connection's start to the end of the headers, of each try. `rate`: the least bytes a second over
@@ -55,7 +55,7 @@ class Limits:
     pause: float = 1.0
 
 
-LIMITS = Limits()
+LIMITS = TransferLimits()
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,9 @@ def place_in(mirror: Path, url: str) -> Path:
     return mirror / parts.hostname / inside
 
 
-def fetch(wanted: Wanted, target: Path, mirror: Mirror | None, stopper: Stopper, limits: Limits = LIMITS) -> str:
+def fetch(
+    wanted: Wanted, target: Path, mirror: Mirror | None, stopper: Stopper, limits: TransferLimits = LIMITS
+) -> str:
     """Put the file at `target`, whole and checked; its sha256. Where that fails, nothing is left.
 
     Raises LockError when its digest is another, MachineLacks when nobody has it, Stopped.
@@ -133,7 +135,7 @@ def _digest(path: Path, kind: str) -> str:
         return hashlib.file_digest(file, kind).hexdigest()
 
 
-def _download(url: str, partial: Path, stopper: Stopper, limits: Limits) -> None:
+def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits) -> None:
     if not url.startswith(("https://", "http://")):
         raise StepFailed(f"the URL {url[:MOST_SAID]!r} is refused: https, or http of an index that is set up so")
     partial.unlink(missing_ok=True)
@@ -223,7 +225,7 @@ class _Transfer:
     url: str
     partial: Path
     mark: str
-    limits: Limits
+    limits: TransferLimits
     got: int = 0
     is_answered: bool = False
     is_given_up: bool = False
