@@ -65,7 +65,7 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
         stack.callback(event_log.close, store, loaded.recipe.name)
         jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
         stack.callback(jobserver.close)
-        runner = choose(order.runner, label=run, base_is_image=loaded.recipe.base.image is not None)
+        runner = choose(order.runner, store=store, base_is_image=loaded.recipe.base.image is not None)
         context = BuildContext(
             recipe=loaded.recipe.name,
             given_name=loaded.given_name,

@@ -13,6 +13,9 @@ from typing import Protocol
 
 from stackbuild.core.cancel import Stopper
 
+MOST_PROCESSES = 8192
+"""So many processes and threads a session may have at once, enforced where the machine lets us."""
+
 
 @dataclass(frozen=True)
 class Mount:
