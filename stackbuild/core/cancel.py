@@ -32,6 +32,10 @@ class Stopper:
         self._since = 0.0
         self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
+    def fileno(self) -> int:
+        """For select(2): readable once it is set."""
+        return self._reader
+
     def set(self, signal_number: int) -> None:
         """Stop everything that waits."""
         if not self.signal:

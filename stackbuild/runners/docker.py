@@ -25,7 +25,7 @@ from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
 from stackbuild.runners import seccomp
 from stackbuild.runners.log import LogWriter
-from stackbuild.runners.protocol import MOST_PROCESSES, Exec, ExecResult, Session, SessionSpec
+from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 from stackbuild.store.identity import identity
 from stackbuild.store.store import Store
 
@@ -176,7 +176,7 @@ class Docker:
             cap_drop=["ALL"],
             security_opt=["no-new-privileges", f"seccomp={seccomp.docker_profile()}"],
             privileged=False,
-            pids_limit=MOST_PROCESSES,
+            pids_limit=spec.processes,
             mem_limit=spec.memory,
             memswap_limit=spec.memory,
             mounts=binds,

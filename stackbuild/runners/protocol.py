@@ -40,6 +40,7 @@ class SessionSpec:
     label: str
     """The run's id: what is left behind by a killed run is found by it."""
     network: bool = False
+    processes: int = MOST_PROCESSES
 
 
 @dataclass(frozen=True)

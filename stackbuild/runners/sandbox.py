@@ -18,30 +18,29 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
-from stackbuild.runners import bwrap, cgroup
+from stackbuild.runners import bwrap, cgroup, seccomp
+from stackbuild.runners.log import log_pipe
 from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 
 LAUNCH = """\
 set -e
 [ "$1" = "$PPID" ]
-[ -z "$2" ] || echo 0 > "$2"
+for group in $2; do echo 0 > "$group"; done
 mount -t overlay overlay -o "lowerdir=$3,upperdir=$4,workdir=$5$6" "$7"
 shift 7
 exec "$@"
 """
-"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's file, then
+"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's files, then
 lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has no way
 to write a colon or a comma in them."""
 _CHILD = re.compile(rb'"child-pid": *([0-9]+)')
 NAMESPACE_SECONDS = 1.0
 """How long what was killed may take to end; it may be in the middle of writing to a slow disk."""
-BEGIN = 'exec "$@"'
-"""Run by sh inside the sandbox: a command that is not there is exit code 127, and not bwrap's failure."""
 
 
 @cache
@@ -89,21 +88,17 @@ class _SandboxSession:
         for first in self.first_processes:  # its overlay is on the folders that the next one is mounted on
             _await_end(first)
         with (
-            cgroup.memory_limit(self.spec.label, self.spec.memory) as group,
-            exec.log.open("ab") as log,
+            cgroup.limits(self.spec.label, self.spec.memory, self.spec.processes) as group,
+            log_pipe(exec.log) as log,
             _pipe() as (status, tell),
         ):
-            argv = ("/bin/sh", "-c", BEGIN, "sh", *exec.argv)
-            command = self._command(argv, exec.env, exec.cwd, group.entry_file, ("--json-status-fd", str(tell)))
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
+            process = self._bwrap(exec.env, exec.cwd, ("--json-status-fd", str(tell))).start(
+                exec.argv,
+                log,
+                inside=partial(self._launch, group.entry_files),
                 pass_fds=(tell,),
                 cwd=self._layers_folder,
-                env={},
+                stopper=stopper,
             )
             code = stopper.wait(process)
             said = _status(status)
@@ -112,12 +107,15 @@ class _SandboxSession:
                 _await_end(first)
             self.first_processes[:] = [first] if first else []
             out_of_memory = group.ran_out()
-            if code > 0 and not out_of_memory and b"exit-code" not in said:
-                raise _not_opened(exec.log)
-            return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
+        if code > 0 and not out_of_memory and b"exit-code" not in said:
+            raise _not_opened(exec.log)
+        return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
 
     def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
-        return subprocess.run(self._command(argv, env, cwd), check=False, cwd=self._layers_folder).returncode
+        with seccomp.filter_file() as filter_file:
+            command = self._launch((), self._bwrap(env, cwd).on_terminal(filter_file, *argv))
+            passed = (filter_file,)
+            return subprocess.run(command, check=False, cwd=self._layers_folder, pass_fds=passed).returncode
 
     def snapshot(self) -> str:
         return ""  # upper and work are kept by the store
@@ -127,23 +125,11 @@ class _SandboxSession:
         """The folder that the overlay's paths are relative to."""
         return os.path.commonpath((self.spec.base, self.spec.work))
 
-    def _command(
-        self,
-        argv: tuple[str, ...],
-        env: tuple[tuple[str, str], ...],
-        cwd: str,
-        entry_file: str = "",
-        options: tuple[str, ...] = (),
-    ) -> list[str]:
-        unshare, path = _tools()
-        root = os.geteuid() == 0
+    def _bwrap(self, env: tuple[tuple[str, str], ...], cwd: str, options: tuple[str, ...] = ()) -> bwrap.Bwrap:
         spec = self.spec
-        merged = str(spec.work.with_name("root"))
-        layers = [os.path.relpath(layer, self._layers_folder) for layer in (spec.base, spec.upper, spec.work)]
-        user = [] if root else ["--user", "--map-root-user"]
-        inner = bwrap.Bwrap(
-            path,
-            root=("--bind", merged, "/"),
+        return bwrap.Bwrap(
+            _tools()[1],
+            root=("--bind", self._merged, "/"),
             mounts=tuple(
                 w for m in spec.mounts for w in ("--bind" if m.writable else "--ro-bind", str(m.source), m.at)
             ),
@@ -151,14 +137,26 @@ class _SandboxSession:
             cwd=cwd,
             user_namespace=False,  # root keeps the machine's users; for others unshare makes one
             network=spec.network,
-            terminal=not options,
+            processes=spec.processes,
             options=options,
         )
+
+    @property
+    def _merged(self) -> str:
+        """Where the overlay is mounted."""
+        return str(self.spec.work.with_name("root"))
+
+    def _launch(self, entry_files: tuple[str, ...], command: list[str]) -> list[str]:
+        """Bwrap's command, begun in a mount namespace with the overlay and in the control groups."""
+        root = os.geteuid() == 0
+        spec = self.spec
+        layers = [os.path.relpath(layer, self._layers_folder) for layer in (spec.base, spec.upper, spec.work)]
+        user = [] if root else ["--user", "--map-root-user"]
         return [
-            *(unshare, "--mount", *user, "--propagation", "private", "--"),
+            *(_tools()[0], "--mount", *user, "--propagation", "private", "--"),
             *("/bin/sh", "-c", LAUNCH, "sh"),
-            *(str(os.getpid()), entry_file, *layers, "" if root else ",userxattr", merged),
-            *inner.command(*argv),
+            *(str(os.getpid()), " ".join(entry_files), *layers, "" if root else ",userxattr", self._merged),
+            *command,
         ]
 
 

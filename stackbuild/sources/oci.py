@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -148,14 +147,9 @@ def _extract(layer: Path, root: Path) -> None:
         "--no-same-owner",
         "--delay-directory-restore",
     ]
-    done = subprocess.run(
-        sandbox.command(*words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise StepFailed(f"a layer cannot be unpacked: {done.stderr.strip()[-400:]}", where=str(layer))
+    code, said = sandbox.run(*words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*")
+    if code != 0:
+        raise StepFailed(f"a layer cannot be unpacked: {said.strip()[-400:]}", where=str(layer))
 
 
 def runs(dockerfile: str) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def left_over(bench: BuildBench, mark: str) -> list[str]:
     groups = [
         str(p)
         for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory")
-        for p in Path(root).glob("stackbuild.*")
+        for p in Path(root).glob("stackbuild-*")
         if str(bench.pid) in p.name
     ]
     mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if str(bench.root) in line]
