@@ -38,7 +38,10 @@ def main(words: list[str]) -> int:
     print(f"campaign: {len(counts)} rigs · tried {tried} · survived {survived} · lost {lost}", file=sys.stderr)
     absent = [count for count in counts if not count.tried]
     for count in absent:
-        print(f"campaign: {count.rig} tried nothing: {count.not_run[0][1] if count.not_run else 'no case'}", file=sys.stderr)
+        print(
+            f"campaign: {count.rig} tried nothing: {count.not_run[0][1] if count.not_run else 'no case'}",
+            file=sys.stderr,
+        )
     return int(bool(lost) or bool(options.strict and (absent or any(count.not_run for count in counts))))
 
 
@@ -69,7 +72,9 @@ def _run(rig: frame.Rig, options: argparse.Namespace) -> frame.Count:
     def tick(case: frame.Case, lost: str) -> None:
         if lost:
             print(f"  LOST {rig.name} {case.name}: {lost}", file=sys.stderr)
-            print(f"       again: ci/campaign run {rig.name} --only '{case.name}' --seed {options.seed}", file=sys.stderr)
+            print(
+                f"       again: ci/campaign run {rig.name} --only '{case.name}' --seed {options.seed}", file=sys.stderr
+            )
         elif sys.stderr.isatty():
             print(f"\r\x1b[K  {rig.name} {case.name}", end="", file=sys.stderr, flush=True)
 

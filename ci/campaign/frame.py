@@ -86,7 +86,9 @@ def chosen(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[Case
     return random.sample(cases, max(1, math.ceil(share * len(cases))))
 
 
-def run(rig: Rig, cases: Sequence[Case], seed: int, tick: Callable[[Case, str], None] = lambda case, lost: None) -> Count:
+def run(
+    rig: Rig, cases: Sequence[Case], seed: int, tick: Callable[[Case, str], None] = lambda case, lost: None
+) -> Count:
     """Try the cases one after the other, each in a folder of its own; `tick` is called after each one."""
     count, started = Count(rig.name, seed), time.monotonic()
     for case in cases:

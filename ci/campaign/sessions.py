@@ -93,7 +93,14 @@ class Attacked:
             Mount(self.folder / "build", "/build", writable=True),
         )
         return SessionSpec(
-            tree, digest, self.folder / "upper", self.folder / "work", mounts, MEMORY, self.store.run, processes=PROCESSES
+            tree,
+            digest,
+            self.folder / "upper",
+            self.folder / "work",
+            mounts,
+            MEMORY,
+            self.store.run,
+            processes=PROCESSES,
         )
 
     def run(self, *argv: str) -> ExecResult:

@@ -49,7 +49,7 @@ def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
     recover(context)
     inputs = _with_base(loaded, lock, order, context)
     plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, context)
-    stored = context.store.find_all(step.key for step in plan.steps)
+    stored = {} if order.from_scratch else context.store.find_all(step.key for step in plan.steps)
     refuse_unlocked(steps_to_run(plan, stored), loaded)
     stored = _without_damaged(plan, stored, context)
     todo = steps_to_run(plan, stored)
@@ -128,7 +128,7 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) 
     """What the plan stands on, once the base is there: what the archive really gave decides every later key."""
     inputs = observe(loaded, lock, context.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
-    if context.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
+    if context.find_made(asked_for.key) is None and loaded.recipe.base.debian is not None:
         # A choice that is not in the recipe is refused before any work.
         planned = resolve(loaded.recipe, inputs, order.choice)
         if asked_for.name not in planned.by_name:
@@ -158,7 +158,7 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) 
 def _adopt(key: str, really: Step, context: BuildContext) -> None:
     """Record the base under the key of what was really installed, too."""
     record = context.store.find(key)
-    if record is not None and context.store.find(really.key) is None:
+    if record is not None and context.find_made(really.key) is None:
         context.store.record(replace(record, key=really.key, key_text=really.key_text, like=key))
 
 

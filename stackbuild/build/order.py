@@ -13,6 +13,7 @@ from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.runs import EventLog, expected
 from stackbuild.build.schedule import Limits
 from stackbuild.core.cancel import Stopper
+from stackbuild.core.digest import of_file
 from stackbuild.core.errors import Stop
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Emit, RunStopped
@@ -44,6 +45,8 @@ class Order:
     """Private keys that sign the index that the wheels are published on. No step sees them."""
     mirror: Mirror | None = None
     """Stands for the network where one is given."""
+    from_scratch: bool = False
+    """Run every step, with nothing that earlier runs made: no stored output, build tree or compiler cache."""
 
     @property
     def limits(self) -> Limits:
@@ -80,6 +83,8 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
             mirror=order.mirror,
             actions=actions.REGISTRY,
             expected=expected(store, loaded.recipe.name),
+            lock_digest=of_file(loaded.lock_path) if loaded.lock_path.is_file() else "",
+            from_scratch=order.from_scratch,
         )
         try:
             yield context

@@ -58,6 +58,13 @@ def build(
     fail_on_rebuild: Annotated[
         bool, option("--fail-on-rebuild", help="Fail (exit 3) when any step would have to run.")
     ] = False,
+    from_scratch: Annotated[
+        bool,
+        option(
+            "--from-scratch",
+            help="For releases: run every step, without compiler cache, earlier build trees and stored outputs.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, option("--dry-run", help="Show the commands of every step that would run; run none.")
     ] = False,
@@ -83,6 +90,9 @@ def build(
 
     if until and only:
         raise UsageError("--until and --only name different wishes", next="give one of them")
+    if from_scratch and (only or fail_on_rebuild):
+        other = "--only" if only else "--fail-on-rebuild"
+        raise UsageError(f"--from-scratch runs every step, {other} does not", next="give one of them")
     is_rehearsal = dry_run or runner == "fake"  # it takes nothing from a mirror, so the environment's may be gone
     source_mirror = mirror_of(mirror, {} if is_rehearsal else os.environ)
     loaded = load(recipe, allow_path or ())
@@ -97,6 +107,7 @@ def build(
         bool(only),
         tuple(map(load_signing_key, sign or ())),
         source_mirror,
+        from_scratch,
     )
     if is_rehearsal:
         _tell_doubts(loaded)

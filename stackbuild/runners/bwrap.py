@@ -122,7 +122,18 @@ class Bwrap:
 
     def _words(self, filter_file: int, argv: Sequence[str], options: tuple[str, ...] = ()) -> list[str]:
         return [
-            *(self.path, *self.options, *options, "--seccomp", str(filter_file), *_NAMESPACES, "--die-with-parent", "--clearenv", "--cap-drop", "ALL"),
+            *(
+                self.path,
+                *self.options,
+                *options,
+                "--seccomp",
+                str(filter_file),
+                *_NAMESPACES,
+                "--die-with-parent",
+                "--clearenv",
+                "--cap-drop",
+                "ALL",
+            ),
             *(word for name in self.capabilities for word in ("--cap-add", name)),
             *(["--unshare-user-try"] if self.user_namespace else []),
             *([] if self.network else ["--unshare-net"]),

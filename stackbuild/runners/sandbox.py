@@ -26,6 +26,7 @@ from stackbuild.core.errors import MachineLacks
 from stackbuild.runners import bwrap, cgroup, seccomp
 from stackbuild.runners.log import log_pipe
 from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
+from stackbuild.store.disk import is_full
 
 LAUNCH = """\
 set -e
@@ -39,6 +40,8 @@ exec "$@"
 lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has no way
 to write a colon or a comma in them."""
 _CHILD = re.compile(rb'"child-pid": *([0-9]+)')
+LOG_END = 4096
+"""Bytes at the end of a log that a sandbox's own failure is read from."""
 NAMESPACE_SECONDS = 1.0
 """How long what was killed may take to end; it may be in the middle of writing to a slow disk."""
 
@@ -207,8 +210,10 @@ def _has_children(pid: int) -> bool:
 
 def _not_opened(log: Path) -> MachineLacks:
     """The sandbox itself could not be opened; no fault of the step. Raises OSError where the disk is full."""
-    lines = log.read_text("utf-8", "replace").splitlines()
-    if any(os.strerror(errno.ENOSPC) in line for line in lines[-2:]):
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LOG_END))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    if any(os.strerror(errno.ENOSPC) in line for line in lines[-2:]) and is_full(log.parent):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(log))
     return MachineLacks(
         f"the sandbox could not be opened: {lines[-1] if lines else 'it said nothing'}",

@@ -38,7 +38,9 @@ class Attack:
     ends: bool = True
 
 
-def shell(name: str, script: str, outside: Callable[[Attacked], str] = lambda attacked: "", ends: bool = True) -> Attack:
+def shell(
+    name: str, script: str, outside: Callable[[Attacked], str] = lambda attacked: "", ends: bool = True
+) -> Attack:
     return Attack(name, ("/bin/sh", "-c", script + ("\necho END" if ends else "")), outside, ends)
 
 
@@ -49,7 +51,9 @@ def perl(name: str, script: str, outside: Callable[[Attacked], str] = lambda att
 def call(name: str, number: int, error: int, *arguments: int) -> Attack:
     """One system call that must fail with that error, and no other one."""
     words = ", ".join(map(str, (number, *arguments)))
-    return perl(name, f'my $r = syscall({words}); print "BREACH $r, error ", $! + 0, "\\n" unless $r == -1 && $! == {error};')
+    return perl(
+        name, f'my $r = syscall({words}); print "BREACH $r, error ", $! + 0, "\\n" unless $r == -1 && $! == {error};'
+    )
 
 
 def calls() -> Iterator[Attack]:
@@ -61,7 +65,9 @@ def calls() -> Iterator[Attack]:
                 yield call(f"call {name}", number[name], row.error, 0, 0, 0, 0, 0)
     yield call("call unshare user", number["unshare"], errno.EPERM, seccomp.CLONE_NEWUSER)
     yield call("call clone user", number["clone"], errno.EPERM, seccomp.CLONE_NEWUSER | 17, 0, 0, 0, 0)
-    yield call("call clone user, high half set", number["clone"], errno.EPERM, 1 << 40 | seccomp.CLONE_NEWUSER | 17, 0, 0, 0, 0)
+    yield call(
+        "call clone user, high half set", number["clone"], errno.EPERM, 1 << 40 | seccomp.CLONE_NEWUSER | 17, 0, 0, 0, 0
+    )
     for name, request in (("TIOCSTI", seccomp.TIOCSTI), ("TIOCLINUX", seccomp.TIOCLINUX)):
         yield call(f"call ioctl {name}", number["ioctl"], errno.EPERM, 0, request, 0)
         yield call(f"call ioctl {name}, high half set", number["ioctl"], errno.EPERM, 0, 1 << 32 | request, 0)
@@ -70,12 +76,12 @@ def calls() -> Iterator[Attack]:
         "socket families",
         f"my %fine = map {{ $_ => 1 }} ({families});\n"
         f"for my $family (0 .. 300) {{ for my $kind (1, 2, 3, 5) {{\n"
-        f'  my $r = syscall({number["socket"]}, $family, $kind, 0);\n'
+        f"  my $r = syscall({number['socket']}, $family, $kind, 0);\n"
         f'  print "BREACH family $family\\n" if !$fine{{$family}} && ($r != -1 || $! != {errno.EAFNOSUPPORT}); }} }}',
     )
     if seccomp.architecture().name == "SCMP_ARCH_X86_64":
         yield call("call of x32", 0x40000000 + 39, errno.ENOSYS)
-        program = "int main(void) { int r; __asm__ volatile (\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0 ? 0 : 9; }"
+        program = 'int main(void) { int r; __asm__ volatile ("int $0x80" : "=a"(r) : "a"(20)); return r > 0 ? 0 : 9; }'
         yield shell(
             "call of i386",
             f"echo '{program}' > /tmp/c.c && gcc -o /tmp/c /tmp/c.c && {{ /tmp/c 2>/dev/null && echo BREACH i386; true; }}",
@@ -136,7 +142,9 @@ kill 'KILL', @children;
 def others(attacked: Attacked) -> str:
     """What no attack may have changed: the base, the need, and what lies beside the session's folders."""
     tree, _ = base()
-    changed = [str(path) for path in (tree / "marker", tree / "etc/marker", attacked.folder / "marker") if path.exists()]
+    changed = [
+        str(path) for path in (tree / "marker", tree / "etc/marker", attacked.folder / "marker") if path.exists()
+    ]
     if (attacked.folder / "need" / "file").read_text() != "as it was\n":
         changed.append("the need")
     if not (tree / "bin/sh").exists() or not (tree / "etc/passwd").read_text().startswith("root:"):
@@ -181,19 +189,46 @@ def attacks() -> Iterator[Attack]:
     yield perl("descriptors", DESCRIPTORS)
     yield perl("processes of the machine", PROCESS_FILES, no_host_words)
     yield shell("environment", "env; set", no_host_words)
-    yield shell("folders of the machine", "cat /proc/1/root/etc/hostname /proc/1/cwd/* 2>/dev/null; ls -laR /deps /out /build /home /root /mnt 2>/dev/null; true", no_host_words)
-    yield shell("mount", "mkdir -p /build/m; mount -t tmpfs x /build/m 2>/dev/null && echo BREACH; mount --bind /deps /build/m 2>/dev/null && echo BREACH; mount -o remount,rw /deps/need 2>/dev/null && echo BREACH; umount /deps/need 2>/dev/null && echo BREACH; true", others)
-    yield shell("namespaces", "unshare -U true 2>/dev/null && echo BREACH user; unshare -Ur true 2>/dev/null && echo BREACH root; unshare -m true 2>/dev/null && echo BREACH mount; chroot / true 2>/dev/null && echo BREACH chroot; true")
-    yield shell("the need is written", "(echo x > /deps/need/file) 2>/dev/null && echo BREACH write; rm -f /deps/need/file 2>/dev/null && echo BREACH remove; chmod 777 /deps/need/file 2>/dev/null && echo BREACH mode; touch /deps/need/marker 2>/dev/null && echo BREACH new; true", others)
+    yield shell(
+        "folders of the machine",
+        "cat /proc/1/root/etc/hostname /proc/1/cwd/* 2>/dev/null; ls -laR /deps /out /build /home /root /mnt 2>/dev/null; true",
+        no_host_words,
+    )
+    yield shell(
+        "mount",
+        "mkdir -p /build/m; mount -t tmpfs x /build/m 2>/dev/null && echo BREACH; mount --bind /deps /build/m 2>/dev/null && echo BREACH; mount -o remount,rw /deps/need 2>/dev/null && echo BREACH; umount /deps/need 2>/dev/null && echo BREACH; true",
+        others,
+    )
+    yield shell(
+        "namespaces",
+        "unshare -U true 2>/dev/null && echo BREACH user; unshare -Ur true 2>/dev/null && echo BREACH root; unshare -m true 2>/dev/null && echo BREACH mount; chroot / true 2>/dev/null && echo BREACH chroot; true",
+    )
+    yield shell(
+        "the need is written",
+        "(echo x > /deps/need/file) 2>/dev/null && echo BREACH write; rm -f /deps/need/file 2>/dev/null && echo BREACH remove; chmod 777 /deps/need/file 2>/dev/null && echo BREACH mode; touch /deps/need/marker 2>/dev/null && echo BREACH new; true",
+        others,
+    )
     yield shell("the base is written", "touch /marker /etc/marker; rm -f /etc/passwd; true", others)
     yield shell("everything is removed", "rm -rf --no-preserve-root / >/dev/null 2>&1", others, ends=False)
     yield shell("every mode is taken", "chmod 000 /out /build /tmp / 2>/dev/null; true", others)
-    yield shell("ways up", "cd /out; for i in 1 2 3 4 5 6 7 8; do cd ..; done; touch marker ../marker; ln -s ../../../../.. /out/up; touch /out/up/marker; true", others)
+    yield shell(
+        "ways up",
+        "cd /out; for i in 1 2 3 4 5 6 7 8; do cd ..; done; touch marker ../marker; ln -s ../../../../.. /out/up; touch /out/up/marker; true",
+        others,
+    )
     yield shell("the first process is killed", "kill -9 1; kill -STOP 1; kill -TERM 1; sleep 0.1", ends=False)
     yield perl("everyone is killed", "kill 'KILL', -1; kill 'STOP', -1; ", ends=False)
-    yield shell("writes on", "(setsid sh -c 'while :; do echo x >> /out/x; done' &) ; until [ -s /out/x ]; do :; done", stops_growing)
+    yield shell(
+        "writes on",
+        "(setsid sh -c 'while :; do echo x >> /out/x; done' &) ; until [ -s /out/x ]; do :; done",
+        stops_growing,
+    )
     yield shell("output is closed", "exec >&- 2>&-; sleep 0.05", ends=False)
-    yield perl("log is flooded", f'my $x = "x" x 65535 . "\\n"; print $x for 1 .. {(HEAD + 2 * TAIL + (32 << 20)) >> 16};', log_is_bounded)
+    yield perl(
+        "log is flooded",
+        f'my $x = "x" x 65535 . "\\n"; print $x for 1 .. {(HEAD + 2 * TAIL + (32 << 20)) >> 16};',
+        log_is_bounded,
+    )
     yield perl("log has every byte", "binmode STDOUT; print map { chr($_ % 256) } 0 .. 99999; print qq(\\n);")
     yield perl("memory", "my @x; push @x, 'x' x (1 << 24) . $_ while 1;", ran_out, ends=False)
     yield perl("processes", FORKS)

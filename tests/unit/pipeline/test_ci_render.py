@@ -114,6 +114,22 @@ def test_a_gpu_job_gates_each_wheel_beside_a_file_with_a_provider(provider: str)
     assert 'gate stackbuild_kernels "--recipe debian-13 --provider' in gated
 
 
+def test_a_tag_is_built_from_scratch_and_without_a_cache_of_other_runs() -> None:
+    steps = jobs_of("github", "debian-13", "rocm-7.2")["build"]["steps"]
+    cache = next(step for step in steps if "actions/cache" in step.get("uses", ""))
+    assert cache["if"] == "${{ github.ref_type != 'tag' }}"
+    builds = [step["run"] for step in steps if "stackbuild" in step.get("run", "") and " build " in step["run"]]
+    assert len(builds) == 2 and all("github.ref_type == 'tag' && '--from-scratch'" in text for text in builds)
+    build = jobs_of("gitlab", "debian-13", "rocm-7.2")["build"]
+    tag, others = build["rules"]
+    assert tag["if"] == "$CI_COMMIT_TAG" and tag["variables"]["FROM_SCRATCH"] == "--from-scratch"
+    kept = [path.rstrip("/") for path in build["cache"]["paths"]]
+    assert tag["variables"]["STACKBUILD_STORE"].removeprefix("$CI_PROJECT_DIR/") not in kept
+    assert others == {"when": "on_success"} and any(line.endswith("$FROM_SCRATCH") for line in build["script"])
+    text = pipeline("jenkins", (load("debian-13"),), ())
+    assert 'if [ -n "${TAG_NAME:-}" ]; then store="$WORKSPACE/.release-store" scratch=--from-scratch' in text
+
+
 def test_gitlab_publishes_only_what_it_proved() -> None:
     jobs = jobs_of("gitlab", "debian-13", "rocm-7.2", gfx=("gfx90a",))
     assert jobs["publish"]["rules"] == [{"if": '$CI_COMMIT_TAG && $CI_COMMIT_REF_PROTECTED == "true"'}]
