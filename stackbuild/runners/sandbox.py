@@ -93,18 +93,18 @@ class _SandboxSession:
         with (
             cgroup.limits(self.spec.label, self.spec.memory, self.spec.processes) as group,
             log_pipe(exec.log) as log,
-            _pipe() as (status, tell),
+            _status_file() as status,
         ):
-            process = self._bwrap(exec.env, exec.cwd, ("--json-status-fd", str(tell))).start(
+            process = self._bwrap(exec.env, exec.cwd, ("--json-status-fd", str(status))).start(
                 exec.argv,
                 log,
                 inside=partial(self._launch, group.entry_files),
-                pass_fds=(tell,),
+                pass_fds=(status,),
                 cwd=self._layers_folder,
                 stopper=stopper,
             )
             code = stopper.wait(process)
-            said = _status(status)
+            said = os.pread(status, 1 << 16, 0)  # `exit-code` is there when the sandbox stood and the command was begun
             first = _first_process(said)
             if first and _has_children(first):  # a command may leave some that still write to the output
                 _await_end(first)
@@ -164,22 +164,13 @@ class _SandboxSession:
 
 
 @contextlib.contextmanager
-def _pipe() -> Iterator[tuple[int, int]]:
-    """A pipe's reading and writing end."""
-    reader, writer = os.pipe()
+def _status_file() -> Iterator[int]:
+    """Where bwrap writes of itself. A pipe would kill it where nobody is left to read: in the middle of its set-up."""
+    file = os.memfd_create("status", os.MFD_CLOEXEC)
     try:
-        yield reader, writer
+        yield file
     finally:
-        os.close(reader)
-        os.close(writer)
-
-
-def _status(status: int) -> bytes:
-    """What bwrap wrote of itself: `exit-code` is there only when the sandbox stood and the command was begun."""
-    os.set_blocking(status, False)
-    with contextlib.suppress(BlockingIOError):
-        return os.read(status, 65536)
-    return b""
+        os.close(file)
 
 
 def _first_process(status: bytes) -> int:
