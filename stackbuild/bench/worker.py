@@ -16,9 +16,9 @@ import os
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 from statistics import median
+from time import perf_counter  # before onnxruntime is imported: a wheel may put another clock in its place
 from typing import Any
 
 import bound_outputs
@@ -247,9 +247,9 @@ def time_case(job: Job, case: Job) -> Job:
     with Memory(job["session"], case["parts"]) as memory:
         events = events_of(job, case)
         handed = events.options if events else {}
-        began = time.perf_counter()
+        began = perf_counter()
         sessions = [make_session(job["session"], case, part.get("device", {}) | handed) for part in case["parts"]]
-        create = time.perf_counter() - began
+        create = perf_counter() - began
         runs = [Run(s, make_feeds(p), on_device(job, p), loop) for s, p in zip(sessions, case["parts"], strict=True)]
         run = runs[0] if len(runs) == 1 else ParallelRuns(runs)
         first = wall_seconds(run)
@@ -283,16 +283,16 @@ def events_of(job: Job, case: Job) -> devices.DeviceEvents | None:
 
 
 def wall_seconds(run: Any) -> float:
-    began = time.perf_counter()
+    began = perf_counter()
     run()
-    return time.perf_counter() - began
+    return perf_counter() - began
 
 
 def warm_up(run: Any, budget: Job, clock: Any) -> int:
     """Run until the medians of the last two windows of five agree to 2 %, or the warm-up's time is spent."""
     seen: list[float] = []
-    end = time.perf_counter() + budget["warm_seconds"]
-    while time.perf_counter() < end:
+    end = perf_counter() + budget["warm_seconds"]
+    while perf_counter() < end:
         seen.append(clock(run))
         if len(seen) >= 10 and abs(median(seen[-5:]) / median(seen[-10:-5]) - 1) < 0.02:
             break
@@ -301,8 +301,8 @@ def warm_up(run: Any, budget: Job, clock: Any) -> int:
 
 def timed_samples(run: Any, budget: Job, clock: Any) -> list[float]:
     samples = [clock(run) for _ in range(budget["least"])]
-    end = time.perf_counter() + budget["seconds"]
-    while time.perf_counter() < end and len(samples) < budget["most"]:
+    end = perf_counter() + budget["seconds"]
+    while perf_counter() < end and len(samples) < budget["most"]:
         samples.append(clock(run))
     return samples
 
