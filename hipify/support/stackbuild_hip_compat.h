@@ -102,9 +102,26 @@ __host__ __device__ inline __hip_bfloat162 pair_of(__hip_bfloat16 x, __hip_bfloa
 
 }  // namespace stackbuild_hip
 
+// Attributes and calling conventions of CUDA's that mean nothing here.
+#ifndef CUDAAPI
+#define CUDAAPI
+#endif
+#ifndef CUDARTAPI
+#define CUDARTAPI
+#endif
+#ifndef CUDART_CB
+#define CUDART_CB
+#endif
+#ifndef __grid_constant__
+#define __grid_constant__
+#endif
+#ifndef __nv_pure__
+#define __nv_pure__ __attribute__((pure))
+#endif
+
 // The *_sync functions: HIP 6 hides its own behind HIP_ENABLE_WARP_SYNC_BUILTINS, earlier ones have none. The masked
 // lanes take part in any case, since a wavefront runs together; lanes outside the mask must not be read.
-#if HIP_VERSION_MAJOR < 7 && !defined(HIP_ENABLE_WARP_SYNC_BUILTINS)
+#if HIP_VERSION_MAJOR < 6 || (HIP_VERSION_MAJOR < 7 && !defined(HIP_ENABLE_WARP_SYNC_BUILTINS))
 namespace stackbuild_hip {
 template <typename T> __device__ inline lanes match_any(T value) {
   lanes same = 0;

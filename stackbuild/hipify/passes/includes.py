@@ -41,8 +41,12 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     for include in directives.includes:
         target = _target(lookups, rules, include.path)
         if target is None:
-            have.append((include.path, include))
-            seen.setdefault(include.path, set()).add(include.branches)
+            own = include.path
+            if (last := own.rsplit("/", 1)[-1]) in lookups.shims:  # converted before, perhaps from another root
+                own = _beside(view, last)
+                edits += _renamed(view, include, own, "support", "")
+            have.append((own, include))
+            seen.setdefault(own, set()).add(include.branches)
             continue
         candidates, by, group = target
         path = _choose(view, lookups, candidates, by)
