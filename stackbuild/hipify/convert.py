@@ -21,6 +21,7 @@ from stackbuild.hipify.passes import (
     lane_masks,
     launch,
     own_names,
+    register_words,
     rename,
     signatures,
 )
@@ -81,6 +82,8 @@ def _edits(
     fixes = lookups.fixes(view.name)
     if fix := fixes.get("cub-warps"):
         edits += cub_warps.fix(view, fix)
+    if fix := fixes.get("register"):
+        edits += register_words.fix(view, fix)
     if fix := fixes.get("sync-masks"):
         widened, told = lane_masks.fix(view, fix, _has_lane_mask(lookups, view.name))
         edits += widened

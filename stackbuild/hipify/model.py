@@ -27,7 +27,7 @@ class Target:
     names that exist in the target's include folders; None where no folder was looked at. `launch` keeps `<<<>>>` or
     makes `hipLaunchKernelGGL` of it. `wavefronts` are the lane counts of the GPUs, both where unknown. `hip_macros` are
     macros of the project that only its build for HIP defines. `compat` is "hipify" for the text that HIPIFY would make, where this
-    package's own is another on purpose. `declared` is what the target's headers declare, None where
+    package's own is another on purpose. `own_headers` are files of the tree whose name CUDA has a header of too. `declared` is what the target's headers declare, None where
     that is not known.
     """
 
@@ -40,6 +40,7 @@ class Target:
     lint: bool = True
     hip_macros: tuple[str, ...] = ()
     compat: Compat = ""
+    own_headers: frozenset[str] = field(default=frozenset(), repr=False)
     declared: Declarations | None = field(default=None, repr=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from posixpath import normpath
 
 from stackbuild.hipify.cpp.directives import Branch, Directives, Include, place_for_include
 from stackbuild.hipify.cpp.edits import Edit
@@ -39,7 +40,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     have: list[tuple[str, Include]] = []
     seen: dict[str, set[tuple[Branch, ...]]] = {}
     for include in directives.includes:
-        target = _target(lookups, rules, include.path)
+        target = None if _is_own(view, lookups, include) else _target(lookups, rules, include.path)
         if target is None:
             own = include.path
             if (last := own.rsplit("/", 1)[-1]) in lookups.shims:  # converted before, perhaps from another root
@@ -71,6 +72,14 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     edits += _additions(view, directives, everywhere, shims, runtime)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
     return Headers(tuple(edits), tuple(findings), tuple(n for n in lookups.shims if n in needed))
+
+
+def _is_own(view: View, lookups: Lookups, include: Include) -> bool:
+    """Whether an include in quotes means a file beside it, although CUDA has a header of that name."""
+    own = lookups.target.own_headers
+    if not own or view.text[include.path_span[0] - 1] != '"':
+        return False
+    return normpath(f"{view.name.rpartition('/')[0]}/{include.path}").lstrip("/") in own
 
 
 def _target(lookups: Lookups, rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str, str] | None:

@@ -56,7 +56,7 @@ TAKES = {
     "shim": _SCOPED | {"when"},
 }
 """The fields of each kind beside the kind itself."""
-FIXES = ("sync-masks", "cub-warps")
+FIXES = ("sync-masks", "cub-warps", "register")
 SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")

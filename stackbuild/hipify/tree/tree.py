@@ -102,6 +102,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     """Convert the files that a walk found. See `hipify_tree`."""
     began = time.monotonic()
     jobs = [job for job in files.jobs if job.source.name not in engine.rules.shims or not _is_support(job.source)]
+    engine = _with_own_headers(engine, jobs)
     jobs, moving = _renamed(jobs, files.out, engine)
     destination = _destination(files.out, jobs, engine)
     input_files, lost = _read_all(jobs, destination)
@@ -132,7 +133,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     return Report(
         engine.name,
         engine.tables.tool,
-        replace(engine.target, headers=None, declared=None),
+        replace(engine.target, headers=None, declared=None, own_headers=frozenset()),
         reports,
         result.written,
         removed,
@@ -140,6 +141,16 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
         time.monotonic() - began,
         (*entries, *result.findings),
     )
+
+
+def _with_own_headers(engine: Engine, jobs: Sequence[ConversionJob]) -> Engine:
+    """The engine, told which files of the tree have the name of a header of CUDA's."""
+    tables, rules = engine.tables, engine.rules.rules
+    known = {s.cuda for s in (*tables.simple, *tables.roc, *tables.miopen) if s.header}
+    known |= {match for rule in rules if rule.kind == "header" for match in rule.match if "*" not in match}
+    lasts = {path.rpartition("/")[2] for path in known}
+    own = frozenset(job.name for job in jobs if job.name.rpartition("/")[2] in lasts)
+    return replace(engine, target=replace(engine.target, own_headers=own)) if own else engine
 
 
 def _is_support(path: Path) -> bool:
@@ -191,10 +202,13 @@ def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list
 
 def run_key(engine: Engine) -> str:
     """The digest of everything but the file that an output depends on."""
-    target = replace(engine.target, headers=None, declared=None)
+    target = replace(engine.target, headers=None, declared=None, own_headers=frozenset())
+    own = sorted(engine.target.own_headers)
     declared = engine.target.declared.digest if engine.target.declared else None
     headers = sorted(engine.target.headers) if engine.target.headers is not None else None
-    return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers, declared])
+    return of_value(
+        [code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers, declared, own]
+    )
 
 
 def _read_all(jobs: Sequence[ConversionJob], destination: _Destination) -> tuple[list[InputFile], list[Finding]]:

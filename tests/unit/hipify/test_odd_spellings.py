@@ -363,3 +363,36 @@ def test_ptx_behind_a_macro_for_the_word_asm_is_told() -> None:
     use = 'void z() { ASM("ld.global.nc.f32 %0, [%1];" : "=f"(x) : "l"(p)); }\n'
     assert "LINT-PTX" in rules_of("#define ASM asm volatile\n" + use)
     assert "LINT-PTX" not in rules_of("#define ASM print\n" + use)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected", "name"),
+    [
+        ("__device__ void k(register int a) { register float x; }", "__device__ void k(int a) { float x; }", "a.cu"),
+        ("__device__ void k() { register int y asm(\"r0\"); }", "__device__ void k() { register int y asm(\"r0\"); }", "a.cu"),
+        ("__device__ inline float f() { register float x; return x; }", "__device__ inline float f() { float x; return x; }", "a.h"),
+        ("int f() { register int x = 0; return x; }", "int f() { register int x = 0; return x; }", "a.c"),
+        ("void f() { o.register(1); // register\n}", "void f() { o.register(1); // register\n}", "a.cu"),
+    ],
+)  # fmt: skip
+def test_register_which_cpp17_has_not_is_left_out_of_cuda(cuda: str, expected: str, name: str) -> None:
+    assert body(cuda, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("guilty", "innocent"),
+    [
+        ("atomicAdd((half2*)&o[m], v);", "half h; atomicAdd((float*)&o[m], v);"),
+        ("void f(__half* p) { atomicAdd(p + 1, v); }", "void f(__half h, int* p) { atomicAdd(p + 1, v); }"),
+        ("void f(__nv_bfloat162* p) { atomicAdd(&p[1], v); }",
+         "void f(__half* p) { atomicAdd(p, v); }\nvoid atomicAdd(__half* p, __half v) {}"),
+    ],
+)  # fmt: skip
+def test_an_atomic_sum_of_halves_is_told(guilty: str, innocent: str) -> None:
+    assert "LINT-HALF-ATOMIC" in rules_of(guilty)
+    assert "LINT-HALF-ATOMIC" not in rules_of(innocent)
+
+
+def test_functions_of_complex_numbers_ask_for_hipblas_second_interface() -> None:
+    made = hip("#include <cublas_v2.h>\ncublasZgelsBatched(h);\n")
+    assert '#include "stackbuild_hipblas_v2.h"' in made.text

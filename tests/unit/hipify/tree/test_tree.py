@@ -277,3 +277,20 @@ def test_what_another_file_of_the_tree_declares_is_not_cudas(tmp_path: Path) -> 
     (source / "cuda" / "cuda_helpers.h").write_text("\n")
     now = {f.rule for f in run(source, tmp_path / "out").findings if f.place and f.place.line in (3, 4)}
     assert now == {"HIPIFY-UNKNOWN"}
+
+
+def test_a_file_of_the_tree_is_not_cudas_header_of_that_name(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    (source / "k").mkdir(parents=True)
+    text = '#include "vector_functions.h"\n#include <vector_functions.h>\n'
+    for name in ("a.cu", "k/b.cu"):
+        (source / name).write_text(text)
+    (source / "k" / "vector_functions.h").write_text("int x;\n")
+    run(source, tmp_path / "out")
+    assert '"vector_functions.h"' not in (tmp_path / "out" / "a.cu").read_text()
+    assert (
+        tmp_path / "out" / "k" / "b.cu"
+    ).read_text() == '#include "vector_functions.h"\n#include <hip/hip_vector_types.h>\n'
+    (source / "k" / "vector_functions.h").unlink()
+    run(source, tmp_path / "out")
+    assert '"vector_functions.h"' not in (tmp_path / "out" / "k" / "b.cu").read_text()
