@@ -5,6 +5,7 @@ User and password come from where twine has them: `$TWINE_USERNAME`, `$TWINE_PAS
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,13 @@ def upload(wheels: tuple[Path, ...], url: str) -> tuple[Uploaded, ...]:
     except ImportError as error:
         raise MachineLacks(f"an upload needs {error.name}, which is not installed", next=INSTALL) from None
     try:
-        settings = Settings(repository_url=url, non_interactive=True, disable_progress_bar=True)
+        settings = Settings(
+            repository_url=url,
+            username=os.environ.get("TWINE_USERNAME"),
+            password=os.environ.get("TWINE_PASSWORD"),
+            non_interactive=True,
+            disable_progress_bar=True,
+        )
         twine_upload(settings, [str(wheel) for wheel in wheels])
     except (TwineException, OSError) as error:
         raise UsageError(
