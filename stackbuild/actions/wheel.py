@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackbuild.actions.job import Job
 from stackbuild.actions.sbom import FILE_NAME, sbom
+from stackbuild.actions.wheel_readme import kind_of, readme
 from stackbuild.core import digest
 from stackbuild.core.errors import StepFailed
 from stackbuild.model.materials import Material, read_materials
@@ -40,7 +41,7 @@ def do(job: Job) -> dict[str, str]:
     distribution = meta["distribution"].replace("-", "_").replace(".", "_").lower()
     stem = f"{distribution}-{meta['version'].replace('-', '_')}"
     info = f"{stem}.dist-info"
-    texts = {f"{info}/METADATA": _metadata(meta), f"{info}/WHEEL": _wheel(tag)}
+    texts = {f"{info}/METADATA": _metadata(meta, _description(root, meta, facts)), f"{info}/WHEEL": _wheel(tag)}
     texts |= {f"{info}/licenses/{path}": _text(root, path, job.step.name) for path in meta["license_files"]}
     materials = (*read_materials(meta["materials"]), *_libraries(root, members, facts))
     texts[f"{info}/sboms/{FILE_NAME}"] = sbom(
@@ -136,7 +137,16 @@ class _Writer:
         self.archive.writestr(info, data, compresslevel=DEFLATE_LEVEL)
 
 
-def _metadata(meta: dict[str, Any]) -> str:
+def _description(root: Path, meta: dict[str, Any], facts: Facts) -> str:
+    package = meta["packages"][0]
+    module = root / package / "__init__.py"
+    kind = kind_of(package, module.read_text("utf-8", "replace") if module.is_file() else "")
+    targets = [summary.target for summary in facts.targets]
+    outside = facts.policy.external if facts.policy else ()
+    return readme(f"{meta['distribution']} {meta['version']}", meta["summary"], package, kind, targets, outside)
+
+
+def _metadata(meta: dict[str, Any], description: str) -> str:
     lines = [
         "Metadata-Version: 2.4",
         f"Name: {meta['distribution']}",
@@ -147,7 +157,7 @@ def _metadata(meta: dict[str, Any]) -> str:
     ]
     lines += [f"License-File: {path}" for path in meta["license_files"]]
     lines += [f"Requires-Dist: {requirement}" for requirement in meta["requires"]]
-    return "\n".join([*lines, "Description-Content-Type: text/plain", "", f"{meta['summary']}", ""])
+    return "\n".join([*lines, "Description-Content-Type: text/markdown", "", description])
 
 
 def _wheel(tag: str) -> str:
