@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stackbuild.core.sizes import size_of
 from stackbuild.model.components import Convertible, MIGraphX, RocMLIR
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, unlocked
@@ -16,7 +17,6 @@ from stackbuild.model.recipe import Recipe
 from stackbuild.plan import compatibility
 from stackbuild.plan.consistency import finding
 from stackbuild.plan.estimates import estimates
-from stackbuild.plan.steps.context import size
 from stackbuild.plan.steps.rocmlir import OPTIONS
 from stackbuild.tables.compatibility import Table
 
@@ -46,7 +46,7 @@ def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
 def _memory(inputs: CheckInput) -> Iterator[Finding]:
     for name, component in inputs.recipe.components.items():
         guess = estimates().get(component.kind)
-        if guess and size(component.memory) < size(guess.memory) // 2:
+        if guess and size_of(component.memory) < size_of(guess.memory) // 2:
             yield finding(
                 "MEMORY", Severity.WARNING, f"components.{name}.memory", f"{component.memory}, about {guess.memory} is expected",
                 "the step is killed when it wants more", f"write `memory: {guess.memory}`", guess.source,

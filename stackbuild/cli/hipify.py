@@ -67,7 +67,10 @@ def hipify(
     """
     is_trial = dry_run or diff
     if in_place and (out or is_trial or copy_rest or errors or verify_engine):
-        _usage("--in-place has no output folder, and writes", "give it without -o, --dry-run, --diff, --copy-rest, --errors and --verify-engine")
+        _usage(
+            "--in-place has no output folder, and writes",
+            "give it without -o, --dry-run, --diff, --copy-rest, --errors and --verify-engine",
+        )
     if is_trial and (errors or verify_engine):
         _usage("--dry-run and --diff are for conversions", "give --errors and --verify-engine without them")
     if not out and not (is_trial or in_place):
@@ -106,7 +109,12 @@ def hipify(
         hip_macros=tuple(sorted(set(hip_macro or ()))),
     )
     selection = SourceSelection(
-        tuple(sources), Path(out) if out else NOWHERE, tuple(include or ()), tuple(exclude or ()), out.endswith(os.sep), copy_rest
+        tuple(sources),
+        Path(out) if out else NOWHERE,
+        tuple(include or ()),
+        tuple(exclude or ()),
+        out.endswith(os.sep),
+        copy_rest,
     )
     opened = open_engine(
         engine,

@@ -36,6 +36,14 @@ def verify(
             help="A root file system to take this machine's place where that lacks ROCm, glibc or Python.",
         ),
     ] = None,
+    require: Annotated[
+        str,
+        option(
+            "--require",
+            metavar="RUNGS",
+            help="Fail where one of these was skipped: static, import, load, rocm, operators, share, numerics, emulated, gpu.",
+        ),
+    ] = "",
     json: Json = False,
     sarif: Sarif = None,
     junit: Junit = None,
@@ -51,10 +59,12 @@ def verify(
 
     from stackbuild import verification
     from stackbuild.core.cancel import Stopper
+    from stackbuild.verification.requirement import required_rungs, unmet
     from stackbuild.views.console import print_json
-    from stackbuild.views.verify import draw_rung, draw_verification
+    from stackbuild.views.verify import draw_rung, draw_unmet, draw_verification
 
     stopper = Stopper()
+    required = required_rungs(require)
     options = replace(_options(recipe, wheelhouse, runtime, python, hide_rocm, root), check=stopper.check)
     with stopper.on_signals():
         result = verification.verify(
@@ -64,7 +74,10 @@ def verify(
         result
     )
     write_reports([result], sarif, junit)
-    if result.failed:
+    missed = unmet(result.rungs, required)
+    for line in missed:
+        draw_unmet(line)
+    if result.failed or missed:
         leave(5)
 
 

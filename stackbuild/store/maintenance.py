@@ -103,11 +103,12 @@ def check_store(store: Store) -> tuple[Damage, ...]:
     return tuple(Damage(name, reason) for name in names if (reason := store.check(name)))
 
 
-def collect(store: Store, keep_days: float, now: float) -> GcReport:
+def collect(store: Store, keep_days: float, now: float, max_size: int = 0) -> GcReport:
     """Remove records not written in `keep_days` days unless they are a recipe's latest, then trees nothing names.
 
     Failed steps' folders and the quarantine go too when they are that old, and what killed runs left but for build
-    trees. `now` is in seconds since the epoch. Raises MachineLacks while another run uses the store.
+    trees. With `max_size` (bytes of outputs, 0: no bound) the oldest outputs go until no more is left, the latest too.
+    `now` is in seconds since the epoch. Raises MachineLacks while another run uses the store.
     """
     store.reap()
     with store.collecting():
@@ -117,7 +118,29 @@ def collect(store: Store, keep_days: float, now: float) -> GcReport:
                 where=str(store.root),
                 next="run it again when nothing else uses this store",
             )
-        return _collect(store, now - keep_days * 86400)
+        report = _collect(store, now - keep_days * 86400)
+        return _shrink(store, max_size, report) if max_size else report
+
+
+def _shrink(store: Store, max_size: int, report: GcReport) -> GcReport:
+    """Remove outputs, those made first before all others, until the rest have `max_size` bytes together."""
+    rows = listing(store)  # newest first
+    total = 0
+    gone = set()
+    for row in rows:
+        total += row.size
+        if total > max_size:
+            gone.add(row.tree)
+    removed = 0
+    for record in tuple(records(store)):
+        if record.tree in gone:
+            (store.root / "records" / record.key[:2] / f"{record.key}.json").unlink(missing_ok=True)
+            removed += 1
+    for name in gone:
+        atomic.remove(store.root / "trees" / name[:2] / name)
+        atomic.remove(store.root / "manifests" / name[:2] / name)
+    freed = sum(row.size for row in rows if row.tree in gone)
+    return GcReport(report.records + removed, report.trees + len(gone), report.size + freed)
 
 
 def _collect(store: Store, limit: float) -> GcReport:

@@ -45,6 +45,10 @@ def draw_freed(freed: GcReport) -> None:
     out().print(Text(f"removed {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
 
 
+def draw_copied(step: str, folder: Path) -> None:
+    out().print(Text(f"copied {step} to {folder}"))
+
+
 def draw_logs(logs: tuple[Path, ...]) -> None:
     for log in logs:
         out().print(Text(f"{log.stem:<20} {log}"))
