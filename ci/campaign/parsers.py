@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 
 from campaign.mutation import spoilt, spoilt_json
-
 from stackbuild.bench.gate import DEFAULT
 from stackbuild.bench.results_file import document, read_benchmarks, read_verdict
 from stackbuild.core import yaml

@@ -28,7 +28,7 @@ _FILE = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?([^\t\n]+)", re.M)
 _SAME = re.compile(r"^diff --git a/([^\n]+) b/\1$", re.M)
 _HUNKLESS = re.compile(r"^(?:GIT binary patch|old mode \d+|(?:new|deleted) file mode \d+)$", re.M)
 """What a file's part of a patch may have in place of hunks."""
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@", re.M)
+_HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@", re.M)
 _FAILED = re.compile(r"^error: patch failed: (.+):(\d+)$", re.M)
 _MISSING = re.compile(r"^error: (.+): No such file or directory$", re.M)
 SECONDS = 60.0

@@ -14,7 +14,6 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import Case, Rig
-
 from stackbuild.core.errors import Stop
 from stackbuild.sources import git
 from stackbuild.sources.local import settle

@@ -18,7 +18,6 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import Case, Rig
-
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection import Expectations, inspect, judge
 from stackbuild.model.findings import Severity

@@ -15,7 +15,6 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import Case, NotRun, Rig
-
 from stackbuild.inspection import NOTHING
 from stackbuild.model.findings import Severity
 from stackbuild.verification import VerifyOptions, verify

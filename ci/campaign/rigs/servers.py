@@ -23,11 +23,11 @@ from random import Random
 from campaign.frame import Case, NotRun, Rig
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks, Stop, Stopped
-from stackbuild.sources.http import Limits, Wanted, fetch
+from stackbuild.sources.http import TransferLimits, Wanted, fetch
 
 BODY = bytes(range(256)) * 200
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
-LIMITS = Limits(answer=0.6, window=0.4, rate=1000, total=4, most=1 << 20, pause=0.01)
+LIMITS = TransferLimits(answer=0.6, window=0.4, rate=1000, total=4, most=1 << 20, pause=0.01)
 SOON = 9.0
 """Seconds after which a download must have ended, whatever the server does: three tries, on a busy machine."""
 PLAIN = b"HTTP/1.1 200 OK\r\n"
