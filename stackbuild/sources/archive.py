@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import lzma
 import os
@@ -42,7 +43,9 @@ _DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError, LookupError),
     *(zlib.error, lzma.LZMAError, struct.error, OverflowError),
 )
-"""What the libraries raise on bytes that are no archive, beside OSErrors of their own, which have no number."""
+"""What the libraries raise on bytes that are no archive, beside OSErrors."""
+_OF_DAMAGE = (None, errno.EINVAL)
+"""Numbers of OSErrors that bytes cause: a decompressor's own has none; a member's place below nothing is EINVAL."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def unpack(archive: Path, out: Path) -> None:
     except BaseException as error:
         for left in out.iterdir():
             atomic.remove(left)
-        if isinstance(error, _DAMAGE) or (isinstance(error, OSError) and error.errno is None):
+        if isinstance(error, _DAMAGE) or (isinstance(error, OSError) and error.errno in _OF_DAMAGE):
             raise StepFailed(f"the archive is damaged: {error}", where=archive.name) from None
         raise
 
