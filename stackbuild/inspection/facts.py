@@ -176,19 +176,23 @@ class Library:
 
     @property
     def is_extension(self) -> bool:
-        """A Python extension module: found by its path, so it needs no soname."""
-        return any(name.startswith("PyInit_") for name in self.exports)
+        """A Python extension module: found by its path, so it needs no soname. Its initialiser has the file's name."""
+        return f"PyInit_{self.path.rsplit('/', 1)[-1].partition('.')[0]}" in self.exports
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of a wheel or folder. `sha256` is '' where nothing needed it (no hash was declared)."""
+    """One file of a wheel or folder. `sha256` is '' where nothing needed it (no hash was declared, or another one).
+
+    `digest` is the hash that RECORD's row names, as `sha512=` and its hex.
+    """
 
     path: str
     size: int
     packed: int
     crc32: int
     sha256: str
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

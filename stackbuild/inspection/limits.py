@@ -28,6 +28,8 @@ PROBLEMS = 1_000
 #: Times a member is inflated again from a restart point, and bytes kept of what that gave.
 AGAIN = 1_000
 STRETCHES = 32 * MIB
+#: Hashes of RECORD's rows that are compared, and the only ones that it may have: those of the specification.
+HASHES = ("sha256", "sha384", "sha512")
 #: Entry points of a wheel.
 ENTRY_POINTS = 2_000
 #: Requirements of a wheel, tags that one `Tag:` line may stand for, and findings of one rule on one file.

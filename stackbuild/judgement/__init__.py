@@ -123,11 +123,16 @@ def _decide_one(
 
 
 def _failed_before(gate: Gate, benchmarks: Benchmarks, case: Case, wrong: dict[str, str]) -> GateVerdict | None:
-    """FAIL for a case that did not run on the judged side, or (speed gates) whose output is wrong."""
+    """FAIL for a case that did not run on the judged side or its provider, or (speed gates) whose output is wrong."""
     name = gate.name or gate.kind
     series = case.of(side_label(benchmarks, gate.side))
     if series is not None and series.problem:
         return GateVerdict(name, case.name, GateOutcome.FAIL, f"{name}: {case.name} did not run: {series.problem}")
+    side = benchmarks.side(series.side) if series else None
+    if side and series and series.shares and all(share.provider != side.provider for share in series.shares):
+        who = ", ".join(share.provider for share in series.shares)
+        says = f"{name}: {case.name} did not run on {side.provider}: all of its nodes ran on {who}"
+        return GateVerdict(name, case.name, GateOutcome.FAIL, says)
     if case.name in wrong and not isinstance(gate, AccuracyGate):
         return GateVerdict(name, case.name, GateOutcome.FAIL, f"{name}: {case.name} not judged: its output is wrong")
     return None

@@ -113,6 +113,24 @@ def uneven(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 
 
 @rule(
+    "SB-GPU-BUNDLE-TARGETS", WARNING, "A part of a library is built for fewer targets",
+    why="Each translation unit has a bundle of its own. On a GPU that one lacks, the kernels of that unit alone fail, with"
+    " `hipErrorNoBinaryForGpu` or a crash in the launch, while all others work.",
+    fix="Build every source with the same targets; a part that is for some GPUs on purpose needs a check before its launch.",
+    link="https://github.com/ROCm/rocm-libraries/issues/11219",
+)  # fmt: skip
+def bundle_targets(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """A bundle of a library lacks a target that another bundle of the same library has."""
+    for device in facts.device:
+        held = [frozenset(normal(o.target) for o in bundle.objects) for bundle in device.bundles if bundle.objects]
+        every = frozenset().union(*held)
+        lacking = [target for target in sorted(every) if not all(target in one for one in held)]
+        if device.section != "file" and lacking:
+            few = sum(one < every for one in held)
+            yield device.path, f"{few} of {counted(len(held), 'bundle')} without {some(lacking)}"
+
+
+@rule(
     "SB-GPU-SPILLS", NOTE, "Kernels spill registers to memory",
     why="Each spilled register is memory traffic in the innermost loop; a wide kernel that spills is usually slower than a narrow one.",
     fix="Lower the block size or unrolling for that target, or `__launch_bounds__`; compare with the last release (`--diff`).",
@@ -335,6 +353,6 @@ def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 
 
 RULES = (
-    target_lie, target_unknown, bundle_hash, empty, uneven, spills, fatbin_size, uncompressed, mixed_versions, wrappers,
+    target_lie, target_unknown, bundle_hash, empty, uneven, bundle_targets, spills, fatbin_size, uncompressed, mixed_versions, wrappers,
     lost, section, bundle_empty, target_twice, triple, tensile_pair, tensile_lost,
 )  # fmt: skip

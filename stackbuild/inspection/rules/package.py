@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Member, RecordRow
+from stackbuild.inspection.limits import HASHES
 from stackbuild.inspection.readers.install_paths import landing
 from stackbuild.inspection.readers.wheel import (
     is_requirement,
@@ -24,7 +25,6 @@ from stackbuild.inspection.readers.wheel import (
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
 
 _RECORD_SPEC = "https://packaging.python.org/en/latest/specifications/recording-installed-packages/"
-_HEX = {"sha256": 32, "sha384": 48, "sha512": 64}
 
 
 def _unhashed_may(path: str) -> bool:
@@ -44,7 +44,7 @@ def record_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     if facts.wheel is None:
         return
     rows = [row for row in facts.wheel.record if not _unhashed_may(row.path)]
-    bare = [row.path for row in rows if row.hash.partition("=")[0] not in _HEX]
+    bare = [row.path for row in rows if row.hash.partition("=")[0] not in HASHES]
     if bare:
         yield "RECORD", f"{len(bare)} of {len(rows)} rows have no sha256: {some(bare)}"
 
@@ -84,8 +84,8 @@ def _row_against(row: RecordRow, member: Member) -> Iterator[Found]:
     if row.size and row.size != str(member.size):
         yield row.path, f"RECORD says {row.size[:20]} bytes, it has {member.size}"
     kind, _, text = row.hash.partition("=")
-    if kind == "sha256" and member.sha256 and _hex(text) != member.sha256:
-        yield row.path, "its sha256 is not the one in RECORD"
+    if member.digest and f"{kind}={_hex(text)}" != member.digest:
+        yield row.path, f"its {kind} is not the one in RECORD"
 
 
 def _hex(text: str) -> str:

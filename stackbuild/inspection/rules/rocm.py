@@ -161,7 +161,8 @@ def plugin_depends(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     link="https://github.com/ROCm/rocm-libraries/issues/11219", needs="gfx",
 )  # fmt: skip
 def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """The set of target IDs of all code objects in a wheel is not the one that it owes by the recipe."""
+    """The set of target IDs of all code objects in a wheel is not the one that it owes by the recipe; or a library with GPU
+    code lacks one of them that other files of the wheel have."""
     if facts.wheel is None or not expectations.gfx:
         return
     have = {normal(t.target) for t in facts.targets}
@@ -170,6 +171,10 @@ def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[Found]:
         yield facts.subject, f"no code object for {some(missing, 8)}"
     if extra := sorted(have - want):
         yield facts.subject, f"code objects for {some(extra, 8)}, which the recipe does not name"
+    for device in facts.device:
+        own = {normal(o.target) for o in device.objects}
+        if device.section != "file" and own and (lacking := sorted((want & have) - own)):
+            yield device.path, f"no code object for {some(lacking, 8)}, which other files have"
 
 
 @rule(

@@ -350,6 +350,11 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "no hashes": ("SB-RECORD-HASH", recorded(lambda t: "".join(f"{r.split(',')[0]},,\n" for r in t.splitlines())), ""),
     "weak hash": ("SB-RECORD-HASH", recorded(lambda t: t.replace("sha256=", "md5=", 1)), ""),
     "wrong hash": ("SB-RECORD-MISMATCH", recorded(lambda t: t.replace("sha256=", "sha256=AAAA", 1)), ""),
+    "wrong sha512": (
+        "SB-RECORD-MISMATCH",
+        recorded(lambda t: t.replace("sha256=" + t.split("sha256=")[1].split(",")[0], "sha512=" + "A" * 86, 1)),
+        "",
+    ),
     "wrong size": ("SB-RECORD-MISMATCH", recorded(lambda t: t.replace(",4\n", ",5\n", 1)), ""),
     "row missing": ("SB-RECORD-MISMATCH", recorded(lambda t: t.split("\n", 1)[1]), ""),
     "row too many": ("SB-RECORD-MISMATCH", recorded(lambda t: "gone.py,sha256=AAAA,3\n" + t), ""),
@@ -404,6 +409,16 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "code objects without kernels": (
         "SB-GPU-EMPTY",
         code(lambda: objects(gfx1100=code_object("gfx1100", []))),
+        "",
+    ),
+    "a target that one library lacks": (
+        "SB-RECIPE-GFX",
+        parts(files={"onnxruntime_ep_forge/libmore.so": library(soname="libmore.so", fatbin=section([bundle({"gfx90a": five("gfx90a")})]))}),
+        "",
+    ),
+    "a target that one translation unit lacks": (
+        "SB-GPU-BUNDLE-TARGETS",
+        code(lambda: section([fatbin(), bundle({"gfx90a": five("gfx90a")})])),
         "",
     ),
     "uneven targets": ("SB-GPU-UNEVEN", code(lambda: objects(gfx1100=code_object("gfx1100", [kernel("k")] * 2))), ""),

@@ -193,8 +193,18 @@ def test_share_of_the_provider() -> None:
     ours, theirs, control = quiet(0.0)
     gate = {"kind": "share", "provider": "MIGraphXExecutionProvider", "nodes": "90%"}
     assert one(gate, (ours, theirs, control)).outcome is GateOutcome.FAIL
-    partly = (replace(ours, shares=(Share("MIGraphXExecutionProvider", 0.95, 0.99),)), theirs, control)
+    shares = (Share("MIGraphXExecutionProvider", 0.95, 0.99), Share("CPU", 0.05, 0.01))
+    partly = (replace(ours, shares=shares), theirs, control)
     assert one(gate, partly).outcome is GateOutcome.PASS
+
+
+def test_a_side_whose_provider_ran_nothing_did_not_run() -> None:
+    """A session that fell back node by node still lists its provider first: only the profile shows it."""
+    ours, theirs, control = quiet(0.0)
+    fallen = (replace(ours, shares=(Share("CPUExecutionProvider", 1.0, 1.0),)), theirs, control)
+    found = verdict({"kind": "baseline"}, fallen)
+    assert {v.outcome for v in found.gates} == {GateOutcome.FAIL}
+    assert "did not run on CPU: all of its nodes ran on CPUExecutionProvider" in found.gates[0].says
 
 
 def test_a_crash_is_a_failure_and_names_it() -> None:
