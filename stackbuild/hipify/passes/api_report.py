@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from stackbuild.hipify.cpp.scan import arguments, skip_space
+from stackbuild.hipify.cpp.scan import arguments, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import own_names
 from stackbuild.hipify.rules.lookups import ApiIssue, Lookups
@@ -105,8 +105,10 @@ _BEGINS = frozenset(start[:2] for start in _STARTS)
 _PASTED = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
 _JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
 _TOOLKIT = re.compile(
+    r"(?!cuda_(?:pipeline|awbarrier|egl|vdpau|d3d|stdint|fp4|fp6|texture|surface))"
     r"(?:cublas|cudnn|cufft|curand|cusolver|cusparse|cutensor|nvrtc|nvblas|cudalibxt|cuda_|cudart_|cudaD3D|cuviddec|sm_\d\d_)\w*\.h(?:pp)?"
 )
+_CONDITION = re.compile(r"[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef)\b")
 _STEMS = frozenset(("cuda", "cu", "cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl"))
 _HAS_INCLUDE = re.compile(r"__has_include(?:_next)?\s*\(\s*([<\"])")
 _TO_SIGN = re.compile(r'[^>"\n]*')
@@ -187,6 +189,8 @@ def _of_host(view: View, word: str) -> Iterator[Finding]:
     api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
     for at in places:
         called = view.code.startswith("(", skip_space(view.code, at + len(word)))
+        if constant and _CONDITION.match(view.code, line_start(view.code, at)):
+            continue  # not defined is 0 there: LINT-CUDA-VERSION is about such questions
         if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
             yield _leftover(view, at, word)
 

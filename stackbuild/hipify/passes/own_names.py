@@ -18,6 +18,13 @@ _NO_TYPE = frozenset(
 _TAGGED = re.compile(
     r"\b(?:struct|class|union|enum|enum\s+class|enum\s+struct|namespace)\s+(?:[A-Z_][A-Z0-9_]*\s+|\[\[[^\]]*\]\]\s*|\w+\s*::\s*)*\Z"
 )
+_POINTER = re.compile(
+    r"(?:\A|[;{}]|\n)\s*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!return\b)[A-Za-z_][\w:]*(?:<[\w:, ]*>)?\s*[*&]+\s*\Z"
+)
+_LISTED = re.compile(
+    r"(?:\A|[;{}])\s*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
+    r"(?:<[^<>;{}()]*>)?[\s*&]+\w+(?:\[\w*\])?(?:\s*,\s*[*&]*\s*\w+(?:\[\w*\])?)*\s*,\s*[*&]*\s*\Z"
+)
 _USING = re.compile(r"\busing\s+\Z")
 _TYPEDEF = re.compile(r"\btypedef\b[^;{}]*(?:\{[^{}]*\}[^;{}]*)?\Z")
 _ENUM = re.compile(r"\benum\b[^;(){}]*\Z")
@@ -55,8 +62,15 @@ def _declares(view: View, name: str, at: int) -> bool:
     if sign == ";" and _TYPEDEF.search(view.code, max(0, at - 4096), at):
         return True
     if sign == "(":
+        typed = _TYPED.search(view.code, max(0, at - 60), at)
+        if typed and not typed[2] and typed[1] not in _NO_TYPE:
+            return True  # also `dim3 cudaGridSize(w, h);`
         parsed = arguments(view.code, after)
         if parsed and calls.declares(view, at, parsed[0]):
+            return True
+    if sign in ("=", ";", ",", "["):
+        start = max(0, at - _BEFORE * 4)
+        if _POINTER.search(view.code, max(start, at - _BEFORE), at) or _LISTED.search(view.code, start, at):
             return True
     if sign in ("=", ",", "}"):
         inner = view.braces.innermost(at)

@@ -21,7 +21,7 @@ def report(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Fin
     rules = lookups.of_kind("call", view.name)
     for name in present:
         subst = lookups.names.get(name)
-        if subst is None or subst.hip not in declared.counts:
+        if subst is None or subst.hip not in declared.counts or view.hidden(name):
             continue
         moving = [rule for rule in rules if name in rule.match and (rule.moves or rule.to or rule.by_hand)]
         for at in view.own(name):

@@ -33,6 +33,9 @@ _OTHER_PLATFORM = ("nvidia_detail", "nvcc_detail")
 _CALLABLE = re.compile(r"\b((?:hip|roc|miopen)[a-zA-Z]\w*)\s*\(")
 _OBJECT_MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)(?!\()\b")
 _NO_TYPE = frozenset(("return", "else", "case", "new", "throw", "define", "sizeof", "decltype"))
+_OF_HIP = re.compile(r"hip(?:[A-Z]|rtc)|HIP(?:RTC|RT)?_|HIP[a-z]|__hip_")  # hip_stream and HIPContext are of Caffe2
+_DEFAULT = re.compile(r"=|\b__dparm\s*\(")
+_NESTS = {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}
 ANY = -1
 """An argument count that stands for any."""
 
@@ -60,7 +63,8 @@ class Declarations:
 
 def library_of(name: str) -> str:
     """The header folder of the library that a name is spelt like one of, "" for none."""
-    return next((folder for starts, folder in _LIBRARIES if name.startswith(starts)), "")
+    found = next((folder for starts, folder in _LIBRARIES if name.startswith(starts)), "")
+    return "" if found == "hip" and not _OF_HIP.match(name) else found
 
 
 def read(folders: Sequence[Path], compiler: Path | None, wanted: frozenset[str], source: str) -> Declarations:
@@ -196,6 +200,18 @@ def _headers(folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
                     yield library, path
 
 
+def _parameters(text: str) -> list[str]:
+    """The parameters of a declaration: in one, `<` always opens template arguments."""
+    found, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += _NESTS.get(sign, 0) if text[at - 1 : at + 1] != "->" else 0
+        if sign == "," and depth == 0:
+            found.append(text[start:at].strip())
+            start = at + 1
+    last = text[start:].strip()
+    return [*found, last] if found or last not in ("", "void") else []
+
+
 def _counted(code: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
     """Each function that a header declares with a number of arguments that it takes; defaults may be left out."""
     for found in _CALLABLE.finditer(code):
@@ -212,12 +228,10 @@ def _counted(code: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
         if code[word:before] == "define":
             yield name, ANY
         elif code[word:before] not in _NO_TYPE and not code[line_start(code, at) : at].lstrip().startswith("#"):
-            texts = [code[start:end] for start, end in parsed[0]]
-            if texts == ["void"]:
-                texts = []
+            texts = _parameters(code[found.end() : parsed[1]])
             if any("..." in text for text in texts):
                 yield name, ANY
-            needed = sum("=" not in text for text in texts)
+            needed = sum(_DEFAULT.search(text) is None for text in texts)
             yield from ((name, count) for count in range(needed, len(texts) + 1))
     for macro in _OBJECT_MACRO.finditer(code):
         if macro[1] in wanted:

@@ -53,7 +53,7 @@ _MOST = 1 << 20
 
 
 def build_findings(sources: tuple[Path, ...], out: Path) -> tuple[Finding, ...]:
-    """What the build files below folders say of CUDA, each line's words once, with the HIP form."""
+    """What the build files below folders say of CUDA, each file's words once, where they first stand, with the HIP form."""
     found: list[Finding] = []
     for source in sources:
         prefix = f"{source.resolve().name}/" if len(sources) > 1 else ""
@@ -82,29 +82,31 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
     except OSError:
         return  # what cannot be read is no source; hipify says so of sources
     kind = _kind(path.name)
+    told: dict[str, tuple[int, int, str]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         code = line.split("#", 1)[0]
-        told: dict[str, tuple[int, str]] = {}
-        for pattern, to in _PATTERNS[kind]:
-            for match in pattern.finditer(code):
-                told.setdefault(match.group(), (match.start(), to.format(*match.groups())))
-        if kind == "cmake":
-            for match in _TARGET.finditer(code):
-                told.setdefault(
-                    match.group(), (match.start(), _TARGETS.get(match[1], "the target of the HIP library's package"))
-                )
-        else:
-            for match in _LIBRARY.finditer(code):
-                if match[1] in _LIBRARIES:
-                    told.setdefault(match.group(), (match.start(), _LIBRARIES[match[1]]))
-        for words, (column, to) in told.items():
-            yield Finding(
-                "HIPIFY-BUILD-FILE",
-                Severity.WARNING,
-                name,
-                f"{' '.join(words.split())} is CUDA's",
-                "build files are not converted: with this one the HIP sources are built for CUDA, or not at all",
-                f"for HIP: {to}",
-                _CMAKE_LINK if kind == "cmake" else "",
-                SourceLocation(name, number, column + 1),
-            )
+        for words, column, to in _words(kind, code):
+            told.setdefault(" ".join(words.split()), (number, column + 1, to))
+    for words, (number, column, to) in told.items():
+        yield Finding(
+            "HIPIFY-BUILD-FILE",
+            Severity.WARNING,
+            name,
+            f"{words} is CUDA's",
+            "build files are not converted: with this one the HIP sources are built for CUDA, or not at all",
+            f"for HIP: {to}",
+            _CMAKE_LINK if kind == "cmake" else "",
+            SourceLocation(name, number, column),
+        )
+
+
+def _words(kind: str, code: str) -> Iterator[tuple[str, int, str]]:
+    """CUDA's words in a line without its comment, each with its column and the HIP form."""
+    for pattern, to in _PATTERNS[kind]:
+        for match in pattern.finditer(code):
+            yield match.group(), match.start(), to.format(*match.groups())
+    for match in _TARGET.finditer(code) if kind == "cmake" else ():
+        yield match.group(), match.start(), _TARGETS.get(match[1], "the target of the HIP library's package")
+    for match in _LIBRARY.finditer(code) if kind == "make" else ():
+        if match[1] in _LIBRARIES:
+            yield match.group(), match.start(), _LIBRARIES[match[1]]

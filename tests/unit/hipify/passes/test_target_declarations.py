@@ -136,3 +136,27 @@ def test_bundled_tables_survive_a_round_trip_and_say_where_they_are_from() -> No
     again = bundled_tables.parse(bundled_tables.dump(made), "x")
     assert {**vars(again), "digest": ""} == {**vars(made), "digest": ""}
     assert len(made.simple) > 5000 and "cudaMalloc" in {s.cuda for s in made.simple} and made.versions
+
+
+def test_parameters_of_templates_and_their_defaults_are_counted(tmp_path: Path) -> None:
+    header = """
+    template <class T, int d> hipError_t hipBind(size_t* o, const struct texture<T, d, hipX>& t, const void* p, size_t n = M);
+    hipError_t hipArray(hipArray_t* a, size_t w, size_t h __dparm(0), unsigned f __dparm(hipDefault));
+    """
+    made = declared(tmp_path, header, {"hipBind", "hipArray", "hip_stream", "HIPContext", "HIPRTC_X"})
+    assert made.counts == {"hipBind": (3, 4), "hipArray": (2, 3, 4)} and made.absent == {"HIPRTC_X"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dim3 cudaGridSize(w, h);\nf(cudaGridSize);\n",
+        "Vertex *cudaDevPtr;\nf(cudaDevPtr);\n",
+        "cudaArray_t a, cudaArrayTemp, *cudaArrayOrig;\nf(cudaArrayTemp, cudaArrayOrig);\n",
+        "enum { A, cudaMine = 3 };\nf(cudaMine);\n",
+        "#if CUDNN_VER_X > 3\n#endif\n",
+    ],
+)
+def test_what_a_text_declares_is_not_unknown(text: str) -> None:
+    assert [f.found for f in hip(text).findings if f.rule == "HIPIFY-UNKNOWN"] == []
+    assert [f.rule for f in hip("f(cudaArrayTemp, cudaMine);\n").findings] == ["HIPIFY-UNKNOWN"] * 2
