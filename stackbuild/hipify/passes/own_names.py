@@ -63,7 +63,7 @@ def _declares(view: View, name: str, at: int) -> bool:
         return True
     if sign == "(":
         typed = _TYPED.search(view.code, max(0, at - 60), at)
-        if typed and not typed[2] and typed[1] not in _NO_TYPE:
+        if typed and not typed[2] and typed[1] not in _NO_TYPE and not typed[1].startswith("__"):
             return True  # also `dim3 cudaGridSize(w, h);`
         parsed = arguments(view.code, after)
         if parsed and calls.declares(view, at, parsed[0]):

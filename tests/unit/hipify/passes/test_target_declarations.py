@@ -152,7 +152,7 @@ def test_parameters_of_templates_and_their_defaults_are_counted(tmp_path: Path) 
     [
         "dim3 cudaGridSize(w, h);\nf(cudaGridSize);\n",
         "Vertex *cudaDevPtr;\nf(cudaDevPtr);\n",
-        "cudaArray_t a, cudaArrayTemp, *cudaArrayOrig;\nf(cudaArrayTemp, cudaArrayOrig);\n",
+        "Array a, cudaArrayTemp, *cudaArrayOrig;\nf(cudaArrayTemp, cudaArrayOrig);\n",
         "enum { A, cudaMine = 3 };\nf(cudaMine);\n",
         "#if CUDNN_VER_X > 3\n#endif\n",
     ],
