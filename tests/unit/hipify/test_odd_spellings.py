@@ -396,3 +396,8 @@ def test_an_atomic_sum_of_halves_is_told(guilty: str, innocent: str) -> None:
 def test_functions_of_complex_numbers_ask_for_hipblas_second_interface() -> None:
     made = hip("#include <cublas_v2.h>\ncublasZgelsBatched(h);\n")
     assert '#include "stackbuild_hipblas_v2.h"' in made.text
+
+
+def test_a_return_type_in_a_typedef_of_a_class_is_no_member() -> None:
+    text = "struct S {\n  typedef cudaError_t (*f)(cudaStream_t, int);\n  cudaError_t (*g)(int);\n};\n"
+    assert body(text) == text.replace("cuda", "hip") and "HIPIFY-OWN-NAME" not in rules_of(text)
