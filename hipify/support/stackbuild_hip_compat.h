@@ -255,6 +255,16 @@ __device__ inline stackbuild_hip::lanes __match_all_sync(Mask mask, T value, int
 #endif
 #endif
 
+// CUDA 13 takes a place with a kind and flags where HIP takes a device's number.
+template <typename = void>
+inline hipError_t hipMemPrefetchAsync(const void* from, size_t bytes, hipMemLocation place, unsigned, hipStream_t stream = nullptr) {
+  return hipMemPrefetchAsync(from, bytes, place.type == hipMemLocationTypeDevice ? place.id : hipCpuDeviceId, stream);
+}
+template <typename = void>
+inline hipError_t hipMemAdvise(const void* from, size_t bytes, hipMemoryAdvise advice, hipMemLocation place) {
+  return hipMemAdvise(from, bytes, advice, place.type == hipMemLocationTypeDevice ? place.id : hipCpuDeviceId);
+}
+
 // Minima and maxima by type. Templates, because code says ::umin too, and a HIP that gains them is then preferred.
 template <typename = void> __device__ inline unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
 template <typename = void> __device__ inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }

@@ -23,6 +23,8 @@ def report(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Fin
         subst = lookups.names.get(name)
         if subst is None or subst.hip not in declared.counts or view.hidden(name):
             continue
+        if name in _BY_PLACE and not _PLACE.isdisjoint(view.words):
+            continue  # a support header takes CUDA 13's places
         moving = [rule for rule in rules if name in rule.match and (rule.moves or rule.to or rule.by_hand)]
         for at in view.own(name):
             open_at = after_template(view.code, at + len(name))
@@ -36,6 +38,10 @@ def report(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Fin
             ):
                 continue
             yield _finding(view, at, name, subst.hip, len(parsed[0]), declared.counts[subst.hip], declared.source)
+
+
+_BY_PLACE = frozenset(("cudaMemPrefetchAsync", "cudaMemAdvise"))
+_PLACE = frozenset(("cudaMemLocation", "cudaMemLocationTypeDevice"))
 
 
 def _is_moved(rules: Iterable[ConversionRule], count: int) -> bool:

@@ -160,3 +160,11 @@ def test_parameters_of_templates_and_their_defaults_are_counted(tmp_path: Path) 
 def test_what_a_text_declares_is_not_unknown(text: str) -> None:
     assert [f.found for f in hip(text).findings if f.rule == "HIPIFY-UNKNOWN"] == []
     assert [f.rule for f in hip("f(cudaArrayTemp, cudaMine);\n").findings] == ["HIPIFY-UNKNOWN"] * 2
+
+
+def test_cuda_13s_places_are_taken_by_a_support_header(tmp_path: Path) -> None:
+    made = declared(tmp_path, "hipError_t hipMemPrefetchAsync(const void*, size_t, int, hipStream_t);", {"hipMemPrefetchAsync"})
+    target = Target(declared=made, rocm="6.4")
+    rules = open_engine(target=target)
+    by_place = rules.run("cudaMemLocation w;\ncudaMemPrefetchAsync(p, n, w, 0, s);\n", "a.cu")
+    assert '#include "stackbuild_hip_compat.h"' in by_place.text
