@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,12 +74,16 @@ def build(
         list[Path] | None,
         option("--sign", metavar="KEY", help="Sign the index with this OpenSSH ed25519 private key; may be repeated."),
     ] = None,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="Do not ask before a build of many hours; without a terminal nobody is asked.")
+    ] = False,
     json: Annotated[bool, option("--json", help="Stream the run's events as JSON lines on stdout.")] = False,
 ) -> None:
     """Build a recipe; verify, measure, judge and publish it.
 
     Example: stackbuild build --recipe debian-13
     """
+    from stackbuild.build.build import long_build
     from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.release import release
@@ -118,9 +123,21 @@ def build(
     if json:
         release(loaded, order, (print_event,))
         return
+    if not yes and sys.stdin.isatty() and (said := long_build(loaded, order)) and not _agrees(said):
+        raise UsageError("the build was not begun", next="--yes begins without asking")
     with view() as watching:
         released = release(loaded, order, (watching,))
     draw_release(released)
+
+
+def _agrees(said: str) -> bool:
+    """Ask on the terminal; Enter alone is yes, the end of input no."""
+    from stackbuild.views.console import err
+
+    err().print(said, markup=False, highlight=False)
+    err().print("Begin? [Y/n] ", end="", markup=False)
+    answer = sys.stdin.readline()
+    return bool(answer) and answer.strip().lower() in ("", "y", "yes")
 
 
 @app.command()

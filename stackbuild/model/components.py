@@ -171,6 +171,11 @@ class MIGraphX(Rocm):
     kind: Literal["migraphx"]
     version: str = Field(pattern=r"^2\.[0-9]+(\.[0-9]+)?$", description="MIGraphX's version, such as `2.12.0`.")
     python_module: bool = Field(False, description="Build `migraphx.so` for each of the recipe's Pythons.")
+    probes_ok: tuple[Annotated[str, Field(pattern=r"^HAS_[A-Z0-9_]+$")], ...] = Field(
+        (),
+        description="Probes of MIOpen and rocBLAS that may fail, such as `HAS_FIND_2_API`; any other that does fails the"
+        " configure phase.",
+    )
     from_base: tuple[str, ...] = Field(
         (),
         description="Lines of MIGraphX's `requirements.txt`, by project name, that the base has already; every other "
@@ -292,7 +297,45 @@ class Wheel(Component):
         return needs
 
 
+class Archive(Component):
+    """ONNX Runtime for C, C++ and Rust: a `.tgz` with libraries, headers, CMake package and pkg-config file, unpacked
+    anywhere. The step compiles and runs a C program against it."""
+
+    kind: Literal["archive"]
+    file: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="The file's name without version and ending, such as `onnxruntime-linux-x64-migraphx`.",
+    )
+    version: str = Field(
+        pattern=r"^[0-9][A-Za-z0-9.+]*$", description="Its version, ONNX Runtime's first, such as `1.22.1+rocm.7.2.4`."
+    )
+    providers: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9]+$")], ...] = Field(
+        (), description="Execution providers that the library must list, such as `MIGraphXExecutionProvider`."
+    )
+    license_files: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$")], ...] = Field(
+        (), description="Licence and notice files in the needed component's output; they lie at the archive's top."
+    )
+
+    @field_validator("needs")
+    @classmethod
+    def _needs_one(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
+        if len(needs) != 1:
+            raise ValueError("an archive needs exactly the one component it packs")
+        return needs
+
+
 AnyComponent = Annotated[
-    Script | CMake | Kernels | KernelsEp | RocMLIR | MIGraphX | OnnxRuntime | HipdnnEp | MIGraphXEp | Lc0 | Wheel,
+    Archive
+    | Script
+    | CMake
+    | Kernels
+    | KernelsEp
+    | RocMLIR
+    | MIGraphX
+    | OnnxRuntime
+    | HipdnnEp
+    | MIGraphXEp
+    | Lc0
+    | Wheel,
     Field(discriminator="kind"),
 ]

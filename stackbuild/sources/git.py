@@ -70,6 +70,8 @@ class Revision:
     ref: str
     commit: str
     mirror: Mirror | None = None
+    exclude: tuple[str, ...] = ()
+    """Paths and globs, as gitignore has them, of files that are neither fetched nor checked out."""
 
 
 def vetted(url: str) -> str:
@@ -128,6 +130,12 @@ def _meant(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
     return next(((kind, found[name]) for name, kind in names.items() if name in found), None)
 
 
+def tags(url: str, mirror: Mirror | None = None) -> tuple[str, ...]:
+    """The names of a server's tags, in no order. Raises StepFailed, MachineLacks."""
+    told = _git(Path("/"), "ls-remote", "--tags", "--refs", "--", _origin(url, mirror), mirror=mirror)
+    return tuple(line.partition("\trefs/tags/")[2] for line in told.splitlines())
+
+
 def moved(revision: Revision) -> str:
     """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else
     "". A branch may move."""
@@ -153,7 +161,7 @@ def checkout(revision: Revision, target: Path, *, submodules: bool) -> str:
     """
     url, ref, commit = revision.url, revision.ref, revision.commit
     # All files are wanted, but not of all history.
-    _begin(target, url, revision.mirror, partial=bool(_SHORT.fullmatch(ref)))
+    _begin(target, url, revision.mirror, partial=bool(_SHORT.fullmatch(ref) or revision.exclude))
     _fetch(target, revision)
     head = _git(target, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
     if not head.startswith(commit):
@@ -162,7 +170,21 @@ def checkout(revision: Revision, target: Path, *, submodules: bool) -> str:
             where=str(target),
             next="someone moved the tag: look at what changed, then run `stackbuild lock`",
         )
-    _git(target, "-c", "core.protectNTFS=true", "checkout", "--quiet", "--force", "--detach", head)
+    if revision.exclude:
+        _git(target, "config", "core.sparseCheckout", "true")
+        rows = ("/*", *(f"!/{pattern.lstrip('/')}" for pattern in revision.exclude))
+        (target / ".git" / "info" / "sparse-checkout").write_text("\n".join(rows) + "\n")
+    _git(
+        target,
+        "-c",
+        "core.protectNTFS=true",
+        "checkout",
+        "--quiet",
+        "--force",
+        "--detach",
+        head,
+        mirror=revision.mirror,
+    )
     if submodules:
         for path, sub_url, sub_commit in modules(target, url):
             folder = target / path
@@ -178,7 +200,7 @@ def _begin(target: Path, url: str, mirror: Mirror | None, *, partial: bool = Tru
     origin = _origin(url, mirror)
     _git(target, "init", "--quiet", ".")
     _git(target, "remote", "add", "origin", origin)
-    if mirror is None and partial:
+    if partial:
         _git(target, "config", "remote.origin.promisor", "true")
         _git(target, "config", "remote.origin.partialclonefilter", "blob:none")
 
@@ -209,6 +231,12 @@ def _fetch(target: Path, revision: Revision) -> None:
             _git(target, "fetch", "--quiet", "--depth=1", "--no-tags", "origin", spec, mirror=mirror)
         except StepFailed as failure:
             problem = failure.what
+            if mirror is not None and (lacking := _absent(target, revision)):
+                raise LockError(
+                    f"{url}: the mirror's repository lacks {_few(lacking)} of commit {commit}",
+                    where=_origin(url, mirror),
+                    next="fetch the repository whole or, where the build does not need them, list them in the source's `exclude`",
+                ) from None
             if "fsck error" in problem:
                 raise StepFailed(f"{url}: what the server sent is refused: {problem}") from None
         else:
@@ -217,6 +245,29 @@ def _fetch(target: Path, revision: Revision) -> None:
         f"{url}: commit {commit} of {ref} cannot be fetched: {problem}",
         next="it was deleted upstream, or the mirror lacks it: find it elsewhere, or lock another one",
     )
+
+
+def _absent(target: Path, revision: Revision) -> list[str]:
+    """Files of the commit whose content the mirror's repository lacks: it was fetched in part. None where the commit itself
+    cannot be read."""
+    place = Path(_origin(revision.url, revision.mirror)).absolute()
+    borrowed = target / ".git" / "objects" / "info" / "alternates"
+    borrowed.write_text(f"{_objects(place)}\n")
+    try:
+        listed = _git(target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit)
+        told = _git(target, "rev-list", "--objects", "--missing=print", "--no-walk", revision.commit)
+    except StepFailed:
+        return []
+    finally:
+        borrowed.unlink()
+    missing = {line[1:] for line in told.splitlines() if line.startswith("?")}
+    rows = (row.split(" ", 2) for row in listed.split("\0") if row)
+    return sorted(path for kind, name, path in rows if kind == "blob" and name in missing)
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{', '.join(names[:5])}{more}"
 
 
 def _fetch_short(target: Path, url: str, short: str) -> None:
