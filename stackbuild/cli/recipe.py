@@ -96,6 +96,35 @@ def check(
 
 
 @recipe.command()
+def outdated(
+    name: RecipeName,
+    mirror: Annotated[
+        Path | None, option("--mirror", metavar="DIR", help="Read the tags of the repositories in this folder.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Name newer upstream tags than those that a recipe builds.
+
+    Release tags that are written as the recipe's are compared; a commit has no place among them. Exit 10 where one is newer, 7
+    where a server could not be asked and none is.
+
+    Example: stackbuild recipe outdated --recipe rocm-7.2
+    """
+    from stackbuild.checks.outdated import outdated as compare
+    from stackbuild.recipe.load import load
+    from stackbuild.sources.mirror import mirror_of
+    from stackbuild.views.console import print_json
+    from stackbuild.views.recipe import draw_outdated
+
+    found = compare(load(name).recipe, mirror_of(mirror, os.environ))
+    print_json({"recipe": name, "sources": found}, "stackbuild.outdated/1") if json else draw_outdated(found)
+    if any(row.is_outdated for row in found):
+        leave(10)
+    if any(row.unreachable for row in found):
+        leave(7)
+
+
+@recipe.command()
 def schema() -> None:
     """Print the JSON schema of recipes, for editors. Example: stackbuild recipe schema > recipe.schema.json"""
     from stackbuild.model.recipe import recipe_schema
