@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stackbuild.core.errors import Stop
+from stackbuild.core.sizes import size_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import unlocked
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.estimates import guesses
-from stackbuild.plan.steps.context import size
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.store.store import default_root
 
@@ -72,7 +72,7 @@ def _disk(loaded: Loaded) -> tuple[Status, str]:
 
 
 def _memory(loaded: Loaded) -> tuple[Status, str]:
-    name, largest = max(((n, size(c.memory)) for n, c in loaded.recipe.components.items()), key=lambda item: item[1])
+    name, largest = max(((n, size_of(c.memory)) for n, c in loaded.recipe.components.items()), key=lambda item: item[1])
     have = machine_memory()
     said = f"{have // GIB} GiB; {name} declares {largest // GIB or 1}"
     return (Status.PASSED, said) if have >= largest else (Status.SKIPPED, f"{said}: it runs alone, with fewer jobs")
