@@ -28,6 +28,9 @@ from stackbuild.store.store import Store, default_root, new_run_id
 JOB_MEMORY = 3 << 29
 """Bytes that one compile of this stack may need: 1.5 GiB; ONNX Runtime's largest files do (onnxruntime#25596)."""
 
+UMASK = 0o022
+"""The mode mask of a build. The caller's would be in the modes of what steps write, and so in the digests of outputs."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -62,8 +65,9 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
     run = new_run_id()
     with contextlib.ExitStack() as stack:
         stack.enter_context(stopper.on_signals())
-        store = Store(default_root(), run)
+        store = Store(default_root(), run)  # a new store's folder is as private as the caller's mask makes it
         stack.callback(store.close)
+        stack.callback(os.umask, os.umask(UMASK))
         event_log = EventLog(store, listeners)
         stack.callback(event_log.close, store, loaded.recipe.name)
         jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
