@@ -24,7 +24,7 @@ from stackbuild.version import __version__
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist" / "release"
 SUITE, PYTHON = "trixie", "3.13"
-CHECKS = (("--version",), ("recipe", "list"), ("plan", "--recipe", "debian-13"), ("rules", "list"))
+CHECKS = (("--version",), ("recipe", "list"), ("plan", "--recipe", "debian-13"), ("rules",))
 """What the installed command must do in the empty root file system."""
 SBOM_SETTINGS = (
     ('packages = ["stackbuild"]\n', f'packages = ["stackbuild"]\nsbom-files = ["{FILE_NAME}"]\n'),
@@ -67,12 +67,12 @@ def export(folder: Path, commit: str, time: int) -> Path:
     return source
 
 
-def build(folder: Path, commit: str, time: int, **environment: str) -> dict[str, Path]:
+def build(folder: Path, commit: str, time: int, umask: int, **environment: str) -> dict[str, Path]:
     """sdist and wheel of the commit, by file name."""
     source = export(folder, commit, time)
     out = folder / "out"
     env = {**os.environ, "SOURCE_DATE_EPOCH": str(time), **environment}
-    run([sys.executable, "-m", "build", "--outdir", str(out), str(source)], env=env)
+    run([sys.executable, "-m", "build", "--outdir", str(out), str(source)], env=env, umask=umask)
     return {path.name: path for path in sorted(out.iterdir())}
 
 
@@ -110,8 +110,8 @@ def main() -> None:
     time = int(run(["git", "log", "-1", "--format=%ct"], cwd=ROOT))
     with tempfile.TemporaryDirectory(prefix="stackbuild-release-", dir="/var/tmp") as folder:
         work = Path(folder)
-        one = build(work / "one", commit, time, TZ="UTC", LC_ALL="C.UTF-8")
-        other = build(work / "another place", commit, time, TZ="Pacific/Kiritimati", LC_ALL="POSIX")
+        one = build(work / "one", commit, time, 0o022, TZ="UTC", LC_ALL="C.UTF-8")
+        other = build(work / "another place", commit, time, 0o077, TZ="Pacific/Kiritimati", LC_ALL="POSIX")
         assert_equal(one, other)
         (wheel,) = (path for name, path in one.items() if name.endswith(".whl"))
         check_in_empty_root(wheel, work)
