@@ -104,7 +104,9 @@ def _stream_object(data: bytes) -> None:
 
 def _parse_bundles(data: bytes) -> None:
     with suppress(MalformedError):
-        read_all(bundle.bundles(0, len(data), ReadBudget(len(data)), lambda at: None), lambda at, size: data[at : at + size])
+        read_all(
+            bundle.bundles(0, len(data), ReadBudget(len(data)), lambda at: None), lambda at, size: data[at : at + size]
+        )
 
 
 def _parse_header(data: bytes) -> None:
@@ -217,5 +219,3 @@ def scratch() -> Path:
     """A folder for the targets that read files, in memory where that is possible."""
     shared = Path("/dev/shm")
     return Path(tempfile.mkdtemp(prefix="stackbuild-fuzz-", dir=shared if shared.is_dir() else None))
-
-

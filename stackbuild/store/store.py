@@ -21,6 +21,8 @@ from stackbuild.store.unfinished import UnfinishedMark
 
 FORMAT = "1"
 FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")
+PRIVATE = ("tmp", "failed", "quarantine", "ccache")
+"""Folders with what steps wrote as they liked, setuid programs too: only the store's owner can enter."""
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 
@@ -90,6 +92,9 @@ class Store:
         try:
             for name in FOLDERS:
                 (root / name).mkdir(parents=True, exist_ok=True)
+            for name in PRIVATE:
+                if (root / name).stat().st_mode & 0o077:
+                    (root / name).chmod(0o700)
             self._alive = self._hold_alive()
             with self.collecting():  # a clean-up that did not see this run alive ends first
                 pass

@@ -114,7 +114,9 @@ def targets(store: Path) -> list[str]:
             paths = [Path(place) / name for name in names]
             found += [path for path in paths if path not in own and path.name not in bases and "base" not in path.name]
     found += [store / "format"]
-    linked = [p for tree in (store / "trees").glob("*/*") if tree.name not in bases for p in tree.rglob("*") if p.is_symlink()]
+    linked = [
+        p for tree in (store / "trees").glob("*/*") if tree.name not in bases for p in tree.rglob("*") if p.is_symlink()
+    ]
     return sorted({str(path.relative_to(store)) for path in (*found, *linked)})
 
 
@@ -126,7 +128,10 @@ def cases(random: Random) -> Sequence[Case]:
         for name, harm in HARMS.items():
             for i in range(OF_EACH if name in BY_CHANCE else 1):
                 seed = random.randrange(1 << 30)
-                made += [Case(f"{name} {i} {place} {nonce}", partial(_attempt, place, harm, seed, nonce)) for nonce in ("first", "other")]
+                made += [
+                    Case(f"{name} {i} {place} {nonce}", partial(_attempt, place, harm, seed, nonce))
+                    for nonce in ("first", "other")
+                ]
     return made
 
 

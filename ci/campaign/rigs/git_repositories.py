@@ -21,7 +21,12 @@ from stackbuild.sources.mirror import Mirror
 from stackbuild.store import atomic, tree
 
 URL = "https://github.com/org/tool"
-ENVIRONMENT = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "HOME": "/nonexistent"}
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "HOME": "/nonexistent",
+}
 DAMAGED = 30
 DEEP = 3000
 
@@ -64,7 +69,9 @@ class Upstream:
 
     def tree(self, *entries: tuple[str, bytes, str]) -> str:
         """A tree of modes, names and objects, in the order given."""
-        return self.object("tree", b"".join(b"%s %s\0" % (mode.encode(), name) + bytes.fromhex(name_) for mode, name, name_ in entries))
+        return self.object(
+            "tree", b"".join(b"%s %s\0" % (mode.encode(), name) + bytes.fromhex(name_) for mode, name, name_ in entries)
+        )
 
     def commit(self, root: str, message: bytes = b"m", ref: str = "refs/tags/v1") -> str:
         who = b"t <t@t> 1700000000 +0000"
@@ -142,7 +149,9 @@ def configured(text: str, hook: str = "") -> Make:
 
 
 def attributes(text: str) -> Make:
-    return lambda up: up.commit(up.tree(("100644", b".gitattributes", up.blob(text.encode())), ("100644", b"f", up.blob(b"$Id$\r\n"))))
+    return lambda up: up.commit(
+        up.tree(("100644", b".gitattributes", up.blob(text.encode())), ("100644", b"f", up.blob(b"$Id$\r\n")))
+    )
 
 
 def tag_of(kind: str) -> Make:
@@ -259,7 +268,13 @@ REPOSITORIES: dict[str, Make] = {
 
 def cases(random: Random) -> Sequence[Case]:
     made = [Case(name, partial(_attempt, make)) for name, make in REPOSITORIES.items()]
-    return [*made, *(Case(f"damaged: {i}", partial(_attempt, partial(_damaged, random.randrange(1 << 30)))) for i in range(DAMAGED))]
+    return [
+        *made,
+        *(
+            Case(f"damaged: {i}", partial(_attempt, partial(_damaged, random.randrange(1 << 30))))
+            for i in range(DAMAGED)
+        ),
+    ]
 
 
 def _damaged(seed: int, up: Upstream) -> str:

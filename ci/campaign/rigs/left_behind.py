@@ -10,17 +10,17 @@ import re
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
 
+from campaign.benches import bench_in
 from campaign.frame import Case, NotRun, Rig
 from campaign.sessions import RUNNERS, lacking
 from stackbuild.runners.log import HEAD, TAIL
-from support.build_bench import BuildBench, ensure_base, link_store
+from support.build_bench import BuildBench
 
 Done = subprocess.CompletedProcess[str]
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -145,26 +145,17 @@ def leftovers() -> Iterator[Leftover]:
     yield Leftover("removes everything", "rm -rf --no-preserve-root / 2>/dev/null; exit 0", (0, 4))
 
 
-def recipe(leftover: Leftover, folder: Path) -> str:
-    """The component; its script lies beside the recipe and is mounted by its text, whatever quoting it needs."""
+def recipe(leftover: Leftover) -> str:
+    """The component, its script as a string of YAML."""
     quoted = leftover.script.replace("\\", "\\\\").replace('"', '\\"')
     return f'  hostile: {{kind: script, run: [[sh, -c, "{quoted}"]]}}\n'
-
-
-def bench_of(folder: Path) -> BuildBench:
-    with tempfile.TemporaryDirectory(prefix="stackbuild-campaign-base-") as scratch:
-        source = ensure_base(Path(scratch))
-    made = BuildBench(folder, folder / "store")
-    link_store(source / "store", made.store)
-    shutil.copy(source / "t.lock.yaml", folder / "t.lock.yaml")
-    return made
 
 
 def leave(leftover: Leftover, runner: str, folder: Path) -> str:
     if why := lacking(runner):
         raise NotRun(why)
-    bench = bench_of(folder)
-    bench.write(recipe(leftover, folder))
+    bench = bench_in(folder)
+    bench.write(recipe(leftover))
     done = bench.build("--runner", runner, check=None, timeout=SECONDS)
     if done.returncode not in leftover.codes:
         return f"exit {done.returncode}: {done.stderr[-400:]}"
@@ -183,7 +174,7 @@ def share_a_cache(runner: str, folder: Path) -> str:
     """A recipe's compiler cache is not another recipe's, though base and lock are the same."""
     if why := lacking(runner):
         raise NotRun(why)
-    bench = bench_of(folder)
+    bench = bench_in(folder)
     bench.write("  hostile: {kind: script, run: [[sh, -c, 'echo poison > /ccache/marker; echo x > /out/x']]}\n")
     bench.build("--runner", runner)
     bench.write("  again: {kind: script, run: [[sh, -c, 'cp /ccache/marker /out/x']]}\n")
