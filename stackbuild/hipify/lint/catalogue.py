@@ -252,6 +252,12 @@ WARNINGS: dict[str, LintRule] = {
         "HIP 6.4 has no shuffle for it, and those for numbers are ambiguous",
         "shuffle its bits: an unsigned short, or an unsigned for two",
     ),
+    "LINT-BF16-STRUCT": LintRule(
+        Severity.ERROR,
+        "bfloat16, which ROCm before 6.0 has as a struct alone",
+        "it has no operators and no casts from and to float there, in templates neither: such lines do not compile",
+        "target ROCm 6.0 or newer, or write sums and casts with __hadd, __bfloat162float and __float2bfloat16",
+    ),
     "LINT-HALF-ATOMIC": LintRule(
         Severity.ERROR,
         "atomicAdd to the 16-bit floating point {0}",
