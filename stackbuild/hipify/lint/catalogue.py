@@ -252,6 +252,12 @@ WARNINGS: dict[str, LintRule] = {
         "HIP 6.4 has no shuffle for it, and those for numbers are ambiguous",
         "shuffle its bits: an unsigned short, or an unsigned for two",
     ),
+    "LINT-VECTOR-OPERATOR": LintRule(
+        Severity.ERROR,
+        "operators of its own for vector types such as float4: {0} in this file",
+        "HIP's vector types have operators; where both fit, each use is ambiguous and does not compile",
+        "leave these out where __HIP_PLATFORM_AMD__ is defined",
+    ),
     "LINT-BF16-STRUCT": LintRule(
         Severity.ERROR,
         "bfloat16, which ROCm before 6.0 has as a struct alone",

@@ -409,3 +409,16 @@ def test_bfloat16_before_rocm_6_is_told_once(rocm: str, told: int) -> None:
     found = hip(text, target=Target(rocm=rocm)).findings
     assert len([f for f in found if f.rule == "LINT-BF16-STRUCT"]) == told
     assert not [f for f in hip("float f;\n", target=Target(rocm=rocm)).findings if f.rule == "LINT-BF16-STRUCT"]
+
+
+@pytest.mark.parametrize(
+    ("guilty", "innocent"),
+    [
+        ("inline __device__ float4 operator*(float4 a, float4 b) { return a; }", "V operator*(V a, V b) { return a; }"),
+        ("float2 operator / (float a, const float2 &b);", "bool operator<(float4 a, float4 b);"),
+        ("void operator+=(float3 &a, float b) {}", "#ifdef USE_ROCM\n#else\nV operator*(V a, int b);\n#endif\nfloat4 mul(float4 a);"),
+    ],
+)  # fmt: skip
+def test_own_operators_of_vector_types_are_told(guilty: str, innocent: str) -> None:
+    assert "LINT-VECTOR-OPERATOR" in rules_of(guilty)
+    assert "LINT-VECTOR-OPERATOR" not in rules_of(innocent)
