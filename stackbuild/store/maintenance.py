@@ -11,7 +11,7 @@ from pathlib import Path
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store import atomic, tree
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, named_key
 from stackbuild.store.unfinished import UnfinishedMark
 
 
@@ -144,7 +144,7 @@ def _shrink(store: Store, max_size: int, report: GcReport) -> GcReport:
 
 
 def _collect(store: Store, limit: float) -> GcReport:
-    latest = {path.read_text("ascii", "replace").strip() for path in (store.root / "latest").glob("*.key")}
+    latest = {named_key(path) for path in (store.root / "latest").glob("*.key")}
     named_by = [(record.key, record.like) for record in records(store)]
     latest |= {like for key, like in named_by if key in latest} | {key for key, like in named_by if like in latest}
     gone = 0

@@ -29,6 +29,7 @@ ENVIRONMENT = {
 }
 DAMAGED = 30
 DEEP = 3000
+LEVELS = git.DEEPEST_MODULE + 4
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,16 @@ def tag_of(kind: str) -> Make:
     return make
 
 
+def chain(up: Upstream) -> str:
+    """A repository that is its own submodule at an earlier commit, and that one again: more than is gone down."""
+    listing = up.blob(b'[submodule "s"]\n\tpath = sub\n\turl = https://github.com/org/tool\n')
+    made = up.commit(up.tree(("100644", b"f", up.blob())))
+    (up.bare / "config").open("a").write("[uploadpack]\n\tallowAnySHA1InWant = true\n")
+    for _ in range(LEVELS):
+        made = up.commit(up.tree(("100644", b".gitmodules", listing), ("160000", b"sub", made)))
+    return made
+
+
 def bomb(up: Upstream) -> str:
     """A folder of ten names, each a folder of ten names, eight deep: 100 million files from a few objects."""
     inner = up.tree(("100644", b"f", up.blob()))
@@ -238,6 +249,7 @@ REPOSITORIES: dict[str, Make] = {
     "submodule: a path that is an option": sub("https://github.com/x/y", path="-x"),
     "submodule: an update that runs": sub("https://github.com/x/y", more="\tupdate = !touch CANARY\n"),
     "submodule: itself": sub("https://github.com/org/tool"),
+    "submodule: itself, again and again": chain,
     "submodule: not there": sub("https://github.com/org/other"),
     "submodule: said twice": sub("https://github.com/x/y", more="\turl = file:///etc\n"),
     "submodule: includes a file": sub("https://github.com/x/y", more="[include]\n\tpath = /etc/passwd\n"),
@@ -311,11 +323,12 @@ def _attempt(make: Make, folder: Path) -> str:
         settle(target)
         tree.seal(target)
         tree.survey(target)
+        is_taken = True
     except Stop:
-        pass
+        is_taken = False
     if more := {path.name for path in folder.iterdir()} - before:
         return f"it made {more}"
-    return _outside(target)
+    return _outside(target) if is_taken else ""  # what a failed step leaves is removed
 
 
 def _bomb_is_bounded(commit: str, mirror: Mirror, target: Path) -> str:
@@ -336,7 +349,7 @@ def _outside(target: Path) -> str:
     with tree.opened(target) as top:
         names = [found.path for found in tree.walk(top, lenient=True)]
     bad = [name for name in names if any(part.lower().rstrip(" .") == ".git" for part in name.split("/"))]
-    return f"left in the tree: {bad[:3]}" if bad and not (target / ".git" / "HEAD").exists() else ""
+    return f"left in the tree: {bad[:3]}" if bad else ""
 
 
 RIG = Rig("git-repositories", "hostile and damaged git repositories", cases, needs=(), minimum=100)

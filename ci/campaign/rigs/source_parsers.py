@@ -225,7 +225,7 @@ PARSERS: dict[str, Parser] = {
     "mounts": Parser(lambda text, folder: shows_writable(text, Path("/store/tmp/run/step")), lambda: (MOUNTS,), (IndexError,)),
     "git address": Parser(lambda text, folder: git.vetted(text), lambda: ("https://github.com/org/tool.git", "ssh://git@host:22/x/y")),
     "submodule address": Parser(lambda text, folder: git.vetted(git._beside(text, "https://github.com/org/tool")), lambda: ("../sub.git", "./x")),
-    "mirror place": Parser(lambda text, folder: http.place_in(folder, text), lambda: ("https://host:443/a/b.tar.gz",), (Stop, ValueError)),
+    "mirror place": Parser(lambda text, folder: http.place_in(folder, text), lambda: ("https://host:443/a/b.tar.gz",)),
     "image": Parser(lambda text, folder: oci.reference(text), lambda: ("registry.lan:5000/rocm/dev:6.4@sha256:" + "0" * 64,)),
     "image layout": Parser(_layout, lambda: (INDEX,)),
     "deps.txt": Parser(lambda text, folder: upstream.deps_txt(text), lambda: (DEPS_TXT,)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -53,7 +52,7 @@ def test_nothing_is_collected_under_a_running_build(store: Store) -> None:
 def test_a_memo_that_cannot_be_read_this_time_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.remember(KEY, {"a": 1})
     with monkeypatch.context() as broken:
-        broken.setattr(Path, "read_text", lambda *_: (_ for _ in ()).throw(PermissionError(13, "no")))
+        broken.setattr("stackbuild.store.atomic.read_whole", lambda *_: (_ for _ in ()).throw(PermissionError(13, "no")))
         assert store.recall(KEY) is None
     assert store.recall(KEY) == {"a": 1}
 
