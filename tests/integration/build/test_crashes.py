@@ -285,7 +285,7 @@ def test_a_damaged_wanted_output_is_not_handed_out(bench: BuildBench) -> None:
     assert made.read_text() == "one\n"
 
 
-@pytest.mark.parametrize("builders", [2, 16])
+@pytest.mark.parametrize("builders", [2])  # twelve, and a collector: ci/campaign/rigs/builders.py
 def test_many_builders_at_once_build_each_thing_once(bench: BuildBench, builders: int) -> None:
     """R5: on one store, the same recipe; each step is run by one of them, and the others take what it made."""
     bench.write(steps("shared"))
