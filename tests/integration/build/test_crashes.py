@@ -336,3 +336,16 @@ def test_a_store_that_cannot_be_written_says_so(open_bench: BuildBench, folder: 
     os.chown(where, 0, 0)
     done = bench.build(check=7)
     assert "store cannot be used" in done.stderr and "STACKBUILD_STORE" in done.stderr
+
+
+@pytest.mark.parametrize(("folder", "code"), [("/out", 4), ("/build", 0)])
+def test_a_tree_3000_deep_is_the_steps_fault_and_the_next_start_goes_on(
+    bench: BuildBench, folder: str, code: int
+) -> None:
+    script = f"chdir '{folder}'; for (1..3000) {{ mkdir 'd' x 200 and chdir 'd' x 200 or die }}"
+    bench.write(f'  deep: {{kind: script, run: [[perl, -e, "{script}"]]}}\n')
+    done = bench.build(check=code)
+    assert code == 0 or "step `deep` failed: its output is refused: it holds a path of" in done.stderr
+    assert bench.leftovers() == []
+    bench.write('  deep: {kind: script, run: [["true"]]}\n')
+    bench.build()
