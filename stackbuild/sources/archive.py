@@ -92,6 +92,7 @@ class _Forwards:
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
+        self.tell, self.close = file.tell, file.close
         self.is_listing = True
 
     def read(self, size: int = -1) -> bytes:
@@ -103,12 +104,6 @@ class _Forwards:
         if self.is_listing and (whence != 0 or place < self.file.tell() - 1):
             raise tarfile.ReadError("a header leads back")
         return self.file.seek(place, whence)
-
-    def tell(self) -> int:
-        return self.file.tell()
-
-    def close(self) -> None:
-        self.file.close()
 
 
 class _Tar(tarfile.TarFile):
@@ -137,15 +132,14 @@ def _opened_tar(archive: Path) -> _Tar | None:
 
 def _untar(tar: _Tar, limit: int, out: Path, called: str) -> None:
     infos: list[tarfile.TarInfo] = []
-    members: list[_Member] = []
     total = 0
-    for info in tar:
-        if (member := _of_tar(info, called)) is None:
-            continue
+    for count, info in enumerate(tar, 1):
+        total += max(info.size, 0)
+        if count > MOST_MEMBERS or total > limit:
+            _refuse_beyond(count, total, limit, called)
         infos.append(info)
-        members.append(member)
-        total += member.size
-        _refuse_beyond(len(members), total, limit, called)
+    infos = [info for info in infos if not _is_header(info)]
+    members = [_of_tar(info, called) for info in infos]
     cast(_Forwards, tar.fileobj).is_listing = False
     writing = _Writing(out, _vet(members, called))
     for info, member in zip(infos, members, strict=True):
@@ -170,9 +164,7 @@ def _is_header(info: tarfile.TarInfo) -> bool:
     return info.type in (tarfile.XGLTYPE, tarfile.XHDTYPE)
 
 
-def _of_tar(info: tarfile.TarInfo, archive: str) -> _Member | None:
-    if _is_header(info):
-        return None
+def _of_tar(info: tarfile.TarInfo, archive: str) -> _Member:
     if info.size < 0:
         raise StepFailed(f"{info.name!r} has {info.size} bytes", where=archive)
     if info.isdir():
