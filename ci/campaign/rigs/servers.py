@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import hashlib
 import os
@@ -219,6 +220,7 @@ def _certificate() -> Path:
     if not shutil.which("openssl"):
         raise NotRun("openssl is not installed")
     folder = Path(tempfile.mkdtemp(prefix="stackbuild-campaign-tls-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=campaign"]
     words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(folder / "key"), "-out", str(folder / "cert")]
     subprocess.run(words, check=True, capture_output=True)
