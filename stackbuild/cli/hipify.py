@@ -84,8 +84,7 @@ def hipify(
     from stackbuild.hipify.model import COMPATS, LAUNCHES, Target
     from stackbuild.hipify.rules.rules import is_rocm_version
     from stackbuild.hipify.tables.tables import FLAVOURS
-    from stackbuild.hipify.tree.preview import in_place as convert_in_place
-    from stackbuild.hipify.tree.preview import preview
+    from stackbuild.hipify.tree.preview import convert_in_place, preview
     from stackbuild.views.hipify import (
         draw_diff,
         draw_report,

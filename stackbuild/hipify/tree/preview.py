@@ -1,4 +1,4 @@
-"""Conversions that leave no output folder: what a run would make (`preview`), and sources changed where they lie (`in_place`)."""
+"""Conversions that leave no output folder: what a run would make (`preview`), and sources changed where they lie (`convert_in_place`)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def preview(selection: SourceSelection, engine: Engine, workers: int = 1) -> Pre
         return Preview(replace(report, files=files, written=0), tuple(changes), needed)
 
 
-def in_place(selection: SourceSelection, engine: Engine, force: bool = False, workers: int = 1) -> Report:
+def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = False, workers: int = 1) -> Report:
     """Replace each source by its HIP text, with the original kept beside it as `NAME.prehip`.
 
     A backup that is there already is the original and stays. Support headers go to the root of the source. Each file is

@@ -13,7 +13,7 @@ from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tree.build_files import build_findings
 from stackbuild.hipify.tree.files import SourceSelection
-from stackbuild.hipify.tree.preview import in_place, preview
+from stackbuild.hipify.tree.preview import convert_in_place, preview
 from stackbuild.hipify.tree.tree import hipify_tree
 from stackbuild.views.hipify import draw_diff, html_of, json_of, print_annotations
 from support.hipify import bundled_rules, small_tables
@@ -70,11 +70,11 @@ def test_the_diff_is_one_that_patch_takes(tree: Path, tmp_path: Path, capsys: py
 
 def test_sources_are_replaced_and_kept_beside(tree: Path) -> None:
     selection = SourceSelection((tree,), Path("/nonexistent"))
-    report = in_place(selection, engine())
+    report = convert_in_place(selection, engine())
     assert report.written == 2 and (tree / "k/a.cu.prehip").read_bytes() == KERNEL
     first = files(tree)
     assert b'#include "../stackbuild_hip_compat.h"' in first["k/a.cu"] and "plain.cpp.prehip" not in first
-    assert in_place(selection, engine()).written in (0, 1) and files(tree) == first  # an original is kept once
+    assert convert_in_place(selection, engine()).written in (0, 1) and files(tree) == first  # an original is kept once
     (tree / "stackbuild_hip_compat.h").write_text("mine\n")
     (tree / "k/a.cu").write_bytes(KERNEL)
     with pytest.raises(UsageError, match="support header"):
