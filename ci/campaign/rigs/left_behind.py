@@ -185,10 +185,7 @@ def share_a_cache(runner: str, folder: Path) -> str:
     other.write("  victim: {kind: script, run: [[sh, -c, 'test ! -e /ccache/marker; echo x > /out/x']]}\n")
     other.recipe.write_text(other.recipe.read_text().replace("name: t\n", "name: other\n"))
     done = other.build("--runner", runner, check=None)
-    if done.returncode:
-        return f"another recipe sees the cache: {done.stderr[-300:]}"
-    scratch = bench.build("--runner", runner, "--from-scratch", check=None)
-    return "" if scratch.returncode == 4 else "from scratch there is a compiler cache"
+    return f"another recipe sees the cache: {done.stderr[-300:]}" if done.returncode else ""
 
 
 def cases(random: Random) -> list[Case]:
