@@ -191,6 +191,7 @@ KERNEL_LEVELS: dict[str, Layer] = {
     "correctness": Layer(3, "every case on the device against float64"),
     "shapes": Layer(3, "the shapes that are timed"),
     "check": Layer(3, "every case through ONNX Runtime"),
+    "sweep": Layer(4, "shapes of models and random ones, timed beside PyTorch"),
     "streams": Layer(4, "two streams at once against one alone"),
     "conv_ways": Layer(4, "every algorithm of a convolution, checked and timed"),
     "stage": Layer(5, "one stage of gpu-check, a process"),

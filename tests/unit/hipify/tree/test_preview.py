@@ -78,7 +78,7 @@ def test_sources_are_replaced_and_kept_beside(tree: Path) -> None:
     (tree / "stackbuild_hip_compat.h").write_text("mine\n")
     (tree / "k/a.cu").write_bytes(KERNEL)
     with pytest.raises(UsageError, match="support header"):
-        in_place(selection, engine())
+        convert_in_place(selection, engine())
     assert (tree / "k/a.cu").read_bytes() == KERNEL
 
 
