@@ -165,6 +165,7 @@ def c_memory(access: Access, symbol: str, *, wide: bool, vector: bool, scalar: b
     whole = " + ".join(address) or "0"
     kind = "uint32_t" if access.space in ("SPACE_LDS", "SPACE_SCRATCH") else "uint64_t"
     places = ["offset"] + (["second"] if access.pair else [])
+    lines += _c_counts(access, kind, whole)
     lines.append("    for (uint32_t l = 0; l < LANES; l++) {\n        if (!(m >> l & 1)) continue;")
     for i, offset in enumerate(places):
         lines.append(f"        {kind} p{i} = ({kind})({whole} + (int64_t){offset});")
@@ -177,11 +178,11 @@ def c_memory(access: Access, symbol: str, *, wide: bool, vector: bool, scalar: b
         for i in range(len(places)):
             lines += _c_load(access, i) if access.verb == "load" else _c_store(access, i)
     lines.append("    }")
-    lines += _c_counts(access, kind, whole)
     return "\n".join([*lines, "}"])
 
 
 def _c_counts(access: Access, kind: str, whole: str) -> list[str]:
+    """Counts of an access, before a load can write over its own addresses."""
     lines = ["#if COUNTERS", "    uint64_t addresses[LANES];"]
     for offset in ["offset"] + (["second"] if access.pair else []):
         lines.append(f"    for (uint32_t l = 0; l < LANES; l++) addresses[l] = m >> l & 1 ? ({kind})({whole} + (int64_t){offset}) : 0;")
