@@ -356,7 +356,7 @@ class _Writer:
 
     def mfma(self, inst: Instruction, rows: int, depth: int, blocks: int, kind: str) -> list[str]:
         f = inst.fields
-        if f["cbsz"] or f["abid"] or f["blgp"] or kind == "xf32":
+        if "cbsz" not in f or f["cbsz"] or f["abid"] or f["blgp"] or kind == "xf32":
             raise UnknownInstruction(f"{inst.name} in this form is not known")
         acc = 256 if f["acc_cd"] else 0
         c, word = self.accumulator(inst, acc)
@@ -374,6 +374,8 @@ class _Writer:
 
     def readlane(self, inst: Instruction) -> list[str]:
         f = inst.fields
+        if f["src0"] < 256:
+            raise UnknownInstruction(f"{inst.name} of no vector register is not known")
         self.touch(range(f["src0"] - 256 + 1))
         lane = scalar_text(source(inst, f["src1"], None, self.lanes))
         return [f"S({f['vdst']}) = V({f['src0'] - 256})[{lane} & (LANES - 1)];"]
@@ -393,6 +395,8 @@ class _Writer:
 
     def swap(self, inst: Instruction) -> list[str]:
         f = inst.fields
+        if f["src0"] < 256:
+            raise UnknownInstruction(f"{inst.name} of no vector register is not known")
         d, s = f["vdst"], f["src0"] - 256
         self.touch(range(max(d, s) + 1))
         return [
@@ -402,6 +406,8 @@ class _Writer:
 
     def permlane(self, inst: Instruction) -> list[str]:
         f = inst.fields
+        if f["src0"] < 256:
+            raise UnknownInstruction(f"{inst.name} of no vector register is not known")
         low, high = (scalar_text(source(inst, f[n], None, self.lanes)) for n in ("src1", "src2"))
         self.touch(range(max(f["vdst"], f["src0"] - 256) + 1))
         other = int("x16" in inst.name)

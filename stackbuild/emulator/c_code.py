@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
 
 from stackbuild.emulator.semantics import Assignment, Condition, Semantics, Statement, Type, Value
 
+_CALLED = re.compile(r"\b([a-z]\w*)\(")
+_DEFINED = re.compile(r"^\s*PURE [\w ]+?(\w+)\(|PURE \w+ (\w+)##S\(|PURE T (\w+)##K##N\(", re.MULTILINE)
+_OTHERS = frozenset(("if", "min", "max"))
 _NATIVE = {32: "32", 64: "64", 128: "128"}
 
 
@@ -168,3 +174,20 @@ def statements(lines: Sequence[Statement], rename: Callable[[str], str] = str) -
 def declarations(meaning: Semantics) -> list[str]:
     """Declarations of an operation's own variables, zero at first."""
     return [f"{c_type(type)} {name} = 0;" for name, type in meaning.variables.items()]
+
+
+@cache
+def defined_functions() -> frozenset[str]:
+    """The functions of native/arithmetic.h, those that its macros make among them."""
+    text = (Path(__file__).parent / "native" / "arithmetic.h").read_text("utf-8")
+    names: set[str] = set(_OTHERS)
+    for plain, floating, shift in _DEFINED.findall(text):
+        names |= {plain} if plain else set()
+        names |= {floating + suffix for suffix in ("f32", "f64")} if floating else set()
+        names |= {shift + suffix for suffix in ("u32", "i32", "u64", "i64", "u128")} if shift else set()
+    return frozenset(names)
+
+
+def missing_functions(lines: Iterable[str]) -> set[str]:
+    """Functions that C statements call and that native/arithmetic.h lacks."""
+    return set(_CALLED.findall("\n".join(lines))) - defined_functions()

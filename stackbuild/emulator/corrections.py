@@ -73,6 +73,7 @@ CODE: dict[str, str] = {
     "v_dual_lshlrev_b32": "D0.u32 = S1.u32 << S0[4 : 0].u32",
     "v_dual_and_b32": "D0.u32 = S0.u32 & S1.u32",
     "v_swap_b32": "",
+    "v_fmac_dx9_zero_f32": "D0.f32 = ((S0.f32 == 0.0F) || (S1.f32 == 0.0F)) ? D0.f32 : fma(S0.f32, S1.f32, D0.f32)",
 }  # fmt: skip
 
 #: GFX90A and GFX942 have other operations under numbers that the table of GFX950 gives.

@@ -115,6 +115,8 @@ class Lane:
             return self.names[str(value.data)]
         if op == "choose":
             return self.value(parts[1] if self.value(parts[0]) else parts[2])
+        if op == "bits" and parts[0].op == "float":  # a move: no rounding, and a NaN keeps its bits
+            return self.value(parts[0].parts[0])
         given = [self.value(part) for part in parts]
         return _OPERATORS[op](value, type, given) if op in _OPERATORS else _binary(value, type, given)
 
@@ -218,7 +220,7 @@ def _float_call(name: str, type: Type, first: Type, given: list[Any]) -> Number:
         return _div_scale(name, *given)
     if name == "div_fixup":
         return _div_fixup(*given)
-    return _rounded_result(_function(name, x, given), type)
+    return _rounded_result(_function(name, x, given, type.bits), type)
 
 
 def _extreme(name: str, a: float, b: float) -> float:
@@ -232,7 +234,7 @@ def _extreme(name: str, a: float, b: float) -> float:
     return max(a, b) if name == "maxnum" else min(a, b)
 
 
-def _function(name: str, x: float, given: list[Any]) -> float:
+def _function(name: str, x: float, given: list[Any], bits: int) -> float:
     finite = math.isfinite(x)
     if name in ("floor", "trunc", "ceil", "rint"):
         if not finite:
@@ -240,7 +242,8 @@ def _function(name: str, x: float, given: list[Any]) -> float:
         whole = {"floor": math.floor, "trunc": math.trunc, "ceil": math.ceil, "rint": round}[name](x)
         return math.copysign(float(whole), x)
     if name == "fract":
-        return x - math.floor(x) if finite else math.nan
+        part = x - math.copysign(math.floor(x), x) if finite else math.nan
+        return part if part != part else min(part, 1.0 - 2.0 ** -{16: 11, 32: 24, 64: 53}[bits])  # never 1
     if name == "sqrt":
         return math.nan if x < 0 or x != x else math.sqrt(x) if x else x
     if name == "rcp":
@@ -254,7 +257,10 @@ def _function(name: str, x: float, given: list[Any]) -> float:
     if name in ("sin", "cos"):
         return math.nan if not finite else math.sin(x) if name == "sin" else math.cos(x)
     if name == "ldexp":
-        return math.ldexp(x, max(-400, min(400, int(given[1])))) if finite else x
+        try:
+            return math.ldexp(x, max(-3000, min(3000, int(given[1])))) if finite else x
+        except OverflowError:
+            return math.copysign(math.inf, x)
     if name == "frexp_mant":
         return math.frexp(x)[0] if finite else x
     if name == "frexp_exp":

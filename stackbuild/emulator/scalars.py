@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackbuild.emulator.c_code import declarations, statements
+from stackbuild.emulator.c_code import declarations, missing_functions, statements
 from stackbuild.emulator.corrections import code_of
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.operands import Source, UnknownInstruction, source
@@ -33,7 +33,7 @@ def scalar_meaning(inst: Instruction, lanes: int) -> Semantics:
     code = code_of(inst.name, inst.operation.code)
     if not code:
         raise UnknownInstruction(f"{inst.name} is not known")
-    widths = [64, 64, 64, target_bits(inst)]
+    widths = [64, 64, 64, max(32, target_bits(inst))]
     for i, taken in enumerate(scalar_sources(inst, lanes)):
         widths[i] = max(32, taken.bits)
     try:
@@ -41,6 +41,7 @@ def scalar_meaning(inst: Instruction, lanes: int) -> Semantics:
     except PseudocodeError as error:
         raise UnknownInstruction(f"{inst.name} is not known: {error.what}") from None
     unknown = (meaning.reads | meaning.writes) & {"LANE", "VCCL", "D0L", "EXECL", "SIMM32"}
+    unknown |= {f"S{i}" for i in range(len(scalar_sources(inst, lanes)), 3)} & meaning.reads
     if unknown:
         raise UnknownInstruction(f"{inst.name} is not known: it uses {', '.join(sorted(unknown))}")
     return meaning
@@ -83,9 +84,12 @@ def c_scalar(inst: Instruction, lanes: int) -> list[str]:
     bits, target = target_bits(inst), inst.fields.get("sdst", 0)
     wide = bits == 64
     if "D0" in used:
-        lines.append(f"uint{bits}_t D0 = {f'get64(w->s + {target})' if wide else f'S({target})'};")
+        lines.append(f"uint{max(32, bits)}_t D0 = {f'get64(w->s + {target})' if wide else f'S({target})'};")
     lines += declarations(meaning)
-    lines += statements(meaning.statements)
+    body = statements(meaning.statements)
+    if missing := missing_functions(body):
+        raise UnknownInstruction(f"{inst.name} is not known: C has no {', '.join(sorted(missing))}")
+    lines += body
     if "SCC" in meaning.writes:
         lines.append("w->scc = SCC;")
     if "EXEC" in meaning.writes:

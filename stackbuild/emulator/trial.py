@@ -50,13 +50,13 @@ def _random_field(rng: random.Random, format: Format, name: str, high: int, low:
     width = high - low + 1
     if kind == "VGPR":
         return rng.randrange(ROWS - 4)
+    if kind == "SGPR" or (kind == "SSrc" and name == "vdst"):
+        return rng.choice((rng.randrange(20, 40, 2), 106))
     if kind in ("Src", "SSrc"):
         vector = kind == "Src" and rng.random() < 0.6
         if vector:
             return 256 + rng.randrange(ROWS - 4)
         return rng.choice((rng.randrange(0, 20, 2), 106, 128 + rng.randrange(65), 193 + rng.randrange(16), 240 + rng.randrange(9), 255))
-    if kind == "SGPR":
-        return rng.choice((rng.randrange(20, 40, 2), 106))
     if name in ("omod", "clmp", "neg", "abs", "opsel", "neg_hi"):
         return rng.randrange(1 << width) if rng.random() < 0.25 else 0
     if name in ("opsel_hi", "opsel_hi2"):
@@ -181,7 +181,11 @@ def _run(
     library.trial(getattr(library, f"sequence_{number}"), memory, scalars, ctypes.byref(flag))
     wave = InterpretedWave(lanes, [*v, *([0] * lanes for _ in range(520))], [*s, 0, 0], scc)
     for _, inst in sequence:
-        wave.run(inst)
+        try:
+            wave.run(inst)
+        except (OverflowError, KeyError, ValueError) as error:
+            yield Difference(target, number, (f"{text_of(inst)} {inst.word:#x}",), f"the interpreter failed: {error!r}")
+            return
     found = []
     for row in range(544):
         for lane in range(lanes):

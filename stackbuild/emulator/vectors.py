@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from stackbuild.emulator.c_code import declarations, statements
+from stackbuild.emulator.c_code import declarations, missing_functions, statements
 from stackbuild.emulator.corrections import code_of
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import Operation, OperandType
@@ -102,6 +102,8 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     constants: tuple[tuple[str, int], ...] = ()
     if "_mix" in name:
         sources, code = _mixed(inst, sources)
+    elif inst.format.name == "VOP3P" and inst.format.variant.startswith("DPP"):
+        raise UnknownInstruction(f"{name} with DPP is not known")
     elif inst.format.name == "VOP3P":
         if name == "v_pk_mov_b32":
             constants = (("OPSEL", f["opsel"]),)
@@ -126,6 +128,8 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         if inst.format.name == "VOP2" and re.search(r"VCC\S* =", code):
             mask_out = VCC
     target = None
+    if name.startswith("v_s_"):
+        raise UnknownInstruction(f"{name} is not known")
     writes_vector = inst.format.name not in ("VOPC", "VOP3_SDST", "VOP1_SDST")
     if writes_vector:
         target = Target("v", f["vdst"] + (256 if place and place.place == "OPR_ACCVGPR" else 0), place.bits if place else 32, form_of(place))
@@ -217,10 +221,13 @@ def c_function(form: VectorForm, symbol: str) -> str:
         meaning = form.meaning()
     except PseudocodeError as error:
         raise UnknownInstruction(f"{form.name} is not known: {error.what}") from None
-    unknown = (meaning.reads | meaning.writes) & {"SCC", "M0", "VCC", "EXEC"}
+    unknown = (meaning.reads | meaning.writes) & {"SCC", "M0", "VCC", "EXEC", "SIMM16"}
+    unknown |= {f"S{i}" for i in range(len(form.sources), 3)} & meaning.reads
     if unknown:
         raise UnknownInstruction(f"{form.name} is not known: it uses {', '.join(sorted(unknown))}")
     body = _body(form, meaning)
+    if missing := missing_functions(body):
+        raise UnknownInstruction(f"{form.name} is not known: C has no {', '.join(sorted(missing))}")
     mask = [name for name in ("VCCL", "D0L", "EXECL") if name in meaning.writes]
     lines = [f"{signature(form, symbol, meaning)}\n{{"]
     if mask:
@@ -277,7 +284,7 @@ def _keeps(form: VectorForm, meaning: Semantics) -> bool:
     """Whether a part of the destination stays as it was."""
     if form.select != 6:
         return form.unused == 2
-    return meaning.result.bits == 16 and not form.zero_high
+    return meaning.result.bits == 16 and (form.result_half or not form.zero_high)
 
 
 def _fetch(i: int, source: Source) -> list[str]:
