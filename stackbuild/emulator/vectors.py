@@ -128,7 +128,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         if inst.format.name == "VOP2" and re.search(r"VCC\S* =", code):
             mask_out = VCC
     target = None
-    if name.startswith("v_s_"):
+    if name.startswith("v_s_") or (name.startswith("v_dot2") and "bf16" in name):
         raise UnknownInstruction(f"{name} is not known")
     writes_vector = inst.format.name not in ("VOPC", "VOP3_SDST", "VOP1_SDST")
     if writes_vector:
@@ -137,7 +137,9 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     half = bool(f.get("opsel", 0) >> 3 & 1) and inst.format.name == "VOP3" and bool(place) and (place.bits == 16 if place else False)
     if target and short and target.bits == 16 and target.number >= 128:
         target, half = replace(target, number=target.number - 128), True
-    if name == "v_accvgpr_read" or (name == "v_accvgpr_mov_b32"):
+    if name in ("v_accvgpr_read", "v_accvgpr_mov_b32"):
+        if sources[0].kind != "v":
+            raise UnknownInstruction(f"{name} of no accumulation register is not known")
         sources = (replace(sources[0], number=sources[0].number + 256),)
     if target and target.bits > 64:
         raise UnknownInstruction(f"{name} is not known")
@@ -341,7 +343,7 @@ def _swizzled(name: str, source: Source) -> list[str]:
         if flips:
             steps.append(f"{name} ^ {flips:#x}u")
     elif negate or negate_high or (low and source.bits == 16):
-        if low:
+        if low and source.bits == 16:
             steps.append(f"{name} >> 16")
         if negate:
             steps.append(f"{name} ^ {_SIGN.get(source.bits, 0x80000000):#x}u")

@@ -131,7 +131,7 @@ PURE uint32_t isEven_f16(float x) { return isEven_f32(x); }
 PURE float maxnum_f16(float a, float b) { return maxnum_f32(a, b); }
 PURE float minnum_f16(float a, float b) { return minnum_f32(a, b); }
 PURE float fract_f32(float x) { float r = x - __builtin_floorf(x); return r >= 1.0f ? 0x1.fffffep-1f : r; }
-PURE float fract_f16(float x) { float r = x - __builtin_floorf(x); return r >= 1.0f ? 0x1.ffcp-1f : round_f16(r); }
+PURE float fract_f16(float x) { float r = round_f16(x - __builtin_floorf(x)); return r >= 1.0f ? 0x1.ffcp-1f : r; }
 PURE double fract_f64(double x) { double r = x - __builtin_floor(x); return r >= 1.0 ? 0x1.fffffffffffffp-1 : r; }
 
 /* Functions that the guides give an error bound for: here the nearest number to the result in double. */
