@@ -10,8 +10,8 @@ from hashlib import sha256
 from stackbuild.emulator.decoder import DecodeError, Instruction, decode
 from stackbuild.emulator.encodings import Family
 from stackbuild.emulator.memory import MemoryCall, c_memory, c_memory_signature, memory_call
-from stackbuild.emulator.registers import register_checks, waits, written_notes
 from stackbuild.emulator.operands import Source, UnknownInstruction, source
+from stackbuild.emulator.registers import register_checks, waits, written_notes
 from stackbuild.emulator.scalars import FORMATS, c_scalar, scalar_text
 from stackbuild.emulator.vectors import SUPPORTED, VectorCall, VectorForm, c_function, signature, vector_calls
 
@@ -138,8 +138,7 @@ class _Writer:
 
     def write(self, inst: Instruction) -> list[str]:
         """C statements of one instruction. Raises UnknownInstruction."""
-        name, kind = inst.name, inst.format.name
-        if name in NOTHING:
+        if inst.name in NOTHING:
             return waits(inst) if self.sanitize else []
         if self.sanitize:
             return [*register_checks(inst, self.lanes, inst.offset - self.base), *self.plain(inst), *written_notes(inst, self.lanes)]

@@ -124,5 +124,5 @@ def _variant(word: int, plain: Format) -> str:
         if first in DPP8 and not cdna:
             return "DPP8"
     wide = [value for name, value in zip((n for n in _SOURCES if n in plain.fields), sources, strict=True)
-            if not (name == "vsrc1")]  # fmt: skip
+            if name != "vsrc1"]  # fmt: skip
     return "LIT" if LITERAL in wide and "literal" not in plain.fields else ""

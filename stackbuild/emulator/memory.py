@@ -145,7 +145,7 @@ def memory_call(inst: Instruction) -> MemoryCall:
         if not has_vector:
             vector = None
     wide = access.space != "SPACE_SCRATCH" and scalar is None
-    waits = ("lgkm",) if flat else ()
+    waits: tuple[str, ...] = ("lgkm",) if flat else ()
     waits += ("vm",) if access.verb == "load" or access.returns else ("vs",)
     return MemoryCall(access, f["vdst"] + acc, vector, wide, scalar, data, data, (offset, 0), waits)
 

@@ -172,19 +172,19 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 def _call(value: Value, type: Type, given: list[Any]) -> Number:
     name, first = str(value.data), value.parts[0].type
     if name == "fma":
-        return fused(given[0], given[1], given[2], type.bits)
+        return fused(float(given[0]), float(given[1]), float(given[2]), type.bits)
     if name == "reverse":
         return int(f"{given[0]:0{first.bits}b}"[::-1], 2)
     if name in ("countbits",):
         return int(given[0]).bit_count()
     if name == "ctz":
-        return (given[0] & -given[0]).bit_length() - 1
+        return (int(given[0]) & -int(given[0])).bit_length() - 1
     if name == "clz":
-        return first.bits - given[0].bit_length() if given[0] else -1
+        return first.bits - int(given[0]).bit_length() if given[0] else -1
     if name in ("maxint", "minint"):
         return int(max(given) if name == "maxint" else min(given))
     if name == "perm":
-        return _permuted_byte(given[0], given[1])
+        return _permuted_byte(int(given[0]), int(given[1]))
     return _float_call(name, type, first, [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(given)])
 
 
@@ -211,9 +211,9 @@ def _float_call(name: str, type: Type, first: Type, given: list[Any]) -> Number:
     if name == "isEven":
         return int(math.isfinite(x) and math.floor(x / 2) * 2 == x)
     if name in ("maxnum", "minnum"):
-        return _extreme(name, given[0], given[1])
+        return _extreme(name, float(given[0]), float(given[1]))
     if name == "abs":
-        return abs(x)
+        return abs(float(x))
     if name == "cvtToQuietNAN":
         return float(x)
     if name in ("div_scale", "div_scale_vcc"):
@@ -239,8 +239,8 @@ def _function(name: str, x: float, given: list[Any], bits: int) -> float:
     if name in ("floor", "trunc", "ceil", "rint"):
         if not finite:
             return x
-        whole = {"floor": math.floor, "trunc": math.trunc, "ceil": math.ceil, "rint": round}[name](x)
-        return math.copysign(float(whole), x)
+        whole: dict[str, Callable[[float], int]] = {"floor": math.floor, "trunc": math.trunc, "ceil": math.ceil, "rint": round}
+        return math.copysign(float(whole[name](x)), x)
     if name == "fract":
         part = x - math.copysign(math.floor(x), x) if finite else math.nan
         return part if part != part else min(part, 1.0 - 2.0 ** -{16: 11, 32: 24, 64: 53}[bits])  # never 1

@@ -9,7 +9,7 @@ applied), `D0` (the destination), `VCC` and `EXEC` (masks), `VCCL`, `D0L`, `EXEC
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -603,7 +603,7 @@ def _piece(value: Value, low: Value, width: int) -> Value:
 def _common(left: Value, right: Value) -> Type:
     """The type in which two values meet."""
     a, b = left.type, right.type
-    if a.weak != b.weak and not (a.kind in "ui" and (b if a.weak else a).kind == "f" and False):
+    if a.weak != b.weak:
         strong, weak = (b, a) if a.weak else (a, b)
         if weak.kind == "f" and strong.kind != "f":
             return Type("f", 64)
@@ -652,7 +652,7 @@ def _number(text: str) -> Value:
     return constant(number, Type("i", 32 if number < 1 << 31 else 64, weak=True))
 
 
-_FOLDS = {
+_FOLDS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b,
     "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b,
     "==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b), "<": lambda a, b: int(a < b), ">": lambda a, b: int(a > b),
@@ -664,7 +664,7 @@ _FOLDS = {
 def _folded(value: Value) -> Value:
     """A number where both sides are integers that are known."""
     if all(part.op == "const" and isinstance(part.data, int) for part in value.parts) and value.op in _FOLDS:
-        a, b = (part.data for part in value.parts)
+        a, b = (int(part.data) for part in value.parts)
         return constant(_FOLDS[value.op](a, b), value.type)
     return value
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from stackbuild.emulator.c_code import declarations, missing_functions, statements
 from stackbuild.emulator.corrections import code_of
 from stackbuild.emulator.decoder import Instruction
-from stackbuild.emulator.encodings import Operation, OperandType
+from stackbuild.emulator.encodings import OperandType, Operation
 from stackbuild.emulator.operands import (
     VCC,
     Source,
@@ -175,10 +175,10 @@ def _shape(source: Source) -> Source:
 def _mixed(inst: Instruction, sources: tuple[Source, ...]) -> tuple[tuple[Source, ...], str]:
     """v_fma_mix: each operand is float32, or one half of a register as float16."""
     made, terms = [], []
-    for i, source in enumerate(sources):
-        low, high, negate, absolute = source.swizzle or (0, 0, 0, 0)
+    for i, taken in enumerate(sources):
+        low, high, negate, absolute = taken.swizzle or (0, 0, 0, 0)
         bits = 16 if high else 32
-        made.append(replace(source, swizzle=None, bits=bits, form=f"F{bits}", half=bool(high and low), negate=bool(negate), absolute=bool(absolute)))
+        made.append(replace(taken, swizzle=None, bits=bits, form=f"F{bits}", half=bool(high and low), negate=bool(negate), absolute=bool(absolute)))
         terms.append(f"f16_to_f32(S{i}.f16)" if high else f"S{i}.f32")
     value = f"fma({', '.join(terms)})"
     if "mixlo" in inst.name:
@@ -251,8 +251,8 @@ def signature(form: VectorForm, symbol: str, meaning: Semantics | None = None) -
     given = ["uint64_t m"]
     if "D0" in meaning.writes:
         given.append("uint32_t *d")
-    for i, source in enumerate(form.sources):
-        given.append(f"const uint32_t *a{i}" if source.kind == "v" else f"uint64_t a{i}")
+    for i, taken in enumerate(form.sources):
+        given.append(f"const uint32_t *a{i}" if taken.kind == "v" else f"uint64_t a{i}")
     if "VCCL" in meaning.reads:
         given.append("uint64_t vcc")
     if form.literal:
@@ -263,8 +263,8 @@ def signature(form: VectorForm, symbol: str, meaning: Semantics | None = None) -
 
 def _body(form: VectorForm, meaning: Semantics) -> list[str]:
     lines = ["uint32_t LANE = l; (void)LANE;"]
-    for i, source in enumerate(form.sources):
-        lines += _fetch(i, source)
+    for i, taken in enumerate(form.sources):
+        lines += _fetch(i, taken)
     wide = form.bits == 64
     kind = "uint64_t" if wide else "uint32_t"
     if "D0" in meaning.writes:
