@@ -50,7 +50,9 @@ def imports_of(libraries: Iterable[Path]) -> HostImports | None:
             asked = {name: version for name, (file, version) in image.asked().items() if _is_of(name, file, needed)}
             for name, version in asked.items():
                 if versions.setdefault(name, version) != version:
-                    raise UsageError(f"{name} is asked for in the versions {versions[name]} and {version}", where=path.name)
+                    raise UsageError(
+                        f"{name} is asked for in the versions {versions[name]} and {version}", where=path.name
+                    )
     if not sonames:
         return None
     if len(sonames) > 1:
@@ -100,7 +102,10 @@ def runtime_folder(imports: HostImports, cache: Path) -> Path:
 
 def _stubs(names: Iterable[str]) -> str:
     """A C source with a call that says its name for each of these."""
-    lines = [f'__attribute__((visibility("default"))) int {name}(void) {{ return unimplemented("{name}"); }}' for name in names]
+    lines = [
+        f'__attribute__((visibility("default"))) int {name}(void) {{ return unimplemented("{name}"); }}'
+        for name in names
+    ]
     return "\n".join(["int unimplemented(const char *name);", *lines, ""])
 
 

@@ -26,7 +26,13 @@ def compiler() -> str:
 
 
 def compiled(
-    sources: Sequence[Path], name: str, folder: Path, *, defines: Sequence[str] = (), generated: str = "", versions: str = "",
+    sources: Sequence[Path],
+    name: str,
+    folder: Path,
+    *,
+    defines: Sequence[str] = (),
+    generated: str = "",
+    versions: str = "",
     libraries: Sequence[str] = (),
 ) -> Path:
     """A shared library NAME, its soname too, in a folder below `folder`.
@@ -34,7 +40,9 @@ def compiled(
     `generated` is one more C source, `versions` a version script. Raises MachineLacks with what the compiler said.
     """  # fmt: skip
     command = [compiler(), *_FLAGS, *(f"-D{define}" for define in defines), f"-Wl,-soname,{name}"]
-    texts = [path.read_text("utf-8") for path in (*sources, *sorted({h for s in sources for h in s.parent.glob("*.h")}))]
+    texts = [
+        path.read_text("utf-8") for path in (*sources, *sorted({h for s in sources for h in s.parent.glob("*.h")}))
+    ]
     key = of_text("\0".join([*command[1:], generated, versions, *libraries, *texts]))
     home = folder / f"{name}-{key[:24]}"
     if (home / name).is_file():
@@ -50,7 +58,9 @@ def compiled(
             capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         if done.returncode:
-            raise MachineLacks(f"{name} does not compile: {(done.stderr or done.stdout).strip()[-600:]}", where=command[0])
+            raise MachineLacks(
+                f"{name} does not compile: {(done.stderr or done.stdout).strip()[-600:]}", where=command[0]
+            )
         home.mkdir(exist_ok=True)
         made.replace(home / name)
     return home / name

@@ -22,9 +22,9 @@ from threading import Thread
 
 from stackbuild.core.errors import Stop
 from stackbuild.emulator.code_objects import code_object_for
-from stackbuild.emulator.gpu_limits import GpuLimits
 from stackbuild.emulator.translate import translate
 from stackbuild.inspection.readers.byte_parser import MalformedError
+from stackbuild.tables.gpu_limits import GpuLimits
 
 CHANNEL = "STACKBUILD_EMULATOR_CHANNEL"
 _MESSAGE = 1 << 16

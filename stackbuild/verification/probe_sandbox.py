@@ -74,7 +74,8 @@ class ProbeSandbox:
     """The folder of one ladder and what its probes see of the machine.
 
     In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
-    machine's: a recipe's base, say. `check` is called meanwhile and may raise.
+    machine's: a recipe's base, say. `env` is added to each probe's environment, and `inherited` are descriptors that every
+    probe gets beside its own. `check` is called meanwhile and may raise.
     """
 
     folder: Path
@@ -82,6 +83,8 @@ class ProbeSandbox:
     readable: tuple[Path, ...] = ()
     rocm: bool = False
     root: Path | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    inherited: tuple[int, ...] = ()
     check: Callable[[], None] = lambda: None
 
     @property
@@ -106,7 +109,8 @@ class ProbeSandbox:
             job_file.write(json.dumps(job).encode())
             job_file.seek(0)
             argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
-            result = self._run(argv, seconds, env, (job_file.fileno(), answer.fileno()), ())
+            descriptors = (job_file.fileno(), answer.fileno(), *self.inherited)
+            result = self._run(argv, seconds, (*self.env, *env), descriptors, ())
             return ProbeResult(result.code, result.timed_out, result.seconds, _read(answer), result.tail)
 
     def furnish(self, argv: list[str], seconds: float) -> ProbeResult:

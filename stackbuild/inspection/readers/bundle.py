@@ -77,7 +77,9 @@ def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems))
 
 
-def directory(at: int, room: int, budget: ReadBudget) -> Generator[tuple[int, int], bytes, tuple[list[DirectoryRow], int]]:
+def directory(
+    at: int, room: int, budget: ReadBudget
+) -> Generator[tuple[int, int], bytes, tuple[list[DirectoryRow], int]]:
     """The entries of a bundle (offset, size, ID), and where its table of them ends."""
     head = yield at, min(room, _FIRST)
     if len(head) < 32 or head[:24] != MAGIC:

@@ -27,6 +27,9 @@ class CustomOpProbes:
 
     context: RungContext
     env: tuple[tuple[str, str], ...] = ()
+    sample: tuple[int, int] = (0, 0)
+    """The most cases of an operator and element type, and the most values that one has; (0, 0) for all of them."""
+    seconds: float = SECONDS
 
     @property
     def has_cases(self) -> bool:
@@ -47,8 +50,9 @@ class CustomOpProbes:
             "module": self.context.subject.package,
             "cases": str(self.context.kernels),
             "seed": 0,
+            "sample": [*self.sample],
         }
-        return self.context.sandbox.probe("kernelops", job, SECONDS, self.env)
+        return self.context.sandbox.probe("kernelops", job, self.seconds, self.env)
 
 
 def check_operators(probes: CustomOpProbes) -> RungOutcome:
@@ -69,7 +73,7 @@ def check_operators(probes: CustomOpProbes) -> RungOutcome:
                 found.append(
                     OPERATOR.finding(f"{op} {dtype}", f"{len(failed)} of {row.get('cases')} cases: {failed[0]}")
                 )
-    return RungOutcome(tuple(found), says=f"{', '.join(OPERATORS)}: {_cases(probes)} cases on the CPU")
+    return RungOutcome(tuple(found), says=f"{', '.join(OPERATORS)}: {case_count(probes)} cases on the CPU")
 
 
 def check_numerics(probes: CustomOpProbes) -> RungOutcome:
@@ -82,9 +86,9 @@ def check_numerics(probes: CustomOpProbes) -> RungOutcome:
         for dtype, row in probes.rows(op)
         if (wrong := _texts(row, "wrong"))
     ]
-    if not _cases(probes):
+    if not case_count(probes):
         return RungOutcome(tuple(found), skip="no operator ran")
-    return RungOutcome(tuple(found), says=f"{_cases(probes)} cases against float64; {_worst(probes)}")
+    return RungOutcome(tuple(found), says=f"{case_count(probes)} cases against float64; {worst_errors(probes)}")
 
 
 def check_gpu(context: RungContext, watch: GpuWatch, blocker: str) -> RungOutcome:
@@ -99,7 +103,7 @@ def check_gpu(context: RungContext, watch: GpuWatch, blocker: str) -> RungOutcom
         return worked
     return RungOutcome(
         (*worked.findings, *check_operators(probes).findings, *check_numerics(probes).findings),
-        says=f"{worked.says}; {_worst(probes)}",
+        says=f"{worked.says}; {worst_errors(probes)}",
     )
 
 
@@ -108,13 +112,14 @@ def _texts(row: dict[str, Json], key: str) -> list[str]:
     return [str(text) for text in listed] if isinstance(listed, list) else []
 
 
-def _cases(probes: CustomOpProbes) -> int:
+def case_count(probes: CustomOpProbes) -> int:
+    """How many cases were run."""
     return sum(
         int(cases) for op in OPERATORS for _, row in probes.rows(op) if isinstance(cases := row.get("cases"), int)
     )
 
 
-def _worst(probes: CustomOpProbes) -> str:
+def worst_errors(probes: CustomOpProbes) -> str:
     """The worst relative RMS error of each element type, with its other measures."""
     worst: dict[str, dict[str, Json]] = {}
     for op in OPERATORS:
