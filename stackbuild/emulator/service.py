@@ -118,6 +118,8 @@ class EmulatorService:
             return verbs[verb]()
         except (Stop, MalformedError) as stop:
             return f"error {stop.what if isinstance(stop, Stop) else stop}"
+        except Exception as error:  # the stand-in waits for an answer; what went wrong is a finding of the rung
+            return f"error the emulator itself failed: {type(error).__name__} {error}"
 
     def _load(self, payload: int | None) -> Path:
         """Open a bundle or code object: the folder of what of it is for this target, with no kernel translated yet."""
