@@ -91,7 +91,13 @@ def runtime_folder(imports: HostImports, cache: Path) -> Path:
         sources, imports.soname, cache, defines=(f"HIP_MAJOR={imports.major}",), generated=_stubs(lacking(imports)),
         versions=_version_script(imports), libraries=("-ldl", "-lm"),
     )  # fmt: skip
-    blas = compiled([NATIVE / "hip" / "blas.c"], "libhipblas.so", cache, defines=(f"HIP_MAJOR={imports.major}",))
+    blas = compiled(
+        [NATIVE / "hip" / "blas.c"],
+        "libhipblas.so",
+        cache,
+        defines=(f"HIP_MAJOR={imports.major}",),
+        libraries=(str(library),),
+    )
     for number in _HIPBLAS:
         link = library.parent / f"libhipblas.so.{number}"
         if not link.exists():

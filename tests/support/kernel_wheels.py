@@ -17,7 +17,9 @@ def kernels_wheel(package: Path, out: Path, change: Callable[[bytes], bytes] = b
     """A wheel of the package `stackbuild_kernels`, its HIP library changed by a function of its bytes."""
     out.mkdir(parents=True, exist_ok=True)
     info = "stackbuild_kernels-0.1.0.dist-info"
-    members = {f"stackbuild_kernels/{path.name}": path.read_bytes() for path in sorted(package.iterdir()) if path.is_file()}
+    members = {
+        f"stackbuild_kernels/{path.name}": path.read_bytes() for path in sorted(package.iterdir()) if path.is_file()
+    }
     members[HIP_LIBRARY] = change(members[HIP_LIBRARY])
     members |= {f"{info}/METADATA": _METADATA.encode(), f"{info}/WHEEL": _WHEEL.encode()}
     rows = [f"{name},sha256={_digest(data)},{len(data)}" for name, data in members.items()]

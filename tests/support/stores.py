@@ -29,6 +29,8 @@ def again(store: Store) -> Store:
 def put(store: Store, key: str = KEY, step: str = "s") -> Record:
     staging = store.stage(step)
     fill(staging.out)
-    record = Record(key, step, "r", store.keep(staging), "step: s\n", 1.5, store.run, "2026-01-01T00:00:00+00:00", {"n": "ü\n"})
+    record = Record(
+        key, step, "r", store.keep(staging), "step: s\n", 1.5, store.run, "2026-01-01T00:00:00+00:00", {"n": "ü\n"}
+    )
     store.record(record)
     return record

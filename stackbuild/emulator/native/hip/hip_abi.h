@@ -1,5 +1,6 @@
 // The part of HIP's C interface that the stand-in serves: types, numbers and layouts as HIP 5.7 and 6.4 have them.
-// tests/integration/emulator/test_hip_abi.py compares every number here with the headers of Debian's libamdhip64-dev.
+// tests/integration/emulator/test_hip_abi.py compares the numbers with the headers of Debian 13's libamdhip64-dev (5.7). The offsets
+// of R0600 were printed by a program with the headers of 6.4.
 #ifndef STACKBUILD_HIP_ABI_H
 #define STACKBUILD_HIP_ABI_H
 
