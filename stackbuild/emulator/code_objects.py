@@ -5,12 +5,18 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterable
 
+from stackbuild.emulator.code_object import load
+from stackbuild.emulator.encodings import family_name
 from stackbuild.inspection.facts import CodeObject
 from stackbuild.inspection.readers import bundle, ccob
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import MalformedError, read_all
 from stackbuild.inspection.readers.codeobject import code_object
 from stackbuild.tables.targets import processor
+
+
+_WAVE32 = 10
+"""The bit ENABLE_WAVEFRONT_SIZE32 of a descriptor's code properties (LLVM's AMDGPUUsage, "Kernel Descriptor")."""
 
 
 def code_object_for(target: str, data: bytes | mmap.mmap) -> bytes:
@@ -54,6 +60,25 @@ def inflated(data: bytes) -> bytes:
 def described(code: bytes) -> CodeObject:
     """What a code object says of itself. Raises MalformedError."""
     return read_all(code_object(0, len(code), "", ReadBudget(len(code))), _from(code))
+
+
+def check_descriptor(code: bytes, name: str) -> None:
+    """Refuse a kernel whose descriptor, which the hardware obeys, says another thing than its metadata, which the runtime reads."""
+    found = next((kernel for kernel in described(code).kernels if kernel.name == name), None)
+    image = next((kernel for kernel in load(code).kernels if kernel.name == name), None)
+    if found is None or image is None:
+        return  # the translation says so
+    made = image.descriptor
+    rows = [
+        ("bytes of LDS", made.group_bytes, found.lds),
+        ("bytes of scratch", made.private_bytes, found.scratch),
+        ("bytes of arguments", made.kernarg_bytes, found.kernarg),
+    ]
+    if family_name(described(code).target) != "cdna":
+        rows.append(("lanes of a wave", 32 if made.bit(_WAVE32) else 64, found.wave))
+    for what, said, noted in rows:
+        if said != noted:
+            raise MalformedError(f"{name}: its descriptor says {said} {what}, its metadata {noted}")
 
 
 def _checked(code: bytes, target: str, claimed: str) -> bytes:

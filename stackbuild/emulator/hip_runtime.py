@@ -86,7 +86,7 @@ def runtime_folder(imports: HostImports, cache: Path) -> Path:
 
     They are compiled at the first use. Raises MachineLacks where there is no C compiler.
     """
-    sources = [NATIVE / "executor.c", *(p for p in sorted((NATIVE / "hip").glob("*.c")) if p.name != "blas.c")]
+    sources = [*sorted(NATIVE.glob("*.c")), *(p for p in sorted((NATIVE / "hip").glob("*.c")) if p.name != "blas.c")]
     library = compiled(
         sources, imports.soname, cache, defines=(f"HIP_MAJOR={imports.major}",), generated=_stubs(lacking(imports)),
         versions=_version_script(imports), libraries=("-ldl", "-lm"),

@@ -21,7 +21,7 @@ from pathlib import Path
 from threading import Thread
 
 from stackbuild.core.errors import Stop
-from stackbuild.emulator.code_objects import code_object_for
+from stackbuild.emulator.code_objects import check_descriptor, code_object_for
 from stackbuild.emulator.translate import translate
 from stackbuild.inspection.readers.byte_parser import MalformedError
 from stackbuild.tables.gpu_limits import GpuLimits
@@ -134,6 +134,7 @@ class EmulatorService:
     def _translate(self, folder: str, name: str = "") -> Path:
         if folder not in self._objects or not _KERNEL.fullmatch(name):
             raise MalformedError(f"{name} of {folder} was not loaded")
+        check_descriptor(self._objects[folder], name)
         started = time.process_time()
         made = self._run_translate(self._objects[folder], [name])
         self.kernels[name] = time.process_time() - started

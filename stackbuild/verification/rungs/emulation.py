@@ -29,13 +29,14 @@ _NO_CODE = frozenset(("hipErrorNoBinaryForGpu", "hipErrorInvalidDeviceFunction",
 class Emulation:
     """What is emulated: a target, the folder that keeps translated kernels, and how much is run.
 
-    `whole` runs every case of every operator instead of a sample.
+    `whole` runs every case instead of a sample. `operators` are the bundled ones that are run.
     """
 
     target: str
     folder: Path
     whole: bool = False
     sanitize: bool = False
+    operators: tuple[str, ...] = operators.OPERATORS
 
     @property
     def rung_name(self) -> str:
@@ -85,7 +86,7 @@ def _emulating(
 
 def _custom_ops(context: RungContext, service: EmulatorService, emulation: Emulation) -> RungOutcome:
     sample = (0, 0) if emulation.whole else SAMPLE
-    probes = operators.CustomOpProbes(context, operators.ON_GPU, sample, SECONDS)
+    probes = operators.CustomOpProbes(context, operators.ON_GPU, sample, SECONDS, emulation.operators)
     ran = operators.check_operators(probes)
     if ran.skip:
         return ran
