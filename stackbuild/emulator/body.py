@@ -96,13 +96,7 @@ class FunctionTable:
         if key not in self.names:
             definition = c_memory(call.access, _PLACE, wide=call.wide, vector=vector, scalar=scalar)
             self._add(key, inst.name, definition, c_memory_signature(call.access, _PLACE, vector=vector, scalar=scalar))
-        given = [
-            f"V({call.target})",
-            f"V({call.data})",
-            f"V({call.second})",
-            str(call.offsets[0]),
-            str(call.offsets[1]),
-        ]
+        given = [f"V({call.target})", f"V({call.data})", f"V({call.second})", str(call.offsets[0]), str(call.offsets[1])]
         if vector:
             given.append(f"V({call.address})")
         if scalar:
@@ -196,9 +190,7 @@ class _Writer:
             return self.vector_call(inst, calls[0])
         first, second = calls
         lines = ["{"]
-        clash = next(
-            (s for s in second.sources if first.target and s.kind == "v" and s.number == first.target.number), None
-        )
+        clash = next((s for s in second.sources if first.target and s.kind == "v" and s.number == first.target.number), None)
         replaced: dict[int, str] = {}
         if clash and first.target:  # both read before either writes
             lines.append(f"memcpy(w->temp, V({clash.number}), 4 * LANES);")
@@ -289,10 +281,7 @@ class _Writer:
             body = f"    {'bpermute' if 'bpermute' in name else 'permute'}(w, m, d, a, x, offset);"
         symbol = self.table.special(name, f"void {{}}(struct wave *w, {given})", body)
         mask = "FULL" if name == "ds_bpermute_fi_b32" else "EXECUTE"
-        return [
-            f"w->pc = {inst.offset - self.base};",
-            f"{symbol}(w, {mask}, V({target}), V({address}), V({data}), {offset});",
-        ]
+        return [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, {mask}, V({target}), V({address}), V({data}), {offset});"]
 
     def matrix(self, inst: Instruction) -> list[str]:
         found = _MFMA.match(inst.name)
@@ -309,7 +298,9 @@ class _Writer:
         if c == "0" and out != "f32":
             word = f"({word} & 0xffffu) * 0x10001u"
         key = inst.name
-        body = f"    wmma(w, d, a, b, c, word, {int(taken == 'bf16')}, {int(out != 'f32')}, (int)high, {int(new)});"
+        body = (
+            f"    wmma(w, d, a, b, c, word, {int(taken == 'bf16')}, {int(out != 'f32')}, (int)high, {int(new)});"
+        )
         head = "void {}(struct wave *w, uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t word, uint32_t high)"
         symbol = self.table.special(key, head, body)
         self.touch(range(f["vdst"] + 8))
@@ -416,16 +407,7 @@ _SPECIAL = {
 
 
 def kernel_body(
-    code: bytes,
-    family: Family,
-    entry: int,
-    end: int,
-    lanes: int,
-    table: FunctionTable,
-    *,
-    symbol: str,
-    counters: bool,
-    sanitize: bool,
+    code: bytes, family: Family, entry: int, end: int, lanes: int, table: FunctionTable, *, symbol: str, counters: bool, sanitize: bool
 ) -> KernelBody:
     """A kernel's function `int SYMBOL(struct wave *w)` in C. Raises UnknownInstruction and DecodeError."""
     found = reachable(code, family, entry, end)
@@ -455,9 +437,7 @@ def _ends(inst: Instruction) -> bool:
     return inst.name in ("s_branch", "s_endpgm", "s_endpgm_saved", "s_trap", "s_code_end")
 
 
-def _instruction(
-    writer: _Writer, inst: Instruction, found: dict[int, Instruction], resumes: list[int], entry: int
-) -> list[str]:
+def _instruction(writer: _Writer, inst: Instruction, found: dict[int, Instruction], resumes: list[int], entry: int) -> list[str]:
     if inst.name in BRANCHES:
         target = branch_target(inst)
         if target not in found:

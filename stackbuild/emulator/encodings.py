@@ -99,7 +99,9 @@ def family_name(target: str) -> str:
     """The family of a target such as "gfx942:sramecc+". Raises EncodingError."""
     base = target.partition(":")[0]
     if base not in FAMILIES:
-        raise EncodingError(f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(FAMILIES))}.")
+        raise EncodingError(
+            f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(FAMILIES))}."
+        )
     return FAMILIES[base]
 
 
@@ -145,6 +147,4 @@ def _format(family: str, klass: Any, operands: Any, pseudocode: Any) -> Format:
     }
     full = klass.__name__
     suffix = next((s for s in _SUFFIXES if full.endswith(s)), "")
-    return Format(
-        family, full.removesuffix(suffix), suffix.lstrip("_"), klass._base_size, mask, match, fields, operations
-    )
+    return Format(family, full.removesuffix(suffix), suffix.lstrip("_"), klass._base_size, mask, match, fields, operations)

@@ -57,12 +57,7 @@ class _Counters(ctypes.Structure):
 
 _Report = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_Finding))
 _Range = ctypes.CFUNCTYPE(
-    ctypes.c_int,
-    ctypes.c_void_p,
-    ctypes.c_uint64,
-    ctypes.c_int,
-    ctypes.POINTER(ctypes.c_uint64),
-    ctypes.POINTER(ctypes.c_uint64),
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)
 )
 
 
@@ -84,19 +79,7 @@ def executor_library(folder: Path) -> Path:
     if not library.exists():
         folder.mkdir(parents=True, exist_ok=True)
         fresh = library.with_suffix(".new")
-        command = [
-            compiler(),
-            "-O2",
-            "-std=gnu11",
-            "-fPIC",
-            "-shared",
-            str(NATIVE / "executor.c"),
-            "-o",
-            str(fresh),
-            "-lpthread",
-            "-ldl",
-            "-lm",
-        ]
+        command = [compiler(), "-O2", "-std=gnu11", "-fPIC", "-shared", str(NATIVE / "executor.c"), "-o", str(fresh), "-lpthread", "-ldl", "-lm"]
         made = run(command, capture_output=True, text=True, check=False)
         if made.returncode:
             raise TranslationError(f"{compiler()} failed on executor.c: {made.stderr[:400]}")

@@ -31,13 +31,7 @@ _OPERATIONS = {
     "min_f32": "fmin32", "max_f32": "fmax32", "wrxchg_b32": "swap", "cmpst_b32": "dscmp", "cmpstore_b32": "cmpswap2", "storexchg_b32": "swap",
     "min_num_f32": "fmin32", "max_num_f32": "fmax32", "min_f64": "fmin64", "max_f64": "fmax64",
 }  # fmt: skip
-_SPACES = {
-    "global": "SPACE_GLOBAL",
-    "flat": "SPACE_FLAT",
-    "scratch": "SPACE_SCRATCH",
-    "ds": "SPACE_LDS",
-    "buffer": "SPACE_BUFFER",
-}
+_SPACES = {"global": "SPACE_GLOBAL", "flat": "SPACE_FLAT", "scratch": "SPACE_SCRATCH", "ds": "SPACE_LDS", "buffer": "SPACE_BUFFER"}
 
 
 @dataclass(frozen=True)
@@ -190,24 +184,14 @@ def c_memory(access: Access, symbol: str, *, wide: bool, vector: bool, scalar: b
 def _c_counts(access: Access, kind: str, whole: str) -> list[str]:
     lines = ["#if COUNTERS", "    uint64_t addresses[LANES];"]
     for offset in ["offset"] + (["second"] if access.pair else []):
-        lines.append(
-            f"    for (uint32_t l = 0; l < LANES; l++) addresses[l] = m >> l & 1 ? ({kind})({whole} + (int64_t){offset}) : 0;"
-        )
+        lines.append(f"    for (uint32_t l = 0; l < LANES; l++) addresses[l] = m >> l & 1 ? ({kind})({whole} + (int64_t){offset}) : 0;")
         lines.append(f"    count_access(w, m, addresses, {access.bytes}, {access.space});")
     return [*lines, "#endif"]
 
 
 def c_memory_signature(access: Access, symbol: str, *, vector: bool, scalar: bool) -> str:
     """The C declaration, without a semicolon."""
-    given = [
-        "struct wave *w",
-        "uint64_t m",
-        "uint32_t *d",
-        "const uint32_t *x",
-        "const uint32_t *y",
-        "int32_t offset",
-        "int32_t second",
-    ]
+    given = ["struct wave *w", "uint64_t m", "uint32_t *d", "const uint32_t *x", "const uint32_t *y", "int32_t offset", "int32_t second"]
     if vector:
         given.append("const uint32_t *a")
     if scalar:
@@ -242,10 +226,7 @@ def _c_store(access: Access, i: int) -> list[str]:
     if access.bytes >= 4:
         return [f"        store32(at{i} + {4 * k}, {data}[{k} * LANES + l]);" for k in range(access.words)] + [shadow]
     value = f"{data}[l] >> 16" if access.half == "high" else f"{data}[l]"
-    return [
-        f"        *at{i} = (uint8_t)({value});" if access.bytes == 1 else f"        store16(at{i}, {value});",
-        shadow,
-    ]
+    return [f"        *at{i} = (uint8_t)({value});" if access.bytes == 1 else f"        store16(at{i}, {value});", shadow]
 
 
 _C_OPERATIONS = {
@@ -269,13 +250,7 @@ def _c_atomic(access: Access) -> list[str]:
         return f"(uint64_t){name}[{row + 1} * LANES + l] << 32 | {low}" if words == 2 else low
 
     value = _C_OPERATIONS[access.operation]
-    other = (
-        read("y", 0)
-        if access.operation in ("dscmp", "cmpswap2")
-        else read("x", words)
-        if access.operation == "cmpswap"
-        else "0"
-    )
+    other = read("y", 0) if access.operation in ("dscmp", "cmpswap2") else read("x", words) if access.operation == "cmpswap" else "0"
     lines = [
         f"        {kind} *at = ({kind} *)(void *)place(w, {access.space}, l, p0, {access.bytes}, USE_ATOMIC);",
         f"        {kind} v = {read('x', 0)}, u = {other}, old = __atomic_load_n(at, __ATOMIC_RELAXED), fresh;",
@@ -286,7 +261,5 @@ def _c_atomic(access: Access) -> list[str]:
         lines.append("        d[l] = (uint32_t)old;")
         if words == 2:
             lines.append("        d[LANES + l] = (uint32_t)(old >> 32);")
-        lines.append(
-            f"#if SANITIZE\n        shadow_load(w, l, {access.space}, p0, {access.bytes}, (uint32_t)((d - w->v) / LANES), 0);\n#endif"
-        )
+        lines.append(f"#if SANITIZE\n        shadow_load(w, l, {access.space}, p0, {access.bytes}, (uint32_t)((d - w->v) / LANES), 0);\n#endif")
     return lines

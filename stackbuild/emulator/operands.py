@@ -101,9 +101,7 @@ def _f32_bits(number: float) -> int:
     return int.from_bytes(struct.pack("<f", number), "little")
 
 
-def source(
-    inst: Instruction, encoding: int, operand: OperandType | None, lanes: int, *, true16: bool = False
-) -> Source:
+def source(inst: Instruction, encoding: int, operand: OperandType | None, lanes: int, *, true16: bool = False) -> Source:
     """The operand of a 9-bit (or shorter) source field."""
     form, bits = form_of(operand), operand.bits if operand else 32
     if form == "M64":
@@ -161,9 +159,7 @@ def _modified(inst: Instruction, i: int, source: Source) -> Source:
         high = f["opsel_hi"] >> i & 1 if i < 2 else f["opsel_hi2"]
         source = replace(source, swizzle=(f["opsel"] >> i & 1, high, f["neg"] >> i & 1, f["neg_hi"] >> i & 1))
     if inst.format.variant in ("DPP16", "SDWA", "SDWA_SDST") and i < 2:
-        source = replace(
-            source, negate=source.negate ^ bool(f[f"src{i}_neg"]), absolute=source.absolute or bool(f[f"src{i}_abs"])
-        )
+        source = replace(source, negate=source.negate ^ bool(f[f"src{i}_neg"]), absolute=source.absolute or bool(f[f"src{i}_abs"]))
     if inst.format.variant.startswith("SDWA") and i < 2:
         source = replace(source, select=f[f"src{i}_sel"], extend=bool(f[f"src{i}_sext"]))
     return source

@@ -229,40 +229,22 @@ def compiler() -> str:
 def _compile_all(jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant: str) -> None:
     """Compile sources to libraries, as many at once as there are cores. Raises TranslationError."""
     lanes, *features = variant.split("-")
-    defines = [
-        f"-DLANES={lanes}",
-        f"-DSANITIZE={int('sanitized' in features)}",
-        f"-DCOUNTERS={int('counted' in features)}",
-    ]
+    defines = [f"-DLANES={lanes}", f"-DSANITIZE={int('sanitized' in features)}", f"-DCOUNTERS={int('counted' in features)}"]
     waiting, running = list(jobs), list[tuple[Path, Path, subprocess.Popen[bytes]]]()
     while waiting or running:
         while waiting and len(running) < (os.cpu_count() or 1):
             source, library, level, libraries = waiting.pop()
             fresh = library.with_suffix(".new")
             # The libraries stand by their whole paths in the result.
-            command = [
-                compiler(),
-                *level.split(),
-                *FLAGS,
-                *defines,
-                f"-I{NATIVE}",
-                str(source),
-                "-o",
-                str(fresh),
-                *map(str, libraries),
-                "-lm",
-            ]
+            command = [compiler(), *level.split(), *FLAGS, *defines, f"-I{NATIVE}", str(source), "-o", str(fresh), *map(str, libraries), "-lm"]
             try:
                 running.append((fresh, library, subprocess.Popen(command, stderr=subprocess.PIPE)))
             except OSError as error:
                 raise TranslationError(
-                    f"no C compiler: {compiler()} cannot be started ({error.strerror})",
-                    next="Install gcc or clang, or set CC.",
+                    f"no C compiler: {compiler()} cannot be started ({error.strerror})", next="Install gcc or clang, or set CC."
                 ) from None
         fresh, library, process = running.pop(0)
         _, errors = process.communicate()
         if process.returncode:
-            raise TranslationError(
-                f"{compiler()} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}"
-            )
+            raise TranslationError(f"{compiler()} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}")
         fresh.replace(library)

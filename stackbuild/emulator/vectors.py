@@ -119,19 +119,9 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     target = None
     writes_vector = inst.format.name not in ("VOPC", "VOP3_SDST", "VOP1_SDST")
     if writes_vector:
-        target = Target(
-            "v",
-            f["vdst"] + (256 if place and place.place == "OPR_ACCVGPR" else 0),
-            place.bits if place else 32,
-            form_of(place),
-        )
+        target = Target("v", f["vdst"] + (256 if place and place.place == "OPR_ACCVGPR" else 0), place.bits if place else 32, form_of(place))
     short = inst.format.name in ("VOP1", "VOP2") and inst.format.family != "cdna"
-    half = (
-        bool(f.get("opsel", 0) >> 3 & 1)
-        and inst.format.name == "VOP3"
-        and bool(place)
-        and (place.bits == 16 if place else False)
-    )
+    half = bool(f.get("opsel", 0) >> 3 & 1) and inst.format.name == "VOP3" and bool(place) and (place.bits == 16 if place else False)
     if target and short and target.bits == 16 and target.number >= 128:
         target, half = replace(target, number=target.number - 128), True
     if name == "v_accvgpr_read" or (name == "v_accvgpr_mov_b32"):
@@ -166,17 +156,7 @@ def _mixed(inst: Instruction, sources: tuple[Source, ...]) -> tuple[tuple[Source
     for i, source in enumerate(sources):
         low, high, negate, absolute = source.swizzle or (0, 0, 0, 0)
         bits = 16 if high else 32
-        made.append(
-            replace(
-                source,
-                swizzle=None,
-                bits=bits,
-                form=f"F{bits}",
-                half=bool(high and low),
-                negate=bool(negate),
-                absolute=bool(absolute),
-            )
-        )
+        made.append(replace(source, swizzle=None, bits=bits, form=f"F{bits}", half=bool(high and low), negate=bool(negate), absolute=bool(absolute)))
         terms.append(f"f16_to_f32(S{i}.f16)" if high else f"S{i}.f32")
     value = f"fma({', '.join(terms)})"
     if "mixlo" in inst.name:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from stackbuild.core.model import Field, Model, field_validator, model_validator
 from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel
 from stackbuild.model.gates import Gate
-from stackbuild.tables.gpu_limits import all_limits
+from stackbuild.tables.gpu_limits import emulated_targets
 from stackbuild.tables.targets import buildable_like, is_buildable, processor
 
 
@@ -193,8 +193,8 @@ class Verify(Model):
     @classmethod
     def _emulated(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
         for target in targets:
-            if target not in all_limits():
-                raise ValueError(f"{target!r} cannot be emulated; one of: {', '.join(all_limits())}")
+            if target not in emulated_targets():
+                raise ValueError(f"{target!r} cannot be emulated; one of: {', '.join(emulated_targets())}")
         if len(set(targets)) != len(targets):
             raise ValueError("a target is listed twice")
         return targets

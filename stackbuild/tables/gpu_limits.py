@@ -31,6 +31,7 @@ class GpuLimits:
     valu_flops: int
     matrix_flops: int
     sources: tuple[str, ...]
+    emulated: bool
 
     @property
     def wave(self) -> int:
@@ -62,10 +63,16 @@ def all_limits() -> dict[str, GpuLimits]:
     return {name: GpuLimits(target=name, **row | {"sources": tuple(row["sources"])}) for name, row in rows.items()}
 
 
+@cache
+def emulated_targets() -> tuple[str, ...]:
+    """The targets that the emulator runs."""
+    return tuple(name for name, row in all_limits().items() if row.emulated)
+
+
 def limits_of(target: str) -> GpuLimits:
-    """The limits of a target. Raises UsageError with the targets that can be emulated."""
+    """The limits of a target that is emulated. Raises UsageError with the targets that are."""
     found = all_limits().get(targets.processor(target))
-    if found is None:
+    if found is None or not found.emulated:
         known = "is known, but not emulated" if targets.is_known(target) else "is no target that is known"
-        raise UsageError(f"{target} {known}", next=f"emulated are {', '.join(all_limits())}")
+        raise UsageError(f"{target} {known}", next=f"emulated are {', '.join(emulated_targets())}")
     return found
