@@ -25,6 +25,7 @@ class GpuLimits:
     l2_bytes: int
     simds: int
     vgpr_bytes: int
+    vgpr_granule: int
     waves_per_simd: int
     clock_ghz: float
     memory_gbps: float

@@ -102,7 +102,7 @@ def steps_of(job: dict[str, Any]) -> list[str]:
 def test_a_gpu_job_installs_stackbuild_before_it_calls_it() -> None:
     runs = steps_of(jobs_of("github", "rocm-7.2", gfx=("gfx90a",))["prove-rocm-7-2-gfx90a"])
     first = next(n for n, run in enumerate(runs) if run.startswith("stackbuild "))
-    assert any("pip" in run and "stackbuild[bench]" in run for run in runs[:first])
+    assert any("pip" in run and "stackbuild[bench,emulator]" in run for run in runs[:first])
 
 
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])

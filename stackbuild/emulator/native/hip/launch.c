@@ -54,13 +54,15 @@ static void on_finding(void *context, const struct emulator_finding *f) {
 }
 
 static void report_counters(const struct launch *l, const struct emulator_counters *c) {
-  char numbers[1024], shape[128];
+  char numbers[1024], shape[128], resources[128];
+  const struct emulator_kernel *k = l->function->kernel;
   size_t length = 0;
   const uint64_t *values = (const uint64_t *)c;
   for (size_t i = 0; i < sizeof *c / sizeof *values && length < sizeof numbers - 24; ++i)
     length += snprintf(numbers + length, sizeof numbers - length, "%s%llu", i ? "," : "", (unsigned long long)values[i]);
   snprintf(shape, sizeof shape, "%u,%u,%u,%u,%u,%u,%u", l->grid.x, l->grid.y, l->grid.z, l->workgroup.x, l->workgroup.y, l->workgroup.z, l->dynamic_lds);
-  channel_report("dispatch", "kernel", l->function->kernel->name, "shape", shape, "counters", numbers, NULL);
+  snprintf(resources, sizeof resources, "%u,%u,%u,%u,%u", k->wavefront, k->vgprs, k->sgprs, k->group_bytes + l->dynamic_lds, k->private_bytes);
+  channel_report("dispatch", "kernel", k->name, "shape", shape, "resources", resources, "counters", numbers, NULL);
 }
 
 static uint64_t number_in(const char *variable) {
