@@ -14,7 +14,6 @@ from stackbuild.inspection.readers.byte_parser import MalformedError, read_all
 from stackbuild.inspection.readers.codeobject import code_object
 from stackbuild.tables.targets import processor
 
-
 _WAVE32 = 10
 """The bit ENABLE_WAVEFRONT_SIZE32 of a descriptor's code properties (LLVM's AMDGPUUsage, "Kernel Descriptor")."""
 
