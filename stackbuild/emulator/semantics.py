@@ -179,6 +179,8 @@ class _Scope:
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
     result: Type = U32
+    full: bool = False
+    """Whether the upper half of `D0` is written."""
     loops: int = 0
 
     # --- expressions
@@ -546,7 +548,8 @@ class _Scope:
             if name == "D0":
                 if low + width == self.source_bits[3] and low:
                     self.result = Type("u", self.source_bits[3])
-                elif not low:
+                    self.full = True
+                elif not low and not self.full:
                     self.result = Type(type.kind, width) if type else Type("u", width)
         else:
             if name not in self.variables:

@@ -123,7 +123,7 @@ class _Translation:
         operations = _Operations(self.folder / f"operations-{variant}", variant)
         libraries = operations.provide(table)
         jobs = [self._source(kernel, body, symbol, table) for kernel, body, symbol in bodies]
-        _compile_all([(source, library, "-O1", libraries) for source, library in jobs], variant)
+        _compile_all([(source, library, "-Og", libraries) for source, library in jobs], variant)
         for (kernel, body, symbol), (_, library) in zip(bodies, jobs, strict=True):
             self.done[kernel.name] = {
                 "library": library.name, "function": symbol, "problem": "", "rows": body.rows, "blocks": body.blocks,

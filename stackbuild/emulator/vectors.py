@@ -7,6 +7,7 @@ registers alone share a function.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from stackbuild.emulator.c_code import declarations, statements
@@ -26,6 +27,14 @@ from stackbuild.emulator.pseudocode import PseudocodeError
 from stackbuild.emulator.semantics import Semantics, semantics
 
 SUPPORTED = ("VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOPC", "VOP3_SDST", "VOP1_SDST", "VOPD", "VOP3P_MFMA")
+_ADD = ("D0 = S0 + S1 < S0 ? 0xffffffffu : S0 + S1;", lambda a, b: min(a + b, 0xFFFFFFFF))
+_SUB = ("D0 = S0 < S1 ? 0 : S0 - S1;", lambda a, b: max(a - b, 0))
+SATURATING: dict[str, tuple[str, Callable[[int, int], int]]] = {
+    "v_add_nc_u32": _ADD, "v_add_u32": _ADD, "v_sub_nc_u32": _SUB, "v_sub_u32": _SUB,
+    "v_subrev_nc_u32": ("D0 = S1 < S0 ? 0 : S1 - S0;", lambda a, b: max(b - a, 0)),
+    "v_subrev_u32": ("D0 = S1 < S0 ? 0 : S1 - S0;", lambda a, b: max(b - a, 0)),
+}  # fmt: skip
+"""Integer operations whose clamp saturates the result: in C and in Python."""
 _SIGN = {16: 0x8000, 32: 0x80000000, 64: 0x8000000000000000}
 _ZERO_HIGH = ("VOP1", "VOP2")
 
@@ -328,9 +337,11 @@ def _swizzled(name: str, source: Source) -> list[str]:
 def _store(form: VectorForm, meaning: Semantics) -> list[str]:
     lines = []
     result = meaning.result
-    if (form.output_modifier or form.clamp) and result.kind != "f" and form.bits != 64:
+    if form.clamp and form.name in SATURATING:
+        lines.append(SATURATING[form.name][0])
+    elif (form.output_modifier or form.clamp) and result.kind != "f":
         raise UnknownInstruction(f"{form.name} with a clamp of integers is not known")
-    if form.output_modifier or form.clamp:
+    elif form.output_modifier or form.clamp:
         lines += _modified_result(form, result.bits)
     if form.select != 6:
         low, width = (form.select * 8, 8) if form.select < 4 else ((form.select - 4) * 16, 16)
