@@ -37,16 +37,22 @@ def do(job: Job) -> Job:
 
 
 def sampled(cases: Iterable[Any], op: str, most: int, largest: int) -> Iterator[Any]:
-    """The operator's cases: all, or of each element type at most `most`, evenly spread over those of `largest` values or fewer."""
+    """The operator's cases: all, or of each element type `most` of those with at most `largest` values, from the fewest to the most."""
     kinds: dict[str, list[Any]] = {}
     for case in cases:
-        if case.op == op and not (
-            most and case.expected.size + sum(v.size for v in case.inputs.values() if v is not None) > largest
-        ):
+        if case.op == op and not (most and values(case) > largest):
             kinds.setdefault(str(case.dtype), []).append(case)
     for chosen in kinds.values():
-        count = min(most, len(chosen)) or len(chosen)
-        yield from (chosen[number * len(chosen) // count] for number in range(count))
+        if most < 2 or len(chosen) <= most:
+            yield from chosen
+            continue
+        chosen.sort(key=values)
+        yield from (chosen[number * (len(chosen) - 1) // (most - 1)] for number in range(most))
+
+
+def values(case: Any) -> int:
+    """How many values a case has, of all inputs and the output."""
+    return int(case.expected.size) + sum(value.size for value in case.inputs.values() if value is not None)
 
 
 def run(kernel_cases: object, case: object, made: ort.SessionOptions) -> np.ndarray:
