@@ -9,7 +9,8 @@ from hashlib import sha256
 
 from stackbuild.emulator.decoder import DecodeError, Instruction, decode
 from stackbuild.emulator.encodings import Family
-from stackbuild.emulator.memory import c_memory, c_memory_signature, memory_call
+from stackbuild.emulator.memory import MemoryCall, c_memory, c_memory_signature, memory_call
+from stackbuild.emulator.registers import register_checks, waits, written_notes
 from stackbuild.emulator.operands import Source, UnknownInstruction, source
 from stackbuild.emulator.scalars import FORMATS, c_scalar, scalar_text
 from stackbuild.emulator.vectors import SUPPORTED, VectorCall, VectorForm, c_function, signature, vector_calls
@@ -139,7 +140,14 @@ class _Writer:
         """C statements of one instruction. Raises UnknownInstruction."""
         name, kind = inst.name, inst.format.name
         if name in NOTHING:
-            return []
+            return waits(inst) if self.sanitize else []
+        if self.sanitize:
+            return [*register_checks(inst, self.lanes, inst.offset - self.base), *self.plain(inst), *written_notes(inst, self.lanes)]
+        return self.plain(inst)
+
+    def plain(self, inst: Instruction) -> list[str]:
+        """The statements without what the sanitizer adds but for memory."""
+        name, kind = inst.name, inst.format.name
         if name in _SPECIAL:
             return _SPECIAL[name](self, inst)
         if kind == "SMEM":
@@ -182,7 +190,10 @@ class _Writer:
         elif f["soffset"] != 124:
             address += f" + S({f['soffset']})"
         pc = [f"w->pc = {inst.offset - self.base};"]
-        return [*pc, f"scalar_load(w, {f['sdata']}, {address} + (int64_t){offset}, {words});"]
+        lines = [*pc, f"scalar_load(w, {f['sdata']}, {address} + (int64_t){offset}, {words});"]
+        if self.sanitize:
+            lines.append(f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];")
+        return lines
 
     def vector(self, inst: Instruction) -> list[str]:
         calls = vector_calls(inst, self.lanes)
@@ -219,6 +230,8 @@ class _Writer:
         if call.form.literal:
             given.append(f"{call.literal:#x}u")
         text = f"{symbol}({', '.join(given)})"
+        if self.counters:
+            lines.append("w->counts.lane_operations += (uint64_t)__builtin_popcountll(EXECUTE);")
         if {"VCCL", "D0L", "EXECL"} & meaning.writes:
             text = self.set_mask(inst, call, text)
         lines.append(f"{text};")
@@ -266,7 +279,29 @@ class _Writer:
             self.touch(range(call.second, call.second + call.access.words))
         if call.address is not None:
             self.touch(range(call.address, call.address + 2))
-        return [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, EXECUTE, {', '.join(given)});"]
+        lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, EXECUTE, {', '.join(given)});"]
+        return self.checked_access(inst, call, lines) if self.sanitize else lines
+
+    def checked_access(self, inst: Instruction, call: MemoryCall, lines: list[str]) -> list[str]:
+        """An access with the sanitizer's checks of its registers before and its notes behind."""
+        pc, access = inst.offset - self.base, call.access
+        before = []
+        if call.address is not None:
+            words = 2 if call.wide else 1
+            before.append(f'check_written(w, {pc}, {call.address}, {words}, "the address is in a register that was never written");')
+        if access.verb != "load":
+            before.append(f'check_written(w, {pc}, {call.data}, {access.words}, "what is stored was never written");')
+        behind = []
+        if access.verb == "load" or access.returns:
+            count = access.words * (2 if access.pair else 1)
+            behind.append(f"note_written(w, {call.target}, {count});")
+        for counter in {"vm": ("COUNTER_VECTOR",), "lgkm": ("COUNTER_LDS",)}.items():
+            if counter[0] not in call.waits:
+                continue
+            behind.append(f"ISSUE({counter[1][0]});")
+            if access.verb == "load" or access.returns:
+                behind.append(f"note_load(w, {call.target}, {count}, {counter[1][0]});")
+        return [*before, *lines, *behind]
 
     def lane_move(self, inst: Instruction) -> list[str]:
         f = inst.fields
@@ -281,7 +316,10 @@ class _Writer:
             body = f"    {'bpermute' if 'bpermute' in name else 'permute'}(w, m, d, a, x, offset);"
         symbol = self.table.special(name, f"void {{}}(struct wave *w, {given})", body)
         mask = "FULL" if name == "ds_bpermute_fi_b32" else "EXECUTE"
-        return [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, {mask}, V({target}), V({address}), V({data}), {offset});"]
+        lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, {mask}, V({target}), V({address}), V({data}), {offset});"]
+        if self.sanitize:
+            lines += ["ISSUE(COUNTER_LDS);", f"note_written(w, {target}, 1);", f"note_load(w, {target}, 1, COUNTER_LDS);"]
+        return lines
 
     def matrix(self, inst: Instruction) -> list[str]:
         found = _MFMA.match(inst.name)

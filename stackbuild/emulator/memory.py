@@ -165,6 +165,7 @@ def c_memory(access: Access, symbol: str, *, wide: bool, vector: bool, scalar: b
     whole = " + ".join(address) or "0"
     kind = "uint32_t" if access.space in ("SPACE_LDS", "SPACE_SCRATCH") else "uint64_t"
     places = ["offset"] + (["second"] if access.pair else [])
+    lines += _c_counts(access, kind, whole)
     lines.append("    for (uint32_t l = 0; l < LANES; l++) {\n        if (!(m >> l & 1)) continue;")
     for i, offset in enumerate(places):
         lines.append(f"        {kind} p{i} = ({kind})({whole} + (int64_t){offset});")
@@ -177,11 +178,11 @@ def c_memory(access: Access, symbol: str, *, wide: bool, vector: bool, scalar: b
         for i in range(len(places)):
             lines += _c_load(access, i) if access.verb == "load" else _c_store(access, i)
     lines.append("    }")
-    lines += _c_counts(access, kind, whole)
     return "\n".join([*lines, "}"])
 
 
 def _c_counts(access: Access, kind: str, whole: str) -> list[str]:
+    """Counts of an access, before a load can write over its own addresses."""
     lines = ["#if COUNTERS", "    uint64_t addresses[LANES];"]
     for offset in ["offset"] + (["second"] if access.pair else []):
         lines.append(f"    for (uint32_t l = 0; l < LANES; l++) addresses[l] = m >> l & 1 ? ({kind})({whole} + (int64_t){offset}) : 0;")
@@ -201,10 +202,8 @@ def c_memory_signature(access: Access, symbol: str, *, vector: bool, scalar: boo
 
 def _c_load(access: Access, i: int) -> list[str]:
     row = i * access.words
-    shadow = f"        if (SANITIZE) shadow_load(w, l, {access.space}, p{i}, {access.bytes}, (uint32_t)((d - w->v) / LANES) + {row}, {_mode(access)});"
-    shadow = f"#if SANITIZE\n{shadow}\n#endif"
     if access.bytes >= 4:
-        return [f"        d[{row + k} * LANES + l] = load32(at{i} + {4 * k});" for k in range(access.words)] + [shadow]
+        return [f"        d[{row + k} * LANES + l] = load32(at{i} + {4 * k});" for k in range(access.words)]
     value = f"*at{i}" if access.bytes == 1 else f"load16(at{i})"
     if access.signed:
         value = f"(uint32_t)(int32_t)(int{8 * access.bytes}_t)({value})"
@@ -212,21 +211,16 @@ def _c_load(access: Access, i: int) -> list[str]:
         value = f"(d[l] & 0xffff0000u) | (({value}) & 0xffffu)"
     elif access.half == "high":
         value = f"(d[l] & 0xffffu) | ({value}) << 16"
-    return [f"        d[{row} * LANES + l] = {value};", shadow]
+    return [f"        d[{row} * LANES + l] = {value};"]
 
-
-def _mode(access: Access) -> int:
-    return {"": 0, "low": 1, "high": 2}[access.half]
 
 
 def _c_store(access: Access, i: int) -> list[str]:
     data = "y" if i else "x"
-    shadow = f"        if (SANITIZE) shadow_store(w, l, {access.space}, p{i}, {access.bytes}, (uint32_t)(({data} - w->v) / LANES), {_mode(access)});"
-    shadow = f"#if SANITIZE\n{shadow}\n#endif"
     if access.bytes >= 4:
-        return [f"        store32(at{i} + {4 * k}, {data}[{k} * LANES + l]);" for k in range(access.words)] + [shadow]
+        return [f"        store32(at{i} + {4 * k}, {data}[{k} * LANES + l]);" for k in range(access.words)]
     value = f"{data}[l] >> 16" if access.half == "high" else f"{data}[l]"
-    return [f"        *at{i} = (uint8_t)({value});" if access.bytes == 1 else f"        store16(at{i}, {value});", shadow]
+    return [f"        *at{i} = (uint8_t)({value});" if access.bytes == 1 else f"        store16(at{i}, {value});"]
 
 
 _C_OPERATIONS = {
@@ -261,5 +255,4 @@ def _c_atomic(access: Access) -> list[str]:
         lines.append("        d[l] = (uint32_t)old;")
         if words == 2:
             lines.append("        d[LANES + l] = (uint32_t)(old >> 32);")
-        lines.append(f"#if SANITIZE\n        shadow_load(w, l, {access.space}, p0, {access.bytes}, (uint32_t)((d - w->v) / LANES), 0);\n#endif")
     return lines

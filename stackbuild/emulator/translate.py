@@ -20,6 +20,7 @@ from pathlib import Path
 from stackbuild.core.errors import Stop
 from stackbuild.emulator.body import FunctionTable, KernelBody, kernel_body
 from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
+from stackbuild.emulator.counts import block_counts
 from stackbuild.emulator.decoder import DecodeError
 from stackbuild.emulator.encodings import Family, family, family_name
 from stackbuild.emulator.listing import text_of
@@ -147,6 +148,7 @@ class _Translation:
         entry = kernel.descriptor.entry
         listing = [f"{at - entry}\t{text_of(inst)}\n" for at, inst in body.instructions.items()]
         (self.out / f"{symbol}.txt").write_text("".join(listing))
+        (self.out / f"{symbol}.counts").write_text(block_counts(body.instructions, body.blocks))
         return source, self.out / f"{symbol}.so"
 
     def _write(self) -> None:

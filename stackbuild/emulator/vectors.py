@@ -112,7 +112,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     if inst.format.name == "VOP3SD":
         mask_out = f["sdst"]
         if len(sources) == 3 and sources[2].form == "M64":
-            mask_in, sources = sources[2].number, sources[:2]
+            mask_in, sources = _mask_register(name, sources[2]), sources[:2]
         elif "VCC" in code and "div_scale" not in name:
             mask_in = VCC
     elif inst.format.name in ("VOP3_SDST",):
@@ -120,7 +120,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     elif inst.format.name == "VOPC":
         mask_out = f["sdst"] if f.get("sd") else VCC
     elif len(sources) == 3 and sources[2].form == "M64":
-        mask_in, sources = sources[2].number, sources[:2]
+        mask_in, sources = _mask_register(name, sources[2]), sources[:2]
     elif "VCC" in code:
         mask_in = VCC
         if inst.format.name == "VOP2" and re.search(r"VCC\S* =", code):
@@ -147,6 +147,13 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     )  # fmt: skip
     literal = inst.literal
     return VectorCall(form, sources, target, mask_in, mask_out, "v_cmpx" in name, literal)
+
+
+def _mask_register(name: str, taken: Source) -> int:
+    """The scalar register of a mask. Raises UnknownInstruction for a constant."""
+    if taken.kind != "s":
+        raise UnknownInstruction(f"{name} with a constant mask is not known")
+    return taken.number
 
 
 def _is_short(name: str) -> bool:

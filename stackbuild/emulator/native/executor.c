@@ -343,7 +343,8 @@ static int in_range(struct wave *w, uint64_t address, uint32_t bytes, int write)
     report(w, EMULATOR_GLOBAL_BOUNDS, -1, address, text);
     return 0;
 }
-static const struct wave_callbacks callbacks = {report, in_range};
+#include "sanitizer.h"
+static const struct wave_callbacks callbacks = {report, in_range, note_access};
 
 static struct sigaction former[2];
 static void on_fault(int signal, siginfo_t *info, void *context)
@@ -420,8 +421,6 @@ static void start_wave(struct wave *w, const struct run *run, const uint32_t *gr
     w->lanes = exec;
 }
 
-#include "sanitizer.h"
-
 /* One workgroup: all waves up to a barrier or their end, in the order of the seed, again and again. */
 static void run_group(struct worker *worker, struct wave **waves, uint8_t *lds, uint64_t number)
 {
@@ -464,7 +463,6 @@ static void run_group(struct worker *worker, struct wave **waves, uint8_t *lds, 
             state[order[i]] = (uint8_t)k->run(w);
             barrier[order[i]] = w->pc;
             if (state[order[i]] == WAVE_ERROR) return;
-            sanitizer_stop(w, state[order[i]] == WAVE_END);
         }
         uint32_t first = ~0u;
         for (uint32_t i = 0; i < alive; i++) {
@@ -647,6 +645,7 @@ int emulator_dispatch(const struct emulator_dispatch *d)
         snprintf(text, sizeof text, "%u + %u bytes of LDS: a workgroup has %u", k->facts.group_bytes, d->dynamic_lds_bytes, limit);
         return refuse(d, k, EMULATOR_BAD_DISPATCH, text);
     }
+    if (is_sanitized(k) && (k->rsrc1 >> 16 & 3) != 3) refuse(d, k, EMULATOR_DENORMAL_MODE, "the kernel's descriptor flushes float32 denormals");
     if (load_kernel(k, text, sizeof text)) return refuse(d, k, EMULATOR_NOT_TRANSLATED, text);
     pthread_once(&once, install_handlers);
     struct run run = {.dispatch = d, .kernel = k};

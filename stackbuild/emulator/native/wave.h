@@ -25,9 +25,20 @@ struct wave_callbacks {
     /* `kind` is one of emulator.h's; `lane` −1 for none. */
     void (*report)(struct wave *w, int kind, int lane, uint64_t address, const char *text);
     int (*in_range)(struct wave *w, uint64_t address, uint32_t bytes, int write);
+    /* An access of one lane to memory of a space. */
+    void (*access)(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, int use);
 };
 
-struct shadow; /* sanitizer.h */
+/* What the sanitizer knows of a wave's registers. A register is under way while its number is above the counter's `done`. */
+struct shadow {
+    uint32_t issued[3], done[3]; /* vector memory, LDS, scalar memory */
+    uint32_t vector[3][512], scalar[128];
+    uint8_t written[512];
+    uint32_t said_pc;
+    struct lds_byte { uint32_t interval; uint16_t writer; uint64_t readers; uint8_t atomic, set; } *lds; /* of the workgroup */
+    uint32_t interval;
+};
+enum wave_counter { COUNTER_VECTOR, COUNTER_LDS, COUNTER_SCALAR };
 
 struct wave {
     uint32_t *v;
@@ -102,9 +113,45 @@ API uint8_t *scratch_place(struct wave *w, uint32_t lane, uint32_t address, uint
 }
 
 #if SANITIZE
-void shadow_access(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, int use);
-void shadow_load(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, uint32_t row, int mode);
-void shadow_store(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, uint32_t row, int mode);
+#define ISSUE(counter) (++w->shadow->issued[counter])
+/* Registers whose load is under way are not read and not written. */
+API void check_vectors(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
+{
+    const struct shadow *h = w->shadow;
+    for (uint32_t r = first; r < first + count; r++)
+        if (h->vector[0][r] > h->done[0] || h->vector[1][r] > h->done[1]) {
+            w->pc = pc;
+            w->calls->report(w, 22, -1, 0, "a vector register whose load is under way");
+        }
+}
+API void check_scalars(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
+{
+    for (uint32_t r = first; r < first + count; r++)
+        if (w->shadow->scalar[r] > w->shadow->done[2]) {
+            w->pc = pc;
+            w->calls->report(w, 22, -1, 0, "a scalar register whose load is under way");
+        }
+}
+API void check_written(struct wave *w, uint32_t pc, uint32_t first, uint32_t count, const char *what)
+{
+    for (uint32_t r = first; r < first + count; r++)
+        if (!w->shadow->written[r]) {
+            w->pc = pc;
+            w->calls->report(w, 20, -1, 0, what);
+        }
+}
+API void note_written(struct wave *w, uint32_t first, uint32_t count) { memset(w->shadow->written + first, 1, count); }
+API void note_load(struct wave *w, uint32_t first, uint32_t count, int counter)
+{
+    for (uint32_t r = first; r < first + count; r++) w->shadow->vector[counter][r] = w->shadow->issued[counter];
+}
+/* A counter waits until at most `left` accesses are under way. Scalar loads end in any order: only 0 says something of them. */
+API void wait_for(struct wave *w, int counter, uint32_t left)
+{
+    struct shadow *h = w->shadow;
+    if (counter == COUNTER_SCALAR && left) return;
+    if (h->issued[counter] > left && h->done[counter] < h->issued[counter] - left) h->done[counter] = h->issued[counter] - left;
+}
 #endif
 
 API uint8_t *place(struct wave *w, int space, uint32_t lane, uint64_t address, uint32_t bytes, int use)
@@ -115,7 +162,7 @@ API uint8_t *place(struct wave *w, int space, uint32_t lane, uint64_t address, u
         if (space != SPACE_GLOBAL) address &= 0xffffffffull;
     }
 #if SANITIZE
-    shadow_access(w, lane, space, address, bytes, use);
+    w->calls->access(w, lane, space, address, bytes, use);
     if (space == SPACE_GLOBAL && !w->calls->in_range(w, address, bytes, use != USE_READ)) {
         memset(w->sink, 0, sizeof w->sink);
         return w->sink;
@@ -135,15 +182,52 @@ API void store16(uint8_t *p, uint32_t x) { uint16_t r = (uint16_t)x; memcpy(p, &
 API void scalar_load(struct wave *w, uint32_t to, uint64_t address, uint32_t words)
 {
 #if SANITIZE
-    shadow_access(w, 0, SPACE_GLOBAL, address, 4 * words, USE_READ);
+    if (address & 3) w->calls->report(w, 19, -1, address, "a scalar load off a multiple of 4");
     if (!w->calls->in_range(w, address, 4 * words, 0)) { memset(w->s + to, 0, 4 * words); return; }
 #endif
     memcpy(w->s + to, (const void *)(uintptr_t)(address & ~3ull), 4 * words);
 }
 
 #if COUNTERS
-/* What one access of a wave costs: distinct segments of 64 bytes, bank conflicts of LDS. */
-void count_access(struct wave *w, uint64_t m, const uint64_t *addresses, uint32_t bytes, int space);
+/* What one access of a wave costs: distinct segments of 64 bytes of memory, or the most dwords in one of 32 banks of LDS. */
+static __attribute__((unused, noinline)) void count_access(struct wave *w, uint64_t m, const uint64_t *addresses, uint32_t bytes, int space)
+{
+    uint64_t segments[LANES * 3];
+    uint32_t count = 0, lds = 0, active = 0, load[32] = {0}, most = 0, least;
+    uint64_t dwords[LANES * 4];
+    uint32_t dword_count = 0;
+    for (uint32_t l = 0; l < LANES; l++) {
+        if (!(m >> l & 1)) continue;
+        uint64_t address = addresses[l], aperture = address & APERTURE_MASK;
+        active++;
+        if (space == SPACE_LDS || (space == SPACE_FLAT && aperture == SHARED_APERTURE)) {
+            lds++;
+            for (uint64_t at = (address & 0xffffffffull) / 4; at <= ((address & 0xffffffffull) + bytes - 1) / 4 && dword_count < LANES * 4; at++) {
+                uint32_t i = 0;
+                while (i < dword_count && dwords[i] != at) i++;
+                if (i == dword_count) {
+                    dwords[dword_count++] = at;
+                    if (++load[at % 32] > most) most = load[at % 32];
+                }
+            }
+        } else if (space != SPACE_SCRATCH) {
+            w->counts.global_bytes += bytes;
+            for (uint64_t at = address / 64; at <= (address + bytes - 1) / 64; at++) {
+                uint32_t i = count;
+                while (i > 0 && segments[i - 1] != at) i--;
+                if (!i) segments[count++] = at;
+            }
+        }
+    }
+    w->counts.global_segments += count;
+    least = (dword_count + 31) / 32;
+    w->counts.lds_cycles += most;
+    w->counts.lds_conflicts += most > least ? most - least : 0;
+    if (space == SPACE_FLAT && active) {
+        w->counts.flat_to_lds += lds == active;
+        w->counts.flat_to_global += lds == 0;
+    }
+}
 #endif
 
 /* --- lanes --- */
