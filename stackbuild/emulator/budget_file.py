@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
-from stackbuild.emulator.counter_model import Budgets, KernelCounters, budgets_of
+from stackbuild.emulator.counter_model import Budgets, EmulatedCounters, budgets_of
 from stackbuild.store.atomic import write_whole
 
 _KEYS = ("dispatches", "instructions", "flat")
@@ -36,7 +36,7 @@ def _is_budget(row: object) -> bool:
     return isinstance(row, dict) and row.keys() == set(_KEYS) and all(isinstance(value, int) for value in row.values())
 
 
-def write_budgets(file: Path, target: str, rows: Iterable[KernelCounters]) -> None:
+def write_budgets(file: Path, target: str, rows: Iterable[EmulatedCounters]) -> None:
     """Write the counts of a target as its budgets; those of other targets stay."""
     tables = tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
     tables[target] = budgets_of(rows)

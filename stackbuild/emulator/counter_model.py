@@ -24,7 +24,7 @@ SLACK = 0.05
 
 
 @dataclass(frozen=True)
-class KernelCounters:
+class EmulatedCounters:
     """The sums of one kernel: `counters` as emulator.h names them; registers are counts per lane, `lds` bytes of a workgroup."""
 
     kernel: str
@@ -62,7 +62,7 @@ class KernelModel:
         return max(self.clocks, key=lambda name: self.clocks[name])
 
 
-def summed(reports: Iterable[EmulatorReport]) -> tuple[KernelCounters, ...]:
+def summed(reports: Iterable[EmulatorReport]) -> tuple[EmulatedCounters, ...]:
     """The reported dispatches, one row a kernel, those with the most instructions first. What cannot be read is left out."""
     rows: dict[str, list[tuple[list[int], list[int], list[int]]]] = {}
     for report in reports:
@@ -74,20 +74,20 @@ def summed(reports: Iterable[EmulatorReport]) -> tuple[KernelCounters, ...]:
     return tuple(sorted(made, key=lambda row: (-row.counters["instructions"], row.kernel)))
 
 
-def _sum(kernel: str, dispatches: list[tuple[list[int], list[int], list[int]]]) -> KernelCounters:
+def _sum(kernel: str, dispatches: list[tuple[list[int], list[int], list[int]]]) -> EmulatedCounters:
     totals = [sum(column) for column in zip(*(counters for counters, _, _ in dispatches), strict=True)]
     wave, vgprs, sgprs, _, scratch = dispatches[0][1]
     lds = max(resources[3] for _, resources, _ in dispatches)
     workgroup = max(shape[3] * shape[4] * shape[5] for _, _, shape in dispatches)
     counters = dict(zip(COUNTERS, totals, strict=True))
-    return KernelCounters(kernel, len(dispatches), wave, vgprs, sgprs, lds, scratch, workgroup, counters)
+    return EmulatedCounters(kernel, len(dispatches), wave, vgprs, sgprs, lds, scratch, workgroup, counters)
 
 
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",") if part.isdigit()]
 
 
-def model(row: KernelCounters, limits: GpuLimits) -> KernelModel:
+def model(row: EmulatedCounters, limits: GpuLimits) -> KernelModel:
     """The clocks that each limit asks of one compute unit, and the waves of a SIMD."""
     count = row.counters
     bytes_a_clock = limits.memory_gbps / (limits.clock_ghz * limits.units)
@@ -102,7 +102,7 @@ def model(row: KernelCounters, limits: GpuLimits) -> KernelModel:
     return KernelModel(clocks, occupancy(row, limits))
 
 
-def occupancy(row: KernelCounters, limits: GpuLimits) -> int:
+def occupancy(row: EmulatedCounters, limits: GpuLimits) -> int:
     """The waves of a kernel that one SIMD can hold: by vector registers, by LDS, and by the SIMD's own limit."""
     lanes = limits.vgpr_bytes // (4 * limits.simds * row.wave)
     granule = limits.vgpr_granule
@@ -117,7 +117,7 @@ Budgets = Mapping[str, Mapping[str, int]]
 """Kernel to its budget: `dispatches`, `instructions` and `flat`, each of all cases together."""
 
 
-def budgets_of(rows: Iterable[KernelCounters]) -> dict[str, dict[str, int]]:
+def budgets_of(rows: Iterable[EmulatedCounters]) -> dict[str, dict[str, int]]:
     """What the counters are now, as budgets."""
     return {
         row.kernel: {
@@ -129,7 +129,7 @@ def budgets_of(rows: Iterable[KernelCounters]) -> dict[str, dict[str, int]]:
     }
 
 
-def over_budget(rows: Iterable[KernelCounters], budgets: Budgets) -> tuple[str, ...]:
+def over_budget(rows: Iterable[EmulatedCounters], budgets: Budgets) -> tuple[str, ...]:
     """In what the counters exceed their budgets, a sentence each: 5 % more instructions, one FLAT access, one dispatch."""
     rows = tuple(rows)
     found = [sentence for row in rows for sentence in _over(row, budgets.get(row.kernel))]
@@ -137,7 +137,7 @@ def over_budget(rows: Iterable[KernelCounters], budgets: Budgets) -> tuple[str, 
     return (*found, *(f"{name} has a budget and was not launched" for name in gone))
 
 
-def _over(row: KernelCounters, budget: Mapping[str, int] | None) -> Iterable[str]:
+def _over(row: EmulatedCounters, budget: Mapping[str, int] | None) -> Iterable[str]:
     if budget is None:
         yield f"{row.short} ({row.kernel}) has no budget"
         return

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 from stackbuild.core.errors import MachineLacks, UsageError, VerificationFailed
 from stackbuild.core.resources import folder
-from stackbuild.emulator.counter_model import KernelCounters, summed
+from stackbuild.emulator.counter_model import EmulatedCounters, summed
 from stackbuild.emulator.hip_runtime import imports_of, runtime_folder
 from stackbuild.emulator.service import CHANNEL, EmulatorService
 from stackbuild.inspection import inspect
@@ -33,7 +33,7 @@ class CounterRequest:
     whole: bool = False
 
 
-def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> tuple[KernelCounters, ...]:
+def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> tuple[EmulatedCounters, ...]:
     """The counters of every kernel that the wheel's operators launch.
 
     Raises UsageError for a wheel of other operators, MachineLacks where something is missing, VerificationFailed where an

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stackbuild.core.errors import safe
-from stackbuild.emulator.counter_model import KernelCounters, model
+from stackbuild.emulator.counter_model import EmulatedCounters, model
 from stackbuild.tables.gpu_limits import GpuLimits
 from stackbuild.views.console import Text, out, table
 
 _CLASSES = ("valu", "matrix", "salu", "smem", "vmem_load", "vmem_store", "flat", "lds", "scratch", "barrier")
 
 
-def draw_counters(rows: Sequence[KernelCounters], limits: GpuLimits) -> None:
+def draw_counters(rows: Sequence[EmulatedCounters], limits: GpuLimits) -> None:
     """The counters of each kernel, and which limit of the GPU binds it."""
     console = out()
     console.print(Text(f"emulated {limits.target} on a CPU: counts, not times", style="bold"))

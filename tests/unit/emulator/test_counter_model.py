@@ -9,7 +9,7 @@ import pytest
 
 from stackbuild.core.errors import UsageError
 from stackbuild.emulator.budget_file import read_budgets, write_budgets
-from stackbuild.emulator.counter_model import KernelCounters, budgets_of, model, occupancy, over_budget, summed
+from stackbuild.emulator.counter_model import EmulatedCounters, budgets_of, model, occupancy, over_budget, summed
 from stackbuild.emulator.executor import COUNTERS
 from stackbuild.emulator.service import EmulatorReport
 from stackbuild.tables.gpu_limits import limits_of
@@ -18,13 +18,15 @@ NAME = "_ZN3sbk17leaky_relu_detail18leaky_relu_vectorsIfLi4EEEvPKNS_3VecIT_XT0_E
 GFX1100, GFX942 = limits_of("gfx1100"), limits_of("gfx942")
 
 
-def row(**counters: int) -> KernelCounters:
-    return KernelCounters(NAME, 2, 32, 24, 16, 0, 0, 256, dict.fromkeys(COUNTERS, 0) | counters)
+def row(**counters: int) -> EmulatedCounters:
+    return EmulatedCounters(NAME, 2, 32, 24, 16, 0, 0, 256, dict.fromkeys(COUNTERS, 0) | counters)
 
 
 def report(kind: str = "dispatch", *, numbers: str = "", resources: str = "32,24,16,512,0") -> EmulatorReport:
     counters = numbers or ",".join(str(number) for number in range(len(COUNTERS)))
-    return EmulatorReport(kind, {"kernel": NAME, "shape": "2,1,1,256,1,1,0", "resources": resources, "counters": counters})
+    return EmulatorReport(
+        kind, {"kernel": NAME, "shape": "2,1,1,256,1,1,0", "resources": resources, "counters": counters}
+    )
 
 
 def test_dispatches_of_a_kernel_are_summed_and_what_cannot_be_read_is_left_out() -> None:
@@ -36,7 +38,9 @@ def test_dispatches_of_a_kernel_are_summed_and_what_cannot_be_read_is_left_out()
 
 
 def test_clocks_are_those_of_one_compute_unit() -> None:
-    found = model(row(valu=1000, salu=40, branch=6, smem=4, lds_cycles=70, matrix=3, global_segments=100), GFX1100).clocks
+    found = model(
+        row(valu=1000, salu=40, branch=6, smem=4, lds_cycles=70, matrix=3, global_segments=100), GFX1100
+    ).clocks
     assert found["vector"] == 500  # two SIMDs of 32 lanes
     assert found["scalar"] == 25
     assert found["LDS"] == 70
