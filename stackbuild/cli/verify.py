@@ -47,6 +47,14 @@ def verify(
     emulate_all: Annotated[
         bool, option("--emulate-all", help="With --emulate: every case of every operator, not a sample. Takes minutes.")
     ] = False,
+    require: Annotated[
+        str,
+        option(
+            "--require",
+            metavar="RUNGS",
+            help="Fail where one of these was skipped: static, import, load, rocm, operators, share, numerics, emulated, gpu.",
+        ),
+    ] = "",
     json: Json = False,
     sarif: Sarif = None,
     junit: Junit = None,
@@ -64,10 +72,12 @@ def verify(
     from stackbuild.core.cancel import Stopper
     from stackbuild.core.errors import UsageError
     from stackbuild.store.store import EMULATOR, default_root
+    from stackbuild.verification.requirement import required_rungs, unmet
     from stackbuild.views.console import print_json
-    from stackbuild.views.verify import draw_rung, draw_verification
+    from stackbuild.views.verify import draw_rung, draw_unmet, draw_verification
 
     stopper = Stopper()
+    required = required_rungs(require)
     if emulate_all and not emulate:
         raise UsageError("--emulate-all says how much of --emulate is run", next="add --emulate gfx1100")
     options = replace(
@@ -85,7 +95,10 @@ def verify(
         result
     )
     write_reports([result], sarif, junit)
-    if result.failed:
+    missed = unmet(result.rungs, required)
+    for line in missed:
+        draw_unmet(line)
+    if result.failed or missed:
         leave(5)
 
 

@@ -7,7 +7,7 @@ Each class is one mapping of the YAML file; its docstring and the descriptions o
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from stackbuild.core.model import Field, Model, field_validator, model_validator
 from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel
@@ -28,12 +28,28 @@ class Debian(Model):
     """A base made from Debian's package archive: a root file system with these packages and what they depend on."""
 
     suite: str = Field(pattern=r"^[a-z]+$", description="The suite: `trixie`, `sid`, …")
-    areas: tuple[str, ...] = Field(("main",), min_length=1, description="Archive areas: `main`, `contrib`, …")
+    areas: tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,47}$")], ...] = Field(
+        ("main",), min_length=1, description="Archive areas: `main`, `contrib`, `non-free-firmware`, …"
+    )
     packages: tuple[str, ...] = Field(min_length=1, description="Packages to install with their dependencies.")
     extract: tuple[str, ...] = Field(
         (),
         description="Packages only unpacked, without their dependencies: headers of a library that is not wanted itself.",
     )
+
+    pin: dict[Annotated[str, Field(pattern=r"^[a-z]+$")], tuple[str, ...]] = Field(
+        {},
+        description="Packages taken from another suite, by name or glob: `experimental: [libamdhip64*]`. All else, and what"
+        " that suite does not have, is the base's own (apt_preferences(5)).",
+    )
+
+    @field_validator("pin")
+    @classmethod
+    def _globs(cls, pins: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for pattern in (p for patterns in pins.values() for p in patterns):
+            if not re.fullmatch(r"[a-z0-9][a-z0-9+.*-]+", pattern):
+                raise ValueError(f"{pattern!r} is no package name and no glob of one")
+        return pins
 
     @field_validator("packages", "extract")
     @classmethod
@@ -123,7 +139,11 @@ class Source(Model):
         pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
         description="A folder of patches, `COMPONENT/VERSION`, below `patches/` beside the recipe or of stackbuild.",
     )
-    exclude: tuple[str, ...] = Field((), description="Glob patterns of files left out of `bundled` and `path` sources.")
+    exclude: tuple[str, ...] = Field(
+        (),
+        description="Glob patterns of files left out: of `bundled` and `path` sources, and of `git`, where they are not fetched"
+        " either (paths from the top, as gitignore has them).",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Source:
@@ -134,6 +154,10 @@ class Source(Model):
             raise ValueError("`git` and `ref` go together")
         if (self.debian is not None) != (self.suite is not None):
             raise ValueError("`debian` and `suite` go together")
+        if self.exclude and not (self.git or self.bundled or self.path):
+            raise ValueError("`exclude` belongs to `git`, `bundled` and `path`")
+        if self.git and (wrong := [p for p in self.exclude if not re.fullmatch(r"[A-Za-z0-9._+*?/-]+", p)]):
+            raise ValueError(f"`exclude` of `git` takes paths with `*` and `?`: {wrong[0]!r}")
         if self.patches is not None and self.git is None and self.archive is None:
             raise ValueError("`patches` belong to `git` and `archive`; edit a source of your own")
         if (self.archive is not None) != (self.sha256 is not None):
@@ -220,6 +244,7 @@ class Publish(Model):
     """Where the wheels go when the gates are open."""
 
     index: str = Field("dist/simple", description="Folder of the static index, relative to where stackbuild runs.")
+    url: str = Field("", description="Where that folder is served: the install lines name it.")
     replace: bool = Field(
         False, description="Allow other bytes under a published file name: for an index nobody else installs from."
     )

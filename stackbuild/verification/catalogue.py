@@ -27,6 +27,15 @@ SHADOWED = RuleDescription(
     why="The result would be about other code than the wheel's.",
     fix="Report it as a bug of stackbuild, with the path in the finding.", link="", needs="",
 )  # fmt: skip
+OVERWRITTEN = RuleDescription(
+    "SB-RUN-OVERWRITTEN", Severity.ERROR, "What is installed is not what the wheels hold",
+    when="In the clean environment two distributions have different files in one place, a file differs from that of its wheel,"
+    " or a file is there that no wheel has. It is looked at after the import, and again with ONNX Runtime installed beside.",
+    why="A wheel that carries files of `onnxruntime/`, or runs code while others are installed, is not tested beside ONNX"
+    " Runtime but in place of it.",
+    fix="Install nothing outside of the wheel's own package; the finding names the files.",
+    link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/packaging.html", needs="",
+)  # fmt: skip
 LOAD = RuleDescription(
     "SB-RUN-LOAD", Severity.ERROR, "A library does not load",
     when="`dlopen` with RTLD_NOW in a fresh process fails for another reason than a ROCm library that this machine has not: an"
@@ -102,7 +111,7 @@ EMULATED_ACCESS = RuleDescription(
     link="", needs="",
 )  # fmt: skip
 
-RUNNING = (INSTALL, IMPORT, SHADOWED, LOAD, CRASH, OPERATOR, SHARE, NUMERICS, IDLE, SCRUBBED)
+RUNNING = (INSTALL, IMPORT, SHADOWED, OVERWRITTEN, LOAD, CRASH, OPERATOR, SHARE, NUMERICS, IDLE, SCRUBBED)
 EMULATED = (EMULATED_CODE, EMULATED_CALL, EMULATED_ACCESS)
 
 

@@ -15,11 +15,12 @@ from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.packaging import Claim
 from stackbuild.core.resources import folder
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge, judge_together
-from stackbuild.model.findings import Rung, Status, Verification
+from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
+from stackbuild.verification.installed import overwritten
 from stackbuild.verification.models import write_models
-from stackbuild.verification.rung import RungContext, rung, skipped_rung
+from stackbuild.verification.rung import RungContext, RungOutcome, rung, skipped_rung
 from stackbuild.verification.rungs import operators, providers
 from stackbuild.verification.rungs.emulation import Emulation, check_emulated
 from stackbuild.verification.rungs.gpu import GpuWatch
@@ -36,7 +37,7 @@ from stackbuild.verification.subject import Form, Subject, subject_of
 from stackbuild.verification.workspace import workspace
 
 IMPORT, LOAD, LOAD_ROCM, OPERATORS = "install and import", "load", "load with ROCm", "operators"
-SHARE, NUMERICS, GPU = "share of nodes", "numerics", "GPU at work"
+SHARE, NUMERICS, GPU = "share of nodes", "numerics", GPU_RUNG
 LADDER = ("static rules", IMPORT, LOAD, LOAD_ROCM, OPERATORS, SHARE, NUMERICS, GPU)
 Tick = Callable[[Rung], None]
 ExpectationsOf = Callable[[str], Expectations]
@@ -199,6 +200,11 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     yield _load_in_other_root(context, other, unloaded_libraries(probes), second) if other else second
     if reason := _no_use(options, context, import_rung):
         yield from (skipped_rung(name, reason) for name in ladder[4:])
+    elif changed := overwritten(context.sandbox.site, context.subject.wheels, options.wheelhouse):
+        yield rung(OPERATORS, lambda: RungOutcome(changed))
+        yield from (
+            skipped_rung(name, "what is installed beside it is not what its wheels hold") for name in ladder[5:]
+        )
     elif context.subject.form is Form.CUSTOM_OPS:
         yield from _custom_ops(context, second, options.emulations)
     else:

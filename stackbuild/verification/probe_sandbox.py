@@ -24,6 +24,7 @@ from typing import BinaryIO
 from stackbuild.core.digest import Json
 from stackbuild.core.log_excerpt import clean
 from stackbuild.runners import bwrap, cgroup
+from stackbuild.runners.protocol import MOST_PROCESSES
 
 PROBES = Path(__file__).with_name("probes")
 ERROR_METRICS = Path(__file__).resolve().parents[1] / "bench" / "error_metrics.py"
@@ -133,11 +134,10 @@ class ProbeSandbox:
         """Run a command in the sandbox; it and all its children are dead when this returns."""
         self.out.mkdir(exist_ok=True)
         started = time.monotonic()
-        with self._file("output") as output, cgroup.memory_limit("verify", _memory()) as group:
-            process = subprocess.Popen(
-                self._bwrap(env, writable).command(*argv), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.procs_file), pass_fds=descriptors,
-            )  # fmt: skip
+        with self._file("output") as output, cgroup.limits("verify", _memory(), MOST_PROCESSES) as group:
+            process = self._bwrap(env, writable).start(
+                argv, output, pass_fds=descriptors, preexec=lambda: _limited(group.entry_files), seconds=seconds
+            )
             try:
                 code, timed_out = self._wait(process, seconds)
             finally:
@@ -215,11 +215,11 @@ def _memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY)
 
 
-def _limited(procs_file: str) -> None:
+def _limited(entry_files: tuple[str, ...]) -> None:
     """Into the control group, no core dumps, and no file that fills the disk. Runs between fork and exec."""
-    if procs_file:
-        with open(procs_file, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
-            procs.write("0")
+    for file in entry_files:
+        with open(file, "w") as entry:  # noqa: PTH123 - nothing is imported between fork and exec
+            entry.write("0")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
 

@@ -104,7 +104,9 @@ def fast_folder() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def fake_context(commands: FakeCommands, root: Path, jobs: int = 2) -> Iterator[BuildContext]:
+def fake_context(
+    commands: FakeCommands, root: Path, jobs: int = 2, from_scratch: bool = False
+) -> Iterator[BuildContext]:
     store = Store(root, new_run_id())
     jobserver = Jobserver(store.tmp / "jobserver", jobs)
     logs = store.root / "runs" / store.run
@@ -124,6 +126,8 @@ def fake_context(commands: FakeCommands, root: Path, jobs: int = 2) -> Iterator[
             mirror=None,
             actions={"debian": commands.make_base},
             expected={},
+            lock_digest="",
+            from_scratch=from_scratch,
         )
     finally:
         jobserver.close()
