@@ -18,6 +18,7 @@ kernels: setup
 
 nightly: setup
 	ci/test --docker --slow --network
+	CAMPAIGN_EXECUTIONS=1000000 .venv/bin/python ci/campaign run
 
 setup:
 	@ci/setup

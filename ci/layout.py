@@ -149,6 +149,7 @@ LEVELS: dict[str, Layer] = {
     "runners": Layer(3, "the interface that commands run through: sandbox, docker, fake"),
     "recipe": Layer(4, "text → Recipe: reading, validation, the matrix, wheel requirements", pure=True),
     "inspection": Layer(4, "file → Facts → Findings"),
+    "publishing": Layer(4, "wheels → index: pages, what travels with a wheel, signatures, verify-release"),
     "judgement": Layer(4, "Benchmarks × gates → Verdict", pure=True),
     "sources": Layer(
         4, "what comes from outside: git, HTTP, archives, mirrors, bundles, images, patches, local folders"
@@ -240,18 +241,18 @@ KERNEL_TOOLS = Tree(REPOSITORY / "kernels" / "tools", "tools", KERNEL_LEVELS)
 KERNEL_EP_TOOLS = Tree(REPOSITORY / "kernels" / "tools" / "ep", "tools.ep", KERNEL_EP_LEVELS)
 HIPIFY_LEVELS: dict[str, Layer] = {
     "code": Layer(1, "the digest of the package's own source"),
-    "tables": Layer(1, "HIPIFY's tables: finding and reading them, and the libraries that they lack"),
+    "tables": Layer(2, "HIPIFY's tables and what ROCm's headers declare: finding and reading them, and the libraries that they lack"),
     "cpp": Layer(1, "C++ text without a parser: code and comments, brackets, scopes, directives, edits"),
-    "model": Layer(2, "the values of a conversion: target, converted text, reports"),
-    "rules": Layer(3, "project rules: reading them, and the lookups of a run"),
-    "passes": Layer(4, "one module a kind of edit: names, includes, calls, launches, masks"),
-    "lint": Layer(5, "what no mapping can fix"),
-    "convert": Layer(6, "CUDA text → HIP text, a pure function"),
-    "engines": Layer(7, "fast, hipify-perl and hipify-clang behind one interface"),
-    "tree": Layer(8, "whole source trees: which files, what changed, what is written"),
-    "patch_causes": Layer(8, "which rule changed the lines that a patch expects"),
-    "perl": Layer(9, "every difference from hipify-perl, explained"),
-    "stage": Layer(9, "the recipe's `hipify:` stage"),
+    "model": Layer(3, "the values of a conversion: target, converted text, reports"),
+    "rules": Layer(4, "project rules: reading them, and the lookups of a run"),
+    "passes": Layer(5, "one module a kind of edit: names, includes, calls, launches, masks"),
+    "lint": Layer(6, "what no mapping can fix"),
+    "convert": Layer(7, "CUDA text → HIP text, a pure function"),
+    "engines": Layer(8, "fast, hipify-perl and hipify-clang behind one interface"),
+    "tree": Layer(9, "whole source trees: which files, what changed, what is written"),
+    "patch_causes": Layer(9, "which rule changed the lines that a patch expects"),
+    "perl": Layer(10, "every difference from hipify-perl, explained"),
+    "stage": Layer(10, "the recipe's `hipify:` stage"),
 }
 LINT_LEVELS: dict[str, Layer] = {
     "catalogue": Layer(1, "the rules of lint: severity, text, advice"),
@@ -281,7 +282,7 @@ READER_LEVELS: dict[str, Layer] = {
     "byte_parser": Layer(1, "parsers that ask for the bytes they want"),
     **{name: Layer(1, "tables and names, no bytes") for name in ("install_paths", "policy", "providers")},
     "budget": Layer(2, "what reading one file may cost"),
-    **{name: Layer(2, "formats in memory") for name in ("ccob", "messagepack", "wheel")},
+    **{name: Layer(2, "formats in memory") for name in ("ccob", "descriptors", "messagepack", "wheel")},
     "source": Layer(3, "a file's bytes: on disk, in an archive, inflated"),
     **{name: Layer(3, "formats with a budget") for name in ("codeobject", "imports", "tensile")},
     **{name: Layer(4, "formats in a source") for name in ("bundle", "loader", "log", "text_scan", "zip_directory")},

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from stackbuild.core.errors import Stop
     from stackbuild.inspection import inspect
     from stackbuild.judgement import judge
-    from stackbuild.pipeline.index import publish
     from stackbuild.pipeline.release import release
     from stackbuild.plan.resolve import Choice, resolve
+    from stackbuild.publishing.index import publish
     from stackbuild.recipe.load import load
     from stackbuild.verification import verify
 
@@ -34,7 +34,7 @@ _MODULES = {
     "inspect": "inspection",
     "judge": "judgement",
     "load": "recipe.load",
-    "publish": "pipeline.index",
+    "publish": "publishing.index",
     "release": "pipeline.release",
     "resolve": "plan.resolve",
     "verify": "verification",

@@ -102,9 +102,26 @@ __host__ __device__ inline __hip_bfloat162 pair_of(__hip_bfloat16 x, __hip_bfloa
 
 }  // namespace stackbuild_hip
 
+// Attributes and calling conventions of CUDA's that mean nothing here.
+#ifndef CUDAAPI
+#define CUDAAPI
+#endif
+#ifndef CUDARTAPI
+#define CUDARTAPI
+#endif
+#ifndef CUDART_CB
+#define CUDART_CB
+#endif
+#ifndef __grid_constant__
+#define __grid_constant__
+#endif
+#ifndef __nv_pure__
+#define __nv_pure__ __attribute__((pure))
+#endif
+
 // The *_sync functions: HIP 6 hides its own behind HIP_ENABLE_WARP_SYNC_BUILTINS, earlier ones have none. The masked
 // lanes take part in any case, since a wavefront runs together; lanes outside the mask must not be read.
-#if HIP_VERSION_MAJOR < 7 && !defined(HIP_ENABLE_WARP_SYNC_BUILTINS)
+#if HIP_VERSION_MAJOR < 6 || (HIP_VERSION_MAJOR < 7 && !defined(HIP_ENABLE_WARP_SYNC_BUILTINS))
 namespace stackbuild_hip {
 template <typename T> __device__ inline lanes match_any(T value) {
   lanes same = 0;
@@ -237,6 +254,16 @@ __device__ inline stackbuild_hip::lanes __match_all_sync(Mask mask, T value, int
 }
 #endif
 #endif
+
+// CUDA 13 takes a place with a kind and flags where HIP takes a device's number.
+template <typename = void>
+inline hipError_t hipMemPrefetchAsync(const void* from, size_t bytes, hipMemLocation place, unsigned, hipStream_t stream = nullptr) {
+  return hipMemPrefetchAsync(from, bytes, place.type == hipMemLocationTypeDevice ? place.id : hipCpuDeviceId, stream);
+}
+template <typename = void>
+inline hipError_t hipMemAdvise(const void* from, size_t bytes, hipMemoryAdvise advice, hipMemLocation place) {
+  return hipMemAdvise(from, bytes, advice, place.type == hipMemLocationTypeDevice ? place.id : hipCpuDeviceId);
+}
 
 // Minima and maxima by type. Templates, because code says ::umin too, and a HIP that gains them is then preferred.
 template <typename = void> __device__ inline unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }

@@ -98,3 +98,16 @@
 #define cudaErrorInvalidResourceType ((hipError_t)914)
 #define CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION ((hipError_t)915)
 #define cudaErrorInvalidResourceConfiguration ((hipError_t)915)
+
+// hipSPARSE has names and texts for its results since ROCm 6.0. As templates these give way to the library's own.
+template <typename Status, typename... None> inline const char* hipsparseGetErrorName(Status status, None...) {
+  constexpr const char* names[] = {"HIPSPARSE_STATUS_SUCCESS",          "HIPSPARSE_STATUS_NOT_INITIALIZED", "HIPSPARSE_STATUS_ALLOC_FAILED",
+                                   "HIPSPARSE_STATUS_INVALID_VALUE",    "HIPSPARSE_STATUS_ARCH_MISMATCH",   "HIPSPARSE_STATUS_MAPPING_ERROR",
+                                   "HIPSPARSE_STATUS_EXECUTION_FAILED", "HIPSPARSE_STATUS_INTERNAL_ERROR",  "HIPSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED",
+                                   "HIPSPARSE_STATUS_ZERO_PIVOT",       "HIPSPARSE_STATUS_NOT_SUPPORTED",   "HIPSPARSE_STATUS_INSUFFICIENT_RESOURCES"};
+  const int number = static_cast<int>(status);
+  return number >= 0 && number < 12 ? names[number] : "an unknown result of hipSPARSE";
+}
+template <typename Status, typename... None> inline const char* hipsparseGetErrorString(Status status, None...) {
+  return hipsparseGetErrorName(status);
+}

@@ -5,6 +5,10 @@
 
 #include <hip/hip_runtime.h>
 #include <hip/hip_version.h>
+// hipblasHalf is a number otherwise, and CUDA's is __half.
+#ifndef HIPBLAS_USE_HIP_HALF
+#define HIPBLAS_USE_HIP_HALF
+#endif
 #if HIP_VERSION_MAJOR < 7 && !defined(HIPBLAS_V2)
 #define HIPBLAS_V2 1
 #endif

@@ -48,9 +48,11 @@ def check(device: d.Device, seed: int) -> int:
 def time_one(torch: Any, launcher: timing.Launcher, shape: timing.TimedShape, dtype: Any) -> dict[str, Any]:
     problem = shape.make(dtype, launcher)
     launches = {"ours": problem.ours, "torch": problem.torch, **problem.more}
-    samples = timing.measure(torch, launches, SAMPLES)
+    last = timing.LastOutputs(torch, [problem], ["ours", *problem.more])
+    samples = timing.measure(torch, launches, SAMPLES, last)
     medians = {name: statistics.median(times) for name, times in samples.items()}
     errors = timing.errors(torch, problem, {"ours": problem.ours, **problem.more})
+    errors |= {name: error for name, error in last.error.items() if not error.relative <= errors[name].relative}
     torch.cuda.empty_cache()
     return {"shape": shape.text, "dtype": str(dtype).removeprefix("torch."), "ms": medians, "error": errors,
             "bytes": problem.bytes, "flops": problem.flops}

@@ -40,11 +40,15 @@ def do(job: Job) -> dict[str, str]:
     params = job.params
     pins = {name.removeprefix("package "): v for name, v in params.items() if name.startswith("package ")}
     preferences = job.scratch / "pins"
-    preferences.write_text(preferences_text(pins))
+    preferences.write_text(preferences_text(pins) + suites_text(json.loads(params.get("pin", "{}"))))
     archive = job.scratch / "root.tar"
     extract = json.loads(params["extract"])
     words = [
         *_words(json.loads(params["packages"]), json.loads(params["areas"])),
+        *(
+            f"--setup-hook={_suite_hook(params['suite'], other)}"
+            for other in sorted(json.loads(params.get("pin", "{}")))
+        ),
         '--setup-hook=mkdir -p "$1/etc/apt/preferences.d"',
         # A shell of a hook is a mapped user, whom a home of mode 0700 keeps out; `upload` reads as the caller.
         f"--setup-hook=upload {shlex.quote(str(preferences))} /etc/apt/preferences.d/stackbuild",
@@ -104,6 +108,21 @@ def preferences_text(pins: dict[str, str]) -> str:
     )
 
 
+def suites_text(pins: dict[str, list[str]]) -> str:
+    """apt_preferences(5) that take packages from another suite: 990 wins over the base's suite (500) and not over a
+    package's locked version (1001)."""
+    return "".join(
+        f"Package: {' '.join(patterns)}\nPin: release a={suite}\nPin-Priority: 990\n\n"
+        for suite, patterns in sorted(pins.items())
+    )
+
+
+def _suite_hook(suite: str, other: str) -> str:
+    """Shell that adds another suite of the archive that the base's suite comes from."""
+    listed = '"$1/etc/apt/sources.list"'
+    return f"sed -n 's/ {suite} / {other} /p' {listed} >\"$1/etc/apt/sources.list.d/{other}.list\""
+
+
 def _extract_hook(packages: list[str]) -> str:
     names = " ".join(map(shlex.quote, packages))
     return (
@@ -147,8 +166,26 @@ def ask(debian: Debian, mirror: Mirror | None) -> dict[str, str]:
     return found
 
 
+def _asking(debian: Debian, packages: tuple[str, ...]) -> list[str]:
+    """mmdebstrap's words that name what would be installed. Its own simulation runs no hook, so where another suite has to
+    be added apt is asked by a hook, in a root file system of which nothing is unpacked."""
+    if not debian.pin:
+        return [*_words(list(packages), list(debian.areas)), "--simulate", "--verbose", debian.suite, "/dev/null"]
+    words = [w for w in _words([], list(debian.areas)) if not w.startswith(("--variant=", "--include="))]
+    wanted = " ".join(shlex.quote(p) for p in packages)
+    pins = shlex.quote(suites_text({suite: list(names) for suite, names in debian.pin.items()}))
+    apt = 'APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --simulate --yes --no-install-recommends install'
+    return [
+        *(words[0], "--variant=custom", *words[1:]),
+        *(f"--setup-hook={_suite_hook(debian.suite, other)}" for other in sorted(debian.pin)),
+        f'--setup-hook=mkdir -p "$1/etc/apt/preferences.d" && printf %s {pins} >"$1/etc/apt/preferences.d/stackbuild"',
+        f"--customize-hook={apt} '?essential' apt {wanted}",
+        *(debian.suite, "/dev/null"),
+    ]
+
+
 def _simulate(debian: Debian, packages: tuple[str, ...]) -> dict[str, str]:
-    words = [*_words(list(packages), list(debian.areas)), "--simulate", "--verbose", debian.suite, "/dev/null"]
+    words = _asking(debian, packages)
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     except FileNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from stackbuild.actions.job import Job
@@ -15,7 +16,9 @@ def do(job: Job) -> dict[str, str]:
     and those of `patched`."""
     params = job.params
     job.stopper.check()
-    revision = git.Revision(params["url"], params["ref"], params["commit"], job.mirror)
+    revision = git.Revision(
+        params["url"], params["ref"], params["commit"], job.mirror, tuple(json.loads(params.get("exclude", "[]")))
+    )
     commit = git.checkout(revision, job.out, submodules=params["submodules"] == "True")
     if said := git.moved(replace(revision, commit=commit)):
         job.warn(said)

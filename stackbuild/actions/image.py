@@ -87,7 +87,7 @@ def _extend(job: Job) -> None:
     mounted = {path: path for path in ("/etc/resolv.conf", "/etc/hosts") if Path(path).exists()}
     mounted |= {CERTIFICATES: "/tmp/certificates"} if Path(CERTIFICATES).exists() else {}
     sandbox = bwrap.Bwrap(
-        "bwrap",
+        bwrap.installed(),
         root=("--bind", str(job.out), "/"),
         mounts=tuple(word for path, at in mounted.items() for word in ("--ro-bind", path, at)),
         env=tuple(_environment(job).items()),
@@ -97,7 +97,7 @@ def _extend(job: Job) -> None:
     )
     points = [job.out / at.lstrip("/") for at in mounted.values() if not (job.out / at.lstrip("/")).exists()]
     for line in oci.runs(folder("Dockerfile.base").read_text("utf-8")):
-        job.call(sandbox.command("/bin/sh", "-ec", line), "bubblewrap")
+        job.call_in(sandbox, "/bin/sh", "-ec", line)
     for point in points:
         point.unlink(missing_ok=True)
 

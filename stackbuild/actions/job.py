@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.plan import Step
+from stackbuild.runners.bwrap import Bwrap
+from stackbuild.runners.log import log_pipe
 from stackbuild.sources.local import LocalSource
 from stackbuild.sources.mirror import Mirror
-
-_DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
-"""A tool that is still at work when we are killed ends with us; what it left is in our staging folder, which the next run removes."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,9 @@ class Job:
         """Run a tool of this machine, its output into the log. Raises MachineLacks naming the Debian package, StepFailed."""
         if not shutil.which(argv[0]):
             raise MachineLacks(f"`{argv[0]}` is not installed", next=f"apt-get install {package}")
-        with self.log.open("ab") as log:
-            log.write(f"$ {' '.join(argv)}\n".encode())
-            log.flush()
+        with self._logged(argv) as log:
             process = subprocess.Popen(
-                [*_DIE_WITH_US, *argv] if shutil.which(_DIE_WITH_US[0]) else argv,
+                [*_die_with_us(), *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -58,5 +56,31 @@ class Job:
                 env={**os.environ, **env},
             )
             code = self.stopper.wait(process)
+        self._check(argv, code)
+
+    def call_in(self, sandbox: Bwrap, *argv: str) -> None:
+        """Run a command in a sandbox, its output into the log. Raises StepFailed."""
+        with self._logged(list(argv)) as log:
+            process = sandbox.start(argv, log, cwd=self.scratch, stopper=self.stopper)
+            code = self.stopper.wait(process)
+        self._check(list(argv), code)
+
+    @contextlib.contextmanager
+    def _logged(self, argv: list[str]) -> Iterator[int]:
+        """What a command's output goes into; its command line is in the log before."""
+        with self.log.open("ab") as log:
+            log.write(f"$ {' '.join(argv)}\n".encode())
+        with log_pipe(self.log) as output:
+            yield output
+
+    def _check(self, argv: list[str], code: int) -> None:
         if code != 0:
             raise StepFailed(f"`{argv[0]}` ended with exit code {code}", where=self.step.name)
+
+
+def _die_with_us() -> list[str]:
+    """What binds a tool to our life; were we dead before it was bound, it ends by itself."""
+    if not shutil.which("setpriv"):
+        return []
+    alive = '[ "$1" = "$PPID" ] || exit 1; shift; exec "$@"'
+    return ["setpriv", "--pdeathsig", "KILL", "--", "/bin/sh", "-c", alive, "sh", str(os.getpid())]

@@ -138,6 +138,7 @@ def measure(
     machine = machine or fingerprint()
     left = iter(range(experiment.processes(rounds) - 1, -1, -1))
     clocks: dict[str, str] = {}
+    unchecked: dict[str, str] = {}
     cases = tuple(
         case
         for number, group in enumerate(experiment._groups())
@@ -148,11 +149,21 @@ def measure(
             range(first_round, first_round + rounds),
             lambda what, _: tick(what, next(left)),
             clocks,
+            unchecked,
         )
     )
     sides = tuple(c.side for c in experiment.contenders)
-    notes = busy_notes(machine) if rounds and not first_round else ()
+    notes = (*(busy_notes(machine) if rounds and not first_round else ()), *_unchecked_notes(unchecked))
     return Benchmarks(experiment.suite, experiment.kind, taken, machine, sides, cases, _timer(clocks), notes)
+
+
+def _unchecked_notes(unchecked: dict[str, str]) -> tuple[str, ...]:
+    """A note for each reason why outputs of timed runs were not compared, with the cases it is about."""
+    reasons = dict.fromkeys(unchecked.values())
+    return tuple(
+        f"timed runs of {', '.join(sorted(case for case, why in unchecked.items() if why == reason))}: {reason}"
+        for reason in reasons
+    )
 
 
 def _timer(clocks: dict[str, str]) -> str:
@@ -164,7 +175,13 @@ def _timer(clocks: dict[str, str]) -> str:
 
 
 def _measure_group(
-    experiment: Experiment, group: tuple[Task, ...], number: int, rounds: range, tick: Tick, clocks: dict[str, str]
+    experiment: Experiment,
+    group: tuple[Task, ...],
+    number: int,
+    rounds: range,
+    tick: Tick,
+    clocks: dict[str, str],
+    unchecked: dict[str, str],
 ) -> list[Case]:
     """The cases of one group with a series per side; a round in which any side failed counts for none of them."""
     results: dict[tuple[str, str], list[Work]] = {}
@@ -180,6 +197,7 @@ def _measure_group(
             problems |= {(task.case.name, label): why for label, why in bad.items()}
             for label, work in this.items():
                 clocks |= {label: str(work["clock"])} if "clock" in work else {}
+                unchecked |= {task.case.name: str(work["unchecked"])} if work.get("unchecked") else {}
                 if not bad:
                     results.setdefault((task.case.name, label), []).append(work)
     return [

@@ -15,7 +15,7 @@ from stackbuild.bench.kernels import KernelBench, measure_kernels
 from stackbuild.bench.lock_diff import compare_inputs, lock_beside
 from stackbuild.bench.measure import Measurement, baseline_of
 from stackbuild.bench.models import CPU, ModelBench, measure_models
-from stackbuild.bench.results_file import read_benchmarks
+from stackbuild.bench.results_file import identity, read_benchmarks
 from stackbuild.bench.suites import load_suite
 from stackbuild.bench.yaml_file import read_yaml
 from stackbuild.core.errors import UsageError
@@ -74,6 +74,11 @@ def run_gate(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measure
     for file in (request.candidate, request.baseline):
         if file is not None and not file.is_file():
             raise UsageError("there is no such file", where=str(file), next="give a .whl, or results that bench wrote")
+    if request.baseline and request.baseline.samefile(request.candidate):
+        raise UsageError(
+            "the candidate and the baseline are the same file: nothing would be compared",
+            where=str(request.candidate), next="give the wheel or the results of the last release as --baseline",
+        )  # fmt: skip
     kinds = {file.suffix for file in (request.candidate, request.baseline) if file}
     if kinds == {".json"}:
         return _judge_files(request, gates)
@@ -88,7 +93,13 @@ def _judge_files(request: GateRequest, gates: Sequence[Gate]) -> Measurement:
     """Judge what files hold. One results file may hold both sides, interleaved; two are weaker evidence."""
     found, evidence = read_benchmarks(request.candidate), Evidence.INTERLEAVED
     if request.baseline:
-        found, evidence = stored_pair(read_benchmarks(request.baseline), found), Evidence.STORED
+        before = read_benchmarks(request.baseline)
+        if identity(before) == identity(found):
+            raise UsageError(
+                "both files hold the same measurement: nothing would be compared",
+                where=str(request.baseline), next="give the results of the last release as --baseline",
+            )  # fmt: skip
+        found, evidence = stored_pair(before, found), Evidence.STORED
     elif missing := missing_sides(found, gates):
         raise UsageError(
             f"the results have no side {missing[0]!r}", where=str(request.candidate),

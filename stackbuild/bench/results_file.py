@@ -25,10 +25,18 @@ TIMES = (1e-12, 1e9)
 
 
 def document(value: Benchmarks | Verdict) -> dict[str, Json]:
-    """The value as strict JSON with its schema."""
+    """The value as strict JSON with its schema, and the digest of all the rest.
+
+    The digest shows changes by hand. Whoever means to deceive can compute it again: it is no signature.
+    """
     body = _encodable(_finite(plain(value)))
     assert isinstance(body, dict)
-    return {"schema": SCHEMA if isinstance(value, Benchmarks) else VERDICT_SCHEMA, **body}
+    schema = SCHEMA if isinstance(value, Benchmarks) else VERDICT_SCHEMA
+    return {"schema": schema, "digest": _digest_of(schema, body), **body}
+
+
+def _digest_of(schema: str, body: dict[str, Json]) -> str:
+    return digest.of_value([schema, body])
 
 
 def identity(benchmarks: Benchmarks) -> str:
@@ -119,7 +127,8 @@ def read_run_results(path: Path) -> tuple[Benchmarks, Verdict]:
     found = _json(path)
     if not isinstance(found, dict) or not {"benchmarks", "verdict"} <= found.keys():
         raise UsageError("it has no benchmarks and verdict in it", where=str(path), next="build again")
-    return _require_possible(_as(Benchmarks, found["benchmarks"], path), path), _as(Verdict, found["verdict"], path)
+    benchmarks = _as(Benchmarks, _body(found["benchmarks"], SCHEMA, path), path)
+    return _require_possible(benchmarks, path), _as(Verdict, _body(found["verdict"], VERDICT_SCHEMA, path), path)
 
 
 def _require_possible(benchmarks: Benchmarks, path: Path) -> Benchmarks:
@@ -138,11 +147,19 @@ def _require_possible(benchmarks: Benchmarks, path: Path) -> Benchmarks:
 
 
 def _read(path: Path, schema: str) -> dict[str, Json]:
-    found = _json(path)
+    return _body(_json(path), schema, path)
+
+
+def _body(found: Json, schema: str, path: Path) -> dict[str, Json]:
+    """What a document holds beside its schema and digest. Raises UsageError where they are not its own."""
     has = found.get("schema") if isinstance(found, dict) else None
     if not isinstance(found, dict) or has != schema:
         raise UsageError(_other(has, schema), where=str(path), next=_next(has, schema))
-    return {key: value for key, value in found.items() if key != "schema"}
+    body = {key: value for key, value in found.items() if key not in ("schema", "digest")}
+    if found.get("digest") != _digest_of(schema, body):
+        what = "it was changed after it was written" if found.get("digest") else "it has no digest of its content"
+        raise UsageError(what, where=str(path), next="measure again; results are not edited by hand")
+    return body
 
 
 def _json(path: Path) -> Json:

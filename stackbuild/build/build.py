@@ -10,6 +10,7 @@ from pathlib import Path
 from stackbuild.build.context import BuildContext, Built
 from stackbuild.build.order import Order
 from stackbuild.build.perform import is_sound, recover, report_removed
+from stackbuild.build.runs import expected
 from stackbuild.build.schedule import schedule
 from stackbuild.core.errors import LockError, PlanError, StepFailed
 from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
@@ -18,6 +19,7 @@ from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.compatibility import doubts, refuse_impossible
+from stackbuild.plan.current import current_plan
 from stackbuild.plan.estimates import guesses
 from stackbuild.plan.inputs import drift, observe, refuse_unlocked
 from stackbuild.plan.resolve import CONFIGURE, base_step, resolve, within_reach
@@ -28,6 +30,8 @@ from stackbuild.store.store import Store
 
 WORTH_SAYING = 1.0
 """Hours of one core from which on a guess is worth a line."""
+WORTH_ASKING = 8.0
+"""Hours of one core from which on a person is asked before anything is fetched."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +50,16 @@ def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
     for line in doubts(loaded):
         context.emit(Note("warning", line))
     lock = read_lock(loaded)
+    refuse_impossible(loaded, lock)
     recover(context)
+    _guess(loaded, lock, order, context)
     inputs = _with_base(loaded, lock, order, context)
     plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, context)
-    stored = context.store.find_all(step.key for step in plan.steps)
+    stored = {} if order.from_scratch else context.store.find_all(step.key for step in plan.steps)
     refuse_unlocked(steps_to_run(plan, stored), loaded)
     stored = _without_damaged(plan, stored, context)
     todo = steps_to_run(plan, stored)
     _announce(plan, todo, order, context)
-    _guess(todo, loaded, context)
     built, broken = schedule(plan, context, order.limits, stored)
     cached = sum(b.how == "cached" for b in built.values())
     context.emit(RunFinished(context.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
@@ -63,13 +68,40 @@ def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
     return Outputs(plan, tuple(built[name] for name in plan.wanted), len(built) - cached)
 
 
-def _guess(todo: tuple[Step, ...], loaded: Loaded, context: BuildContext) -> None:
-    """Say what steps that this machine never built may take: hours of one core, from a table of guesses."""
-    known = guesses(loaded.recipe) if todo else {}
-    new = {s.name: known[s.name] for s in todo if s.name in known and s.name not in context.expected}
+def _guess(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> None:
+    """Say, before the base is made, what steps that this machine never built may take."""
+    plan = resolve(loaded.recipe, observe(loaded, lock, context.store), order.choice)
+    new = _never_built(plan, loaded, context.store)
     if sum(new.values()) >= WORTH_SAYING:
-        each = ", ".join(f"{name} {hours:g}" for name, hours in new.items())
-        context.emit(Note("info", f"never built here; a guess, in hours of one core: {each}"))
+        context.emit(Note("info", f"never built here; a guess, in hours of one core: {_each(new)}"))
+
+
+def _never_built(plan: Plan, loaded: Loaded, store: Store) -> dict[str, float]:
+    """Hours of one core, from a table of guesses, of each step that has to run and never ran here."""
+    todo = steps_to_run(plan, store.find_all(step.key for step in plan.steps))
+    known, took = (guesses(loaded.recipe), expected(store, loaded.recipe.name)) if todo else ({}, {})
+    return {s.name: known[s.name] for s in todo if s.name in known and s.name not in took}
+
+
+def _each(hours: dict[str, float]) -> str:
+    return ", ".join(f"{name} {part:g}" for name, part in hours.items())
+
+
+def long_build(loaded: Loaded, order: Order) -> str:
+    """What a person should be asked before a build of many hours begins, "" for a shorter one.
+
+    Raises as `build` does before its first step: LockError, PlanError, MachineLacks.
+    """
+    with current_plan(loaded, order.choice) as (plan, store):
+        new = _never_built(plan, loaded, store)
+    hours = sum(new.values())
+    if hours < WORTH_ASKING:
+        return ""
+    jobs = order.limits.jobs
+    return (
+        f"Never built here: about {hours:g} hours of one core ({_each(new)}), so {hours / jobs:.0f} hours or more with {jobs} "
+        "jobs. A guess. `--until configure` tries the options in minutes."
+    )
 
 
 def _in_reach(plan: Plan, order: Order, context: BuildContext) -> Plan:
@@ -128,11 +160,13 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) 
     """What the plan stands on, once the base is there: what the archive really gave decides every later key."""
     inputs = observe(loaded, lock, context.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
-    if context.store.find(asked_for.key) is None and loaded.recipe.base.debian is not None:
-        # A choice that is not in the recipe is refused before any work.
+    if context.find_made(asked_for.key) is None and loaded.recipe.base.debian is not None:
+        # A choice that is not in the recipe, and an open question of the lock, are refused before any work.
         planned = resolve(loaded.recipe, inputs, order.choice)
         if asked_for.name not in planned.by_name:
             return inputs
+        stored = {} if order.from_scratch else context.store.find_all(step.key for step in planned.steps)
+        refuse_unlocked(steps_to_run(planned, stored), loaded)
         if order.fail_on_rebuild:
             raise _rebuild(("base",), context)
         _refuse_others(("base",), order)
@@ -158,7 +192,7 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) 
 def _adopt(key: str, really: Step, context: BuildContext) -> None:
     """Record the base under the key of what was really installed, too."""
     record = context.store.find(key)
-    if record is not None and context.store.find(really.key) is None:
+    if record is not None and context.find_made(really.key) is None:
         context.store.record(replace(record, key=really.key, key_text=really.key_text, like=key))
 
 
@@ -174,5 +208,9 @@ def wheels(outputs: Outputs, store: Store) -> tuple[Path, ...]:
         w
         for b in outputs.built
         if not b.step.startswith("wheelhouse.")
-        for w in sorted(Path(entry.path) for entry in os.scandir(store.tree(b.tree)) if entry.name.endswith(".whl"))
+        for w in sorted(
+            Path(entry.path)
+            for entry in os.scandir(store.tree(b.tree))
+            if entry.name.endswith(".whl") and entry.is_file(follow_symlinks=False)
+        )
     )

@@ -13,6 +13,7 @@ from stackbuild.model.events import Emit, How, StepBroke
 from stackbuild.runners.protocol import Runner
 from stackbuild.sources.local import LocalSource
 from stackbuild.sources.mirror import Mirror
+from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 
 
@@ -45,6 +46,18 @@ class BuildContext:
     mirror: Mirror | None
     actions: Mapping[str, Callable[[Job], dict[str, str]]]
     expected: Mapping[str, float]
+    lock_digest: str
+    from_scratch: bool = False
+    """Every step runs, with no compiler cache, no build tree of an earlier run and no stored output taken over."""
+
+    @property
+    def find_made(self) -> Callable[[str], Record | None]:
+        """What tells whether a step need not run: the store; from scratch, what this run made."""
+        return self._made_here if self.from_scratch else self.store.find
+
+    def _made_here(self, key: str) -> Record | None:
+        record = self.store.find(key)
+        return record if record is not None and record.made_by == self.run else None
 
 
 class BrokenStep(Exception):

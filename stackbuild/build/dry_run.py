@@ -71,6 +71,7 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
             mirror=None,
             actions=dict.fromkeys(REGISTRY, _write_key),
             expected={},
+            lock_digest="",
         )
         schedule(plan, context, Limits(1, order.limits.memory))
         store.close()

@@ -14,6 +14,7 @@ from stackbuild.core.log_excerpt import DISK_FULL, OUT_OF_MEMORY, excerpt
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import CONVERSION, Command, Step
 from stackbuild.runners.protocol import ExecResult, Session
+from stackbuild.store.disk import is_full
 from stackbuild.store.store import Staging, disk_full
 
 LOG_END = 1 << 20
@@ -54,7 +55,7 @@ def raise_failure(failed: FailedCommand, staging: Staging, session: Session, con
     """
     step = failed.step
     text = _with_cuda_places(step, log_end(failed.log), failed.log, context)
-    if DISK_FULL.search(text) and not failed.ignored:
+    if DISK_FULL.search(text) and not failed.ignored and is_full(context.store.tmp):
         raise disk_full(context.store.root)
     exhausted = not failed.ignored and bool(failed.result.out_of_memory or OUT_OF_MEMORY.search(text))
     what = _cause(failed, exhausted, text, context)

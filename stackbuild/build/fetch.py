@@ -29,6 +29,7 @@ from stackbuild.sources import git
 from stackbuild.sources.bundle import seal, verify
 from stackbuild.sources.http import Wanted, fetch, named, place_in
 from stackbuild.sources.mirror import pack_object
+from stackbuild.store import atomic
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], con
         return seal(bundle)
     except BaseException:
         for part in bundle.iterdir():
-            shutil.rmtree(part) if part.is_dir() else part.unlink()
+            atomic.remove(part)
         raise
 
 

@@ -33,7 +33,7 @@ class Jobserver:
         with contextlib.suppress(BlockingIOError):
             while os.read(self._fd, 4096):
                 pass
-        os.write(self._fd, b"+" * self.jobs)
+        self._put(self.jobs)
 
     @contextlib.contextmanager
     def token(self, stopper: Stopper) -> Iterator[None]:
@@ -44,7 +44,12 @@ class Jobserver:
         try:
             yield
         finally:
-            os.write(self._fd, b"+")
+            self._put(1)
+
+    def _put(self, tokens: int) -> None:
+        """Put tokens in. A step may have filled the FIFO: they are made right when no step runs."""
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._fd, b"+" * tokens)
 
     def _take(self) -> bool:
         try:

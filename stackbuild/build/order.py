@@ -13,11 +13,13 @@ from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.runs import EventLog, expected
 from stackbuild.build.schedule import Limits
 from stackbuild.core.cancel import Stopper
+from stackbuild.core.digest import of_file
 from stackbuild.core.errors import Stop
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Emit, RunStopped
 from stackbuild.model.loaded import Loaded
 from stackbuild.plan.resolve import CONFIGURE, Choice
+from stackbuild.publishing.signing import SigningKey
 from stackbuild.runners import choose
 from stackbuild.sources.local import places
 from stackbuild.sources.mirror import Mirror
@@ -25,6 +27,9 @@ from stackbuild.store.store import Store, default_root, new_run_id
 
 JOB_MEMORY = 3 << 29
 """Bytes that one compile of this stack may need: 1.5 GiB; ONNX Runtime's largest files do (onnxruntime#25596)."""
+
+UMASK = 0o022
+"""The mode mask of a build. The caller's would be in the modes of what steps write, and so in the digests of outputs."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,12 @@ class Order:
     fail_on_rebuild: bool = False
     only: bool = False
     """Run nothing but the step of `choice.until`: what it needs must be in the store."""
+    sign: tuple[SigningKey, ...] = ()
+    """Private keys that sign the index that the wheels are published on. No step sees them."""
     mirror: Mirror | None = None
     """Stands for the network where one is given."""
+    from_scratch: bool = False
+    """Run every step, with nothing that earlier runs made: no stored output, build tree or compiler cache."""
 
     @property
     def limits(self) -> Limits:
@@ -56,13 +65,14 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
     run = new_run_id()
     with contextlib.ExitStack() as stack:
         stack.enter_context(stopper.on_signals())
-        store = Store(default_root(), run)
+        store = Store(default_root(), run)  # a new store's folder is as private as the caller's mask makes it
         stack.callback(store.close)
+        stack.callback(os.umask, os.umask(UMASK))
         event_log = EventLog(store, listeners)
         stack.callback(event_log.close, store, loaded.recipe.name)
         jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
         stack.callback(jobserver.close)
-        runner = choose(order.runner, label=run, base_is_image=loaded.recipe.base.image is not None)
+        runner = choose(order.runner, store=store, base_is_image=loaded.recipe.base.image is not None)
         context = BuildContext(
             recipe=loaded.recipe.name,
             given_name=loaded.given_name,
@@ -77,6 +87,8 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
             mirror=order.mirror,
             actions=actions.REGISTRY,
             expected=expected(store, loaded.recipe.name),
+            lock_digest=of_file(loaded.lock_path) if loaded.lock_path.is_file() else "",
+            from_scratch=order.from_scratch,
         )
         try:
             yield context

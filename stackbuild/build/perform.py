@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,14 +13,22 @@ from stackbuild.actions import Job
 from stackbuild.build.build_tree import WENT_DOWN, begin_tree
 from stackbuild.build.context import BadInput, BrokenStep, BuildContext, Built
 from stackbuild.build.failure import FailedCommand, ignored_options, log_end, raise_failure
+from stackbuild.core.digest import of_value
 from stackbuild.core.errors import MachineLacks, Stop, Stopped
 from stackbuild.core.log_excerpt import excerpt
+from stackbuild.core.plain_file import read_plain
 from stackbuild.model.events import Compiles, How, Note, StepBroke, StepFinished, StepStarted
 from stackbuild.model.plan import CONVERSION, Step
 from stackbuild.runners.protocol import Exec, Mount, SessionSpec
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.records import Record
 from stackbuild.store.store import Staging
+from stackbuild.store.tree import OutOfBounds
+
+STATISTICS, STATISTICS_MOST = ".ccache-stats", 64 << 20
+"""ccache's log of hits and misses in `/build`, and how many of its bytes are read: some 60 a compile."""
+REPORT_MOST = 256 << 20
+"""Bytes of a conversion's report that are read."""
 
 
 def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
@@ -35,7 +44,7 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Buil
         context.emit(Note("info", f"{step.name}: another stackbuild (pid {pid}) is at it; waiting"))
 
     with context.jobserver.token(context.stopper), context.store.lock(step.key, waiting, context.stopper.check):
-        if record := context.store.find(step.key):
+        if record := context.find_made(step.key):
             return finish(step, record.tree, "cached", 0.0, context)
         if waited:  # for one that may have been killed, and have left its build tree, and a container that writes to it
             report_removed(context.runner.reap(), context)
@@ -43,7 +52,7 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Buil
         for name, tree in trees.items():
             if not is_sound(name, tree, context):
                 raise BadInput(name)
-        if twin := context.store.find(step.content_key(trees)):
+        if twin := context.find_made(step.content_key(trees)):
             context.store.record(replace(twin, key=step.key, key_text=step.key_text, like=twin.key))
             return finish(step, twin.tree, "reused", 0.0, context)
         return _make(step, trees, context)
@@ -84,10 +93,10 @@ def finish(
 
 def _keep_report(step: Step, tree: str, context: BuildContext) -> None:
     """Put what a conversion reported into the run's folder, also where it was made by an earlier run."""
-    report = context.store.tree(tree) / CONVERSION
-    if report.is_file():
+    report = read_plain(context.store.tree(tree), CONVERSION, REPORT_MOST)
+    if report is not None:
         write_hint(
-            context.logs.parent / f"{step.name}.json", report.read_text("utf-8", "surrogateescape"), context.store.tmp
+            context.logs.parent / f"{step.name}.json", report.decode("utf-8", "surrogateescape"), context.store.tmp
         )
 
 
@@ -98,7 +107,10 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
     started = time.monotonic()
     notes, compiles = (_in_session if step.action == "run" else _on_host)(step, trees, staging, log, context)
     seconds = time.monotonic() - started
-    tree = context.store.keep(staging)
+    before = context.store.find(step.key) if context.from_scratch else None
+    tree = _kept(step, staging, log, context)
+    if before is not None and before.tree != tree:
+        context.emit(Note("warning", _differs(step.name, before)))
     record = Record(
         key=step.key,
         step=step.name,
@@ -110,10 +122,28 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         notes=notes,
     )
-    context.store.record_alike(record, step.content_key(trees))
+    context.store.record_alike(record, step.content_text(trees))
     context.store.record(record)  # last: with it the step is done
     context.store.forget_failed(f"{context.recipe}.{step.name}")
     return finish(step, tree, "run", seconds, context, compiles)
+
+
+def _kept(step: Step, staging: Staging, log: Path, context: BuildContext) -> str:
+    """The digest of the step's output, in the store now. Raises BrokenStep where it is beyond the store's bounds."""
+    try:
+        return context.store.keep(staging)
+    except OutOfBounds as beyond:
+        staging.unmark()  # the same tree would give the same output
+        event = StepBroke(step.name, f"its output is refused: {beyond.what}", "", (), str(log), beyond.next)
+        context.emit(event)
+        raise BrokenStep(event) from None
+
+
+def _differs(step: str, before: Record) -> str:
+    return (
+        f"{step}: made from scratch, its output differs from the one that the store had (made {before.made_at} by run"
+        f" {before.made_by}): the step is not reproducible, or that output came about by something else than its inputs"
+    )
 
 
 def _on_host(
@@ -139,7 +169,9 @@ def _on_host(
 def _in_session(
     step: Step, trees: Mapping[str, str], staging: Staging, log: Path, context: BuildContext
 ) -> tuple[dict[str, str], Compiles]:
-    if said := begin_tree(step, trees, staging, context.store, (context.recipe, context.runner.name)):
+    if context.from_scratch:
+        (staging.build / step.name).mkdir()
+    elif said := begin_tree(step, trees, staging, context.store, (context.recipe, context.runner.name)):
         context.emit(Note("info", said))
     spec = session_spec(step, trees, staging, context)
     env = tuple(sorted({**dict(step.env), **_live_env(trees, context)}.items()))
@@ -156,25 +188,33 @@ def _in_session(
 
 
 def session_spec(step: Step, trees: Mapping[str, str], staging: Staging, context: BuildContext) -> SessionSpec:
-    """Where the step's commands run: its needs read-only, `/out` and `/build` its own, ccache and jobserver shared."""
+    """Where the step's commands run: its needs read-only, `/out` and `/build` its own, the jobserver that of the run."""
     mounts = [Mount(context.store.tree(trees[n.step]) / n.part, n.at) for n in step.needs if n.at]
     mounts += [Mount(staging.out, "/out", writable=True), Mount(staging.build, "/build", writable=True)]
-    mounts += [
-        Mount(context.store.root / "ccache", "/ccache", writable=True),
-        Mount(context.jobserver.path, "/jobserver", writable=True),
-    ]
+    mounts += [Mount(context.jobserver.path, "/jobserver", writable=True)]
     base = trees[step.base]
+    if not context.from_scratch:
+        mounts += [Mount(_compiler_cache(base, context), "/ccache", writable=True)]
     memory = step.resources.memory
     return SessionSpec(context.store.tree(base), base, staging.upper, staging.work, tuple(mounts), memory, context.run)
+
+
+def _compiler_cache(base: str, context: BuildContext) -> Path:
+    """The cache that steps of this recipe share, on this base and with this lock: none of another recipe's steps writes to
+    it. Its time is that of its last use, for `store gc`."""
+    folder = context.store.root / "ccache" / of_value([context.recipe, base, context.lock_digest])[:32]
+    folder.mkdir(exist_ok=True)
+    os.utime(folder)
+    return folder
 
 
 def _live_env(trees: Mapping[str, str], context: BuildContext) -> dict[str, str]:
     """Environment that cannot change an output and is in no key: the jobserver, and where ccache keeps its own."""
     return {
+        **({"CCACHE_DISABLE": "1"} if context.from_scratch else {"CCACHE_DIR": "/ccache"}),
         "CCACHE_COMPILERCHECK": f"string:{trees['base']}",
-        "CCACHE_DIR": "/ccache",
         "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",
-        "CCACHE_STATSLOG": "/build/.ccache-stats",
+        "CCACHE_STATSLOG": f"/build/{STATISTICS}",
         "CCACHE_TEMPDIR": "/tmp",
         "MAKEFLAGS": context.jobserver.makeflags,
     }
@@ -182,8 +222,6 @@ def _live_env(trees: Mapping[str, str], context: BuildContext) -> dict[str, str]
 
 def _compiles(staging: Staging) -> Compiles:
     """What ccache's statistics log says of this step: one counter a line, file names as comments."""
-    path = staging.build / ".ccache-stats"
-    lines = path.read_text(errors="replace").split() if path.exists() else []
-    return Compiles(
-        hits=lines.count("direct_cache_hit") + lines.count("preprocessed_cache_hit"), misses=lines.count("cache_miss")
-    )
+    lines = (read_plain(staging.build, STATISTICS, STATISTICS_MOST) or b"").split()
+    hits = lines.count(b"direct_cache_hit") + lines.count(b"preprocessed_cache_hit")
+    return Compiles(hits=hits, misses=lines.count(b"cache_miss"))

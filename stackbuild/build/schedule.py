@@ -47,7 +47,7 @@ def schedule(
     `stored` are the plan's records by key where the caller has just looked for them.
     """
     progress = _Progress(plan)
-    _demand(set(plan.wanted), progress, context, context.store.find if stored is None else stored.get)
+    _demand(set(plan.wanted), progress, context, context.find_made if stored is None else stored.get)
     with ThreadPoolExecutor(max_workers=limits.jobs) as pool:
         while progress.todo or progress.running:
             _start_what_can(progress, context, limits, pool)
@@ -120,7 +120,7 @@ def _settle(future: Future[Built], progress: _Progress, context: BuildContext, l
     except BadInput as bad:
         progress.built.pop(bad.step, None)  # another step may have found it bad before
         progress.todo[step.name] = step
-        _demand({bad.step}, progress, context, context.store.find)
+        _demand({bad.step}, progress, context, context.find_made)
     except MachineLacks as lacks:
         if limits.keep_going:
             progress.lacking[step.name] = lacks

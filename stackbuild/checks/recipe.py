@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stackbuild.core.sizes import size_of
 from stackbuild.model.components import Convertible, MIGraphX, RocMLIR
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, unlocked
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan import compatibility
-from stackbuild.plan.consistency import finding
+from stackbuild.plan.consistency import finding, tree_versions
 from stackbuild.plan.estimates import estimates
-from stackbuild.plan.steps.context import size
 from stackbuild.plan.steps.rocmlir import OPTIONS
 from stackbuild.tables.compatibility import Table
 
@@ -38,7 +38,7 @@ class CheckInput:
 
 def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
     """All findings, errors first."""
-    own = (_memory, _hipify, _rocmlir_line, _lock, _unconfirmed)
+    own = (_memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _lock, _unconfirmed)
     found = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]
     return tuple(sorted(found, key=lambda f: list(Severity).index(f.severity)))
 
@@ -46,7 +46,7 @@ def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
 def _memory(inputs: CheckInput) -> Iterator[Finding]:
     for name, component in inputs.recipe.components.items():
         guess = estimates().get(component.kind)
-        if guess and size(component.memory) < size(guess.memory) // 2:
+        if guess and size_of(component.memory) < size_of(guess.memory) // 2:
             yield finding(
                 "MEMORY", Severity.WARNING, f"components.{name}.memory", f"{component.memory}, about {guess.memory} is expected",
                 "the step is killed when it wants more", f"write `memory: {guess.memory}`", guess.source,
@@ -67,6 +67,11 @@ def _hipify(inputs: CheckInput) -> Iterator[Finding]:
                 "HIPIFY", Severity.ERROR, f"components.{name}.hipify.engine", "the base has no hipify-clang among its packages",
                 "it runs in the base", "add `hipify-clang` and CUDA's headers to `base.debian.packages`, or take `engine: fast`",
             )  # fmt: skip
+
+
+def _tree_versions(inputs: CheckInput) -> Iterator[Finding]:
+    if inputs.lock is not None:
+        yield from tree_versions(inputs.recipe, inputs.lock)
 
 
 def _rocmlir_line(inputs: CheckInput) -> Iterator[Finding]:
@@ -100,6 +105,21 @@ def _against(row: Dep, built: RocMLIR, commit: str) -> Iterator[Finding]:
             yield finding(
                 "ROCMLIR-OPTION", Severity.WARNING, subject, f"{said} builds {row.name} with {option}, the component does not",
                 "a library made in another way may not be what MIGraphX links", "write it in the component's `options`",
+            )  # fmt: skip
+
+
+def _from_base(inputs: CheckInput) -> Iterator[Finding]:
+    """A `from_base` that names no line of the requirements: upstream dropped or renamed it."""
+    for name, component in inputs.recipe.components.items():
+        rows = inputs.lock.deps.get(component.source) if inputs.lock and isinstance(component, MIGraphX) else None
+        if not isinstance(component, MIGraphX) or rows is None:
+            continue
+        listed = [row.name for row in rows]
+        for gone in (n for n in component.from_base if n not in listed):
+            yield finding(
+                "FROM-BASE", Severity.WARNING, f"components.{name}.from_base", f"{gone} is no line of its requirements.txt",
+                "what it stood for may have another name now, and is built then",
+                f"take it out; the lines are {', '.join(listed)}",
             )  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from stackbuild.cli.app import app
 
 TOPICS = {
     "bench": "bench", "build": "build", "ci": "ci", "doctor": "machine", "env": "machine", "explain": "build",
-    "fetch": "fetch", "gate": "gate", "hipify": "hipify", "inspect": "inspect", "lock": "build", "logs": "store",
+    "fetch": "fetch", "gate": "gate", "hipify": "hipify", "index": "publish", "inspect": "inspect", "lock": "build", "logs": "store",
     "patch": "patch", "plan": "build", "publish": "publish", "recipe": "recipe", "report": "report", "rules": "inspect",
-    "shell": "store", "store": "store", "verify": "verify",
+    "shell": "store", "store": "store", "verify": "verify", "verify-release": "publish",
 }  # fmt: skip
 """Commands and groups to the module that adds them: nothing of the others is imported for one."""
 

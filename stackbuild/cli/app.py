@@ -119,6 +119,14 @@ RecipeName = Annotated[
         autocompletion=recipes,
     ),
 ]
+AllowPath = Annotated[
+    list[Path] | None,
+    option(
+        "--allow-path",
+        metavar="DIR",
+        help="Let the recipe's paths lead into this folder, too: by themselves they stay in the recipe's own, and the index in the working directory. May be repeated.",
+    ),
+]
 Json = Annotated[
     bool, option("--json", help="Print the result as JSON on stdout; everything for people goes to stderr.")
 ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, RecipeName, app, argument, leave, option
+from stackbuild.cli.app import AllowPath, Json, RecipeName, app, argument, leave, option
 from stackbuild.cli.completion import words
 
 if TYPE_CHECKING:
@@ -58,18 +59,35 @@ def build(
     fail_on_rebuild: Annotated[
         bool, option("--fail-on-rebuild", help="Fail (exit 3) when any step would have to run.")
     ] = False,
+    from_scratch: Annotated[
+        bool,
+        option(
+            "--from-scratch",
+            help="For releases: run every step, without compiler cache, earlier build trees and stored outputs.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, option("--dry-run", help="Show the commands of every step that would run; run none.")
     ] = False,
+    allow_path: AllowPath = None,
+    sign: Annotated[
+        list[Path] | None,
+        option("--sign", metavar="KEY", help="Sign the index with this OpenSSH ed25519 private key; may be repeated."),
+    ] = None,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="Do not ask before a build of many hours; without a terminal nobody is asked.")
+    ] = False,
     json: Annotated[bool, option("--json", help="Stream the run's events as JSON lines on stdout.")] = False,
 ) -> None:
-    """Build a recipe; prove, measure, judge and publish its wheels.
+    """Build a recipe; verify, measure, judge and publish it.
 
     Example: stackbuild build --recipe debian-13
     """
+    from stackbuild.build.build import long_build
     from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.release import release
+    from stackbuild.publishing.signing import load_signing_key
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.build import print_event, view
@@ -77,11 +95,25 @@ def build(
 
     if until and only:
         raise UsageError("--until and --only name different wishes", next="give one of them")
+    if from_scratch and (only or fail_on_rebuild):
+        other = "--only" if only else "--fail-on-rebuild"
+        raise UsageError(f"--from-scratch runs every step, {other} does not", next="give one of them")
     is_rehearsal = dry_run or runner == "fake"  # it takes nothing from a mirror, so the environment's may be gone
     source_mirror = mirror_of(mirror, {} if is_rehearsal else os.environ)
-    loaded = load(recipe)
+    loaded = load(recipe, allow_path or ())
     choice = _choice(gfx, until or only, python)
-    order = Order(choice, runner, jobs, keep_going, locked, fail_on_rebuild, bool(only), source_mirror)
+    order = Order(
+        choice,
+        runner,
+        jobs,
+        keep_going,
+        locked,
+        fail_on_rebuild,
+        bool(only),
+        tuple(map(load_signing_key, sign or ())),
+        source_mirror,
+        from_scratch,
+    )
     if is_rehearsal:
         _tell_doubts(loaded)
         from stackbuild.build.dry_run import dry
@@ -91,9 +123,21 @@ def build(
     if json:
         release(loaded, order, (print_event,))
         return
+    if not yes and sys.stdin.isatty() and (said := long_build(loaded, order)) and not _agrees(said):
+        raise UsageError("the build was not begun", next="--yes begins without asking")
     with view() as watching:
         released = release(loaded, order, (watching,))
     draw_release(released)
+
+
+def _agrees(said: str) -> bool:
+    """Ask on the terminal; Enter alone is yes, the end of input no."""
+    from stackbuild.views.console import err
+
+    err().print(said, markup=False, highlight=False)
+    err().print("Begin? [Y/n] ", end="", markup=False)
+    answer = sys.stdin.readline()
+    return bool(answer) and answer.strip().lower() in ("", "y", "yes")
 
 
 @app.command()
@@ -105,6 +149,7 @@ def plan(
     detailed_exitcode: Annotated[
         bool, option("--detailed-exitcode", help="Exit 0: nothing to do; 10: steps to run.")
     ] = False,
+    allow_path: AllowPath = None,
     json: Json = False,
 ) -> None:
     """Show a recipe's steps and why each would run. Runs nothing.
@@ -119,7 +164,7 @@ def plan(
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
 
-    loaded = load(recipe)
+    loaded = load(recipe, allow_path or ())
     _tell_doubts(loaded)
     with current_plan(loaded, _choice(gfx, until, python)) as (made, store):
         rows = status(made, store)
@@ -133,6 +178,7 @@ def explain(
     recipe: RecipeName,
     step: Annotated[str, argument(help="The step's name, as `stackbuild plan` shows it.")],
     gfx: Gfx = None,
+    allow_path: AllowPath = None,
     json: Json = False,
 ) -> None:
     """Print what a step's key is made of, and what changed in it.
@@ -149,7 +195,7 @@ def explain(
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_explanation
 
-    loaded = load(recipe)
+    loaded = load(recipe, allow_path or ())
     with current_plan(loaded, _choice(gfx, "")) as (made, store):
         explanation = explain_step(made, step, store, local_sources(loaded))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
@@ -161,7 +207,7 @@ def lock(
     mirror: Mirror = None,
     check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
 ) -> None:
-    """Look up what a recipe's names mean now; write it to its lock.
+    """Look up what a recipe's names mean now; write its lock.
 
     Debian's archive, git servers and the package index are asked; the lock lies beside the recipe. What cannot be asked keeps its answer, or stays open; it is named, and the exit code is 3. A tag, a branch or a digest that
     means something else than in the lock before is named.

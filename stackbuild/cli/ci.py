@@ -23,6 +23,14 @@ def render(
         option("--provider", help="github, gitlab or jenkins.", autocompletion=words("github", "gitlab", "jenkins")),
     ],
     recipe: Recipes,
+    install_from: Annotated[
+        str,
+        option(
+            "--install-from",
+            metavar="SPEC",
+            help="Where runners get stackbuild: https://….whl#sha256=…, git+https://…@COMMIT, or a wheel in the repository.",
+        ),
+    ],
     gpu: Gpus = None,
     build_on: Annotated[
         str,
@@ -32,16 +40,16 @@ def render(
 ) -> None:
     """Write a pipeline: build, prove on your GPUs, publish tags.
 
-    Actions are pinned, privileges least.
+    Actions are pinned, privileges least. Runners install stackbuild by its bytes.
 
-    Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 -o .github/workflows/rocm-wheels.yml
+    Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 --install-from tools/stackbuild-0.1.0-py3-none-any.whl
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.ci_render import pipeline
     from stackbuild.recipe.load import load
     from stackbuild.views.recipe import draw_text
 
-    text = pipeline(provider, tuple(load(name) for name in recipe), tuple(gpu or ()), build_on)
+    text = pipeline(provider, tuple(load(name) for name in recipe), tuple(gpu or ()), install_from, build_on)
     if out is None:
         draw_text(text)
         return

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import Json, RecipeName, app, option
+from stackbuild.cli.app import AllowPath, Json, RecipeName, app, option
 
 Bundle = Annotated[
     Path | None,
@@ -22,7 +22,12 @@ Digest = Annotated[
 
 @app.command()
 def fetch(
-    recipe: RecipeName, bundle: Bundle = None, mirror: Mirror = None, digest: Digest = "", json: Json = False
+    recipe: RecipeName,
+    bundle: Bundle = None,
+    mirror: Mirror = None,
+    digest: Digest = "",
+    allow_path: AllowPath = None,
+    json: Json = False,
 ) -> None:
     """Fetch all that a recipe takes from a network, by its lock.
 
@@ -46,7 +51,7 @@ def fetch(
         raise UsageError("--digest is of a mirror's bundle, and no mirror is named", next="add --mirror DIR")
     order = Order(Choice(python=(this_python(),), glibc=this_glibc()), mirror=source_mirror)
     with view() as watching:
-        done = fetch_all(load(recipe), order, bundle, (watching,))
+        done = fetch_all(load(recipe, allow_path or ()), order, bundle, (watching,))
     if json:
         print_json(done, "stackbuild.fetched/1")
         return

@@ -12,6 +12,7 @@ from stackbuild.cli.app import Json, app, argument, leave, option
 if TYPE_CHECKING:
     from stackbuild.hipify.engines import Engine
     from stackbuild.hipify.tree.files import SourceSelection
+    from stackbuild.hipify.tree.preview import Change
 
 Many = list[str] | None
 T = TypeVar("T", bound=str)
@@ -29,18 +30,27 @@ def hipify(
     launch: Annotated[str, option("--launch", help="keep: leave <<<>>>; ggl: make hipLaunchKernelGGL of it.")] = "keep",
     flavour: Annotated[str, option("--flavour", help="hip, roc (roc libraries) or miopen (cuDNN becomes MIOpen).")] = "hip",
     experimental: Annotated[bool, option("--experimental", help="Also convert APIs that HIPIFY calls experimental.")] = False,
+    hip_macro: Annotated[Many, option("--hip-macro", metavar="NAME", help="A macro that only your build for HIP defines; repeat for more.", show_default=False)] = None,
+    compat: Annotated[str, option("--compat", metavar="hipify", help="Make the text that HIPIFY would make, also where our own differs on purpose; --rules are not used.")] = "",
     include: Annotated[Many, option("--include", metavar="GLOB", help="Convert only these paths below SRC; repeat for more.", show_default=False)] = None,
     exclude: Annotated[Many, option("--exclude", metavar="GLOB", help="Leave these paths out; repeat for more.", show_default=False)] = None,
     lint: Annotated[bool, option("--lint/--no-lint", help="Report what no mapping can fix.")] = True,
+    dry_run: Annotated[bool, option("--dry-run", help="Report, and write nothing; -o may be left out.")] = False,
+    diff: Annotated[bool, option("--diff", help="Print what would change as a unified diff, and write nothing; -o may be left out.")] = False,
+    in_place: Annotated[bool, option("--in-place", help="Replace the sources; the originals stay beside them as NAME.prehip.")] = False,
+    copy_rest: Annotated[bool, option("--copy-rest", help="Copy everything else below SRC too, so that OUT builds as SRC does.")] = False,
     strict: Annotated[bool, option("--strict", help="Exit with 5 where a finding is an error.")] = False,
     force: Annotated[bool, option("--force", help="Overwrite files in OUT that stackbuild did not make, or made of another source.")] = False,
     verify_engine: Annotated[str, option("--verify-engine", metavar="perl", help="Run hipify-perl too and explain every difference; exit with 5 where one has no explanation.")] = "",
     errors: Annotated[str, option("--errors", metavar="LOG", help="Print a compiler's output (- for stdin) with places in SRC instead of OUT, and convert nothing.")] = "",
     jobs: Annotated[int, option("--jobs", "-j", min=1, help="Worker processes.", show_default="CPUs")] = os.cpu_count() or 1,
     hipify_perl: Annotated[str | None, option("--hipify-perl", metavar="FILE", help="hipify-perl, where not on PATH.", show_default=False)] = None,
+    tables: Annotated[Path | None, option("--tables", metavar="FILE", help="HIPIFY's tables: a hipify-perl script, or a file like hipify/hipify-tables.tsv.  [default: the newer of this package's and the installed HIPIFY's]", show_default=False)] = None,
     hipify_clang: Annotated[str | None, option("--hipify-clang", metavar="FILE", help="hipify-clang, where not on PATH.", show_default=False)] = None,
     json: Json = False,
     sarif: Annotated[bool, option("--sarif", help="Print the findings as SARIF 2.1.0 on stdout.")] = False,
+    annotations: Annotated[bool, option("--annotations", help="Print the findings as GitHub's workflow commands, for a job's log.")] = False,
+    html: Annotated[str, option("--html", metavar="FILE", help="Also write the report as an HTML page, the worst files first.", show_default=False)] = "",
     summary: Annotated[bool, option("--summary", help="Print counts only, no findings.")] = False,
 ) -> None:  # fmt: skip
     """Convert CUDA sources to HIP; report what needs a person.
@@ -49,23 +59,45 @@ def hipify(
 
     One file: stackbuild hipify kernel.cu -o kernel.hip
 
+    Look first: stackbuild hipify src --diff | less -R; stackbuild hipify src --dry-run --html report.html
+
+    A tree that builds: stackbuild hipify project -o project-hip --copy-rest
+
     Check against hipify-perl: stackbuild hipify src -o out --verify-engine perl
     """
-    if not out:
-        _usage("no output is given", "add -o OUT")
+    is_trial = dry_run or diff
+    if in_place and (out or is_trial or copy_rest or errors or verify_engine):
+        _usage(
+            "--in-place has no output folder, and writes",
+            "give it without -o, --dry-run, --diff, --copy-rest, --errors and --verify-engine",
+        )
+    if is_trial and (errors or verify_engine):
+        _usage("--dry-run and --diff are for conversions", "give --errors and --verify-engine without them")
+    if not out and not (is_trial or in_place):
+        _usage("no output is given", "add -o OUT, or --in-place, --dry-run or --diff")
     if errors:
         _print_relocated(errors, Path(out))
         return
-    if json and sarif:
-        _usage("--json and --sarif both want stdout", "give one of them")
+    if sum((json, sarif, annotations, diff)) > 1:
+        _usage("--json, --sarif, --annotations and --diff all want stdout", "give one of them")
     from stackbuild.hipify import SourceSelection, hipify_tree, open_engine
-    from stackbuild.hipify.model import LAUNCHES, Target
-    from stackbuild.hipify.rules.rules import version
+    from stackbuild.hipify.model import COMPATS, LAUNCHES, Target
+    from stackbuild.hipify.rules.rules import is_rocm_version
     from stackbuild.hipify.tables.tables import FLAVOURS
-    from stackbuild.views.hipify import draw_report, draw_summary, print_report_json, print_sarif
+    from stackbuild.hipify.tree.preview import in_place as convert_in_place
+    from stackbuild.hipify.tree.preview import preview
+    from stackbuild.views.hipify import (
+        draw_diff,
+        draw_report,
+        draw_summary,
+        html_of,
+        print_annotations,
+        print_report_json,
+        print_sarif,
+    )
 
-    if target_rocm and not version(target_rocm):
-        _usage(f"{target_rocm!r} is not a ROCm version", "write one such as 6.4")
+    if target_rocm and not is_rocm_version(target_rocm):
+        _usage(f"--target-rocm is {target_rocm!r}, which is no ROCm version", "write one such as 6.4 or 6.4.3")
     target = Target(
         rocm=target_rocm,
         launch=_choice("--launch", launch, LAUNCHES),
@@ -73,9 +105,16 @@ def hipify(
         experimental=experimental,
         wavefronts=_wavefronts(wavefront),
         lint=lint,
+        compat=_choice("--compat", compat, COMPATS),
+        hip_macros=tuple(sorted(set(hip_macro or ()))),
     )
     selection = SourceSelection(
-        tuple(sources), Path(out), tuple(include or ()), tuple(exclude or ()), out.endswith(os.sep)
+        tuple(sources),
+        Path(out) if out else NOWHERE,
+        tuple(include or ()),
+        tuple(exclude or ()),
+        out.endswith(os.sep),
+        copy_rest,
     )
     opened = open_engine(
         engine,
@@ -84,13 +123,27 @@ def hipify(
         include_folders=target_include or [],
         hipify_perl=hipify_perl,
         hipify_clang=hipify_clang,
+        tables_file=tables,
     )
     if verify_engine:
         _verify(selection, opened, verify_engine, json)
         return
-    report = hipify_tree(selection, opened, workers=jobs, force=force)
+    changes: tuple[Change, ...] = ()
+    if is_trial:
+        tried = preview(selection, opened, jobs)
+        report, changes = tried.report, tried.changes
+    elif in_place:
+        report = convert_in_place(selection, opened, force, jobs)
+    else:
+        report = hipify_tree(selection, opened, workers=jobs, force=force)
+    if html:
+        _write(html, html_of(report))
     if sarif:
         print_sarif(report, selection)
+    elif annotations:
+        print_annotations(report, selection)
+    elif diff:
+        draw_diff(changes)
     else:
         (print_report_json if json else draw_summary if summary else draw_report)(report)
     faulty = any(fault.severity == "error" for fault in report.faults)
@@ -115,6 +168,19 @@ def _print_relocated(log: str, out: Path) -> None:
     from stackbuild.views.console import print_text
 
     print_text(relocate(sys.stdin.read() if log == "-" else _text(log), out))
+
+
+NOWHERE = Path("/nonexistent/stackbuild-hipify")
+"""The output folder of a run that has none."""
+
+
+def _write(path: str, text: str) -> None:
+    from stackbuild.core.errors import UsageError
+
+    try:
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", where=path, next="check the path") from error
 
 
 def _verify(selection: SourceSelection, opened: Engine, engine: str, json: bool) -> None:

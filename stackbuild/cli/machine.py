@@ -49,19 +49,28 @@ def env(
 
 
 @app.command()
-def doctor(json: Json = False) -> None:
-    """Check what this machine can build and prove; say what to mend.
+def doctor(
+    recipe: Annotated[
+        str,
+        option("--recipe", "-r", metavar="R", help="Look at what this recipe needs, too: lock, tools, disk, hours."),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Check what this machine can build and verify.
 
-    Looked at are sandbox, engine, tools, disk, memory, GPU, groups and ROCm. Exit 7 where something must be mended.
+    Looked at are sandbox, engine, tools, disk, memory, GPU, groups and ROCm; with --recipe also its lock, the tools, disk and
+    memory that it wants, and the hours that it may take. Exit 7 where something must be mended.
 
-    Example: stackbuild doctor
+    Example: stackbuild doctor --recipe rocm-7.2
     """
+    from stackbuild.checks.needs import needs
     from stackbuild.machine.doctor import Machine, examine
     from stackbuild.model.findings import Status
+    from stackbuild.recipe.load import load
     from stackbuild.views.console import print_json
     from stackbuild.views.machine import draw_doctor
 
-    rungs = examine(Machine())
+    rungs = examine(Machine()) + (needs(load(recipe)) if recipe else ())
     print_json({"checks": rungs}, "stackbuild.doctor/1") if json else draw_doctor(rungs)
     if any(r.status is Status.FAILED for r in rungs):
         leave(7)

@@ -1,37 +1,339 @@
-"""`publish`."""
+"""`publish`, `index …`, `verify-release`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, app, argument, option
+from stackbuild.cli.app import Json, app, argument, group, leave, option
+
+if TYPE_CHECKING:
+    from stackbuild.publishing.catalog import Catalog
+    from stackbuild.publishing.index import Publication
+
+index = group(
+    "index", "Look after a published index: yank, quarantine, sign, check. Published bytes are never deleted."
+)
+
+Folder = Annotated[Path, argument(metavar="INDEX", help="Folder of the index.")]
+ProjectName = Annotated[str, argument(metavar="PROJECT", help="Name of a project on the index.")]
+Sign = Annotated[
+    list[Path] | None,
+    option(
+        "--sign",
+        metavar="KEY",
+        help="OpenSSH ed25519 private key (`ssh-keygen -t ed25519`); may be repeated. Its passphrase comes from"
+        " $STACKBUILD_KEY_PASSPHRASE.",
+    ),
+]
+Unsigned = Annotated[bool, option("--unsigned", help="Write a signed index without a signature: it is signed no more.")]
+Days = Annotated[float, option("--days", metavar="N", help="How long the signature of the index holds.")]
+Keys = Annotated[
+    list[Path],
+    option("--key", "-k", metavar="FILE", help="Public key (.pub) or allowed_signers file; may be repeated."),
+]
 
 
 @app.command()
 def publish(
     wheels: Annotated[list[Path], argument(help="Wheels to publish.")],
     to: Annotated[
-        Path, option("--to", metavar="INDEX", help="Folder of the static index; made where it is not there.")
+        str,
+        option(
+            "--to", metavar="INDEX", help="Folder of the static index, made where it is not there, or an upload URL."
+        ),
     ],
     replace: Annotated[
         bool, option("--replace", help="Allow other bytes under a published name: only for an index of your own.")
     ] = False,
+    older: Annotated[bool, option("--older", help="Allow a version below the highest one that is published.")] = False,
+    url: Annotated[str, option("--url", metavar="URL", help="Where the index is served: for the install lines.")] = "",
+    sign: Sign = None,
+    unsigned: Unsigned = False,
+    days: Days = 90.0,
+    check_install: Annotated[
+        str,
+        option("--check-install", metavar="PYTHONS", help="Which file does each Python get? As 3.11 or 3.10..3.14."),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Put wheels on a static index that pip and uv install from.
 
-    A published file name never changes its content.
+    All appear at once. A published file name never changes its content. What lies beside a wheel as WHEEL.provenance.json,
+    WHEEL.verification.json or WHEEL.benchmarks.json goes with it.
 
-    Example: stackbuild publish wheels/*.whl --to dist/simple
+    Exit 5 where `--check-install` finds a Python that gets no file.
+
+    Example: stackbuild publish wheels/*.whl --to dist/simple --sign release.key
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.pipeline import index
+    from stackbuild.publishing import index
+    from stackbuild.publishing.install_check import check_installs, python_versions
+    from stackbuild.publishing.upload import is_url, upload
     from stackbuild.views.console import print_json
-    from stackbuild.views.release import draw_published
+    from stackbuild.views.publishing import draw_installs, draw_published, draw_uploaded
 
     for wheel in wheels:
         if not wheel.is_file():
             raise UsageError("no such wheel", where=str(wheel), next="give the path of a .whl file")
-    receipt = index.publish(tuple(wheels), to, replace)
-    print_json(receipt, "stackbuild.receipt/1") if json else draw_published(receipt)
+    pythons = python_versions(check_install)
+    if is_url(to):
+        if sign or pythons or url:
+            raise UsageError(
+                "an upload takes neither --sign nor --check-install nor --url",
+                next="publish to a folder with them, and upload its wheels afterwards",
+            )
+        uploaded = upload(tuple(wheels), to)
+        print_json(uploaded, "stackbuild.upload/1") if json else draw_uploaded(uploaded)
+        return
+    settings = _publication(sign, unsigned, days, replace=replace, older=older, url=url, wheels=wheels)
+    receipt = index.publish(tuple(wheels), Path(to), settings)
+    installs = check_installs(receipt, pythons) if pythons else ()
+    if json:
+        print_json({"receipt": receipt, "installs": installs} if pythons else receipt, "stackbuild.receipt/2")
+    else:
+        draw_published(receipt)
+        draw_installs(installs)
+    if any(not one.file for one in installs):
+        leave(5)
+
+
+def _publication(
+    sign: Sequence[Path] | None,
+    unsigned: bool,
+    days: float,
+    replace: bool = False,
+    older: bool = False,
+    url: str = "",
+    wheels: Sequence[Path] = (),
+) -> Publication:
+    """What the options ask for, and the statements that lie beside the wheels."""
+    from stackbuild.publishing.index import Publication
+    from stackbuild.publishing.signing import load_signing_key
+    from stackbuild.publishing.statements import NAMES, statement_name
+
+    attached = {
+        wheel: tuple(
+            beside for kind in NAMES if (beside := wheel.with_name(statement_name(wheel.name, kind))).is_file()
+        )
+        for wheel in wheels
+    }
+    keys = tuple(load_signing_key(path) for path in sign or ())
+    return Publication(replace, older, attached, url, keys, unsigned, days)
+
+
+@index.command("yank")
+def yank(
+    folder: Folder,
+    project: ProjectName,
+    version: Annotated[str, argument(help="The version to yank: all its files.")],
+    reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; installers print it.")] = "",
+    sign: Sign = None,
+    unsigned: Unsigned = False,
+    days: Days = 90.0,
+    json: Json = False,
+) -> None:
+    """Take a version back.
+
+    Installers leave it alone, but where it is asked for by `==` (PEP 592).
+
+    Example: stackbuild index yank dist/simple onnxruntime-rocm 1.22.1 --reason "wrong results on gfx1100"
+    """
+    from stackbuild.publishing import index
+
+    _done(
+        index.yank(folder, project, version, reason, _publication(sign, unsigned, days)),
+        f"yanked: {project} {version}",
+        json,
+    )
+
+
+@index.command("unyank")
+def unyank(
+    folder: Folder,
+    project: ProjectName,
+    version: Annotated[str, argument(help="The version that was yanked.")],
+    sign: Sign = None,
+    unsigned: Unsigned = False,
+    days: Days = 90.0,
+    json: Json = False,
+) -> None:
+    """Offer a yanked version again.
+
+    Example: stackbuild index unyank dist/simple onnxruntime-rocm 1.22.1
+    """
+    from stackbuild.publishing import index
+
+    _done(
+        index.yank(folder, project, version, None, _publication(sign, unsigned, days)),
+        f"offered again: {project} {version}",
+        json,
+    )
+
+
+@index.command("status")
+def status(
+    folder: Folder,
+    project: ProjectName,
+    value: Annotated[str, argument(metavar="STATUS", help="active, archived, deprecated or quarantined (PEP 792).")],
+    reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; the page shows it.")] = "",
+    sign: Sign = None,
+    unsigned: Unsigned = False,
+    days: Days = 90.0,
+    json: Json = False,
+) -> None:
+    """Set a project's status. The page of a quarantined project offers no file.
+
+    Example: stackbuild index status dist/simple onnxruntime-rocm quarantined --reason "the key was stolen"
+    """
+    from typing import get_args
+
+    from stackbuild.core.errors import UsageError
+    from stackbuild.publishing import index
+    from stackbuild.publishing.catalog import ProjectStatus
+
+    if value not in get_args(ProjectStatus):
+        raise UsageError(f"no status {value!r}", next=f"statuses are {', '.join(get_args(ProjectStatus))}")
+    settings = _publication(sign, unsigned, days)
+    changed = index.set_status(folder, project, value, reason, settings)  # type: ignore[arg-type]
+    _done(changed, f"{value}: {project}", json)
+
+
+@index.command("quarantine")
+def quarantine(
+    folder: Folder,
+    project: ProjectName,
+    reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; the page shows it.")] = "",
+    sign: Sign = None,
+    unsigned: Unsigned = False,
+    days: Days = 90.0,
+    json: Json = False,
+) -> None:
+    """Offer no file of a project.
+
+    Until its status is set to active again; the bytes stay.
+
+    Example: stackbuild index quarantine dist/simple onnxruntime-rocm --reason "the key was stolen"
+    """
+    from stackbuild.publishing import index
+
+    changed = index.set_status(folder, project, "quarantined", reason, _publication(sign, unsigned, days))
+    _done(changed, f"quarantined: {project}", json)
+
+
+@index.command("sign")
+def sign_index(
+    folder: Folder,
+    sign: Sign = None,
+    add: Annotated[
+        bool, option("--add", help="Add a signature to those that are there: the second of several people.")
+    ] = False,
+    days: Days = 90.0,
+    json: Json = False,
+) -> None:
+    """Sign an index as it stands.
+
+    Before its signature expires, or as one more of several people.
+
+    Example: stackbuild index sign dist/simple --sign release.key
+    """
+    from stackbuild.core.errors import UsageError
+    from stackbuild.publishing import index
+
+    if not sign:
+        raise UsageError("no key is given", next="add `--sign KEY`; `ssh-keygen -t ed25519 -f release.key` makes one")
+    settings = _publication(sign, False, days)
+    _done(index.cosign(folder, settings.keys) if add else index.sign(folder, settings), "signed", json)
+
+
+@index.command("check")
+def check(
+    folder: Folder,
+    rebuild: Annotated[
+        bool, option("--rebuild", help="Make the catalog and the pages again from the wheels; yanks are lost.")
+    ] = False,
+    sign: Sign = None,
+    json: Json = False,
+) -> None:
+    """Read every published file.
+
+    Each is compared with the catalog. Exit 7 where one differs.
+
+    Example: stackbuild index check dist/simple
+    """
+    from stackbuild.publishing import index
+    from stackbuild.views.console import err, print_json
+    from stackbuild.views.publishing import draw_problems
+
+    with err().status("reading the index …"):
+        if rebuild:
+            index.rebuild(folder, _publication(sign, False, 90.0))
+        found = index.damages(folder)
+    print_json(found, "stackbuild.index-check/1") if json else draw_problems(found, "the index is whole")
+    if found:
+        leave(7)
+
+
+def _done(catalog: Catalog, what: str, json: bool) -> None:
+    from stackbuild.views.console import out, print_json
+
+    if json:
+        print_json({"done": what, "number": catalog.number}, "stackbuild.index/1")
+    else:
+        out().print(f"{what} (index number {catalog.number})")
+
+
+@app.command("verify-release")
+def check_release(
+    folder: Folder,
+    key: Keys,
+    threshold: Annotated[
+        int, option("--threshold", metavar="N", min=1, help="Signatures of so many keys are needed.")
+    ] = 1,
+    require: Annotated[
+        str,
+        option(
+            "--require", metavar="KINDS", help="What each wheel must have: provenance, verification, benchmarks, sbom."
+        ),
+    ] = "",
+    seen: Annotated[
+        Path | None,
+        option(
+            "--seen", metavar="FILE", help="File with the numbers of indexes seen before; default below ~/.local/state."
+        ),
+    ] = None,
+    no_seen: Annotated[
+        bool, option("--no-seen", help="Neither read nor write that file: a rollback is not seen.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Check a signed index against keys that you trust.
+
+    It needs no network. Every page, wheel, SBOM and statement is read against the signed list. An older state, an expired one and one that was
+    added to are refused. Exit 5 where anything is wrong.
+
+    Example: stackbuild verify-release dist/simple --key release.key.pub
+    """
+    from stackbuild.core.errors import UsageError
+    from stackbuild.publishing.signing import load_trusted_keys
+    from stackbuild.publishing.statements import NAMES
+    from stackbuild.publishing.verify_release import Trust, verify_release
+    from stackbuild.views.console import err, print_json
+    from stackbuild.views.publishing import draw_release_proof
+
+    kinds = tuple(word for word in require.split(",") if word)
+    if unknown := [kind for kind in kinds if kind not in (*NAMES, "sbom")]:
+        raise UsageError(f"no kind {unknown[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom")
+    state = None if no_seen else seen or _seen_file()
+    with err().status("reading the index …"):
+        proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds))
+    print_json(proof, "stackbuild.release-proof/1") if json else draw_release_proof(proof)
+    if proof.problems:
+        leave(5)
+
+
+def _seen_file() -> Path:
+    import os
+
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "stackbuild" / "indexes.json"

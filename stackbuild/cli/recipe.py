@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import Json, RecipeName, argument, group, leave, option
+from stackbuild.cli.app import AllowPath, Json, RecipeName, argument, group, leave, option
 from stackbuild.cli.completion import recipes
 
 recipe = group("recipe", "List, show, check and write recipes. Example: stackbuild recipe list")
@@ -52,6 +52,7 @@ def check(
     sources: Annotated[
         bool, option("--sources", help="Fetch sources that are patched; say which patches upstream has taken.")
     ] = False,
+    allow_path: AllowPath = None,
     json: Json = False,
 ) -> None:
     """Say what of a recipe cannot work or nobody confirmed.
@@ -67,12 +68,14 @@ def check(
     from stackbuild.model.findings import Severity
     from stackbuild.recipe.load import load, text_of
     from stackbuild.recipe.lock_file import read_lock
+    from stackbuild.sources.local import refuse_outside
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.tables.compatibility import table
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_findings
 
-    loaded = load(name)
+    loaded = load(name, allow_path or ())
+    refuse_outside(loaded)
     try:
         lock = read_lock(loaded)
     except LockError:
@@ -90,6 +93,35 @@ def check(
         draw_findings(loaded.recipe.name, findings)
     if any(f.severity is Severity.ERROR for f in findings):
         leave(3)
+
+
+@recipe.command()
+def outdated(
+    name: RecipeName,
+    mirror: Annotated[
+        Path | None, option("--mirror", metavar="DIR", help="Read the tags of the repositories in this folder.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Name newer upstream tags than those that a recipe builds.
+
+    Release tags that are written as the recipe's are compared; a commit has no place among them. Exit 10 where one is newer, 7
+    where a server could not be asked and none is.
+
+    Example: stackbuild recipe outdated --recipe rocm-7.2
+    """
+    from stackbuild.checks.outdated import outdated as compare
+    from stackbuild.recipe.load import load
+    from stackbuild.sources.mirror import mirror_of
+    from stackbuild.views.console import print_json
+    from stackbuild.views.recipe import draw_outdated
+
+    found = compare(load(name).recipe, mirror_of(mirror, os.environ))
+    print_json({"recipe": name, "sources": found}, "stackbuild.outdated/1") if json else draw_outdated(found)
+    if any(row.is_outdated for row in found):
+        leave(10)
+    if any(row.unreachable for row in found):
+        leave(7)
 
 
 @recipe.command()

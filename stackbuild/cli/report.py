@@ -45,7 +45,7 @@ def report(
     no_history: Annotated[bool, option("--no-history", help="Draw no series.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a run's report: one HTML page, or what a CI system reads.
+    """Write a run's report: an HTML page, or what CI reads.
 
     Example: stackbuild report bench-kernels.json --out report.html
     """

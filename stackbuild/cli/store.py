@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import Json, RecipeName, app, argument, group, leave, option
+from stackbuild.cli.app import AllowPath, Json, RecipeName, app, argument, group, leave, option
 from stackbuild.cli.completion import runs, words
 
 store = group("store", "Look after built outputs. They lie in $STACKBUILD_STORE, or ~/.cache/stackbuild/store.")
@@ -60,6 +61,10 @@ def gc(
             help="Keep what is younger than so many days; the latest of each step stays.",
         ),
     ] = 30.0,
+    max_size: Annotated[
+        str,
+        option("--max-size", metavar="SIZE", help="Then remove the oldest outputs, too, until no more is left: 8G."),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Remove old outputs that no recipe's latest build uses.
@@ -70,14 +75,56 @@ def gc(
     """
     import time
 
+    from stackbuild.core.sizes import size_of
     from stackbuild.store.maintenance import collect
     from stackbuild.store.store import open_store
     from stackbuild.views.console import print_json
     from stackbuild.views.store import draw_freed
 
+    bound = size_of(max_size) if max_size else 0
     with open_store() as opened:
-        freed = collect(opened, days, time.time())
+        freed = collect(opened, days, time.time(), bound)
     print_json(freed, "stackbuild.store-gc/1") if json else draw_freed(freed)
+
+
+@store.command("copy")
+def copy(
+    step: Annotated[str, argument(help="The step whose output is copied: a name of `stackbuild plan`.")],
+    to: Annotated[Path, option("--to", metavar="DIR", help="The new folder.")],
+    recipe: RecipeName,
+    json: Json = False,
+) -> None:
+    """Copy a step's output out of the store.
+
+    It is read against its digest first.
+
+    Example: stackbuild store copy wheelhouse.3.11 --recipe debian-13 --to wheelhouse
+    """
+    import shutil
+
+    from stackbuild.core.errors import UsageError
+    from stackbuild.recipe.load import load
+    from stackbuild.store.store import open_store
+    from stackbuild.views.console import err, print_json
+    from stackbuild.views.store import draw_copied
+
+    name = load(recipe).recipe.name
+    if to.exists():
+        raise UsageError("this is there already", where=str(to), next="name a new folder")
+    with open_store() as opened:
+        found = next((record for record in opened.latest(name) if record.step == step), None)
+        if found is None:
+            raise UsageError(
+                f"the store has no output of step {step} of {name}",
+                next=f"stackbuild build --recipe {recipe} --until {step}",
+            )
+        if reason := opened.check(found.tree):
+            raise UsageError(f"the stored output is damaged: {reason}", next="build it again")
+        with err().status(f"copying {step} …"):
+            shutil.copytree(opened.tree(found.tree), to, symlinks=True)
+    print_json({"step": step, "tree": found.tree, "folder": to}, "stackbuild.store-copy/1") if json else draw_copied(
+        step, to
+    )
 
 
 @app.command()
@@ -107,6 +154,7 @@ def shell(
     runner: Annotated[
         str, option("--runner", help="auto, sandbox or docker.", autocompletion=words("auto", "sandbox", "docker"))
     ] = "auto",
+    allow_path: AllowPath = None,
 ) -> None:
     """Open a shell where a step ran, as its failure left it.
 
@@ -121,4 +169,4 @@ def shell(
     from stackbuild.recipe.load import load
     from stackbuild.views.build import PlainView
 
-    leave(open_shell(load(recipe), step, Order(runner=runner), tuple(command or ()), (PlainView(),)))
+    leave(open_shell(load(recipe, allow_path or ()), step, Order(runner=runner), tuple(command or ()), (PlainView(),)))

@@ -36,6 +36,25 @@ def verify(
             help="A root file system to take this machine's place where that lacks ROCm, glibc or Python.",
         ),
     ] = None,
+    emulate: Annotated[
+        str | None,
+        option(
+            "--emulate",
+            metavar="GFX[,GFX…]",
+            help="Also run the device code for these targets on the CPU, in software: `gfx1100`, `gfx942`, …",
+        ),
+    ] = None,
+    emulate_all: Annotated[
+        bool, option("--emulate-all", help="With --emulate: every case of every operator, not a sample. Takes minutes.")
+    ] = False,
+    require: Annotated[
+        str,
+        option(
+            "--require",
+            metavar="RUNGS",
+            help="Fail where one of these was skipped: static, import, load, rocm, operators, share, numerics, emulated, gpu.",
+        ),
+    ] = "",
     json: Json = False,
     sarif: Sarif = None,
     junit: Junit = None,
@@ -43,19 +62,31 @@ def verify(
     """Prove that wheels do what they claim, by running them.
 
     They are inspected, then installed and run in a sandbox without network. Rungs that this machine cannot climb
-    are skipped with the reason. Exit 5 when a rung fails. A wheelhouse is filled by `pip download -d wheelhouse onnxruntime numpy onnx`.
+    are skipped with the reason. With --emulate the wheel's kernels run on the CPU, where no GPU is: docs/emulator.md. Exit 5 when a rung fails. A wheelhouse is filled by `pip download -d wheelhouse onnxruntime numpy onnx`.
 
-    Example: stackbuild verify dist/simple/*/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse
+    Example: stackbuild verify dist/simple/*/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse --emulate gfx1100
     """
     from dataclasses import replace
 
     from stackbuild import verification
     from stackbuild.core.cancel import Stopper
+    from stackbuild.core.errors import UsageError
+    from stackbuild.store.store import EMULATOR, default_root
+    from stackbuild.verification.requirement import required_rungs, unmet
     from stackbuild.views.console import print_json
-    from stackbuild.views.verify import draw_rung, draw_verification
+    from stackbuild.views.verify import draw_rung, draw_unmet, draw_verification
 
     stopper = Stopper()
-    options = replace(_options(recipe, wheelhouse, runtime, python, hide_rocm, root), check=stopper.check)
+    required = required_rungs(require)
+    if emulate_all and not emulate:
+        raise UsageError("--emulate-all says how much of --emulate is run", next="add --emulate gfx1100")
+    options = replace(
+        _options(recipe, wheelhouse, runtime, python, hide_rocm, root),
+        emulate=tuple(dict.fromkeys(filter(None, (emulate or "").split(",")))),
+        emulator_folder=default_root() / EMULATOR,
+        emulate_whole=emulate_all,
+        check=stopper.check,
+    )
     with stopper.on_signals():
         result = verification.verify(
             tuple(wheels), lambda name: expectations_for(recipe, name, tuple(gfx or ())), options, draw_rung
@@ -64,7 +95,10 @@ def verify(
         result
     )
     write_reports([result], sarif, junit)
-    if result.failed:
+    missed = unmet(result.rungs, required)
+    for line in missed:
+        draw_unmet(line)
+    if result.failed or missed:
         leave(5)
 
 

@@ -17,6 +17,9 @@ GRACE_SECONDS = 3.0
 """Between SIGTERM and SIGKILL for a child that is told to stop."""
 
 
+POLL_SECONDS = 0.05
+"""Between two looks at whether a signal has come."""
+
 IMPATIENT_SECONDS = 1.0
 """A second signal ends the process at once only so long after the first: `timeout` signals a child and then its group."""
 
@@ -28,6 +31,10 @@ class Stopper:
         self.signal = 0
         self._since = 0.0
         self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def fileno(self) -> int:
+        """For select(2): readable once it is set."""
+        return self._reader
 
     def set(self, signal_number: int) -> None:
         """Stop everything that waits."""
@@ -67,7 +74,53 @@ class Stopper:
                 self.set(number)
 
         with handled((signal.SIGINT, signal.SIGTERM, *unless_ignored(signal.SIGHUP)), handle):
-            yield
+            _listening.append(self)
+            try:
+                yield
+            finally:
+                _listening.remove(self)
+
+
+_listening: list[Stopper] = []
+"""The stoppers that signals of this process set: signals are the process's, so these are, too."""
+
+
+def check_signals() -> None:
+    """Raises Stopped once a signal has set a stopper of this process: for whoever was given none."""
+    for stopper in _listening:
+        stopper.check()
+
+
+def collected(process: subprocess.Popen[bytes], seconds: float, most: int) -> tuple[bytes, bytes]:
+    """What a child that leads its own process group says until it ends, on standard output and error, as bytes.
+
+    Whatever else happens, the whole group is killed. Raises Stopped, TimeoutError after so many seconds, and
+    OverflowError where it says more than `most` bytes.
+    """
+    assert process.stdout is not None and process.stderr is not None
+    said = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    waiting, end = set(said), time.monotonic() + seconds
+    try:
+        while waiting:
+            check_signals()
+            if time.monotonic() > end:
+                raise TimeoutError(f"not done after {seconds:g} s")
+            for fd in select.select(waiting, [], [], POLL_SECONDS)[0]:
+                data = os.read(fd, 1 << 16)
+                said[fd] += data
+                if not data:
+                    waiting.discard(fd)
+                if len(said[fd]) > most:
+                    raise OverflowError(f"it says more than {most} bytes")
+        process.wait()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+    out, err = said.values()
+    return bytes(out), bytes(err)
 
 
 def unless_ignored(*numbers: signal.Signals) -> tuple[signal.Signals, ...]:

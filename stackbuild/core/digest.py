@@ -44,6 +44,14 @@ def canonical(value: Any) -> str:
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+def json_of(text: str) -> Any:
+    """The value of a JSON text. Raises ValueError where it is none, also where it is nested too deep to be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
 def document_text(value: Any, indent: int) -> str:
     """JSON for others to read, in UTF-8: a byte of a file's name that is none is an escape (`\\udcff`) in it."""
     text = json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
@@ -55,6 +63,11 @@ def of_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def of_bytes(data: bytes) -> str:
+    """sha256 of bytes, in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def of_value(value: Any) -> str:
     """sha256 of a value's canonical JSON, in hex."""
     return of_text(canonical(value))
@@ -62,7 +75,12 @@ def of_value(value: Any) -> str:
 
 def of_file(path: Path) -> str:
     """sha256 of a file's bytes, in hex. Raises OSError."""
-    with path.open("rb", buffering=0) as file:
-        if os.fstat(file.fileno()).st_size <= _SMALL:
+    return of_open_file(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+
+def of_open_file(fd: int) -> str:
+    """sha256 of the bytes of an open file, in hex; it is closed. Raises OSError."""
+    with open(fd, "rb", buffering=0) as file:
+        if os.fstat(fd).st_size <= _SMALL:
             return hashlib.sha256(file.read()).hexdigest()
         return hashlib.file_digest(file, "sha256").hexdigest()

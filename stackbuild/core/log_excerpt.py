@@ -13,13 +13,17 @@ OUT_OF_MEMORY = re.compile(
     r"Killed signal terminated program|virtual memory exhausted|std::bad_alloc|Cannot allocate memory|LLVM ERROR: out of memory"
 )
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    r"|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+"""Escape sequences, control characters, and what turns the direction of a line or breaks it (Unicode bidi controls)."""
 MOST = 12
 WIDEST = 400
 
 
 def clean(line: str) -> str:
-    """A log line that a terminal can be shown: no control sequences, at most 400 characters."""
+    """A log line that a terminal can be shown: no control sequences, no bidi controls, at most 400 characters."""
     text = _CONTROL.sub("", line)
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 

@@ -14,8 +14,8 @@ from packaging.version import InvalidVersion, Version
 from stackbuild.core.errors import UsageError
 
 __all__ = [
-    "Claim", "InvalidRequirement", "InvalidVersion", "InvalidWheelFilename", "Requirement", "Version", "canonicalize_name", "distribution_of",
-    "parse_tag", "parse_wheel_filename",
+    "Claim", "InvalidRequirement", "InvalidSpecifier", "InvalidVersion", "InvalidWheelFilename", "Requirement", "SpecifierSet", "Version",
+    "canonicalize_name", "distribution_of", "parse_tag", "parse_wheel_filename",
 ]  # fmt: skip
 
 

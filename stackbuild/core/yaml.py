@@ -161,9 +161,9 @@ class _Builder:
     def _key(self, event: ScalarEvent) -> None:
         mapping, path = self._stack[-1]
         key = event.value
-        if key in mapping:
-            line = self.places.keys[(*path, key)][0]
-            self._blame(event, f"duplicate key {key!r} (first on line {line})", "keep one of them")
+        first = self.places.keys.get((*path, key)) if key in mapping else None  # none for a key that is no text
+        if first:
+            self._blame(event, f"duplicate key {key!r} (first on line {first[0]})", "keep one of them")
         else:
             self.places.keys[(*path, key)] = _at(event)
         self._keys[-1] = key

@@ -41,18 +41,21 @@ def open_engine(
     include_folders: Sequence[Path] = (),
     hipify_perl: str | None = None,
     hipify_clang: str | None = None,
+    tables_file: Path | None = None,
 ) -> Engine:
-    """An engine with the tables of this machine's HIPIFY and the rule sets named, for `target`.
+    """An engine with HIPIFY's tables and the rule sets named, for `target`.
 
-    `include_folders` are the target's, to resolve headers against. Raises MachineLacks where no HIPIFY is installed,
-    UsageError and RecipeError for wrong names and rules.
+    The tables are those of `tables_file`, of the HIPIFY that is named, or the newer of this package's and the machine's.
+    `include_folders` are the target's, to resolve headers against and to read what they declare; without them that is
+    looked up in the lists of released versions. A target with `compat` has rules of its own, and `rule_sets` are not read. Raises MachineLacks where an engine's program is not installed, UsageError and
+    RecipeError for wrong names and rules.
     """
-    rules = bundled.load(rule_sets)
+    rules = bundled.load_compat() if target and target.compat else bundled.load(rule_sets)
     tools = installed.find(hipify_perl, hipify_clang)
     engines.check(name, tools)
-    tables = installed.tables(tools)
-    wanted = target or Target()
-    return Engine(name, tables, rules, target_headers.resolve_headers(wanted, include_folders, tables, rules), tools)
+    tables = installed.chosen(tools, tables_file)
+    wanted = target_headers.resolve_headers(target or Target(), include_folders, tables, rules)
+    return Engine(name, tables, rules, target_headers.with_declarations(wanted, include_folders, tables, rules), tools)
 
 
 def staged_engine(
@@ -68,4 +71,5 @@ def staged_engine(
     if resolve:
         headers = frozenset((hipify / "headers").read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
         target = target_headers.with_existing_headers(target, headers.__contains__, tables, rules)
+    target = target_headers.with_declarations(target, (), tables, rules)
     return Engine(name, tables, rules, target, installed.Tools(script, None), parsed)

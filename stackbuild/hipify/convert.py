@@ -11,8 +11,20 @@ from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.scan import spliced_names
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint import lint
+from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.model import ConvertedText, Target
-from stackbuild.hipify.passes import api_report, calls, cub_warps, includes, lane_masks, launch, rename
+from stackbuild.hipify.passes import (
+    api_report,
+    calls,
+    cub_warps,
+    includes,
+    lane_masks,
+    launch,
+    own_names,
+    register_words,
+    rename,
+    signatures,
+)
 from stackbuild.hipify.passes.argument_list import NewList, compose
 from stackbuild.hipify.rules.lookups import Lookups, prepare
 from stackbuild.hipify.rules.rules import RuleSet
@@ -31,28 +43,36 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
     """
     lookups = prepare(tables, rules, target)
     lines = Newlines(text)
-    view = View(lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
+    view = View(
+        lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names, frozenset(target.hip_macros)
+    )
     found = directives.read(view)
-    edits, lists, findings, needs = _edits(view, lookups, found)
+    edits, lists, findings, needs, declares = _edits(view, lookups, found)
     settled = settle(edits)
     made = lines.outwards(compose(view.text, settled, lists) if lists else settled)
     if target.lint:
         findings += lint(view, lookups, found.includes)
+    told = in_order(branches.eased(view, findings))
     return ConvertedText(
         text=apply(text, made) if made else text,
-        findings=in_order(findings),
+        findings=told,
         substitutions=_counted(e.group for e in settled),
         rules=_counted([e.by for e in settled if not e.closes] + [new.by for new in lists]),
         lines=line_map(text, made),
         needs=needs,
         edits=tuple(made),
+        declares=tuple(sorted(declares)),
+        unless=own_names.conditions(view, told),
     )
 
 
 def _edits(
     view: View, lookups: Lookups, file_directives: directives.Directives
-) -> tuple[list[Edit], list[NewList], list[Finding], tuple[str, ...]]:
-    """Every edit asked for, those of project rules first; new argument lists; findings; the support headers needed."""
+) -> tuple[list[Edit], list[NewList], list[Finding], tuple[str, ...], frozenset[str]]:
+    """Every edit asked for, those of project rules first; new argument lists; findings; the support headers needed.
+
+    The last are names that look like CUDA's and that the text declares.
+    """
     present = view.words & lookups.searched_names
     edits, findings = rename.literals(view, lookups)
     edits += rename.by_rules(view, lookups)
@@ -62,26 +82,32 @@ def _edits(
     fixes = lookups.fixes(view.name)
     if fix := fixes.get("cub-warps"):
         edits += cub_warps.fix(view, fix)
+    if fix := fixes.get("register"):
+        edits += register_words.fix(view, fix)
     if fix := fixes.get("sync-masks"):
         widened, told = lane_masks.fix(view, fix, _has_lane_mask(lookups, view.name))
         edits += widened
         findings += told
     edits += rename.by_tables(view, lookups, present)
     if lookups.target.launch == "ggl":
-        launched, unreadable = launch.to_calls(view)
+        launched, unreadable = launch.to_calls(view, lookups.target.compat == "hipify")
         edits += launched
         findings += unreadable
     launches = next(launch.offsets(view.code), None) is not None
     headers = includes.convert(view, lookups, file_directives, {e.group for e in edits}, launches)
+    taken_care_of = ruled | _supplied(lookups, headers.needs)
+    unknown, own = api_report.unknown(view, lookups, taken_care_of)
     findings += [
+        *unknown,
+        *signatures.report(view, lookups, present),
         *_not_renamed(view, lookups, present),
         *called.findings,
         *headers.findings,
-        *api_report.report(view, lookups, present, ruled | _supplied(lookups, headers.needs)),
+        *api_report.report(view, lookups, present, taken_care_of),
     ]
     added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed = [e for e in headers.edits if e.start < e.end]
-    return added + edits + changed, called.lists, findings, headers.needs
+    return added + edits + changed, called.lists, findings, headers.needs, own | own_names.namespaces(view)
 
 
 def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:

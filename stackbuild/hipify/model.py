@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stackbuild.hipify.cpp.edits import Edit, LineMap
+from stackbuild.hipify.tables.declarations import Declarations
 from stackbuild.hipify.tables.tables import Flavour
 from stackbuild.model.findings import Finding, Severity
 
 Launch = Literal["keep", "ggl"]
+Compat = Literal["", "hipify"]
+COMPATS: tuple[Compat, ...] = ("", "hipify")
 LAUNCHES: tuple[Launch, ...] = ("keep", "ggl")
 INSIDE_NAME = "HIPIFY-RULE-INSIDE-NAME"
 """The finding of a literal rule that would cut an identifier."""
@@ -22,7 +25,10 @@ class Target:
 
     `rocm` is the ROCm version such as "6.4" ("" where unknown: no version gates are checked). `headers` are the header
     names that exist in the target's include folders; None where no folder was looked at. `launch` keeps `<<<>>>` or
-    makes `hipLaunchKernelGGL` of it. `wavefronts` are the lane counts of the GPUs, both where unknown.
+    makes `hipLaunchKernelGGL` of it. `wavefronts` are the lane counts of the GPUs, both where unknown. `hip_macros` are
+    macros of the project that only its build for HIP defines. `compat` is "hipify" for the text that HIPIFY would make, where this
+    package's own is another on purpose. `own_headers` are files of the tree whose name CUDA has a header of too. `declared` is what the target's headers declare, None where
+    that is not known.
     """
 
     rocm: str = ""
@@ -32,6 +38,10 @@ class Target:
     experimental: bool = False
     wavefronts: tuple[int, ...] = (32, 64)
     lint: bool = True
+    hip_macros: tuple[str, ...] = ()
+    compat: Compat = ""
+    own_headers: frozenset[str] = field(default=frozenset(), repr=False)
+    declared: Declarations | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,8 @@ class ConvertedText:
 
     `substitutions` counts by API group, `rules` by rule id (how often each matched, also of those that only move
     things). `needs` are support headers of the rules that the text includes now. `edits` are what was done, settled, by
-    offset of the original.
+    offset of the original. `declares` are names that look like CUDA's and that the text declares itself; `unless` are findings
+    that are none where another file of the tree declares a name or has a header: (line, column, name).
     """
 
     text: str
@@ -50,6 +61,8 @@ class ConvertedText:
     lines: LineMap
     needs: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = field(default=(), repr=False)
+    declares: tuple[str, ...] = ()
+    unless: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,8 @@ class FileReport:
     substitutions: Mapping[str, int] = field(default_factory=dict)
     rules: Mapping[str, int] = field(default_factory=dict)
     lines: LineMap = LineMap()
+    declares: tuple[str, ...] = ()
+    unless: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,8 @@ class CodeObject:
 class Bundle:
     """One code-object bundle. `compression` is none, zlib or zstd; `format` 0 is plain, 1 to 3 the CCOB version.
 
-    `size` is what it takes in the file, `inflated` what it holds; `hash_ok` is None for plain bundles.
+    `size` is what it takes in the file, `inflated` what it holds; `hash_ok` is None for plain bundles. `vacant` are the
+    entries of device code that have no bytes.
     """
 
     offset: int
@@ -93,6 +94,12 @@ class Bundle:
     entries: tuple[str, ...]
     objects: tuple[CodeObject, ...]
     problems: tuple[str, ...] = ()
+    vacant: tuple[str, ...] = ()
+
+    @property
+    def device_entries(self) -> tuple[str, ...]:
+        """The IDs of entries that are not for the host."""
+        return tuple(entry for entry in self.entries if not entry.startswith("host-"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +152,8 @@ class Library:
 
     `versions` maps a needed soname to the symbol versions required of it. `undefined` and `exports` are dynamic symbols.
     `isa` is the x86-64 level in the GNU property note, 0 without one.
-    `exec_stack` is None without a PT_GNU_STACK header (the loader then assumes an executable stack).
+    `exec_stack` is None without a PT_GNU_STACK header (the loader then assumes an executable stack). `text_relocations`:
+    whether the loader has to write to machine code. `unfilled` are sections that have a size and no bytes in the file.
     """
 
     path: str
@@ -163,22 +171,28 @@ class Library:
     symtab_bytes: int
     debug_bytes: int
     sections: tuple[tuple[str, int], ...]
+    text_relocations: bool = False
+    unfilled: tuple[str, ...] = ()
 
     @property
     def is_extension(self) -> bool:
-        """A Python extension module: found by its path, so it needs no soname."""
-        return any(name.startswith("PyInit_") for name in self.exports)
+        """A Python extension module: found by its path, so it needs no soname. Its initialiser has the file's name."""
+        return f"PyInit_{self.path.rsplit('/', 1)[-1].partition('.')[0]}" in self.exports
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of a wheel or folder. `sha256` is '' where nothing needed it (no hash was declared)."""
+    """One file of a wheel or folder. `sha256` is '' where nothing needed it (no hash was declared, or another one).
+
+    `digest` is the hash that RECORD's row names, as `sha512=` and its hex.
+    """
 
     path: str
     size: int
     packed: int
     crc32: int
     sha256: str
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +203,20 @@ class RecordRow:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """One line of entry_points.txt: `name = value` under `[group]`."""
+
+    group: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class WheelMetadata:
-    """What a wheel says of itself: file name, METADATA, WHEEL and RECORD, as written."""
+    """What a wheel says of itself: file name, METADATA, WHEEL, RECORD and entry points, as written.
+
+    `wheel_version` is the `Wheel-Version:` of WHEEL.
+    """
 
     filename: str
     name: str
@@ -207,6 +233,8 @@ class WheelMetadata:
     record: tuple[RecordRow, ...]
     has_record: bool
     top_level: tuple[str, ...]
+    wheel_version: str = ""
+    entry_points: tuple[EntryPoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

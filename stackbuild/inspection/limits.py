@@ -28,6 +28,10 @@ PROBLEMS = 1_000
 #: Times a member is inflated again from a restart point, and bytes kept of what that gave.
 AGAIN = 1_000
 STRETCHES = 32 * MIB
+#: Hashes of RECORD's rows that are compared, and the only ones that it may have: those of the specification.
+HASHES = ("sha256", "sha384", "sha512")
+#: Entry points of a wheel.
+ENTRY_POINTS = 2_000
 #: Requirements of a wheel, tags that one `Tag:` line may stand for, and findings of one rule on one file.
 REQUIREMENTS = 2_000
 TAGS = 1_000
@@ -78,6 +82,8 @@ VALUES = 4_000_000
 #: Bytes of a Tensile library file that is read; entries of an array or map in it (a rocBLAS file has thousands).
 TENSILE = 64 * MIB
 SOLUTIONS = 1 << 20
+#: The first segment of a code object: metadata, symbols, descriptors and constants.
+READ_ONLY = 96 * MIB
 #: Program headers of one code object.
 PROGRAM_HEADERS = 64
 

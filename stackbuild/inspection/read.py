@@ -13,7 +13,7 @@ from pathlib import Path
 from stackbuild.core.digest import of_file
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection.facts import Facts, Import, Kind, Problem, WheelMetadata
-from stackbuild.inspection.limits import ARCHIVE, MEMBERS, METADATA, TEXT
+from stackbuild.inspection.limits import ARCHIVE, HASHES, MEMBERS, METADATA, TEXT
 from stackbuild.inspection.readers import archive, imports, log, policy, providers, wheel
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
@@ -21,6 +21,7 @@ from stackbuild.inspection.readers.source import FileEntry, FileRange, LooseFile
 from stackbuild.inspection.recognise import Collected, read_file
 from stackbuild.inspection.summary import by_target
 
+_METADATA_FILES = ("METADATA", "WHEEL", "RECORD", "entry_points.txt")
 _NEXT = "name a wheel, an unpacked folder, a shared library, a code object or a build log"
 
 
@@ -98,7 +99,7 @@ def _single(path: Path, fd: int) -> Facts:
     read_file(
         FileEntry(_spelt(Path(path.name)), size, size, None, FileRange(fd, _spelt(Path(path.name)), 0, size)),
         collected,
-        hashed=True,
+        hashed="sha256",
     )
     if not (collected.libraries or collected.device or collected.extras or collected.problems):
         raise UsageError("neither a wheel, an ELF nor a code-object bundle", where=str(path), next=_NEXT)
@@ -155,13 +156,13 @@ def _read_all(filename: str, entries: list[FileEntry], collected: Collected) -> 
     folder = wheel.dist_info(paths, filename)
     texts = {}
     for entry in entries:
-        if entry.path in (f"{folder}/METADATA", f"{folder}/WHEEL", f"{folder}/RECORD") and entry.source:
+        if entry.path in {f"{folder}/{name}" for name in _METADATA_FILES} and entry.source:
             texts[entry.path] = _text(entry, collected)
     said, problems = wheel.wheel(filename, paths, texts, collected.add_problem)
-    hashed = {row.path for row in said.record if row.hash.startswith("sha256=")}
+    hashed = {row.path: kind for row in said.record if (kind := row.hash.partition("=")[0]) in HASHES}
     for entry in entries:
         if not entry.path.endswith("/"):
-            read_file(entry, collected, hashed=entry.path in hashed)
+            read_file(entry, collected, hashed=hashed.get(entry.path, ""))
     return said, problems
 
 

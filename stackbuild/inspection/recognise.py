@@ -70,8 +70,8 @@ class Collected:
             self.sources[path] = source.read(0, source.size)
 
 
-def read_file(entry: FileEntry, collected: Collected, *, hashed: bool) -> None:
-    """Read one file into `collected`; `hashed` asks for its sha256. What is wrong with it becomes a problem."""
+def read_file(entry: FileEntry, collected: Collected, *, hashed: str) -> None:
+    """Read one file into `collected`; `hashed` names the hash that is asked for. What is wrong with it becomes a problem."""
     if entry.source is None:
         collected.members.append(Member(entry.path, entry.size, entry.packed, entry.crc32 or 0, ""))
         return
@@ -84,7 +84,7 @@ def read_file(entry: FileEntry, collected: Collected, *, hashed: bool) -> None:
     except MalformedError as broken:
         collected.add_problem(entry.path, broken)
     entry.source.release()
-    collected.members.append(Member(entry.path, entry.size, entry.packed, scan.crc32, scan.sha256))
+    collected.members.append(Member(entry.path, entry.size, entry.packed, scan.crc32, scan.sha256, scan.digest))
     collected.texts += scan.texts.hits(entry.path)
 
 

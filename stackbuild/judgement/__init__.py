@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from fnmatch import fnmatchcase
+from glob import escape
 
 from stackbuild.core.errors import GateClosed
 from stackbuild.judgement.intervals import geometric_mean, ratio_interval
 from stackbuild.judgement.paired import Trial, baseline_verdicts, speedup_verdict
 from stackbuild.judgement.single import accuracy_verdict, limit_verdict, memory_verdict, share_verdict
-from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, LimitGate, MemoryGate, ShareGate, SpeedupGate
+from stackbuild.model.gates import (
+    AccuracyGate,
+    BaselineGate,
+    Gate,
+    LimitGate,
+    MemoryGate,
+    ShareGate,
+    SpeedupGate,
+    Waiver,
+)
 from stackbuild.model.results import Benchmarks, Case, Evidence, GateOutcome, GateVerdict, Verdict, side_label
 
-__all__ = ["judge", "pairs_wanted", "require_open", "sides_missing"]
+__all__ = ["implied_accuracy", "judge", "missing_sides", "next_pair_count", "require_open", "waivers_that_hold"]
 
 NEXT = {
     GateOutcome.FAIL: "find what made it slower or wrong, or waive it in the gates with a reason and an end",
@@ -33,7 +43,11 @@ def judge(
     today: date,
     evidence: Evidence = Evidence.INTERLEAVED,
 ) -> Verdict:
-    """Decide every gate on every case it names. `evidence` says how the sides of `benchmarks` were sampled."""
+    """Decide every gate on every case it names. `evidence` says how the sides of `benchmarks` were sampled.
+
+    A case of the candidate that no accuracy gate judges is judged by one without bounds.
+    """
+    gates = (*gates, *implied_accuracy(benchmarks, gates))
     ordered = sorted(gates, key=lambda gate: not isinstance(gate, AccuracyGate))
     trial, wrong = Trial(benchmarks, evidence), dict[str, str]()
     verdicts: list[GateVerdict] = []
@@ -44,7 +58,24 @@ def judge(
             wrong |= {v.case: v.says for v in found if v.outcome is GateOutcome.FAIL}
         verdicts += [_apply_waivers(verdict, gate, today) for verdict in found]
     notes = (benchmarks.inputs.says,) if benchmarks.inputs else ()
-    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=(*_expired_notes(gates, today), *notes))
+    said = (*_waiver_notes(gates, today), *_same_notes(benchmarks, gates), *notes)
+    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=said)
+
+
+def implied_accuracy(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[AccuracyGate, ...]:
+    """The accuracy gates that `gates` leave out, for every side that they judge and for the candidate; none without gates.
+
+    A verdict on speed alone would pass a wrong output.
+    """
+    sides = {side_label(benchmarks, gate.side) for gate in gates}
+    sides |= {side.label for side in benchmarks.sides if gates and side.label == "candidate"}
+    made = []
+    for side in sorted(sides & {side.label for side in benchmarks.sides}):
+        judged = [g for g in gates if isinstance(g, AccuracyGate) and side_label(benchmarks, g.side) == side]
+        left = [c.name for c in benchmarks.cases if c.of(side) and not any(_matches(c.name, g.cases) for g in judged)]
+        if left:
+            made.append(AccuracyGate(kind="accuracy", name="accuracy", side=side, cases=tuple(map(escape, left))))
+    return tuple(made)
 
 
 def require_open(verdict: Verdict) -> None:
@@ -92,11 +123,16 @@ def _decide_one(
 
 
 def _failed_before(gate: Gate, benchmarks: Benchmarks, case: Case, wrong: dict[str, str]) -> GateVerdict | None:
-    """FAIL for a case that did not run on the judged side, or (speed gates) whose output is wrong."""
+    """FAIL for a case that did not run on the judged side or its provider, or (speed gates) whose output is wrong."""
     name = gate.name or gate.kind
     series = case.of(side_label(benchmarks, gate.side))
     if series is not None and series.problem:
         return GateVerdict(name, case.name, GateOutcome.FAIL, f"{name}: {case.name} did not run: {series.problem}")
+    side = benchmarks.side(series.side) if series else None
+    if side and series and series.shares and all(share.provider != side.provider for share in series.shares):
+        who = ", ".join(share.provider for share in series.shares)
+        says = f"{name}: {case.name} did not run on {side.provider}: all of its nodes ran on {who}"
+        return GateVerdict(name, case.name, GateOutcome.FAIL, says)
     if case.name in wrong and not isinstance(gate, AccuracyGate):
         return GateVerdict(name, case.name, GateOutcome.FAIL, f"{name}: {case.name} not judged: its output is wrong")
     return None
@@ -114,17 +150,49 @@ def _no_case_verdict(gate: Gate, benchmarks: Benchmarks) -> GateVerdict:
 
 def _apply_waivers(verdict: GateVerdict, gate: Gate, today: date) -> GateVerdict:
     for waiver in gate.waivers:
-        if verdict.outcome is not GateOutcome.PASS and fnmatchcase(verdict.case, waiver.case) and today <= waiver.until:
+        if verdict.outcome is not GateOutcome.PASS and fnmatchcase(verdict.case, waiver.case) and _holds(waiver, today):
             return replace(verdict, waived=f"{waiver.reason} ({waiver.by}, until {waiver.until})")
     return verdict
 
 
-def _expired_notes(gates: Sequence[Gate], today: date) -> tuple[str, ...]:
-    return tuple(
-        f"the waiver of {waiver.case} by {waiver.by} ended on {waiver.until}: {waiver.reason}"
+def waivers_that_hold(gates: Sequence[Gate], today: date) -> tuple[Waiver, ...]:
+    """The waivers that are applied on a day."""
+    return tuple(waiver for gate in gates for waiver in gate.waivers if _holds(waiver, today))
+
+
+def _holds(waiver: Waiver, today: date) -> bool:
+    return today <= waiver.until <= today + _LONGEST_WAIVER
+
+
+_LONGEST_WAIVER = timedelta(days=366)
+
+
+def _waiver_notes(gates: Sequence[Gate], today: date) -> tuple[str, ...]:
+    """What is said of waivers that are not applied."""
+    every = [waiver for gate in gates for waiver in gate.waivers]
+    ended = [w for w in every if w.until < today]
+    endless = [w for w in every if w.until > today + _LONGEST_WAIVER]
+    return (
+        *(f"the waiver of {w.case} by {w.by} ended on {w.until}: {w.reason}" for w in ended),
+        *(
+            f"the waiver of {w.case} by {w.by} until {w.until} is not applied: a waiver holds for a year at most"
+            for w in endless
+        ),
+    )
+
+
+def _same_notes(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[str, ...]:
+    """What is said where a gate compares an artifact with itself on the same provider."""
+    pairs = {
+        (side_label(benchmarks, gate.side), side_label(benchmarks, gate.versus))
         for gate in gates
-        for waiver in gate.waivers
-        if today > waiver.until
+        if isinstance(gate, BaselineGate | SpeedupGate)
+    }
+    sides = [(benchmarks.side(one), benchmarks.side(two)) for one, two in sorted(pairs)]
+    return tuple(
+        f"{a.label} and {b.label} are the same artifact (sha256 {a.sha256[:12]}): the comparison shows noise alone"
+        for a, b in sides
+        if a and b and a.sha256 and (a.sha256, a.provider, a.options) == (b.sha256, b.provider, b.options)
     )
 
 

@@ -159,6 +159,8 @@ def _pairs(gate: PairedGate, trial: Trial, case: Case) -> _Pairs | _TooFewPairs:
             return _TooFewPairs(f"the side {name!r} did not run: {series.problem or 'no samples'}")
     assert ours is not None and theirs is not None
     pairs = min(len(ours.seconds), len(theirs.seconds))
+    if pairs > 1 and ours.seconds == theirs.seconds:
+        return _TooFewPairs("both sides have the same samples to the last digit, which no two measurements have")
     if not trial.interleaved:
         least = least_samples(1 - (1 - gate.confidence) / 2)  # each side's own interval is taken at half the error
         if pairs < least:

@@ -77,14 +77,20 @@ def accuracy_verdict(gate: AccuracyGate, benchmarks: Benchmarks, case: Case) -> 
     found = series.accuracy if series else None
     if found is None:
         return _inconclusive(name, case, f"the output of the side {gate.side!r} was not compared with a reference")
-    least = gate.snr_db if gate.has_bound else SNR_FLOORS.get(benchmarks.kind, {}).get(case.dtype, OTHER_FLOOR)
+    usual = SNR_FLOORS.get(benchmarks.kind, {}).get(case.dtype, OTHER_FLOOR)
+    least = gate.snr_db if gate.has_bound else usual
     floors = {"snr_db": (found.snr_db, least), "cosine": (found.cosine, gate.cosine)}
     ceilings = {m: (getattr(found, m), getattr(gate, m)) for m in ("max_abs", "max_rel", "rms")}
     broken = [f"{m} {v:.4g} (at least {b:g})" for m, (v, b) in floors.items() if b is not None and not v >= b]
     broken += [f"{m} {v:.4g} (at most {b:g})" for m, (v, b) in ceilings.items() if b is not None and not v <= b]
     outcome = GateOutcome.FAIL if broken else GateOutcome.PASS
     worst = "; ".join(broken) or f"SNR {_decibel(found.snr_db)}, max error {found.max_abs:.3g}"
-    says = f"{name}: {case.name} against {found.reference}: {worst}"
+    loose = (
+        ""
+        if broken or found.snr_db >= usual
+        else f", below the {usual:g} dB that {case.dtype} allows: the gate's own bounds"
+    )
+    says = f"{name}: {case.name} against {found.reference}: {worst}{loose}"
     return GateVerdict(name, case.name, outcome, says, found.snr_db, limit=least, unit="dB")
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.model.components import MIGraphXEp
-from stackbuild.model.lock import FILES, Dep, Downloading, deps_of, is_elsewhere
+from stackbuild.model.lock import FILES, VERSION_FILES, Dep, Downloading, deps_of, is_elsewhere
 from stackbuild.model.recipe import Recipe
 from stackbuild.sources import git
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch
 from stackbuild.sources.mirror import Mirror
-from stackbuild.sources.upstream import READERS, abseil_of_protobuf
+from stackbuild.sources.upstream import READERS, abseil_of_protobuf, version_in
 
 
 def ask(recipe: Recipe, name: str, commit: str, mirror: Mirror | None) -> tuple[Dep, ...]:
@@ -27,6 +27,13 @@ def ask(recipe: Recipe, name: str, commit: str, mirror: Mirror | None) -> tuple[
     text = git.read(git.Revision(source.git or "", source.ref or "", commit, mirror), FILES[kind])
     rows = [dep for listed in READERS[kind](text) for dep in _whole(listed, name, component, mirror)]
     return tuple({dep.name: dep for dep in rows}.values())
+
+
+def version(recipe: Recipe, name: str, commit: str, mirror: Mirror | None) -> str:
+    """The version that a source says it is at its commit, "" where it says none. Raises StepFailed, MachineLacks."""
+    kind, _ = deps_of(recipe)[name]
+    source = recipe.sources[name]
+    return version_in(git.read(git.Revision(source.git or "", source.ref or "", commit, mirror), VERSION_FILES[kind]))
 
 
 def _whole(dep: Dep, source: str, component: Downloading, mirror: Mirror | None) -> tuple[Dep, ...]:

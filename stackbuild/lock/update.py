@@ -8,10 +8,21 @@ from functools import partial
 from typing import TypeVar
 
 from stackbuild.actions import debian, image, package, wheelhouse
-from stackbuild.core.errors import LockError, MachineLacks
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.lock import dependencies
 from stackbuild.model.loaded import Loaded
-from stackbuild.model.lock import Dep, File, Lock, Pin, deps_of, questions, questions_digest
+from stackbuild.model.lock import (
+    VERSION_FILES,
+    Dep,
+    Downloading,
+    File,
+    Lock,
+    Pin,
+    deps_of,
+    is_elsewhere,
+    questions,
+    questions_digest,
+)
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.lock_file import parse_lock
 from stackbuild.sources import git
@@ -54,6 +65,7 @@ def update(loaded: Loaded, mirror: Mirror | None = None) -> LockUpdate:
         commits=commits,
         files=_files(recipe, resolver),
         deps=_deps(recipe, commits, resolver),
+        versions=_versions(recipe, commits, resolver),
         wheelhouse=_wheelhouse(recipe, resolver),
     )
     return LockUpdate(lock, tuple(resolver.unreachable), _moved(before, lock, resolver.same))
@@ -77,11 +89,15 @@ class _Resolver:
         self._then = self.now if fresh else self.before.questions
 
     def __call__(self, name: str, previous: Answer | None, ask: Callable[[], Answer]) -> Answer | None:
-        """The answer now, else the one before to the same question, else None: open."""
+        """The answer now, else the one before to the same question, else None: open.
+
+        A question that has no answer (a tag that is gone) is as open as one that cannot be asked: the others' answers are
+        of use without it.
+        """
         try:
             return self._asked(name, previous, ask)
-        except MachineLacks as lacks:
-            self.unreachable.append(f"{name} is open: {lacks.what}")
+        except (MachineLacks, StepFailed, LockError) as failure:
+            self.unreachable.append(f"{name} is open: {failure.what}")
             return None
 
     def needed(self, name: str, previous: Answer | None, ask: Callable[[], Answer]) -> Answer:
@@ -99,6 +115,11 @@ class _Resolver:
             if not previous or not self.same(name):
                 raise
             self.unreachable.append(f"{name} stays as it was: {lacks.what}")
+            return previous
+        except StepFailed as failure:
+            if not previous or not self.same(name):
+                raise
+            self.unreachable.append(f"{name} stays as it was, and has no answer now: {failure.what}")
             return previous
 
 
@@ -141,8 +162,24 @@ def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> di
         kept = resolver.before.deps.get(name) if unmoved else None
         rows = resolver(f"deps.{name}", kept, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror))
         if rows is not None:
-            found[name] = _with_known_digests(name, rows, resolver)
+            found[name] = _with_known_digests(name, rows, deps_of(recipe)[name][1], resolver)
     return found
+
+
+def _versions(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> dict[str, str]:
+    """What the sources say they are. One that cannot be read is what it was before at the same commit, or is not held
+    against anything: `_deps` names the source."""
+    found = {}
+    for name, (kind, _) in deps_of(recipe).items():
+        if name not in commits or kind not in VERSION_FILES:
+            continue
+        before = resolver.before
+        known = before.versions.get(name, "") if commits[name].startswith(before.commits.get(name) or "-") else ""
+        try:
+            found[name] = dependencies.version(recipe, name, commits[name], resolver.mirror)
+        except (MachineLacks, StepFailed, LockError):
+            found[name] = known
+    return {name: version for name, version in found.items() if version}
 
 
 def _moved(before: Lock, after: Lock, same: Callable[[str], bool]) -> tuple[str, ...]:
@@ -162,8 +199,10 @@ def _moved(before: Lock, after: Lock, same: Callable[[str], bool]) -> tuple[str,
     return tuple(lines)
 
 
-def _with_known_digests(name: str, rows: tuple[Dep, ...], resolver: _Resolver) -> tuple[Dep, ...]:
+def _with_known_digests(
+    name: str, rows: tuple[Dep, ...], component: Downloading, resolver: _Resolver
+) -> tuple[Dep, ...]:
     known = {dep.url: dep.digest for dep in resolver.before.deps.get(name, ()) if dep.digest}
-    kept = (dep.url for dep in rows if not dep.digest and dep.url in known)
+    kept = (dep.url for dep in rows if not dep.digest and dep.url in known and not is_elsewhere(dep, component))
     resolver.unreachable += [f"deps.{name}: the digest of {url} stays as it was: it cannot be fetched" for url in kept]
     return tuple(d if d.digest else d.model_copy(update={"digest": known.get(d.url, "")}) for d in rows)

@@ -62,10 +62,9 @@ def _sandbox(_: Machine) -> tuple[Status, str]:
     path = shutil.which("bwrap")
     if path is None:
         return Status.FAILED, "bubblewrap is not installed: apt-get install bubblewrap"
-    words = bwrap.Bwrap(path, root=("--ro-bind", "/", "/")).command("true")
-    done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
-        return Status.FAILED, f"bubblewrap cannot make a namespace ({done.stderr.strip()[:120]}): allow user namespaces"
+    code, said = bwrap.Bwrap(path, root=("--ro-bind", "/", "/")).run("true")
+    if code != 0:
+        return Status.FAILED, f"bubblewrap cannot make a namespace ({said.strip()[:120]}): allow user namespaces"
     return Status.PASSED, "bubblewrap makes namespaces here"
 
 

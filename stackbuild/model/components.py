@@ -13,6 +13,9 @@ from stackbuild.core.model import Field, Model, field_validator, model_validator
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,47}$")]
 """A name of a component or source: lower case letters, digits, `-` and `_`; it becomes a path, `/build/NAME`."""
 
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f\u0085\u2028\u2029]*$")]
+"""One line of text: it becomes a line of a wheel's metadata."""
+
 Scalar = bool | int | float | str
 EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Argv = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -168,6 +171,11 @@ class MIGraphX(Rocm):
     kind: Literal["migraphx"]
     version: str = Field(pattern=r"^2\.[0-9]+(\.[0-9]+)?$", description="MIGraphX's version, such as `2.12.0`.")
     python_module: bool = Field(False, description="Build `migraphx.so` for each of the recipe's Pythons.")
+    probes_ok: tuple[Annotated[str, Field(pattern=r"^HAS_[A-Z0-9_]+$")], ...] = Field(
+        (),
+        description="Probes of MIOpen and rocBLAS that may fail, such as `HAS_FIND_2_API`; any other that does fails the"
+        " configure phase.",
+    )
     from_base: tuple[str, ...] = Field(
         (),
         description="Lines of MIGraphX's `requirements.txt`, by project name, that the base has already; every other "
@@ -236,19 +244,19 @@ class Wheel(Component):
     version: str = Field(
         pattern=r"^[0-9][A-Za-z0-9.+!-]*$", description="Its version; a local part in the dotted form, `+rocm.6.4.4`."
     )
-    summary: str = Field(description="One line for the wheel's metadata.")
-    packages: tuple[str, ...] = Field(
+    summary: Line = Field(description="One line for the wheel's metadata.")
+    packages: tuple[Line, ...] = Field(
         min_length=1, description="Import packages to take from the needed component's `/out`."
     )
-    requires: tuple[str, ...] = Field((), description="Requires-Dist entries.")
-    requires_python: str = Field(">=3.9", description="Requires-Python.")
+    requires: tuple[Line, ...] = Field((), description="Requires-Dist entries.")
+    requires_python: Line = Field(">=3.9", description="Requires-Python.")
     external: tuple[str, ...] = Field(
         (),
         description="Sonames or patterns of what the user's ROCm provides, such as `libamdhip64.so.*`: not grafted, not "
         "held against the tag. One that matches nothing is an error.",
     )
-    license: str = Field("MIT", description="SPDX licence expression.")
-    license_files: tuple[str, ...] = Field(
+    license: Line = Field("MIT", description="SPDX licence expression.")
+    license_files: tuple[Line, ...] = Field(
         (),
         description="Licence and notice files in the needed component's `/out`; they travel in the wheel's metadata.",
     )
@@ -264,6 +272,14 @@ class Wheel(Component):
         if re.match(r"rocm[0-9]", local):
             raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `+rocm.{local[4:]}`")
         return version
+
+    @field_validator("packages", "license_files")
+    @classmethod
+    def _inside(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+        for path in paths:
+            if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+                raise ValueError(f"{path!r} does not lie in the component's output; write a path inside of it")
+        return paths
 
     @field_validator("requires")
     @classmethod
@@ -281,7 +297,45 @@ class Wheel(Component):
         return needs
 
 
+class Archive(Component):
+    """ONNX Runtime for C, C++ and Rust: a `.tgz` with libraries, headers, CMake package and pkg-config file, unpacked
+    anywhere. The step compiles and runs a C program against it."""
+
+    kind: Literal["archive"]
+    file: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="The file's name without version and ending, such as `onnxruntime-linux-x64-migraphx`.",
+    )
+    version: str = Field(
+        pattern=r"^[0-9][A-Za-z0-9.+]*$", description="Its version, ONNX Runtime's first, such as `1.22.1+rocm.7.2.4`."
+    )
+    providers: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9]+$")], ...] = Field(
+        (), description="Execution providers that the library must list, such as `MIGraphXExecutionProvider`."
+    )
+    license_files: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$")], ...] = Field(
+        (), description="Licence and notice files in the needed component's output; they lie at the archive's top."
+    )
+
+    @field_validator("needs")
+    @classmethod
+    def _needs_one(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
+        if len(needs) != 1:
+            raise ValueError("an archive needs exactly the one component it packs")
+        return needs
+
+
 AnyComponent = Annotated[
-    Script | CMake | Kernels | KernelsEp | RocMLIR | MIGraphX | OnnxRuntime | HipdnnEp | MIGraphXEp | Lc0 | Wheel,
+    Archive
+    | Script
+    | CMake
+    | Kernels
+    | KernelsEp
+    | RocMLIR
+    | MIGraphX
+    | OnnxRuntime
+    | HipdnnEp
+    | MIGraphXEp
+    | Lc0
+    | Wheel,
     Field(discriminator="kind"),
 ]

@@ -47,6 +47,11 @@ class Finding:
     place: SourceLocation | None = None
 
 
+GPU_RUNG = "GPU at work"
+"""The rung that passes only where a GPU moved while the wheel's code ran."""
+NO_GPU = "no GPU ran"
+
+
 @dataclass(frozen=True)
 class Rung:
     """One rung of the verification ladder and how it ended. `reason` says why it failed or was skipped."""
@@ -75,8 +80,13 @@ class Verification:
         return any(r.status is Status.FAILED for r in self.rungs)
 
     @property
+    def gpu_ran(self) -> bool:
+        """Whether the wheel's code was seen to run on a GPU."""
+        return any(rung.name == GPU_RUNG and rung.status is Status.PASSED for rung in self.rungs)
+
+    @property
     def claim(self) -> str:
-        """What may be claimed: the rungs passed before the first failure, and those skipped."""
+        """What may be claimed: the rungs passed before the first failure, those skipped, and where no GPU ran, that."""
         passed: list[str] = []
         for rung in self.rungs:
             if rung.status is Status.FAILED:
@@ -88,4 +98,5 @@ class Verification:
             if rung.status is Status.SKIPPED:
                 reasons.setdefault(rung.reason, []).append(rung.name)
         skipped = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        return f"verified ({' + '.join(passed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")
+        said = f"verified ({' + '.join(passed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")
+        return said if self.gpu_ran else f"{said}; {NO_GPU}"

@@ -59,12 +59,12 @@ def _refuse_one_side(side: str, versus: str) -> None:
 
 
 class Waiver(Model):
-    """Why a closed gate may stand open, who says so, and until when (that day included)."""
+    """Why a closed gate may stand open, who says so, and until when (that day included), a year ahead at most."""
 
     case: str = Field(description="The case it is for; * and ? match as in file names.")
     reason: str = Field(min_length=8, description="Why, in a sentence.")
     by: str = Field(min_length=1, description="Who decided.")
-    until: date = Field(description="The last day it holds.")
+    until: date = Field(description="The last day it holds; one more than a year ahead is not applied.")
 
     @field_validator("case", "reason", "by", mode="before")
     @classmethod
@@ -192,17 +192,22 @@ class MemoryGate(_Gate):
 class AccuracyGate(_Gate):
     """How far the output may be from the reference, by the measures of `stackbuild.bench.error_metrics`. Decided before speed.
 
-    Without a bound of its own it asks for the SNR that the case's element type allows (docs/benchmarks.md).
+    Without a bound of its own it asks for the SNR that the case's element type allows (docs/benchmarks.md). A case that no
+    accuracy gate judges on the candidate is judged by one without bounds.
     """
 
     kind: Literal["accuracy"]
     snr_db: float | None = Field(
-        default=None, description="The smallest signal-to-noise ratio; by element type where no bound is given at all."
+        default=None,
+        gt=0,
+        description="The smallest signal-to-noise ratio; by element type where no bound is given at all.",
     )
-    cosine: float | None = Field(default=None, ge=-1, le=1, description="The smallest cosine similarity.")
-    max_abs: float | None = Field(default=None, ge=0, description="The largest absolute error.")
-    max_rel: float | None = Field(default=None, ge=0, description="The largest relative error.")
-    rms: float | None = Field(default=None, ge=0, description="The largest root mean square error.")
+    cosine: float | None = Field(default=None, gt=0, le=1, description="The smallest cosine similarity.")
+    max_abs: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The largest absolute error.")
+    max_rel: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The largest relative error.")
+    rms: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="The largest root mean square error."
+    )
 
     _quantities = field_validator("snr_db", mode="before")(quantity)
 

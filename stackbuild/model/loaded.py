@@ -10,9 +10,13 @@ from stackbuild.model.recipe import Recipe
 
 @dataclass(frozen=True)
 class Loaded:
-    """A recipe, the name or path it was given by, the folder that its relative paths start from, and where its lock lies."""
+    """A recipe, the name or path it was given by, the folder that its relative paths start from, and where its lock lies.
+
+    `allowed` are folders that its paths may lead into beside that one.
+    """
 
     recipe: Recipe
     given_name: str
     folder: Path
     lock_path: Path
+    allowed: tuple[Path, ...] = ()

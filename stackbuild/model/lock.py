@@ -66,13 +66,19 @@ class Lock(Model):
     deps: dict[str, tuple[Dep, ...]] = Field(
         default={}, description="What a source's own build would download, by source."
     )
+    versions: dict[str, str] = Field(
+        default={},
+        description="What a source says that it is at its commit, by source; held against the component's `version`.",
+    )
     wheelhouse: dict[str, dict[str, Pin]] = Field({}, description="Python version to distribution to pin.")
 
 
 def questions_digest(recipe: Recipe) -> str:
     """Digest of the questions a lock answers: the recipe's base, git refs, and the wheelhouse it verifies in."""
     questions: dict[str, object] = {
-        "base": {k: v for k, v in digest.plain(recipe.base).items() if k != "extend" or v},
+        "base": {
+            k: v for k, v in {**digest.plain(recipe.base), "debian": _debian(recipe)}.items() if k != "extend" or v
+        },
         "git": {n: (s.git, s.ref, s.submodules) for n, s in recipe.sources.items() if s.git},
         "python": recipe.python,
         "runtime": recipe.verify.runtime if recipe.verify else (),
@@ -84,10 +90,16 @@ def questions_digest(recipe: Recipe) -> str:
     return digest.of_value(questions)
 
 
+def _debian(recipe: Recipe) -> object:
+    """What a Debian base asks; one without pins asks what it did before there were any."""
+    asked = digest.plain(recipe.base.debian)
+    return {k: v for k, v in asked.items() if k != "pin" or v} if asked else asked
+
+
 def questions(recipe: Recipe) -> dict[str, str]:
     """Each question of a recipe by itself: its name, as `unlocked` has it, to its digest."""
     base = recipe.base
-    found: dict[str, object] = {"base.image": base.image} if base.image else {"base.debian": digest.plain(base.debian)}
+    found: dict[str, object] = {"base.image": base.image} if base.image else {"base.debian": _debian(recipe)}
     for name, source in recipe.sources.items():
         if source.git:
             found[f"sources.{name}"] = (source.git, source.ref)
@@ -104,6 +116,10 @@ def questions(recipe: Recipe) -> dict[str, str]:
 Downloading = OnnxRuntime | MIGraphX | MIGraphXEp
 FILES = {"onnxruntime": "cmake/deps.txt", "migraphx": "requirements.txt", "migraphx-ep": "src/CMakeLists.txt"}
 """Kind of component to the file of its source that names what its own build would download."""
+
+
+VERSION_FILES = {"onnxruntime": "VERSION_NUMBER", "migraphx": "CMakeLists.txt"}
+"""Kind of component to the file of its source that says which version it is."""
 
 
 def deps_of(recipe: Recipe) -> dict[str, tuple[str, Downloading]]:

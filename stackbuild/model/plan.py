@@ -99,13 +99,16 @@ class Step:
         return digest.of_text(self.key_text)
 
     def content_key(self, trees: Mapping[str, str]) -> str:
-        """The key with the needed steps' output digests in place of their keys: equal for equal inputs, however
-        made."""
+        """The digest of `content_text`: equal for equal inputs, however made."""
+        return digest.of_text(self.content_text(trees))
+
+    def content_text(self, trees: Mapping[str, str]) -> str:
+        """The text of the key with the needed steps' output digests in place of their keys."""
         rows = [
             (name, trees.get(name.removeprefix("need ").split(" at ")[0], value) if name.startswith("need ") else value)
             for name, value in self.fields
         ]
-        return digest.of_text("content\n" + _text(tuple(rows)))
+        return "content\n" + _text(tuple(rows))
 
 
 def _seen(need: Need) -> str:

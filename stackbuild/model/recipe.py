@@ -7,12 +7,13 @@ Each class is one mapping of the YAML file; its docstring and the descriptions o
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from stackbuild.core.model import Field, Model, field_validator, model_validator
 from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel
 from stackbuild.model.gates import Gate
-from stackbuild.tables.targets import buildable_like, is_buildable
+from stackbuild.tables.gpu_limits import emulated_targets
+from stackbuild.tables.targets import buildable_like, is_buildable, processor
 
 
 def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
@@ -27,12 +28,28 @@ class Debian(Model):
     """A base made from Debian's package archive: a root file system with these packages and what they depend on."""
 
     suite: str = Field(pattern=r"^[a-z]+$", description="The suite: `trixie`, `sid`, …")
-    areas: tuple[str, ...] = Field(("main",), min_length=1, description="Archive areas: `main`, `contrib`, …")
+    areas: tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,47}$")], ...] = Field(
+        ("main",), min_length=1, description="Archive areas: `main`, `contrib`, `non-free-firmware`, …"
+    )
     packages: tuple[str, ...] = Field(min_length=1, description="Packages to install with their dependencies.")
     extract: tuple[str, ...] = Field(
         (),
         description="Packages only unpacked, without their dependencies: headers of a library that is not wanted itself.",
     )
+
+    pin: dict[Annotated[str, Field(pattern=r"^[a-z]+$")], tuple[str, ...]] = Field(
+        {},
+        description="Packages taken from another suite, by name or glob: `experimental: [libamdhip64*]`. All else, and what"
+        " that suite does not have, is the base's own (apt_preferences(5)).",
+    )
+
+    @field_validator("pin")
+    @classmethod
+    def _globs(cls, pins: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for pattern in (p for patterns in pins.values() for p in patterns):
+            if not re.fullmatch(r"[a-z0-9][a-z0-9+.*-]+", pattern):
+                raise ValueError(f"{pattern!r} is no package name and no glob of one")
+        return pins
 
     @field_validator("packages", "extract")
     @classmethod
@@ -122,7 +139,11 @@ class Source(Model):
         pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
         description="A folder of patches, `COMPONENT/VERSION`, below `patches/` beside the recipe or of stackbuild.",
     )
-    exclude: tuple[str, ...] = Field((), description="Glob patterns of files left out of `bundled` and `path` sources.")
+    exclude: tuple[str, ...] = Field(
+        (),
+        description="Glob patterns of files left out: of `bundled` and `path` sources, and of `git`, where they are not fetched"
+        " either (paths from the top, as gitignore has them).",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Source:
@@ -133,6 +154,10 @@ class Source(Model):
             raise ValueError("`git` and `ref` go together")
         if (self.debian is not None) != (self.suite is not None):
             raise ValueError("`debian` and `suite` go together")
+        if self.exclude and not (self.git or self.bundled or self.path):
+            raise ValueError("`exclude` belongs to `git`, `bundled` and `path`")
+        if self.git and (wrong := [p for p in self.exclude if not re.fullmatch(r"[A-Za-z0-9._+*?/-]+", p)]):
+            raise ValueError(f"`exclude` of `git` takes paths with `*` and `?`: {wrong[0]!r}")
         if self.patches is not None and self.git is None and self.archive is None:
             raise ValueError("`patches` belong to `git` and `archive`; edit a source of your own")
         if (self.archive is not None) != (self.sha256 is not None):
@@ -181,7 +206,22 @@ class Verify(Model):
         (), description="Absolute RUNPATH elements that are meant, such as `/opt/rocm/lib`."
     )
     grafts: tuple[str, ...] = Field((), description="Patterns of ROCm sonames that the wheels carry on purpose.")
+    emulate: tuple[str, ...] = Field(
+        (),
+        description="Targets whose device code is run on the CPU (docs/emulator.md), each a rung of its own. `build` asks for no GPU"
+        " for it, but for a C compiler and `pip install 'stackbuild[emulator]'`; without them the rung is skipped with the reason.",
+    )
     wheels: dict[Name, Owed] = Field({}, description="What single wheels owe, by the name of their component.")
+
+    @field_validator("emulate")
+    @classmethod
+    def _emulated(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
+        for target in targets:
+            if target not in emulated_targets():
+                raise ValueError(f"{target!r} cannot be emulated; one of: {', '.join(emulated_targets())}")
+        if len(set(targets)) != len(targets):
+            raise ValueError("a target is listed twice")
+        return targets
 
     @field_validator("runtime")
     @classmethod
@@ -204,6 +244,7 @@ class Publish(Model):
     """Where the wheels go when the gates are open."""
 
     index: str = Field("dist/simple", description="Folder of the static index, relative to where stackbuild runs.")
+    url: str = Field("", description="Where that folder is served: the install lines name it.")
     replace: bool = Field(
         False, description="Allow other bytes under a published file name: for an index nobody else installs from."
     )
@@ -248,6 +289,12 @@ class Recipe(Model):
         if len(set(versions)) != len(versions):
             raise ValueError("a Python version is listed twice")
         return versions
+
+    @property
+    def emulated(self) -> tuple[str, ...]:
+        """The targets to emulate of those that this recipe builds for: `build --gfx` may leave some out."""
+        built = {processor(target) for target in self.gfx}
+        return tuple(target for target in (self.verify.emulate if self.verify else ()) if target in built)
 
     @property
     def wheels(self) -> dict[str, Wheel]:

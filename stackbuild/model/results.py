@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-SCHEMA = "stackbuild.benchmarks/1"
-VERDICT_SCHEMA = "stackbuild.verdict/1"
+SCHEMA = "stackbuild.benchmarks/2"
+VERDICT_SCHEMA = "stackbuild.verdict/2"
 CONTROL = "control"
 
 
@@ -187,6 +187,12 @@ class Benchmarks:
 
     def side(self, label: str) -> Side | None:
         return next((s for s in self.sides if s.label == label), None)
+
+    @property
+    def gpu_ran(self) -> bool:
+        """Whether a side with samples ran on another provider than the CPU's."""
+        ran = {one.side for case in self.cases for one in case.series if one.seconds}
+        return any(side.label in ran and side.provider != "CPUExecutionProvider" for side in self.sides)
 
 
 class GateOutcome(StrEnum):

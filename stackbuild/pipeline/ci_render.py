@@ -12,7 +12,6 @@ from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.load import bundled
 from stackbuild.recipe.wheels import CPU, Packed, providers_of, wheels_of
-from stackbuild.version import __version__
 
 TEMPLATES = {"github": "ci/github.yml.j2", "gitlab": "ci/gitlab.yml.j2", "jenkins": "ci/jenkins.groovy.j2"}
 PLACES = {"github": ".github/workflows/rocm-wheels.yml", "gitlab": ".gitlab-ci.yml", "jenkins": "Jenkinsfile"}
@@ -20,12 +19,18 @@ BUILD_ON = {"github": "ubuntu-24.04", "gitlab": "rocm-build", "jenkins": "rocm-b
 """The label of the machine that builds, where none is said."""
 ACTIONS = {
     "checkout": "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2",
-    "cache": "actions/cache@5a3ec84eff668545956fd18022155c47e93e2684 # v4.2.3",
+    "cache_restore": "actions/cache/restore@5a3ec84eff668545956fd18022155c47e93e2684 # v4.2.3",
+    "cache_save": "actions/cache/save@5a3ec84eff668545956fd18022155c47e93e2684 # v4.2.3",
     "upload": "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2",
     "download": "actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093 # v4.3.0",
 }
 _PLAIN = re.compile(r"[A-Za-z0-9._+][A-Za-z0-9._+/-]*")
 """What stands in YAML, Groovy and a shell alike for itself, and is no option."""
+
+_URL = r"https://[A-Za-z0-9._~:@/%+-]+"
+_INSTALLABLE = re.compile(
+    rf"{_URL}\.whl#sha256=[0-9a-f]{{64}}|git\+{_URL}@[0-9a-f]{{40}}|(\./)?[A-Za-z0-9_][A-Za-z0-9._+/-]*\.whl"
+)
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,10 @@ class Gated:
     options: str
 
 
-def pipeline(provider: str, recipes: tuple[Loaded, ...], gfx: tuple[str, ...], build_on: str = "") -> str:
-    """The pipeline's text. `gfx` names the GPUs that there are runners for, `build_on` the label of the machine that builds.
+def pipeline(
+    provider: str, recipes: tuple[Loaded, ...], gfx: tuple[str, ...], install_from: str, build_on: str = ""
+) -> str:
+    """The pipeline's text. `install_from` is where runners get stackbuild: see `requirement`. `gfx` names the GPUs that there are runners for, `build_on` the label of the machine that builds.
 
     A recipe or GPU that is named twice is taken once. Raises UsageError.
     """
@@ -78,9 +85,27 @@ def pipeline(provider: str, recipes: tuple[Loaded, ...], gfx: tuple[str, ...], b
         if target in loaded.recipe.gfx
     )
     return render(
-        TEMPLATES[provider], builds=tuple(b for _, b in builds), gpu_jobs=jobs, actions=ACTIONS, version=__version__,
+        TEMPLATES[provider], builds=tuple(b for _, b in builds), gpu_jobs=jobs, actions=ACTIONS,
+        install=requirement(install_from),
         build_on=build_on or BUILD_ON[provider],
     )  # fmt: skip
+
+
+def requirement(install_from: str) -> str:
+    """What pip is given to install stackbuild, each by its bytes: a wheel's URL with its sha256, a git URL with a commit, or
+    a wheel in the repository.
+
+    A name and a version alone are refused: on a package index they may be anybody's. Raises UsageError.
+    """
+    if not _INSTALLABLE.fullmatch(install_from):
+        raise UsageError(
+            f"{install_from!r} does not say which bytes the runners are to install",
+            where="--install-from",
+            next="give `https://…/stackbuild-….whl#sha256=…`, `git+https://…@COMMIT`, or the path of a wheel in the repository",
+        )
+    if "://" in install_from:
+        return f"stackbuild[bench,emulator] @ {install_from}"
+    return f"./{install_from.removeprefix('./')}[bench,emulator]"
 
 
 def _builds(recipes: tuple[Loaded, ...]) -> tuple[tuple[Loaded, BuildJob], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,20 @@ from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
-from stackbuild.pipeline.stages import BuiltWheels, bench_stage, publish_stage, require_bench_packages, verify_stage
+from stackbuild.pipeline.stages import (
+    BuiltWheels,
+    StageResult,
+    bench_stage,
+    publish_stage,
+    require_bench_packages,
+    verify_stage,
+)
+from stackbuild.publishing.signing import SigningKey
 from stackbuild.recipe.wheels import narrowed
+from stackbuild.sources.local import refuse_outside
 
 if TYPE_CHECKING:
-    from stackbuild.pipeline.index import Receipt
+    from stackbuild.publishing.index import Receipt
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,7 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
     lacks others of the recipe's is not published: its name and version promise them all.
     """
     started = time.monotonic()
+    refuse_outside(loaded)
     if not order.choice.until:
         require_bench_packages(loaded.recipe)
     with open_context(loaded, order, listeners) as context:
@@ -62,23 +72,27 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
             if order.choice.until:
                 context.emit(Note("info", STOPPED))
             else:
-                fresh |= _measured_now(built, context)
-                receipt = _published(partial, built, loaded.recipe, context)
+                measured = bench_stage(built, context)
+                fresh |= measured is not None and not measured.remembered
+                stages = {"verify": proof, **({"bench": measured} if measured else {})}
+                receipt = _published(partial, built, loaded.recipe, stages, order.sign, context)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in built.wheels)
     return Released(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
 
 
-def _measured_now(built: BuiltWheels, context: BuildContext) -> bool:
-    measurement = bench_stage(built, context)
-    return measurement is not None and not measurement.remembered
-
-
-def _published(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe, context: BuildContext) -> Receipt | None:
+def _published(
+    partial: tuple[str, ...],
+    built: BuiltWheels,
+    whole: Recipe,
+    stages: Mapping[str, StageResult],
+    keys: tuple[SigningKey, ...],
+    context: BuildContext,
+) -> Receipt | None:
     if partial:
         context.emit(_withheld(partial, built, whole))
         return None
-    return publish_stage(built, context)
+    return publish_stage(built, stages, keys, context)
 
 
 def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> Note:

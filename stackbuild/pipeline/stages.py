@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,13 +24,16 @@ from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
-from stackbuild.store.atomic import write_hint, write_whole
+from stackbuild.pipeline.evidence import write_statements
+from stackbuild.publishing.signing import SigningKey
+from stackbuild.store.atomic import write_hint
+from stackbuild.store.store import EMULATOR
 
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
-    from stackbuild.pipeline.index import Receipt
+    from stackbuild.publishing.index import Receipt
 
-JUDGES = ("inspection", "verification", "bench", "judgement", "model/findings.py")
+JUDGES = ("inspection", "verification", "emulator", "bench", "judgement", "model/findings.py")
 """The parts of stackbuild whose code and data decide a stage's result."""
 
 
@@ -39,7 +43,7 @@ def _code() -> str:
     package = Path(__file__).parents[1]
     found = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
     return digest.of_value(
-        [digest.of_file(path) for path in found if path.is_file() and path.suffix in (".py", ".yaml")]
+        [digest.of_file(path) for path in found if path.is_file() and path.suffix in (".py", ".yaml", ".c", ".h")]
     )
 
 
@@ -124,6 +128,8 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             wheelhouses=_wheelhouses(built, context),
             runtime=runtime,
             root=_base(built, context),
+            emulate=built.recipe.emulated,
+            emulator_folder=context.store.root / EMULATOR,
             check=context.stopper.check,
         )
         found = [verify((w,), lambda project: expectations_of(built.recipe, project), options) for w in built.wheels]
@@ -166,6 +172,8 @@ def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None
     """
     from stackbuild.bench.machine import fingerprint
     from stackbuild.bench.measure import baseline_of
+    from stackbuild.bench.results_file import document
+    from stackbuild.judgement import waivers_that_hold
 
     bench = built.recipe.bench
     if bench is None:
@@ -180,13 +188,14 @@ def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None
         return {
             "says": says,
             "stands": not closed,
-            "benchmarks": plain(found.benchmarks),
-            "verdict": plain(found.verdict),
+            "benchmarks": document(found.benchmarks),
+            "verdict": document(found.verdict),
         }
 
     suite, baseline = _suite(bench.suite, built), baseline_of(None, built.recipe.gates)
     files = [digest.of_file(file) for file in (Path(suite), baseline) if file and file.is_file()]
-    key = built.stage_key("bench", bench, built.recipe.gates, files, fingerprint().stable)
+    waivers = waivers_that_hold(built.recipe.gates, datetime.now(UTC).date())  # a remembered result ends with them
+    key = built.stage_key("bench", bench, built.recipe.gates, files, fingerprint().stable, waivers)
     result = _stage("bench", key, context, measure)
     if not result.passed:
         raise GateClosed(result.says, next=f"stackbuild report {context.run} shows the measurement")
@@ -228,19 +237,27 @@ def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measureme
     return found
 
 
-def publish_stage(built: BuiltWheels, context: BuildContext) -> Receipt:
-    """Put the wheels on the recipe's index."""
-    from stackbuild.pipeline.index import is_published, publish
+def publish_stage(
+    built: BuiltWheels, stages: Mapping[str, StageResult], keys: tuple[SigningKey, ...], context: BuildContext
+) -> Receipt:
+    """Put the wheels on the recipe's index, with what is stated of each. `stages` are the results so far, by name."""
+    from stackbuild.publishing.index import Publication, is_published, publish
 
     index = Path(built.recipe.publish.index)
     started = time.monotonic()
     there = is_published(built.wheels, index)
     if not there:
         context.emit(StageStarted("publish"))
-    receipt = publish(built.wheels, index, replace=built.recipe.publish.replace)
-    for wheel in receipt.wheels:  # the artifact that a later release is measured against: the wheel and its lock
-        lock = index / wheel.project / f"{wheel.file}.lock.yaml"
-        if wheel.fresh or not lock.exists():
-            write_whole(lock, built.lock.read_text("utf-8"), lock.parent)
+    bodies = {name: result.body for name, result in stages.items()}
+    publication = Publication(
+        replace=built.recipe.publish.replace,
+        attached={
+            wheel: write_statements(wheel, built.recipe, built.plan, built.lock, bodies, context)
+            for wheel in built.wheels
+        },
+        url=built.recipe.publish.url,
+        keys=keys,
+    )
+    receipt = publish(built.wheels, index, publication)
     context.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
     return receipt

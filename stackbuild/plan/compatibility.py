@@ -12,8 +12,9 @@ from stackbuild.core.versions import numbers, series
 from stackbuild.model.components import HipdnnEp, MIGraphXEp, OnnxRuntime, Wheel
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.loaded import Loaded
+from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan.consistency import disagreements, finding
+from stackbuild.plan.consistency import disagreements, finding, tree_versions
 from stackbuild.plan.steps.onnxruntime import check_rocm_ep
 from stackbuild.tables.compatibility import GfxRow, Table, table
 
@@ -31,9 +32,12 @@ def impossible(recipe: Recipe, known: Table) -> tuple[Finding, ...]:
     return tuple(f for check in _IMPOSSIBLE for f in check(recipe, known) if f.severity is Severity.ERROR)
 
 
-def refuse_impossible(loaded: Loaded) -> None:
-    """Before an hour is spent: what the compatibility table says cannot work. Raises PlanError with all of it."""
-    found = impossible(loaded.recipe, table())
+def refuse_impossible(loaded: Loaded, lock: Lock | None = None) -> None:
+    """Before an hour is spent: what cannot work, by the compatibility table and by what the lock read in the sources.
+
+    Raises PlanError with all of it.
+    """
+    found = (*impossible(loaded.recipe, table()), *(tree_versions(loaded.recipe, lock) if lock else ()))
     if found:
         raise PlanError(
             "; ".join(f"{f.found}: {f.why}" for f in found),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from stackbuild.core.versions import numbers, series
 from stackbuild.model.components import Component, MIGraphX, OnnxRuntime, Rocm, RocMLIR, Wheel
 from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
 from stackbuild.tables.compatibility import UBUNTU_PYTHON, MIGraphXRow, Table
 
@@ -35,6 +36,18 @@ def disagreements(recipe: Recipe, known: Table) -> Iterator[Finding]:
     )
     for check in checks:
         yield from check(recipe, known)
+
+
+def tree_versions(recipe: Recipe, lock: Lock) -> Iterator[Finding]:
+    """A component's `version` decides how it is built (arguments, dependencies); the source says which one it is."""
+    for name, component in recipe.components.items():
+        said = lock.versions.get(component.source) if isinstance(component, MIGraphX | OnnxRuntime) else None
+        if isinstance(component, MIGraphX | OnnxRuntime) and said and said != component.version:
+            yield finding(
+                "TREE-VERSION", Severity.ERROR, f"components.{name}.version",
+                f"{component.version}, but the source at {_ref(component, recipe)} says that it is {said}",
+                "it would be built as another version is", f"write `version: {said}`, or take another `ref`",
+            )  # fmt: skip
 
 
 def _ref(component: Rocm, recipe: Recipe) -> str:

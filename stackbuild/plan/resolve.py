@@ -14,6 +14,7 @@ from stackbuild.model.plan import Plan, Resources, Step, sorted_items
 from stackbuild.model.recipe import Extend, Recipe, Source
 from stackbuild.plan.steps import REGISTRY, hipify
 from stackbuild.plan.steps.context import Context
+from stackbuild.plan.steps.stand_ins import PREFIX, stand_in, with_stand_ins
 from stackbuild.recipe.matrix import MatrixComponent, expand
 
 CONFIGURE = "configure"
@@ -44,39 +45,53 @@ def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
     for step in (base_step(recipe, inputs), *_sources(recipe, inputs), *_wheelhouses(recipe, inputs, choice)):
         steps[step.name] = step
     context = Context(matrix.gfx, steps, recipe.rocm or "", deps=dict(inputs.deps), trees=dict(inputs.trees))
+    kinds: dict[str, str] = {}
     for each in matrix.components:
         for step in _component_steps(each, context):
             steps[step.name] = step
+            kinds[step.name] = each.component.kind if step.name == each.step else step.name.rpartition(".")[2]
     if choice.until == CONFIGURE:
-        return _configure_only(recipe, steps)
+        return _configure_only(recipe, steps, kinds)
     plan = Plan(recipe.name, tuple(steps.values()), _wanted(recipe, steps, choice))
     return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
 
 
-def _configure_only(recipe: Recipe, steps: dict[str, Step]) -> Plan:
-    """`--until configure`: every component's configure phase as a step of its own, none needing another's."""
+def _configure_only(recipe: Recipe, steps: dict[str, Step], kinds: dict[str, str]) -> Plan:
+    """`--until configure`: every component's configure phase as a step of its own, and what may stand in for a component
+    that such a step needs. `kinds`: a step's kind of component, or the name of the requirement that it builds."""
     made = []
+    stands = [stand_in(step, kinds.get(name, "")) for name, step in steps.items() if step.action == "run"]
     for step in steps.values():
         last = max((i for i, c in enumerate(step.commands) if c.phase == "configure"), default=-1)
         if last >= 0:
             made.append(replace(step, name=f"{CONFIGURE}.{step.name}", commands=step.commands[: last + 1]))
-    plan = Plan(recipe.name, (*steps.values(), *made), tuple(s.name for s in made))
-    return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
+    plan = Plan(recipe.name, (*steps.values(), *(s for s in stands if s), *made), tuple(s.name for s in made))
+    return Plan(plan.recipe, (*plan.closure(plan.wanted), *(s for s in stands if s)), plan.wanted)
 
 
 def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple[str, ...]]:
-    """Of a configure-only plan, the steps that can be done without compiling anything, and why each other one cannot."""
-    wanted, lines = [], []
+    """Of a configure-only plan, the steps that can be done without compiling anything, and a line each of what is
+    configured against stand-ins, and of what cannot be configured.
+
+    A needed component that is built is taken as it is; for one that is not, its stand-in is.
+    """
+    steps, wanted, lines = dict(plan.by_name), [], []
     for name in plan.wanted:
+        said = name.removeprefix(f"{CONFIGURE}.")
         needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
-        lacking = [n.name for n in needs if n.action == "run" and not built(n)]
-        if lacking:
-            lines.append(
-                f"{name.removeprefix(CONFIGURE + '.')} cannot be configured before {', '.join(lacking)} is built"
-            )
-        else:
-            wanted.append(name)
-    return Plan(plan.recipe, plan.closure(tuple(wanted)), tuple(wanted)), tuple(lines)
+        absent = [n.name for n in needs if n.action == "run" and not built(n)]
+        stands = {n: plan.by_name[f"{PREFIX}.{n}"] for n in absent if f"{PREFIX}.{n}" in plan.by_name}
+        if lacking := [n for n in absent if n not in stands]:
+            lines.append(f"{said} cannot be configured before {', '.join(lacking)} is built: nothing stands in for it")
+            continue
+        wanted.append(name)
+        if stands:
+            steps[name] = with_stand_ins(steps[name], stands)
+            lines.append(f"{said} is configured against empty stand-ins for {', '.join(stands)}")
+    # What stands in comes first: a plan's order is that of its needs.
+    ordered = sorted(steps.values(), key=lambda step: step.name.startswith(f"{CONFIGURE}."))
+    reach = Plan(plan.recipe, tuple(ordered), tuple(wanted))
+    return Plan(plan.recipe, reach.closure(tuple(wanted)), tuple(wanted)), tuple(lines)
 
 
 def _component_steps(each: MatrixComponent, context: Context) -> tuple[Step, ...]:
@@ -110,6 +125,7 @@ def base_step(recipe: Recipe, inputs: Inputs) -> Step:
         "maker": BASE_MAKER,
         "packages": digest.canonical(debian.packages),
         "suite": debian.suite,
+        **({"pin": digest.canonical(debian.pin)} if debian.pin else {}),
         **{f"package {name}": version for name, version in inputs.packages},
     }
     return Step(name="base", action="debian", params=sorted_items(params), resources=Resources(network=True))
@@ -150,6 +166,7 @@ def _source(name: str, source: Source, commits: dict[str, str], trees: dict[str,
     if source.git is not None:
         commit = commits.get(name, "unlocked")
         params = {"commit": commit, "ref": source.ref or "", "submodules": str(source.submodules), "url": source.git}
+        params |= {"exclude": digest.canonical(source.exclude)} if source.exclude else {}
         params |= {"patches": trees.get(patches_of(name), "unlocked")} if source.patches else {}
         return Step(name=step, action="git", params=sorted_items(params), resources=network)
     if source.archive is not None:

@@ -6,6 +6,7 @@ Pure but for reading the named file.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 
 from stackbuild.core import yaml
@@ -20,6 +21,9 @@ from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import close_to, mistakes, short
 from stackbuild.recipe.wheels import owed_by_nobody
 
+RESERVED = ("base", "configure", "source", "wheelhouse")
+"""Names, or first parts of names, of steps that no component makes."""
+
 
 def bundled() -> dict[str, Path]:
     """The recipes that ship with stackbuild, by name."""
@@ -27,11 +31,14 @@ def bundled() -> dict[str, Path]:
     return {p.stem: p for p in found if not p.name.endswith(".lock.yaml") and p.stem != "compatibility"}
 
 
-def load(name: str) -> Loaded:
-    """The recipe of that bundled name or path. Raises UsageError where there is none, RecipeError where it is wrong."""
+def load(name: str, allowed: Sequence[Path] = ()) -> Loaded:
+    """The recipe of that bundled name or path; `allowed` are the folders beside its own that its paths may lead into.
+
+    Raises UsageError where there is none, RecipeError where it is wrong.
+    """
     path = _find(name)
     recipe = parse(_read(path), str(path))
-    return Loaded(recipe, name, path.parent, path.with_name(f"{path.stem}.lock.yaml"))
+    return Loaded(recipe, name, path.parent, path.with_name(f"{path.stem}.lock.yaml"), tuple(allowed))
 
 
 def text_of(name: str) -> str:
@@ -108,7 +115,15 @@ def _with_nul(data: Json, path: yaml.KeyPath) -> list[yaml.KeyPath]:
 
 
 def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
-    wrong = []
+    wrong = [
+        Mistake(
+            places.of_key(("components", name)),
+            f"`{name}` is a name of stackbuild's own steps",
+            f"call the component something else; taken are {', '.join(RESERVED)}",
+        )
+        for name in recipe.components
+        if name in RESERVED
+    ]
     for name, component in recipe.components.items():
         for i, need in enumerate(component.needs):
             if need not in recipe.components:

@@ -6,12 +6,14 @@ import shutil
 
 from stackbuild.core.errors import UsageError
 from stackbuild.runners.protocol import Runner
+from stackbuild.store.store import Store
 
 NAMES = ("auto", "sandbox", "docker", "fake")
 
 
-def choose(name: str, *, label: str, base_is_image: bool) -> Runner:
-    """The runner of that name; `auto` is the sandbox for a Debian base and docker for an image."""
+def choose(name: str, *, store: Store, base_is_image: bool) -> Runner:
+    """The runner of that name for the run that has opened `store`; `auto` is the sandbox for a Debian base and docker for
+    an image."""
     if name == "auto":
         name = "docker" if base_is_image or not shutil.which("bwrap") else "sandbox"
     if name == "sandbox":
@@ -21,7 +23,7 @@ def choose(name: str, *, label: str, base_is_image: bool) -> Runner:
     if name == "docker":
         from stackbuild.runners.docker import Docker
 
-        return Docker(label)
+        return Docker(store)
     if name == "fake":
         from stackbuild.runners.fake import Fake
 

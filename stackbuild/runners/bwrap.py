@@ -1,21 +1,45 @@
 """bubblewrap's command line: what every sandbox of this program has, and the parts in which they differ.
 
 Every sandbox has process, IPC, host name and control group namespaces of its own, a private /dev, /proc and /tmp, and
-an empty environment. It has no network unless it is asked for, and no capability but those named. It ends with the
-process that started it.
+an empty environment. It has no network unless it is asked for, no capability but those named, and the system calls that
+`runners/seccomp` allows. It ends with the process that started it.
+
+bubblewrap binds a sandbox to its parent's life (`--die-with-parent`) only while it sets it up: a parent killed in those
+milliseconds would leave it running. So the sandbox's first process asks before it begins the command, and `start`
+answers. Nobody answers for the dead: the sandbox ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
 
+from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
+from stackbuild.runners import seccomp
+from stackbuild.runners.protocol import MOST_PROCESSES
 
 INSTALL = "apt-get install bubblewrap"
 _NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "stackbuild")
-_KERNEL_FOLDERS = ("sys", "fs", "acpi", "scsi")
+BEGIN = """\
+echo >&0 && read -r go || exit 1
+ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null
+shift
+"$@" </dev/null
+exit $?
+"""
+"""The first process of a sandbox, run by its sh: asks on its input, and waits for the answer; at most so many processes
+(bash and dash name the limit differently; the kernel does not hold root to it); then the command. One that is not there
+is exit code 127, and not bwrap's failure."""
+_KERNEL_FOLDERS = ("sys", "fs", "acpi", "scsi", "pressure")
 """Folders of /proc with settings that user 0 may write without any capability. bwrap makes read-only only what
 access(2) calls writable, and for /proc/sys itself it never does."""
 
@@ -41,23 +65,91 @@ class Bwrap:
     user_namespace: bool = True
     """Off where the caller has made one, or wants the users of the machine."""
     network: bool = False
-    terminal: bool = False
-    """Keep the caller's terminal; without it the command is in a session of its own and cannot type into it."""
     capabilities: tuple[str, ...] = ()
+    processes: int = MOST_PROCESSES
     options: tuple[str, ...] = ()
 
-    def command(self, *argv: str) -> list[str]:
-        """The whole argument list that runs `argv` in the sandbox."""
+    def on_terminal(self, filter_file: int, *argv: str) -> list[str]:
+        """The argument list that runs `argv` in the sandbox on the caller's terminal.
+
+        `filter_file` is a descriptor of `seccomp.filter_file`, to be passed on. It keeps the command from typing into the
+        terminal.
+        """
+        return self._words(filter_file, argv)
+
+    def start(
+        self,
+        argv: Sequence[str],
+        output: IO[bytes] | int,
+        *,
+        inside: Callable[[list[str]], list[str]] = lambda command: command,
+        pass_fds: tuple[int, ...] = (),
+        cwd: str | Path | None = None,
+        preexec: Callable[[], None] | None = None,
+        stopper: Stopper | None = None,
+        seconds: float | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """Start `argv` in the sandbox, in a session of its own, with what it prints going to `output`.
+
+        `inside` wraps the command line into another one that ends in it; `pass_fds` are handed on. The thread that calls
+        this must live as long as the sandbox: the kernel takes its end for the parent's. Returns once the command begins,
+        the sandbox could not be opened, the run is being stopped, or after `seconds`. Raises MachineLacks.
+        """
+        first = ("/bin/sh", "-c", BEGIN, "sh", str(self.processes))
+        ours, theirs = socket.socketpair()
+        with ours, seccomp.filter_file() as filter_file:
+            with theirs:
+                words = self._words(filter_file, (*first, *argv), ("--as-pid-1", "--new-session"))
+                process = subprocess.Popen(
+                    inside(words),
+                    stdin=theirs.fileno(),
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    pass_fds=(*pass_fds, filter_file),
+                    cwd=cwd,
+                    preexec_fn=preexec,
+                    env={},
+                )
+            _answer(ours, stopper, seconds)
+        return process
+
+    def run(self, *argv: str) -> tuple[int, str]:
+        """Run `argv` in the sandbox: its exit code, and what it printed."""
+        with self.start(argv, subprocess.PIPE) as process:
+            said, _ = process.communicate()
+        return process.returncode, said.decode("utf-8", "replace")
+
+    def _words(self, filter_file: int, argv: Sequence[str], options: tuple[str, ...] = ()) -> list[str]:
         return [
-            *(self.path, *self.options, *_NAMESPACES, "--die-with-parent", "--clearenv", "--cap-drop", "ALL"),
+            *(
+                self.path,
+                *self.options,
+                *options,
+                "--seccomp",
+                str(filter_file),
+                *_NAMESPACES,
+                "--die-with-parent",
+                "--clearenv",
+                "--cap-drop",
+                "ALL",
+            ),
             *(word for name in self.capabilities for word in ("--cap-add", name)),
             *(["--unshare-user-try"] if self.user_namespace else []),
             *([] if self.network else ["--unshare-net"]),
-            *([] if self.terminal else ["--new-session"]),
             *(*self.root, "--dev", "/dev", "--proc", "/proc", *_read_only_settings(), "--tmpfs", "/tmp", *self.mounts),
             *(word for name, value in self.env for word in ("--setenv", name, value)),
             *("--chdir", self.cwd, "--", *argv),
         ]
+
+
+def _answer(ours: socket.socket, stopper: Stopper | None, seconds: float | None) -> None:
+    """Answer a sandbox when it asks; end of file where it could not be opened."""
+    asked, stopped = ours.fileno(), [stopper.fileno()] if stopper else []
+    ready, _, _ = select.select([asked, *stopped], [], [], seconds)
+    with contextlib.suppress(ConnectionError):
+        if asked in ready and ours.recv(1):
+            ours.send(b"\n")
 
 
 def _read_only_settings() -> list[str]:

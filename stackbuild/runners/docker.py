@@ -1,8 +1,9 @@
 """The docker runner: the same root file system imported as an image, one container a session. The one user of the
 docker SDK.
 
-Containers have no network, no privileges, no capabilities and no docker socket. They carry the run's id as a label;
-those of dead runs are removed at the next start. A failed session is kept as an image for `stackbuild shell`.
+Containers have no network, no privileges, no capabilities and no docker socket, and the refusals of `runners/seccomp`.
+They carry the run's id and the store's as labels; those of this store's dead runs are removed at the next start. A
+failed session is kept as an image for `stackbuild shell`.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from typing import Any
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
+from stackbuild.runners import seccomp
+from stackbuild.runners.log import LogWriter
 from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
-from stackbuild.store.unfinished import boot
+from stackbuild.store.identity import identity
+from stackbuild.store.store import Store
 
 LABEL = "org.stackbuild.run"
-OWNER = "org.stackbuild.owner"
-PIDS = 8192
+STORE = "org.stackbuild.store"
 POLL_SECONDS = 0.05
 
 
@@ -62,13 +65,17 @@ def _no_engine(error: Exception) -> MachineLacks:
 
 
 class Docker:
-    """A Runner on the engine that `docker.from_env` finds. `label` is the id of the run that opens it."""
+    """A Runner on the engine that `docker.from_env` finds, for the run that has opened that store."""
 
     name = "docker"
 
-    def __init__(self, label: str) -> None:
-        self.label = label
+    def __init__(self, store: Store) -> None:
+        self.store = store
         self._importing = threading.Lock()
+
+    @cached_property
+    def store_id(self) -> str:
+        return identity(self.store.root)
 
     @cached_property
     def client(self) -> Any:
@@ -95,7 +102,11 @@ class Docker:
             yield session
 
     def reap(self) -> tuple[str, ...]:
-        """Remove containers whose run is dead: their owner process is gone, or the machine was started again since."""
+        """Remove containers of this store's dead runs, and old images.
+
+        A run lives while it holds its lock in the store. That holds whatever namespace its process is in, and whatever
+        machine the engine is on; a container of another store is left to that store.
+        """
         with _engine_errors():
             return (*self._reap_containers(), *self._reap_images())
 
@@ -113,8 +124,9 @@ class Docker:
     def _reap_containers(self) -> Iterator[str]:
         from docker.errors import NotFound
 
-        for container in self.client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
-            if container.labels.get(LABEL) != self.label and not _is_alive(container.labels.get(OWNER, "")):
+        ours = {"label": f"{STORE}={self.store_id}"}
+        for container in self.client.containers.list(all=True, filters=ours, ignore_removed=True):
+            if container.labels.get(LABEL) not in (self.store.run, *self.store.others()):
                 with contextlib.suppress(NotFound):
                     container.remove(force=True)
                     yield f"container {container.name}"
@@ -162,15 +174,15 @@ class Docker:
             hostname="stackbuild",
             network_mode="bridge" if spec.network else "none",
             cap_drop=["ALL"],
-            security_opt=["no-new-privileges"],
+            security_opt=["no-new-privileges", f"seccomp={seccomp.docker_profile()}"],
             privileged=False,
-            pids_limit=PIDS,
+            pids_limit=spec.processes,
             mem_limit=spec.memory,
             memswap_limit=spec.memory,
             mounts=binds,
             tmpfs={"/tmp": "exec,mode=1777"},
             user=f"{os.getuid()}:{os.getgid()}",
-            labels={LABEL: spec.label, OWNER: _owner()},
+            labels={LABEL: spec.label, STORE: self.store_id},
         )
 
 
@@ -234,10 +246,9 @@ class _DockerSession:
     def _copy(self, exec_id: str, log: Path, failures: list[Exception]) -> None:
         """Runs in a thread of its own; what goes wrong is told by `run`."""
         try:
-            with log.open("ab") as file:
+            with contextlib.closing(LogWriter(log)) as writer:
                 for chunk in self.client.api.exec_start(exec_id, stream=True):
-                    file.write(chunk)
-                    file.flush()
+                    writer.write(chunk)
         except Exception as error:
             failures.append(error)
 
@@ -253,22 +264,3 @@ class _DockerSession:
         with _engine_errors():
             image = self.container.commit(repository="stackbuild-failed", tag=self.container.short_id)
         return str(image.tags[0])
-
-
-def _owner() -> str:
-    """This process, so that it cannot be mistaken for a later one: boot id, pid, start time."""
-    return f"{boot()}:{os.getpid()}:{_started(os.getpid())}"
-
-
-def _is_alive(owner: str) -> bool:
-    began, _, rest = owner.partition(":")
-    pid, _, started = rest.partition(":")
-    return began == boot() and pid.isdigit() and _started(int(pid)) == started
-
-
-def _started(pid: int) -> str:
-    """Start time of a process in clock ticks since boot, "" when it is gone (proc(5), field 22)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except OSError:
-        return ""

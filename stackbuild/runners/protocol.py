@@ -13,6 +13,9 @@ from typing import Protocol
 
 from stackbuild.core.cancel import Stopper
 
+MOST_PROCESSES = 8192
+"""So many processes and threads a session may have at once, enforced where the machine lets us."""
+
 
 @dataclass(frozen=True)
 class Mount:
@@ -37,6 +40,7 @@ class SessionSpec:
     label: str
     """The run's id: what is left behind by a killed run is found by it."""
     network: bool = False
+    processes: int = MOST_PROCESSES
 
 
 @dataclass(frozen=True)

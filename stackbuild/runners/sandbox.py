@@ -18,30 +18,32 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
-from stackbuild.runners import bwrap, cgroup
+from stackbuild.runners import bwrap, cgroup, seccomp
+from stackbuild.runners.log import log_pipe
 from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
+from stackbuild.store.disk import is_full
 
 LAUNCH = """\
 set -e
 [ "$1" = "$PPID" ]
-[ -z "$2" ] || echo 0 > "$2"
+for group in $2; do echo 0 > "$group"; done
 mount -t overlay overlay -o "lowerdir=$3,upperdir=$4,workdir=$5$6" "$7"
 shift 7
 exec "$@"
 """
-"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's file, then
+"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's files, then
 lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has no way
 to write a colon or a comma in them."""
 _CHILD = re.compile(rb'"child-pid": *([0-9]+)')
+LOG_END = 4096
+"""Bytes at the end of a log that a sandbox's own failure is read from."""
 NAMESPACE_SECONDS = 1.0
 """How long what was killed may take to end; it may be in the middle of writing to a slow disk."""
-BEGIN = 'exec "$@"'
-"""Run by sh inside the sandbox: a command that is not there is exit code 127, and not bwrap's failure."""
 
 
 @cache
@@ -89,35 +91,34 @@ class _SandboxSession:
         for first in self.first_processes:  # its overlay is on the folders that the next one is mounted on
             _await_end(first)
         with (
-            cgroup.memory_limit(self.spec.label, self.spec.memory) as group,
-            exec.log.open("ab") as log,
-            _pipe() as (status, tell),
+            cgroup.limits(self.spec.label, self.spec.memory, self.spec.processes) as group,
+            log_pipe(exec.log) as log,
+            _status_file() as status,
         ):
-            argv = ("/bin/sh", "-c", BEGIN, "sh", *exec.argv)
-            command = self._command(argv, exec.env, exec.cwd, group.procs_file, ("--json-status-fd", str(tell)))
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=(tell,),
+            process = self._bwrap(exec.env, exec.cwd, ("--json-status-fd", str(status))).start(
+                exec.argv,
+                log,
+                inside=partial(self._launch, group.entry_files),
+                pass_fds=(status,),
                 cwd=self._layers_folder,
-                env={},
+                stopper=stopper,
             )
             code = stopper.wait(process)
-            said = _status(status)
+            said = os.pread(status, 1 << 16, 0)  # `exit-code` is there when the sandbox stood and the command was begun
             first = _first_process(said)
             if first and _has_children(first):  # a command may leave some that still write to the output
                 _await_end(first)
             self.first_processes[:] = [first] if first else []
             out_of_memory = group.ran_out()
-            if code > 0 and not out_of_memory and b"exit-code" not in said:
-                raise _not_opened(exec.log)
-            return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
+        if code > 0 and not out_of_memory and b"exit-code" not in said:
+            raise _not_opened(exec.log)
+        return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
 
     def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
-        return subprocess.run(self._command(argv, env, cwd), check=False, cwd=self._layers_folder).returncode
+        with seccomp.filter_file() as filter_file:
+            command = self._launch((), self._bwrap(env, cwd).on_terminal(filter_file, *argv))
+            passed = (filter_file,)
+            return subprocess.run(command, check=False, cwd=self._layers_folder, pass_fds=passed).returncode
 
     def snapshot(self) -> str:
         return ""  # upper and work are kept by the store
@@ -127,23 +128,11 @@ class _SandboxSession:
         """The folder that the overlay's paths are relative to."""
         return os.path.commonpath((self.spec.base, self.spec.work))
 
-    def _command(
-        self,
-        argv: tuple[str, ...],
-        env: tuple[tuple[str, str], ...],
-        cwd: str,
-        procs_file: str = "",
-        options: tuple[str, ...] = (),
-    ) -> list[str]:
-        unshare, path = _tools()
-        root = os.geteuid() == 0
+    def _bwrap(self, env: tuple[tuple[str, str], ...], cwd: str, options: tuple[str, ...] = ()) -> bwrap.Bwrap:
         spec = self.spec
-        merged = str(spec.work.with_name("root"))
-        layers = [os.path.relpath(layer, self._layers_folder) for layer in (spec.base, spec.upper, spec.work)]
-        user = [] if root else ["--user", "--map-root-user"]
-        inner = bwrap.Bwrap(
-            path,
-            root=("--bind", merged, "/"),
+        return bwrap.Bwrap(
+            _tools()[1],
+            root=("--bind", self._merged, "/"),
             mounts=tuple(
                 w for m in spec.mounts for w in ("--bind" if m.writable else "--ro-bind", str(m.source), m.at)
             ),
@@ -151,34 +140,37 @@ class _SandboxSession:
             cwd=cwd,
             user_namespace=False,  # root keeps the machine's users; for others unshare makes one
             network=spec.network,
-            terminal=not options,
+            processes=spec.processes,
             options=options,
         )
+
+    @property
+    def _merged(self) -> str:
+        """Where the overlay is mounted."""
+        return str(self.spec.work.with_name("root"))
+
+    def _launch(self, entry_files: tuple[str, ...], command: list[str]) -> list[str]:
+        """Bwrap's command, begun in a mount namespace with the overlay and in the control groups."""
+        root = os.geteuid() == 0
+        spec = self.spec
+        layers = [os.path.relpath(layer, self._layers_folder) for layer in (spec.base, spec.upper, spec.work)]
+        user = [] if root else ["--user", "--map-root-user"]
         return [
-            *(unshare, "--mount", *user, "--propagation", "private", "--"),
+            *(_tools()[0], "--mount", *user, "--propagation", "private", "--"),
             *("/bin/sh", "-c", LAUNCH, "sh"),
-            *(str(os.getpid()), procs_file, *layers, "" if root else ",userxattr", merged),
-            *inner.command(*argv),
+            *(str(os.getpid()), " ".join(entry_files), *layers, "" if root else ",userxattr", self._merged),
+            *command,
         ]
 
 
 @contextlib.contextmanager
-def _pipe() -> Iterator[tuple[int, int]]:
-    """A pipe's reading and writing end."""
-    reader, writer = os.pipe()
+def _status_file() -> Iterator[int]:
+    """Where bwrap writes of itself. A pipe would kill it where nobody is left to read: in the middle of its set-up."""
+    file = os.memfd_create("status", os.MFD_CLOEXEC)
     try:
-        yield reader, writer
+        yield file
     finally:
-        os.close(reader)
-        os.close(writer)
-
-
-def _status(status: int) -> bytes:
-    """What bwrap wrote of itself: `exit-code` is there only when the sandbox stood and the command was begun."""
-    os.set_blocking(status, False)
-    with contextlib.suppress(BlockingIOError):
-        return os.read(status, 65536)
-    return b""
+        os.close(file)
 
 
 def _first_process(status: bytes) -> int:
@@ -209,8 +201,10 @@ def _has_children(pid: int) -> bool:
 
 def _not_opened(log: Path) -> MachineLacks:
     """The sandbox itself could not be opened; no fault of the step. Raises OSError where the disk is full."""
-    lines = log.read_text("utf-8", "replace").splitlines()
-    if any(os.strerror(errno.ENOSPC) in line for line in lines[-2:]):
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LOG_END))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    if any(os.strerror(errno.ENOSPC) in line for line in lines[-2:]) and is_full(log.parent):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(log))
     return MachineLacks(
         f"the sandbox could not be opened: {lines[-1] if lines else 'it said nothing'}",

@@ -5,16 +5,26 @@
 
 from __future__ import annotations
 
-import shutil
+import bz2
+import contextlib
+import errno
+import gzip
+import lzma
+import os
 import stat
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 from stackbuild.core.errors import StepFailed
+from stackbuild.store import atomic
+from stackbuild.store.tree import BOUNDS
 
 MOST_MEMBERS = 400_000
 MOST_BYTES = 16 << 30
@@ -25,8 +35,17 @@ MOST_STEPS = 20_000_000
 """Path components looked at, with those before each, to follow every link of an archive: a maze ends after seconds."""
 KERNEL_FOLLOWS = 40
 """Links in one path, after which Linux gives up (MAXSYMLINKS)."""
+CHUNK = 1 << 20
 
 _Open = Callable[[], IO[bytes] | None]
+Parts = tuple[str, ...]
+_DAMAGE = (
+    *(tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError, LookupError),
+    *(zlib.error, lzma.LZMAError, struct.error, OverflowError),
+)
+"""What the libraries raise on bytes that are no archive, beside OSErrors."""
+_OF_DAMAGE = (None, errno.EINVAL)
+"""Numbers of OSErrors that bytes cause: a decompressor's own has none; a member's place below nothing is EINVAL."""
 
 
 @dataclass(frozen=True)
@@ -39,31 +58,111 @@ class _Member:
     target: str = ""
     executable: bool = False
 
+    @cached_property
+    def parts(self) -> Parts:
+        return tuple(part for part in self.path.split("/") if part not in ("", "."))
+
 
 def unpack(archive: Path, out: Path) -> None:
-    """Unpack into the empty folder `out`; one single top folder is left away. Raises StepFailed, nothing written."""
+    """Unpack into the empty folder `out`; one single top folder is left away. Raises StepFailed, OSError; nothing is
+    left then."""
     try:
-        if zipfile.is_zipfile(archive) and not tarfile.is_tarfile(
-            archive
-        ):  # a tar with a zip at its end looks like one
+        if (tar := _opened_tar(archive)) is not None:
+            with contextlib.closing(tar):
+                _untar(tar, archive, out)
+        elif zipfile.is_zipfile(archive):
             _unzip(archive, out)
         else:
-            _untar(archive, out)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
-        raise StepFailed(f"the archive is damaged: {error}", where=archive.name) from None
+            raise StepFailed("neither a tar nor a zip archive", where=archive.name, next="only these are unpacked")
+    except BaseException as error:
+        for left in out.iterdir():
+            atomic.remove(left)
+        if isinstance(error, _DAMAGE) or (isinstance(error, OSError) and error.errno in _OF_DAMAGE):
+            raise StepFailed(f"the archive is damaged: {error}", where=archive.name) from None
+        raise
 
 
-def _untar(archive: Path, out: Path) -> None:
-    with tarfile.open(archive) as tar:
-        infos = []
-        for info in tar:
-            infos.append(info)
-            if len(infos) > MOST_MEMBERS:
-                raise StepFailed(f"more than {MOST_MEMBERS} members", where=archive.name)
-        members = [m for m in (_of_tar(i, archive.name) for i in infos) if m is not None]
-        strip = _vet(members, archive)
-        for info, member in zip((i for i in infos if not _is_header(i)), members, strict=True):
-            _write(out, member, strip, lambda info=info: tar.extractfile(info))  # type: ignore[misc]
+class _Forwards:
+    """The bytes of a tar archive. While its members are listed nobody reads much at once or goes back.
+
+    A header's own length may be gigabytes, which `tarfile` would read into memory, or negative, for which it would read
+    the same members for ever (CVE-2025-8194).
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.is_listing = True
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= CHUNK:
+            raise tarfile.ReadError(f"a header of {size} bytes")
+        return self.file.read(size)
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        if self.is_listing and (whence != 0 or place < self.file.tell() - 1):
+            raise tarfile.ReadError("a header leads back")
+        return self.file.seek(place, whence)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class _Tar(tarfile.TarFile):
+    """A tar archive that closes what it reads."""
+
+    def close(self) -> None:
+        super().close()
+        cast(_Forwards, self.fileobj).close()
+
+
+def _opened_tar(archive: Path) -> _Tar | None:
+    """The archive as a tar, None where it is none: told by its first bytes, as a zip may lie at a tar's end."""
+    with archive.open("rb") as file:
+        magic = file.read(6)
+    kinds: dict[bytes, Callable[[Path], object]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+    open_ = next((open_ for start, open_ in kinds.items() if magic.startswith(start)), None)
+    unpacked = _Forwards(cast(IO[bytes], open_(archive) if open_ else archive.open("rb")))
+    try:
+        return _Tar(fileobj=cast(IO[bytes], unpacked))
+    except BaseException as error:
+        unpacked.close()
+        if isinstance(error, tarfile.ReadError) and not open_:
+            return None
+        raise
+
+
+def _untar(tar: _Tar, archive: Path, out: Path) -> None:
+    infos: list[tarfile.TarInfo] = []
+    members: list[_Member] = []
+    limit, total = _most_bytes(archive), 0
+    for info in tar:
+        if (member := _of_tar(info, archive.name)) is None:
+            continue
+        infos.append(info)
+        members.append(member)
+        total += member.size
+        _refuse_beyond(len(members), total, limit, archive.name)
+    cast(_Forwards, tar.fileobj).is_listing = False
+    writing = _Writing(out, _vet(members, archive.name))
+    for info, member in zip(infos, members, strict=True):
+        writing.write(member, lambda info=info: tar.extractfile(info))  # type: ignore[misc]
+
+
+def _most_bytes(archive: Path) -> int:
+    return min(MOST_BYTES, MOST_RATIO * max(archive.stat().st_size, 1 << 20))
+
+
+def _refuse_beyond(members: int, size: int, limit: int, archive: str) -> None:
+    """Before the next member is read, which may be the bomb."""
+    if members > MOST_MEMBERS:
+        raise StepFailed(f"more than {MOST_MEMBERS} members", where=archive)
+    if size > limit:
+        raise StepFailed(
+            f"it unpacks to {size} bytes or more", where=archive, next="that is a bomb, or raise the limit"
+        )
 
 
 def _is_header(info: tarfile.TarInfo) -> bool:
@@ -73,6 +172,8 @@ def _is_header(info: tarfile.TarInfo) -> bool:
 def _of_tar(info: tarfile.TarInfo, archive: str) -> _Member | None:
     if _is_header(info):
         return None
+    if info.size < 0:
+        raise StepFailed(f"{info.name!r} has {info.size} bytes", where=archive)
     if info.isdir():
         return _Member(info.name, "d", 0)
     if info.issym():
@@ -85,12 +186,11 @@ def _of_tar(info: tarfile.TarInfo, archive: str) -> _Member | None:
 def _unzip(archive: Path, out: Path) -> None:
     with zipfile.ZipFile(archive) as file:
         infos = file.infolist()
-        if len(infos) > MOST_MEMBERS:
-            raise StepFailed(f"more than {MOST_MEMBERS} members", where=archive.name)
+        _refuse_beyond(len(infos), sum(info.file_size for info in infos), _most_bytes(archive), archive.name)
         members = [_of_zip(i, file, archive.name) for i in infos]
-        strip = _vet(members, archive)
+        writing = _Writing(out, _vet(members, archive.name))
         for info, member in zip(infos, members, strict=True):
-            _write(out, member, strip, lambda info=info: file.open(info))  # type: ignore[misc]
+            writing.write(member, lambda info=info: file.open(info))  # type: ignore[misc]
 
 
 def _of_zip(info: zipfile.ZipInfo, file: zipfile.ZipFile, archive: str) -> _Member:
@@ -106,37 +206,39 @@ def _of_zip(info: zipfile.ZipInfo, file: zipfile.ZipFile, archive: str) -> _Memb
     return _Member(info.filename, "f", info.file_size, executable=bool(mode & 0o100))
 
 
-def _vet(members: list[_Member], archive: Path) -> str:
+def _vet(members: list[_Member], archive: str) -> str:
     """Refuse the whole archive for one bad member; the single top folder to leave away, or ""."""
-    seen: dict[PurePosixPath, str] = {}
-    total = sum(m.size for m in members)
-    if total > MOST_BYTES or total > MOST_RATIO * max(archive.stat().st_size, 1 << 20):
-        raise StepFailed(f"it unpacks to {total} bytes", where=archive.name, next="that is a bomb, or raise the limit")
+    if not members:
+        raise StepFailed("it holds nothing", where=archive)
+    seen: dict[Parts, str] = {}
     for member in members:
-        path = _inside(member.path, archive.name)
+        _refuse_name(member, archive)
+        path = member.parts
         if seen.get(path, member.kind) != member.kind or (path in seen and member.kind != "d"):
-            raise StepFailed(f"{member.path!r} is there twice", where=archive.name)
+            raise StepFailed(f"{member.path!r} is there twice", where=archive)
         seen[path] = member.kind
+    above: set[Parts] = set()
     for path in seen:
-        for parent in path.parents:
-            if seen.get(parent, "d") != "d":
-                raise StepFailed(f"{str(path)!r} would be written through {str(parent)!r}", where=archive.name)
-    tops = {p.parts[0] for p in seen if p.parts}
-    one = len(tops) == 1 and all(len(p.parts) != 1 or kind == "d" for p, kind in seen.items())
+        while path and (path := path[:-1]) not in above:
+            above.add(path)
+            if seen.get(path, "d") != "d":
+                raise StepFailed(f"something would be written through {'/'.join(path)!r}", where=archive)
+    tops = {path[0] for path in seen if path}
+    one = len(tops) == 1 and all(len(path) != 1 or kind == "d" for path, kind in seen.items())
     strip = tops.pop() if one else ""
-    links = {PurePosixPath(m.path).parts[bool(strip) :]: _target(m, archive.name) for m in members if m.kind == "l"}
-    _stay_inside(links, archive.name)
+    links = {member.parts[bool(strip) :]: _target(member, archive) for member in members if member.kind == "l"}
+    _stay_inside(links, archive)
     return strip
 
 
-def _inside(name: str, archive: str) -> PurePosixPath:
-    path = PurePosixPath(name)
-    bad = path.is_absolute() or ".." in path.parts or "\\" in name or any(ord(c) < 32 for c in name)
-    if bad or len(name.encode()) > MOST_NAME or any(len(p.encode()) > MOST_PART for p in path.parts):
+def _refuse_name(member: _Member, archive: str) -> None:
+    name, parts = member.path, member.parts
+    bad = name.startswith("/") or ".." in parts or "\\" in name or any(ord(c) < 32 for c in name)
+    long = len(name.encode()) > MOST_NAME or len(parts) > BOUNDS.depth
+    if bad or long or (not parts and member.kind != "d") or any(len(part.encode()) > MOST_PART for part in parts):
         raise StepFailed(f"the member name {name[:120]!r} is refused", where=archive)
-    if ".git" in (p.lower() for p in path.parts):
+    if any(part.lower() == ".git" for part in parts):
         raise StepFailed(f"{name!r} is part of a git repository's own folder", where=archive)
-    return path
 
 
 def _target(link: _Member, archive: str) -> tuple[str, ...]:
@@ -166,21 +268,44 @@ def _stay_inside(links: dict[tuple[str, ...], tuple[str, ...]], archive: str) ->
                 place.append(part)
 
 
-def _write(out: Path, member: _Member, strip: str, content: _Open) -> None:
-    parts = PurePosixPath(member.path).parts
-    place = out.joinpath(*(parts[1:] if strip else parts))
-    if member.kind == "d":
-        place.mkdir(parents=True, exist_ok=True)
-        return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if member.kind == "l":
-        place.symlink_to(member.target)
-        return
-    source = content()
-    if source is None:
-        raise StepFailed(f"{member.path!r} has no content")
-    with source, place.open("xb") as file:
-        shutil.copyfileobj(source, file, 1 << 20)
-    if place.stat().st_size != member.size:
-        raise StepFailed(f"{member.path!r} is not as long as the archive says")
-    place.chmod(0o755 if member.executable else 0o644)
+@dataclass
+class _Writing:
+    """Writes vetted members into the empty folder `out`, `strip` left away."""
+
+    out: Path
+    strip: str
+    made: set[str] = field(default_factory=set)
+
+    def write(self, member: _Member, content: _Open) -> None:
+        parts = member.parts[bool(self.strip) :]
+        if member.kind == "d":
+            self._folder("/".join(parts))
+            return
+        self._folder("/".join(parts[:-1]))
+        place = f"{self.out}/{'/'.join(parts)}"
+        if member.kind == "l":
+            os.symlink(member.target, place)  # noqa: PTH211
+            return
+        source = content()
+        if source is None:
+            raise StepFailed(f"{member.path!r} has no content")
+        with source:
+            size = _copy(source, place, 0o755 if member.executable else 0o644)
+        if size != member.size:
+            raise StepFailed(f"{member.path!r} is not as long as the archive says")
+
+    def _folder(self, path: str) -> None:
+        if path and path not in self.made:
+            Path(self.out, path).mkdir(parents=True, exist_ok=True)
+            self.made.add(path)
+
+
+def _copy(source: IO[bytes], place: str, mode: int) -> int:
+    """Write a new file; its bytes. Raises OSError."""
+    size = 0
+    fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    with os.fdopen(fd, "wb") as file:
+        os.fchmod(fd, mode)
+        while chunk := source.read(CHUNK):
+            size += file.write(chunk)
+    return size

@@ -7,13 +7,12 @@ only that bundle.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError, UsageError
+from stackbuild.store.tree import opened, walk
 
 INDEX = "bundle.json"
 MOST = 10
@@ -29,11 +28,9 @@ def seal(folder: Path) -> str:
 
 def _files(folder: Path) -> list[str]:
     """Paths below the folder, without the index and what lies in git repositories."""
-    found = []
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not (Path(place) / name / "HEAD").is_file())
-        found += [str((Path(place) / name).relative_to(folder)) for name in names]
-    return sorted(name for name in found if name != INDEX)
+    with opened(folder) as top:
+        kept = walk(top, wanted=lambda path: not (folder / path / "HEAD").is_file())
+        return sorted(found.path for found in kept if found.kind != "d" and found.path != INDEX)
 
 
 def digits(text: str) -> str:
@@ -60,7 +57,7 @@ def index(folder: Path, wanted: str) -> dict[str, str]:
             next="this is not the bundle that was sealed: copy it again, or compare the digest with its maker's",
         )
     try:
-        return {str(name): str(value) for name, value in json.loads(path.read_text("utf-8"))["files"].items()}
+        return {str(name): str(value) for name, value in digest.json_of(path.read_text("utf-8"))["files"].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise LockError("the bundle's index cannot be read", where=str(path), next="copy the bundle again") from None
 

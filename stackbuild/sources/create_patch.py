@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import Defect, MachineLacks, UsageError
 from stackbuild.sources.patches import Patch, check, parse
+from stackbuild.store.tree import opened, walk
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,14 @@ def _tree(scratch: Path, source: Path) -> str:
 
 def _files(source: Path) -> list[str]:
     found = []
-    for folder, below, names in os.walk(source):
-        below[:] = sorted(name for name in below if name != ".git")
-        links = [name for name in below if (Path(folder) / name).is_symlink()]
-        for path in (Path(folder) / name for name in (*links, *names) if name != ".git"):
-            if "\n" in str(path) or not (path.is_symlink() or path.is_file()):
-                raise UsageError("no file that a patch can change", where=str(path), next="take it out of the tree")
-            found.append(str(path.relative_to(source)))
+    with opened(source) as top:
+        for path, kind, _ in walk(top, wanted=lambda path: path.rpartition("/")[2] != ".git"):
+            if kind == "d":
+                continue
+            if "\n" in path or kind == "s":
+                where = str(source / path)
+                raise UsageError("no file that a patch can change", where=where, next="take it out of the tree")
+            found.append(path)
     return found
 
 

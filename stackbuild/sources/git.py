@@ -18,13 +18,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
+from stackbuild.core.cancel import collected
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.sources.mirror import Mirror
+from stackbuild.store import atomic
 
 SETTINGS = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "credential.helper="),
     *("protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always"),
     *("fetch.fsckObjects=true", "transfer.fsckObjects=true", "fetch.fsck.zeroPaddedFilemode=ignore"),
+    *("http.lowSpeedLimit=1000", "http.lowSpeedTime=30"),
     *("advice.detachedHead=false", "init.defaultBranch=main", "submodule.recurse=false", "gc.auto=0"),
 )
 ENVIRONMENT = {
@@ -33,7 +36,7 @@ ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "/bin/false",
     "SSH_ASKPASS": "/bin/false",
-    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=15 -oServerAliveCountMax=4",
     "GIT_LFS_SKIP_SMUDGE": "1",
     "LC_ALL": "C",
 }
@@ -41,8 +44,13 @@ KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy
 """All that git sees of the caller's environment: no GIT_* of his can lead it elsewhere."""
 
 OF_A_MIRROR = Path(__file__).with_name("mirror.gitconfig")
-SECONDS = 3600
-_OFFLINE = re.compile(r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out")
+SECONDS = 3600.0
+"""A whole call of git. A server that sends less than http.lowSpeedLimit bytes a second is given up long before."""
+MOST_SAID = 64 << 20
+"""Bytes that git may say: names of refs, or one file."""
+_OFFLINE = re.compile(
+    r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out|Operation too slow"
+)
 _URL = re.compile(
     r"(https://|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?)[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?/[A-Za-z0-9._~/+-]+"
 )
@@ -62,6 +70,8 @@ class Revision:
     ref: str
     commit: str
     mirror: Mirror | None = None
+    exclude: tuple[str, ...] = ()
+    """Paths and globs, as gitignore has them, of files that are neither fetched nor checked out."""
 
 
 def vetted(url: str) -> str:
@@ -120,6 +130,12 @@ def _meant(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
     return next(((kind, found[name]) for name, kind in names.items() if name in found), None)
 
 
+def tags(url: str, mirror: Mirror | None = None) -> tuple[str, ...]:
+    """The names of a server's tags, in no order. Raises StepFailed, MachineLacks."""
+    told = _git(Path("/"), "ls-remote", "--tags", "--refs", "--", _origin(url, mirror), mirror=mirror)
+    return tuple(line.partition("\trefs/tags/")[2] for line in told.splitlines())
+
+
 def moved(revision: Revision) -> str:
     """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else
     "". A branch may move."""
@@ -145,7 +161,7 @@ def checkout(revision: Revision, target: Path, *, submodules: bool) -> str:
     """
     url, ref, commit = revision.url, revision.ref, revision.commit
     # All files are wanted, but not of all history.
-    _begin(target, url, revision.mirror, partial=bool(_SHORT.fullmatch(ref)))
+    _begin(target, url, revision.mirror, partial=bool(_SHORT.fullmatch(ref) or revision.exclude))
     _fetch(target, revision)
     head = _git(target, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
     if not head.startswith(commit):
@@ -154,13 +170,27 @@ def checkout(revision: Revision, target: Path, *, submodules: bool) -> str:
             where=str(target),
             next="someone moved the tag: look at what changed, then run `stackbuild lock`",
         )
-    _git(target, "-c", "core.protectNTFS=true", "checkout", "--quiet", "--force", "--detach", head)
+    if revision.exclude:
+        _git(target, "config", "core.sparseCheckout", "true")
+        rows = ("/*", *(f"!/{pattern.lstrip('/')}" for pattern in revision.exclude))
+        (target / ".git" / "info" / "sparse-checkout").write_text("\n".join(rows) + "\n")
+    _git(
+        target,
+        "-c",
+        "core.protectNTFS=true",
+        "checkout",
+        "--quiet",
+        "--force",
+        "--detach",
+        head,
+        mirror=revision.mirror,
+    )
     if submodules:
         for path, sub_url, sub_commit in modules(target, url):
             folder = target / path
             folder.mkdir(parents=True, exist_ok=True)
             checkout(Revision(sub_url, sub_commit, sub_commit, revision.mirror), folder, submodules=True)
-    shutil.rmtree(target / ".git")
+    atomic.remove(target / ".git")
     return head
 
 
@@ -170,7 +200,7 @@ def _begin(target: Path, url: str, mirror: Mirror | None, *, partial: bool = Tru
     origin = _origin(url, mirror)
     _git(target, "init", "--quiet", ".")
     _git(target, "remote", "add", "origin", origin)
-    if mirror is None and partial:
+    if partial:
         _git(target, "config", "remote.origin.promisor", "true")
         _git(target, "config", "remote.origin.partialclonefilter", "blob:none")
 
@@ -201,6 +231,12 @@ def _fetch(target: Path, revision: Revision) -> None:
             _git(target, "fetch", "--quiet", "--depth=1", "--no-tags", "origin", spec, mirror=mirror)
         except StepFailed as failure:
             problem = failure.what
+            if mirror is not None and (lacking := _absent(target, revision)):
+                raise LockError(
+                    f"{url}: the mirror's repository lacks {_few(lacking)} of commit {commit}",
+                    where=_origin(url, mirror),
+                    next="fetch the repository whole or, where the build does not need them, list them in the source's `exclude`",
+                ) from None
             if "fsck error" in problem:
                 raise StepFailed(f"{url}: what the server sent is refused: {problem}") from None
         else:
@@ -209,6 +245,29 @@ def _fetch(target: Path, revision: Revision) -> None:
         f"{url}: commit {commit} of {ref} cannot be fetched: {problem}",
         next="it was deleted upstream, or the mirror lacks it: find it elsewhere, or lock another one",
     )
+
+
+def _absent(target: Path, revision: Revision) -> list[str]:
+    """Files of the commit whose content the mirror's repository lacks: it was fetched in part. None where the commit itself
+    cannot be read."""
+    place = Path(_origin(revision.url, revision.mirror)).absolute()
+    borrowed = target / ".git" / "objects" / "info" / "alternates"
+    borrowed.write_text(f"{_objects(place)}\n")
+    try:
+        listed = _git(target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit)
+        told = _git(target, "rev-list", "--objects", "--missing=print", "--no-walk", revision.commit)
+    except StepFailed:
+        return []
+    finally:
+        borrowed.unlink()
+    missing = {line[1:] for line in told.splitlines() if line.startswith("?")}
+    rows = (row.split(" ", 2) for row in listed.split("\0") if row)
+    return sorted(path for kind, name, path in rows if kind == "blob" and name in missing)
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{', '.join(names[:5])}{more}"
 
 
 def _fetch_short(target: Path, url: str, short: str) -> None:
@@ -363,13 +422,19 @@ def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
     alone = ("env", "-i", *(f"{name}={value}" for name, value in sorted(environment.items())))
     command = [*alone, "git", *(w for s in settings for w in ("-c", s)), *words]
     try:
-        said = runner.execute(command, kill_after_timeout=SECONDS)
-    except git.GitCommandError as error:
-        text = str(error.stderr).strip().removeprefix("stderr: ").strip("'")
+        running = runner.execute(command, as_process=True, start_new_session=True)  # it ends the process when forgotten
+        process = running.proc
+        out, err = collected(process, SECONDS, MOST_SAID)
+    except (TimeoutError, OverflowError) as error:
+        raise StepFailed(
+            f"git {words[0]}: {error}", next="look at the server, or give a mirror: --mirror DIR"
+        ) from None
+    if process.returncode != 0:
+        text = err.decode("utf-8", "replace").strip()
         if _OFFLINE.search(text):
             raise MachineLacks(
                 f"a git server cannot be reached: {text[-200:]}",
                 next="check the network, or give a mirror: --mirror DIR",
             ) from None
         raise StepFailed(f"git {words[0]}: {text[-400:]}") from None
-    return str(said)
+    return out.decode("utf-8", "surrogateescape").removesuffix("\n")

@@ -2,19 +2,27 @@
 
 At most three tries for each address, with a pause between them; a try resumes with Range where the server says that the
 file is still the same. A mirror (a folder with `HOST/PATH` of each URL) is asked first and is alone where it is given.
+
+The connection is a thread's own. Whoever waits for it sees a stop at once, gives up a server that does not answer or
+sends too little in a while, and leaves off at a deadline: a read of a socket only ends by a byte or by its closing.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import http.client
+import re
 import shutil
+import socket
+import threading
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from stackbuild.core.cancel import Stopper
@@ -22,14 +30,32 @@ from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.sources.mirror import Mirror
 
 TRIES = 3
-PAUSE_SECONDS = 1.0
-"""Before the second try; twice that before the third."""
-TIMEOUT_SECONDS = 60.0
-STALL_BYTES_PER_SECOND = 100
-MOST_BYTES = 8 << 30
-CHUNK = 1 << 14
+CHUNK = 1 << 16
 HOPELESS = (400, 401, 403, 404, 410, 451)
 """Answers that another try will not change."""
+POLL_SECONDS = 0.05
+MOST_SAID = 200
+"""Characters of a server's own words in a message."""
+
+
+@dataclass(frozen=True)
+class TransferLimits:
+    """How long a server is waited for, in seconds, and how much is taken of it.
+
+    `answer`: from the connection's start to the end of the headers, of each try. `rate`: the least bytes a second over
+    each `window`. `total`: all tries of one address. `most`: bytes of one file. `pause`: before the second try, and
+    twice that before the third.
+    """
+
+    answer: float = 60.0
+    window: float = 30.0
+    rate: float = 1000.0
+    total: float = 6 * 3600.0
+    most: int = 8 << 30
+    pause: float = 1.0
+
+
+LIMITS = TransferLimits()
 
 
 @dataclass(frozen=True)
@@ -57,19 +83,24 @@ def place_in(mirror: Path, url: str) -> Path:
     return mirror / parts.hostname / inside
 
 
-def fetch(wanted: Wanted, target: Path, mirror: Mirror | None, stopper: Stopper) -> str:
-    """Put the file at `target`, whole and checked; its sha256.
+def fetch(
+    wanted: Wanted, target: Path, mirror: Mirror | None, stopper: Stopper, limits: TransferLimits = LIMITS
+) -> str:
+    """Put the file at `target`, whole and checked; its sha256. Where that fails, nothing is left.
 
-    Raises LockError when its digest is another (the bytes stay beside it as `.refused`), MachineLacks when nobody has it.
+    Raises LockError when its digest is another, MachineLacks when nobody has it, Stopped.
     """
     partial = target.with_name(target.name + ".part")
     target.parent.mkdir(parents=True, exist_ok=True)
-    if mirror is not None:
-        _copy(_found_in(mirror.folder, wanted.url), partial, wanted.url, mirror)
-    else:
-        _download(wanted.url, partial, stopper)
-    _check(wanted, partial)
-    partial.replace(target)
+    try:
+        if mirror is not None:
+            _copy(_found_in(mirror.folder, wanted.url), partial, wanted.url, mirror)
+        else:
+            _download(wanted.url, partial, stopper, limits)
+        _check(wanted, partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
     return _digest(target, "sha256")
 
 
@@ -92,12 +123,10 @@ def _check(wanted: Wanted, partial: Path) -> None:
     kind, _, digest = wanted.digest.partition(":")
     found = _digest(partial, kind) if kind else digest
     if found != digest:
-        refused = partial.with_suffix(".refused")
-        partial.replace(refused)
         raise LockError(
-            f"{wanted.url} has {kind} {found}, the lock has {digest}",
-            where=str(refused),
-            next="somebody changed the file, or the mirror is damaged: compare, then run `stackbuild lock`",
+            f"{kind} {found} came, the lock has {digest}",
+            where=wanted.url,
+            next="somebody changed the file, or the mirror is damaged: fetch it by hand and compare, then run `stackbuild lock`",
         )
 
 
@@ -106,23 +135,30 @@ def _digest(path: Path, kind: str) -> str:
         return hashlib.file_digest(file, kind).hexdigest()
 
 
-def _download(url: str, partial: Path, stopper: Stopper) -> None:
+def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits) -> None:
+    if not url.startswith(("https://", "http://")):
+        raise StepFailed(f"the URL {url[:MOST_SAID]!r} is refused: https, or http of an index that is set up so")
     partial.unlink(missing_ok=True)
-    download = _Download(url, partial, stopper)
-    problem, attempt = "", 0
+    mark, problem, attempt = "", "", 0
+    end = time.monotonic() + limits.total
     for attempt in range(TRIES):
         if attempt:
-            _pause(PAUSE_SECONDS * 2 ** (attempt - 1), stopper)
+            _pause(limits.pause * 2 ** (attempt - 1), stopper)
+        transfer = _Transfer(url, partial, mark, limits)
         try:
-            return download.once()
+            transfer.run(stopper, end)
+            return
         except urllib.error.HTTPError as error:
             problem = f"HTTP {error.code} {error.reason}"
             if error.code in HOPELESS:
                 break
-        except (http.client.HTTPException, OSError, _Short) as error:  # URLError is an OSError
+        except (http.client.HTTPException, OSError, ValueError, _Refused) as error:  # URLError is an OSError
             problem = str(getattr(error, "reason", "") or error) or type(error).__name__
+        if time.monotonic() >= end:
+            break
+        mark = transfer.mark
     raise MachineLacks(
-        f"{url} cannot be fetched: {problem}",
+        f"{url} cannot be fetched: {problem[:MOST_SAID]}",
         where=f"tried {attempt + 1} time{'s' * (attempt > 0)}",
         next="check the address and the network, or give a mirror: --mirror DIR",
     )
@@ -132,11 +168,11 @@ def _pause(seconds: float, stopper: Stopper) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         stopper.check()
-        time.sleep(0.05)
+        time.sleep(POLL_SECONDS)
 
 
-class _Short(Exception):
-    """The answer ended before its promised length, is too slow, or is too long."""
+class _Refused(Exception):
+    """The answer is not taken: too slow, too short, too long, or for another question."""
 
 
 class _OnlySafer(urllib.request.HTTPRedirectHandler):
@@ -148,45 +184,157 @@ class _OnlySafer(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
+class _Plain(urllib.request.HTTPHandler):
+    """Opens connections that the transfer knows, to close them from another thread."""
+
+    def __init__(self, known: list[socket.socket]) -> None:
+        super().__init__()
+        self.known = known
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(functools.partial(_connection, http.client.HTTPConnection, self.known), req)
+
+
+class _Tls(urllib.request.HTTPSHandler):
+    """The same over TLS."""
+
+    def __init__(self, known: list[socket.socket]) -> None:
+        super().__init__()
+        self.known = known
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(functools.partial(_connection, http.client.HTTPSConnection, self.known), req)
+
+
+def _connection(kind: type[http.client.HTTPConnection], known: list[socket.socket], host: str, **words: Any) -> Any:
+    made = kind(host, **words)
+    connect = made.connect
+
+    def noted() -> None:
+        connect()
+        known.append(made.sock)
+
+    made.connect = noted  # type: ignore[method-assign]
+    return made
+
+
 @dataclass
-class _Download:
-    """One file under way over several tries. `mark` is its strong ETag: only the same file is resumed."""
+class _Transfer:
+    """One try for one file, in a thread of its own. `mark` is the file's strong ETag: only the same file is resumed."""
 
     url: str
     partial: Path
-    stopper: Stopper
-    mark: str = ""
+    mark: str
+    limits: TransferLimits
+    got: int = 0
+    is_answered: bool = False
+    is_given_up: bool = False
+    error: BaseException | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+    sockets: list[socket.socket] = field(default_factory=list)
 
-    def once(self) -> None:
-        """One try, from where the last one ended if the server still has the same file."""
+    def run(self, stopper: Stopper, end: float) -> None:
+        """Wait for the file, no longer than the limits say. Raises what the connection raised, _Refused, Stopped."""
+        thread = threading.Thread(target=self._fetch, name="download", daemon=True)
+        thread.start()
+        try:
+            self._watch(stopper, end)
+        finally:
+            self.is_given_up = True
+            for connected in self.sockets:
+                with contextlib.suppress(OSError):
+                    socket.socket.shutdown(
+                        connected, socket.SHUT_RDWR
+                    )  # under TLS, whose own shutdown is not for two threads
+            thread.join(1.0)  # it may be asking for an address yet, which nothing ends; then it writes nothing
+        if self.error is not None:
+            raise self.error
+
+    def _watch(self, stopper: Stopper, end: float) -> None:
+        limits = self.limits
+        began = since = time.monotonic()
+        before = 0
+        while not self.ended.wait(POLL_SECONDS):
+            stopper.check()
+            now = time.monotonic()
+            if now >= end:
+                raise _Refused(f"not whole after {limits.total:g} s")
+            if not self.is_answered:
+                if now - began > limits.answer:
+                    raise _Refused(f"no answer in {limits.answer:g} s")
+                since = now
+            elif now - since > limits.window:
+                if self.got - before < limits.rate * limits.window:
+                    raise _Refused(f"only {self.got - before} bytes in {limits.window:g} s")
+                since, before = now, self.got
+
+    def _fetch(self) -> None:
+        try:
+            self._once()
+        except BaseException as error:  # raised again by who waits
+            self.error = error
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
+        finally:
+            self.ended.set()
+
+    def _once(self) -> None:
+        """The whole try, from where the last one ended if the server still has the same file."""
         have = self.partial.stat().st_size if self.mark and self.partial.exists() else 0
         request = urllib.request.Request(self.url, headers={"User-Agent": "stackbuild", "Accept-Encoding": "identity"})
         if have:
             request.add_header("Range", f"bytes={have}-")
             request.add_header("If-Range", self.mark)
-        opener = urllib.request.build_opener(_OnlySafer)
-        with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
-            resumed = answer.status == 206
-            if resumed and not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
-                self.mark = ""
-                raise _Short("the server resumed at another place")
+        with _opener(self.sockets).open(request, timeout=self.limits.answer) as answer:
+            if self.is_given_up:
+                return
+            self.mark = ""  # of an answer that is not taken, nothing is resumed
+            start, length = _promised(answer, have, self.limits.most)
             tag = answer.headers.get("ETag") or ""
-            self.mark = "" if tag.startswith("W/") else tag
-            length = answer.headers.get("Content-Length")
-            with self.partial.open("ab" if resumed else "wb") as file:
-                got = self._drain(answer, file)
-        if length is not None and got != int(length):
-            raise _Short(f"{got} of {length} bytes came")
+            self.mark = tag if re.fullmatch(r'"[\x21\x23-\x7e]{1,200}"', tag) else ""
+            self.is_answered = True
+            with self.partial.open("ab" if start else "wb") as file:
+                self._drain(answer, file, start)
+        if length is not None and self.got != length:
+            raise _Refused(f"{self.got} of {length} bytes came")
 
-    def _drain(self, answer: IO[bytes], file: IO[bytes]) -> int:
-        started, got = time.monotonic(), 0
-        while chunk := answer.read(CHUNK):
-            self.stopper.check()
+    def _drain(self, answer: http.client.HTTPResponse, file: IO[bytes], start: int) -> None:
+        while (chunk := answer.read1(CHUNK)) and not self.is_given_up:
+            self.got += len(chunk)
+            if start + self.got > self.limits.most:
+                raise _Refused(_too_long(self.limits.most))
             file.write(chunk)
-            got += len(chunk)
-            slow = time.monotonic() - started
-            if slow > TIMEOUT_SECONDS and got / slow < STALL_BYTES_PER_SECOND:
-                raise _Short(f"only {got} bytes in {slow:.0f} s")
-            if got > MOST_BYTES:
-                raise _Short("larger than 8 GiB")
-        return got
+
+
+def _opener(known: list[socket.socket]) -> urllib.request.OpenerDirector:
+    """What speaks http and https, through a proxy where the environment names one, and nothing else."""
+    opener = urllib.request.OpenerDirector()
+    own = (_Plain(known), _Tls(known), _OnlySafer(), urllib.request.ProxyHandler())
+    for handler in (*own, urllib.request.HTTPDefaultErrorHandler(), urllib.request.HTTPErrorProcessor()):
+        opener.add_handler(handler)
+    return opener
+
+
+def _promised(answer: http.client.HTTPResponse, have: int, most: int) -> tuple[int, int | None]:
+    """From which byte on the answer goes, and how many bytes it promises (None: it does not say). Raises _Refused."""
+    said = answer.headers.get("Content-Length")
+    if said is not None and not re.fullmatch(r"[0-9]{1,18}", said):
+        raise _Refused(f"its Content-Length is {said[:40]!r}")
+    length = None if said is None else int(said)
+    start = 0
+    if answer.status == 206:
+        place = re.fullmatch(
+            r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)", answer.headers.get("Content-Range", "")
+        )
+        if not have or place is None or int(place[1]) != have or place[3] not in ("*", str(int(place[2]) + 1)):
+            raise _Refused("the server sent another part than was asked for")
+        start, length = have, int(place[2]) + 1 - have
+    elif answer.status != 200:
+        raise _Refused(f"HTTP {answer.status} is no file")
+    if start + (length or 0) > most:
+        raise _Refused(_too_long(most))
+    return start, length
+
+
+def _too_long(most: int) -> str:
+    return f"larger than {most >> 30} GiB" if most >= 1 << 30 else f"larger than {most} bytes"

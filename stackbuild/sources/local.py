@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from stackbuild.model.components import Convertible, Hipify
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import patches_of
 from stackbuild.model.recipe import Recipe
+from stackbuild.store.tree import OutOfBounds, opened, walk
 
 ALWAYS_OUT = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", "*.pyc")
 
@@ -29,8 +32,41 @@ class LocalSource:
     exclude: tuple[str, ...] = ()
 
 
+def refuse_outside(loaded: Loaded) -> None:
+    """Every path that a recipe names leads into the recipe's folder, its index into the working directory, or into a
+    folder that was allowed. Links count by where they lead. Raises UsageError."""
+    for place, path, start in _named(loaded):
+        target = (start / path).resolve()
+        if not any(target.is_relative_to(folder.resolve()) for folder in (start, *loaded.allowed)):
+            raise UsageError(
+                f"`{path}` leads to {target}, outside of {start.resolve()}",
+                where=f"{loaded.given_name}: {place}",
+                next=f"move it there or, if that is meant, add --allow-path {shlex.quote(str(target))}",
+            )
+
+
+def _named(loaded: Loaded) -> Iterator[tuple[str, str, Path]]:
+    """The paths of a recipe: the key, the path as written, the folder that it starts from."""
+    recipe, folder = loaded.recipe, loaded.folder
+    for name, source in recipe.sources.items():
+        if source.path is not None:
+            yield f"sources.{name}.path", source.path, folder
+        if source.patches is not None:
+            yield f"sources.{name}.patches", f"patches/{source.patches}", folder
+    for name, asked_for in conversions(recipe).items():
+        if asked_for.patches is not None:
+            yield f"components.{name}.hipify.patches", f"patches/{asked_for.patches}", folder
+        for rules in asked_for.rules:
+            if rules.endswith((".yaml", ".yml")):
+                yield f"components.{name}.hipify.rules", rules, folder
+    if recipe.bench is not None:
+        yield "bench.suite", recipe.bench.suite, folder
+    yield "publish.index", recipe.publish.index, Path.cwd()
+
+
 def local_sources(loaded: Loaded) -> dict[str, LocalSource]:
-    """Where the local sources lie, by name."""
+    """Where the local sources lie, by name. Raises UsageError where a path of the recipe leads outside."""
+    refuse_outside(loaded)
     found = {}
     for name, source in loaded.recipe.sources.items():
         if source.bundled is not None:
@@ -63,32 +99,36 @@ def patch_folder(loaded: Loaded, name: str) -> Path:
 
 
 def settle(root: Path) -> None:
-    """Give every file of a fetched tree the one time and a plain mode, so that equal sources are equal trees."""
-    for folder, _, names in os.walk(root):
-        for name in names:
-            path = Path(folder) / name
-            if not path.is_symlink():
-                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
-                os.utime(path, (TIME, TIME))
+    """Give every file of a fetched tree the one time and a plain mode, so that equal sources are equal trees.
+
+    Raises OutOfBounds, OSError.
+    """
+    with opened(root) as top:
+        for path, kind, status in walk(top):
+            if kind == "f":
+                os.chmod(path, 0o755 if status.st_mode & 0o100 else 0o644, dir_fd=top)
+                os.utime(path, (TIME, TIME), dir_fd=top)
 
 
 def files(local: LocalSource) -> list[str]:
-    """Relative paths of a local source's files, sorted. Raises UsageError where the folder is not there."""
+    """Relative paths of a local source's files and links, sorted. Raises UsageError where the folder is not there or
+    holds more than an output may."""
     if not local.folder.is_dir():
         raise UsageError("the source's folder is not there", where=str(local.folder), next="mend `path` in the recipe")
-    found = []
-    for root, folders, names in os.walk(local.folder):
-        inside = Path(root).relative_to(local.folder)
-        links = [d for d in folders if (Path(root) / d).is_symlink()]  # kept as links, never followed
-        folders[:] = sorted(d for d in folders if d not in links and not _out(inside / d, local.exclude))
-        found += [str(inside / n) for n in (*names, *links) if not _out(inside / n, local.exclude)]
-    return sorted(found)
+    try:
+        with opened(local.folder) as top:
+            kept = walk(top, wanted=lambda path: not _out(path, local.exclude))
+            return sorted(found.path for found in kept if found.kind != "d")
+    except OutOfBounds as beyond:
+        raise UsageError(f"the source is too large: {beyond.what}", where=str(local.folder), next=_LEAVE_OUT) from None
 
 
-def _out(path: Path, exclude: tuple[str, ...]) -> bool:
-    return any(fnmatch.fnmatchcase(path.name, p) for p in ALWAYS_OUT) or any(
-        fnmatch.fnmatchcase(str(path), p) for p in exclude
-    )
+_LEAVE_OUT = "move it out, or list it under `exclude`"
+
+
+def _out(path: str, exclude: tuple[str, ...]) -> bool:
+    name = path.rpartition("/")[2]
+    return any(fnmatch.fnmatchcase(name, p) for p in ALWAYS_OUT) or any(fnmatch.fnmatchcase(path, p) for p in exclude)
 
 
 def content(local: LocalSource) -> str:

@@ -6,7 +6,6 @@ archives and images alone; Debian's archive and the package index are then asked
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,7 +105,7 @@ def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] 
 def _card(path: Path) -> tuple[dict[str, str], str]:
     """The notes and the digest of an object. Raises LockError where its card is none."""
     try:
-        card = json.loads(path.read_text("utf-8"))
+        card = digest.json_of(path.read_text("utf-8"))
         return {str(name): str(value) for name, value in card["notes"].items()}, str(card["sha256"])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise LockError(

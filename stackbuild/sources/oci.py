@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,7 +16,9 @@ from typing import Any
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError, StepFailed
 from stackbuild.runners import bwrap
+from stackbuild.store import atomic
 
+MOST_JSON = 16 << 20
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -44,9 +44,9 @@ class Layout:
     def digest(self) -> str:
         """The digest of its one image. Raises StepFailed where it holds none or several."""
         try:
-            index = json.loads((self.folder / "index.json").read_text())
+            index = digest.json_of((self.folder / "index.json").read_text())
             found = [str(m["digest"]) for m in index["manifests"]]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError) as error:
             raise StepFailed(f"no OCI image layout: {error}", where=str(self.folder)) from None
         if len(found) != 1:
             raise StepFailed(f"the layout holds {len(found)} images, one is wanted", where=str(self.folder))
@@ -62,18 +62,27 @@ class Layout:
         return path
 
     def document(self, name: str) -> dict[str, Any]:
-        """A blob that is JSON."""
-        return dict(json.loads(self.blob(name).read_text()))
+        """A blob that is a JSON object. Raises StepFailed where it is none."""
+        path = self.blob(name)
+        try:
+            if path.stat().st_size > MOST_JSON:
+                raise ValueError(f"{path.stat().st_size} bytes")
+            return dict(digest.json_of(path.read_text()))
+        except (ValueError, TypeError) as error:
+            raise StepFailed(f"the layout's {name} is no JSON object: {error}", where=str(self.folder)) from None
 
     def layers(self, architecture: str = "amd64") -> tuple[Path, ...]:
-        """The layers of its image, lowest first; of an index, those of the named architecture."""
+        """The layers of its image, lowest first; of an index, those of the named architecture. Raises as `blob`."""
         manifest = self.document(self.digest)
-        if manifest.get("mediaType") not in MANIFESTS and "manifests" in manifest:
-            fits = [m for m in manifest["manifests"] if m.get("platform", {}).get("architecture") == architecture]
-            if not fits:
-                raise StepFailed(f"the image has nothing for {architecture}", where=str(self.folder))
-            manifest = self.document(fits[0]["digest"])
-        return tuple(self.blob(layer["digest"]) for layer in manifest["layers"])
+        try:
+            if manifest.get("mediaType") not in MANIFESTS and "manifests" in manifest:
+                fits = [m for m in manifest["manifests"] if m.get("platform", {}).get("architecture") == architecture]
+                if not fits:
+                    raise StepFailed(f"the image has nothing for {architecture}", where=str(self.folder))
+                manifest = self.document(str(fits[0]["digest"]))
+            return tuple(self.blob(str(layer["digest"])) for layer in manifest["layers"])
+        except (LookupError, TypeError, AttributeError) as error:
+            raise StepFailed(f"no image manifest: {error!r}", where=str(self.folder)) from None
 
 
 def arranged(copied: Path, folder: Path) -> Layout:
@@ -105,15 +114,19 @@ def _apply_whiteouts(layer: Path, root: Path) -> None:
         raise StepFailed(f"a layer cannot be read: {error}", where=str(layer)) from None
     for name in names:
         parent = root / name.parent
-        if ".." in name.parts or name.is_absolute() or not parent.resolve().is_relative_to(root.resolve()):
+        said = name.name.removeprefix(WHITEOUT)
+        inside = ".." not in name.parts and not name.is_absolute() and parent.resolve().is_relative_to(root.resolve())
+        if said in ("", ".", "..") or not inside:
             raise StepFailed(f"the whiteout {str(name)!r} is refused", where=str(layer))
         if name.name == OPAQUE:
             gone = list(parent.iterdir()) if parent.is_dir() else []
+        elif said.startswith(WHITEOUT):
+            continue  # the format keeps these names to itself
         else:
-            gone = [parent / name.name.removeprefix(WHITEOUT)]
+            gone = [parent / said]
         for path in gone:
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
+                atomic.remove(path)
             else:
                 path.unlink(missing_ok=True)
 
@@ -134,14 +147,9 @@ def _extract(layer: Path, root: Path) -> None:
         "--no-same-owner",
         "--delay-directory-restore",
     ]
-    done = subprocess.run(
-        sandbox.command(*words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise StepFailed(f"a layer cannot be unpacked: {done.stderr.strip()[-400:]}", where=str(layer))
+    code, said = sandbox.run(*words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*")
+    if code != 0:
+        raise StepFailed(f"a layer cannot be unpacked: {said.strip()[-400:]}", where=str(layer))
 
 
 def runs(dockerfile: str) -> tuple[str, ...]:

@@ -6,6 +6,10 @@ A patch is `patches/COMPONENT/VERSION/NNNN-what.patch`. Before its first diff it
     Upstream: a link to the change or report       (required, or `none`)
     Remove-When: when it can go                    (required)
     Moved-By: hipify rules or upstream changes that touch the same lines
+    File-Digest: FILE sha256:…  (a file of the source, before the patch; all of them, or none)
+
+A patch that says the digest of each file it changes applies to that very text alone. So it needs no context lines, which would
+be a copy of the project's own.
 """
 
 from __future__ import annotations
@@ -17,18 +21,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stackbuild.core.digest import of_text
+from stackbuild.core.digest import of_file, of_text
 from stackbuild.core.errors import MachineLacks, Mistake, PlanError, RecipeError
 from stackbuild.sources.patch_drift import HunkChange, changes, hunks
 
 REQUIRED = ("Why", "Upstream", "Remove-When")
 _NAME = re.compile(r"(\d{4})-[\w.+-]+\.patch")
 _FIELD = re.compile(r"^([A-Z][A-Za-z-]*):[ \t]*(.*)$")
+_DIGEST = re.compile(r"(\S+) sha256:([0-9a-f]{64})")
 _FILE = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?([^\t\n]+)", re.M)
 _SAME = re.compile(r"^diff --git a/([^\n]+) b/\1$", re.M)
 _HUNKLESS = re.compile(r"^(?:GIT binary patch|old mode \d+|(?:new|deleted) file mode \d+)$", re.M)
 """What a file's part of a patch may have in place of hunks."""
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@", re.M)
+_HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@", re.M)
 _FAILED = re.compile(r"^error: patch failed: (.+):(\d+)$", re.M)
 _MISSING = re.compile(r"^error: (.+): No such file or directory$", re.M)
 SECONDS = 60.0
@@ -46,6 +51,12 @@ class Patch:
     @property
     def sha256(self) -> str:
         return of_text(self.text)
+
+    @property
+    def file_digests(self) -> dict[str, str]:
+        """The sha256 that each changed file must have before the patch; none where the patch has context lines instead."""
+        said = (_DIGEST.fullmatch(value) for key, value in self.fields if key == "File-Digest")
+        return {found[1]: found[2] for found in said if found}
 
     def of(self, key: str) -> str:
         """The value of a header field, "" where it is not given."""
@@ -133,6 +144,14 @@ def check(patch: Patch, where: str) -> list[Mistake]:
     ]
     if not patch.files or not (_HUNK.search(patch.text) or _HUNKLESS.search(patch.text)):
         mistakes.append(Mistake(at, "there is no unified diff in it", "make it with `git diff`"))
+    if "File-Digest" in dict(patch.fields) and sorted(patch.file_digests) != sorted(patch.files):
+        mistakes.append(
+            Mistake(
+                at,
+                "its File-Digest lines are not those of the files it changes",
+                "write `File-Digest: FILE sha256:…` for each",
+            )
+        )
     outside = (file for file in patch.files if file.startswith("/") or ".." in file.split("/"))
     mistakes += [Mistake(at, f"it changes {file!r}", "a patch stays inside the source") for file in outside]
     return mistakes
@@ -169,20 +188,26 @@ def apply(source: Path, wanted: PatchSeries, find_cause: CauseFinder = no_cause)
             told = "\n".join(map(str, misfits))
             next = "refresh the patch against this version, or remove it if upstream took it"
             raise PlanError(told, where=f"{wanted.folder}/{patch.name}", next=next)
-        _git(source, ["apply", "--whitespace=nowarn", "-"], patch.text)
+        _git(source, [*_apply(patch), "-"], patch.text)
         done.append(patch.name)
     return tuple(done)
 
 
 def is_taken(source: Path, patch: Patch) -> bool:
     """Whether a source has a patch's change already: it can be taken back, and cannot be made."""
-    back, _ = _git(source, ["apply", "--reverse", "--check", "--whitespace=nowarn", "-"], patch.text, failing=True)
+    back, _ = _git(source, [*_apply(patch), "--reverse", "--check", "-"], patch.text, failing=True)
     return back == 0 and bool(try_one(source, patch))
 
 
 def try_one(source: Path, patch: Patch, find_cause: CauseFinder = no_cause) -> tuple[Misfit, ...]:
     """Whether a patch applies to a source folder, changing nothing: its misfits, none where it does."""
-    code, said = _git(source, ["apply", "--check", "--whitespace=nowarn", "-"], patch.text, failing=True)
+    upstream = patch.of("Upstream") or "none"
+    other = [
+        f for f, wanted in patch.file_digests.items() if not (source / f).is_file() or of_file(source / f) != wanted
+    ]
+    if other:
+        return tuple(Misfit(patch.name, file, 0, 0, HunkCause(), upstream) for file in other)
+    code, said = _git(source, [*_apply(patch), "--check", "-"], patch.text, failing=True)
     if code == 0:
         return ()
     places = [(file, int(line)) for file, line in _FAILED.findall(said)] + [
@@ -190,8 +215,12 @@ def try_one(source: Path, patch: Patch, find_cause: CauseFinder = no_cause) -> t
     ]
     if not places:
         places = [(patch.files[0] if patch.files else "?", 0)]
-    upstream = patch.of("Upstream") or "none"
     return tuple(_misfit(source, patch, file, line, find_cause, upstream) for file, line in places)
+
+
+def _apply(patch: Patch) -> list[str]:
+    """git's words to apply a patch: context lines may be missing where the whole file's digest is checked."""
+    return ["apply", "--whitespace=nowarn", *(["--unidiff-zero"] if patch.file_digests else [])]
 
 
 def _misfit(source: Path, patch: Patch, file: str, line: int, find_cause: CauseFinder, upstream: str) -> Misfit:

@@ -22,6 +22,8 @@ _HASH = re.compile(r"URL_HASH\s+(SHA1|SHA256)=([0-9a-fA-F]+)")
 _GITHUB = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 _ABSEIL = re.compile(r"set\s*\(\s*abseil-cpp-version\s+\"([0-9][0-9.]*)\"\s*\)")
+_SETUP_VERSION = re.compile(r"^\s*rocm_setup_version\s*\(\s*VERSION\s+([0-9]+(?:\.[0-9]+)+)", re.MULTILINE)
+_VERSION_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)+)\s*")
 REGENERATED = {
     "5ea4d05e62d7f954a46b3213f9b2535bdd866803": "51982be81bbe52572b54180454df11a3ece9a934",
     "be8be39fdbc6e60e94fa7870b280707069b5b81a": "32b145f525a8308d7ab1c09388b2e288312d8eba",
@@ -106,7 +108,7 @@ def _requirement(words: list[str], where: str) -> Dep:
     if digest and not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
         raise StepFailed(f"{digest!r} is no sha256:… digest", where=where)
     url = _url(name, ref, where)
-    project = alias.rpartition("/")[2] if comma else PurePosixPath(name).name
+    project = alias.rpartition("/")[2] if comma else _project(name)
     return _dep(
         where,
         name=project,
@@ -115,6 +117,20 @@ def _requirement(words: list[str], where: str) -> Dep:
         options=tuple(options),
         subfolder=SUBFOLDERS.get(name, "") if subdir else "",
     )
+
+
+def _project(name: str) -> str:
+    """What a requirement is called: the repository's name, also where the line is an archive's address.
+
+    GitHub and GitLab have it before `/archive/` (`/-/archive/`); of another address it is the file's name without its
+    version and endings.
+    """
+    if not name.startswith("https://"):
+        return PurePosixPath(name).name
+    before, archive, _ = name.partition("/archive/")
+    if archive:
+        return PurePosixPath(before.removesuffix("/-")).name
+    return re.sub(r"[-_]v?[0-9][0-9.]*(\.(tar|t?gz|t?xz|t?bz2|zip))+$", "", PurePosixPath(name).name)
 
 
 def _url(name: str, ref: str, where: str) -> str:
@@ -169,6 +185,13 @@ def abseil_of_protobuf(text: str) -> Dep | None:
         if said
         else None
     )
+
+
+def version_in(text: str) -> str:
+    """The version that a source says it is: `VERSION_NUMBER` whole, or `rocm_setup_version(VERSION …)` of a CMakeLists.txt.
+    "" where it says none."""
+    said = _SETUP_VERSION.search(text) or _VERSION_NUMBER.fullmatch(text)
+    return said[1] if said else ""
 
 
 READERS = {"onnxruntime": deps_txt, "migraphx": requirements_txt, "migraphx-ep": fetchcontent}

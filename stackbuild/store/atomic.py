@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
-import shutil
+import secrets
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 FSYNC_EACH = 256
 """Up to so many files are flushed one by one; above, one syncfs(2) flushes the whole file system at once."""
@@ -90,26 +90,94 @@ def flush_all(root: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or tree, whatever its modes (overlay's work folders have none). Nothing there is no error, nor is
-    another process that removes the same."""
+    """Remove a file or tree, whatever its modes (overlay's work folders have none), its depth and its paths' length.
 
-    def retry(function: Any, name: str, info: Any) -> None:
-        if isinstance(info[1], FileNotFoundError):
-            return
+    Nothing there is no error, nor is another process that removes the same. No call recurses, follows a link or takes a
+    path longer than one name: what lies deeper than one folder is moved up first. Raises OSError.
+    """
+    try:
+        above = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    try:
+        while not _gone(path.name, above):
+            top = _opened(path.name, above)
+            if top is not None:
+                try:
+                    _empty(top)
+                finally:
+                    os.close(top)
+    finally:
+        os.close(above)
+
+
+def _gone(name: str, above: int) -> bool:
+    """Remove a file, link or empty folder of the open folder `above`; False where it is a folder with something in it."""
+    try:
+        os.unlink(name, dir_fd=above)
+    except FileNotFoundError:
+        return True
+    except IsADirectoryError:
+        return _gone_folder(name, above)
+    return True
+
+
+def _gone_folder(name: str, above: int) -> bool:
+    try:
+        os.rmdir(name, dir_fd=above)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        return False
+    return True
+
+
+def _opened(name: str, above: int) -> int | None:
+    """The folder of that name, open to read and write for its owner; None where it is gone."""
+    try:
+        fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    except FileNotFoundError:
+        return None
+    try:
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        if mode & 0o700 != 0o700:
+            os.chmod(f"/proc/self/fd/{fd}", mode | 0o700)
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=fd)
+    except FileNotFoundError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _empty(top: int) -> None:
+    """Remove what is in the open folder `top`: each folder below is emptied into it, then what came of that."""
+    fresh, number = secrets.token_hex(8), 0
+    todo = [name for name in _names(top) if not _gone(name, top)]
+    while todo:
+        name = todo.pop()
+        fd = _opened(name, top)
+        if fd is not None:
+            try:
+                for inner in _names(fd):
+                    if not _gone(inner, fd):
+                        number += 1
+                        _move_up(inner, fd, f"{fresh}.{number}", top)
+                        todo.append(f"{fresh}.{number}")
+            finally:
+                os.close(fd)
+        _gone(name, top)
+
+
+def _names(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
+
+
+def _move_up(name: str, folder: int, fresh: str, top: int) -> None:
+    inner = _opened(name, folder)  # a folder's owner must be able to write into it to give it another parent
+    if inner is not None:
+        os.close(inner)
         with contextlib.suppress(FileNotFoundError):
-            Path(name).parent.chmod(0o700)
-            if not Path(name).is_symlink() and Path(name).is_dir():
-                Path(name).chmod(0o700)
-                shutil.rmtree(name, onerror=_absent_is_fine)
-            else:
-                Path(name).unlink(missing_ok=True)
-
-    if path.is_symlink() or (path.exists() and not stat.S_ISDIR(path.lstat().st_mode)):
-        path.unlink(missing_ok=True)
-    elif path.exists():
-        shutil.rmtree(path, onerror=retry)
-
-
-def _absent_is_fine(function: Any, name: str, info: Any) -> None:
-    if not isinstance(info[1], FileNotFoundError):
-        raise info[1]
+            os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=top)

@@ -74,7 +74,7 @@ def listing(store: Store) -> tuple[StoredOutput, ...]:
 def _size(store: Store, name: str) -> int:
     manifest = store.root / "manifests" / name[:2] / name
     with contextlib.suppress(OSError, ValueError):
-        return sum(tree.Entry.read(line).size for line in manifest.read_text().splitlines())
+        return sum(tree.Entry.read(line).size for line in manifest.read_text("utf-8").splitlines())
     return 0
 
 
@@ -88,13 +88,12 @@ def unfinished(store: Store) -> tuple[Unfinished, ...]:
 
 
 def _on_disk(folder: Path) -> int:
-    """Bytes that the files of a folder take; what goes meanwhile, or is closed to us (overlay's work folders), counts
-    nothing."""
+    """Bytes that the files of a folder take. What goes meanwhile, is closed to us (overlay's work folders) or lies deeper
+    than any output may counts nothing."""
     size = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                size += (Path(place) / name).lstat().st_blocks * 512
+    with contextlib.suppress(OSError), tree.opened(folder) as top:
+        for found in tree.walk(top, lenient=True):
+            size += 0 if found.kind == "d" else found.status.st_blocks * 512
     return size
 
 
@@ -104,11 +103,12 @@ def check_store(store: Store) -> tuple[Damage, ...]:
     return tuple(Damage(name, reason) for name in names if (reason := store.check(name)))
 
 
-def collect(store: Store, keep_days: float, now: float) -> GcReport:
+def collect(store: Store, keep_days: float, now: float, max_size: int = 0) -> GcReport:
     """Remove records not written in `keep_days` days unless they are a recipe's latest, then trees nothing names.
 
     Failed steps' folders and the quarantine go too when they are that old, and what killed runs left but for build
-    trees. `now` is in seconds since the epoch. Raises MachineLacks while another run uses the store.
+    trees. With `max_size` (bytes of outputs, 0: no bound) the oldest outputs go until no more is left, the latest too.
+    `now` is in seconds since the epoch. Raises MachineLacks while another run uses the store.
     """
     store.reap()
     with store.collecting():
@@ -118,11 +118,33 @@ def collect(store: Store, keep_days: float, now: float) -> GcReport:
                 where=str(store.root),
                 next="run it again when nothing else uses this store",
             )
-        return _collect(store, now - keep_days * 86400)
+        report = _collect(store, now - keep_days * 86400)
+        return _shrink(store, max_size, report) if max_size else report
+
+
+def _shrink(store: Store, max_size: int, report: GcReport) -> GcReport:
+    """Remove outputs, those made first before all others, until the rest have `max_size` bytes together."""
+    rows = listing(store)  # newest first
+    total = 0
+    gone = set()
+    for row in rows:
+        total += row.size
+        if total > max_size:
+            gone.add(row.tree)
+    removed = 0
+    for record in tuple(records(store)):
+        if record.tree in gone:
+            (store.root / "records" / record.key[:2] / f"{record.key}.json").unlink(missing_ok=True)
+            removed += 1
+    for name in gone:
+        atomic.remove(store.root / "trees" / name[:2] / name)
+        atomic.remove(store.root / "manifests" / name[:2] / name)
+    freed = sum(row.size for row in rows if row.tree in gone)
+    return GcReport(report.records + removed, report.trees + len(gone), report.size + freed)
 
 
 def _collect(store: Store, limit: float) -> GcReport:
-    latest = {path.read_text().strip() for path in (store.root / "latest").glob("*.key")}
+    latest = {path.read_text("ascii", "replace").strip() for path in (store.root / "latest").glob("*.key")}
     named_by = [(record.key, record.like) for record in records(store)]
     latest |= {like for key, like in named_by if key in latest} | {key for key, like in named_by if like in latest}
     gone = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import secrets
@@ -22,6 +21,8 @@ from stackbuild.store.unfinished import UnfinishedMark
 
 FORMAT = "1"
 FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")
+EMULATOR = "emulator"
+"""The folder of translated kernels and compiled runtimes beside those: a cache, which may be removed at any time."""
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 
@@ -172,7 +173,8 @@ class Store:
     # --- finding
 
     def find(self, key: str) -> Record | None:
-        """The record of a key, if it is whole and its tree is there; a broken record is put into quarantine."""
+        """The record of a key, if it is whole, its text has that key and its tree is there; a broken one is put into
+        quarantine."""
         path = self._path("records", key, ".json")
         try:
             record = Record.read(path.read_text("utf-8"))
@@ -241,7 +243,7 @@ class Store:
         return staging
 
     def keep(self, staging: Staging) -> str:
-        """Make `out` a tree of the store; its digest. The staging folder is gone afterwards. Raises OSError."""
+        """Make `out` a tree of the store; its digest. The staging folder is gone afterwards. Raises OutOfBounds, OSError."""
         tree.seal(staging.out)
         entries = tree.survey(staging.out)
         text = tree.manifest(entries)
@@ -264,10 +266,13 @@ class Store:
         atomic.write_whole(self._path("records", record.key, ".json"), record.text(), self.tmp)
         atomic.write_hint(self.root / "latest" / f"{record.recipe}.{record.step}.key", record.key + "\n", self.tmp)
 
-    def record_alike(self, record: Record, content_key: str) -> None:
-        """Let the same inputs, however they were made, find this output too (early cut-off). Losing it costs a rebuild."""
-        alike = replace(record, key=content_key, like=record.key)
-        atomic.write_hint(self._path("records", content_key, ".json"), alike.text(), self.tmp)
+    def record_alike(self, record: Record, content_text: str) -> None:
+        """Let the same inputs, however they were made, find this output too (early cut-off). Losing it costs a rebuild.
+
+        `content_text` is what the content key is the digest of.
+        """
+        alike = replace(record, key=digest.of_text(content_text), key_text=content_text, like=record.key)
+        atomic.write_hint(self._path("records", alike.key, ".json"), alike.text(), self.tmp)
 
     def latest(self, recipe: str) -> tuple[Record, ...]:
         """The last record of each of a recipe's steps."""
@@ -351,7 +356,7 @@ class Store:
         """The JSON value remembered under a key, or None."""
         path = self._path("memos", key, ".json")
         try:
-            memo = json.loads(path.read_text("utf-8"))
+            memo = digest.json_of(path.read_text("utf-8"))
             if memo["sha256"] == digest.of_value([key, memo["value"]]):
                 return memo["value"]  # type: ignore[no-any-return]
         except (IsADirectoryError, ValueError, KeyError, TypeError):
@@ -363,7 +368,7 @@ class Store:
 
     def remember(self, key: str, value: object) -> None:
         """Remember a JSON value under a key, with a digest that it is checked by when recalled."""
-        body = json.loads(digest.canonical(value))
+        body = digest.json_of(digest.canonical(value))
         memo = {"sha256": digest.of_value([key, body]), "value": body}
         atomic.write_whole(self._path("memos", key, ".json"), digest.canonical(memo), self.tmp)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from stackbuild.core import digest
+from stackbuild.core.errors import StepFailed
 
 SERIAL_FILES, SERIAL_BYTES = 64, 1 << 20
 """A tree of no more is read by one thread: starting threads takes longer than reading it."""
@@ -37,50 +41,160 @@ class Entry:
         return cls(json.loads(rest[end + 1 :]), kind, "" if mode == "-" else mode, int(size), what)
 
 
-def walk(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Every path under `root` with its entry, folders before what is in them, in no set order."""
-    todo = [""]
+class OutOfBounds(StepFailed):
+    """A folder holds more than the store takes: too deep, too long a path, too many entries, too many bytes, a device."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What one output may hold at most. `depth` counts the folders above an entry, `path` the bytes of its relative path."""
+
+    depth: int = 128
+    path: int = 2048
+    entries: int = 2_000_000
+    bytes: int = 64 << 30
+
+    def of_path(self, path: str, depth: int) -> str:
+        """Why an entry at that path is beyond them, "" where it is not."""
+        if depth > self.depth:
+            return f"folders {depth} deep: {path[:60]!r}…; at most {self.depth}"
+        if len(path) * 4 > self.path and (size := len(os.fsencode(path))) > self.path:
+            return f"a path of {size} bytes: {path[:60]!r}…; at most {self.path}"
+        return ""
+
+
+BOUNDS = Bounds()
+
+
+class Found(NamedTuple):
+    """One entry of a folder: its relative path, what it is (f, l, d, or s for all else), and its lstat(2)."""
+
+    path: str
+    kind: str
+    status: os.stat_result
+
+
+@contextlib.contextmanager
+def opened(root: Path) -> Iterator[int]:
+    """The folder, for calls relative to it: what lies there is reached through no link and by no long path."""
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def walk(
+    root: int, bounds: Bounds = BOUNDS, *, lenient: bool = False, wanted: Callable[[str], bool] = lambda path: True
+) -> Iterator[Found]:
+    """Every `wanted` entry below the open folder `root`, folders before what is in them, in no set order. What lies in a
+    folder that is not wanted is left out with it.
+
+    No call recurses and no link is followed. Raises OutOfBounds at an entry that is too deep or whose path is too long,
+    and OSError; with `lenient` such an entry, a folder that cannot be read and what goes meanwhile are left out.
+    """
+    todo = [("", 0)]
     while todo:
-        prefix = todo.pop()
-        with os.scandir(root / prefix) as found:
-            for entry in found:
-                yield prefix + entry.name, entry
-                if entry.is_dir(follow_symlinks=False):
-                    todo.append(f"{prefix}{entry.name}/")
+        prefix, depth = todo.pop()
+        try:
+            fd = os.open(prefix or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
+        except OSError:
+            if not lenient:
+                raise
+            continue
+        try:
+            for found in _entries(fd, prefix, lenient):
+                if not wanted(found.path):
+                    continue
+                if why := bounds.of_path(found.path, depth):
+                    if lenient:
+                        continue
+                    raise OutOfBounds(f"it holds {why}", next=WHOLESOME)
+                yield found
+                if found.kind == "d":
+                    todo.append((f"{found.path}/", depth + 1))
+        finally:
+            os.close(fd)
+
+
+def _entries(folder: int, prefix: str, lenient: bool) -> Iterator[Found]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                if not lenient:
+                    raise
+                continue
+            yield Found(prefix + entry.name, _KINDS.get(stat.S_IFMT(status.st_mode), "s"), status)
+
+
+_KINDS = {stat.S_IFDIR: "d", stat.S_IFLNK: "l", stat.S_IFREG: "f"}
+WHOLESOME = "let it hold less: what is not needed can be removed at the end of the step, or left out of the source"
+"""What to do about a tree that is beyond the bounds."""
 
 
 def seal(root: Path) -> None:
-    """Take the write bits from every file, and give the owner access to every file and folder."""
-    for _, entry in walk(root):
-        if entry.is_dir(follow_symlinks=False):
-            mode = entry.stat(follow_symlinks=False).st_mode & 0o7777
-            if mode & 0o700 != 0o700:
-                os.chmod(entry.path, mode | 0o700)
-        elif not entry.is_symlink():
-            mode = entry.stat(follow_symlinks=False).st_mode & 0o7777
-            if mode & 0o222 or not mode & 0o400:
-                os.chmod(entry.path, mode & ~0o222 | 0o400)
+    """Take the write bits, setuid and setgid from every file, and give the owner access to every file and folder.
+
+    Raises OutOfBounds, OSError.
+    """
+    root.chmod(stat.S_IMODE(root.stat().st_mode) | 0o700)
+    with opened(root) as top:
+        for path, kind, status in walk(top):
+            mode = stat.S_IMODE(status.st_mode)
+            if kind == "d":
+                wanted = mode & 0o1777 | 0o700
+            elif kind == "f":
+                wanted = mode & 0o777 & ~0o222 | 0o400
+            else:
+                continue
+            if wanted != mode:
+                os.chmod(path, wanted, dir_fd=top)
 
 
-def survey(root: Path) -> tuple[Entry, ...]:
-    """The manifest's entries of a tree, sorted by path. Reads every file; of a large tree two at a time. Raises OSError."""
-    found = [(path, entry, entry.stat(follow_symlinks=False)) for path, entry in walk(root)]
-    if len(found) <= SERIAL_FILES and sum(status.st_size for _, _, status in found) <= SERIAL_BYTES:
-        entries: Iterable[Entry] = (_entry(*row) for row in found)
-    else:
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            entries = pool.map(lambda row: _entry(*row), found, chunksize=64)
+def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
+    """The manifest's entries of a tree, sorted by path. Reads every file; of a large tree two at a time.
+
+    Raises OutOfBounds before a file is read, OSError.
+    """
+    with opened(root) as top:
+        found = []
+        size = 0
+        for one in walk(top, bounds):
+            found.append(one)
+            size += one.status.st_size if one.kind == "f" else 0
+            _refuse_beyond(bounds, one, len(found), size)
+        if len(found) <= SERIAL_FILES and size <= SERIAL_BYTES:
+            entries = [_entry(top, one) for one in found]
+        else:
+            with ThreadPoolExecutor(max_workers=2) as pool:
+                entries = list(pool.map(lambda one: _entry(top, one), found, chunksize=64))
     return tuple(sorted(entries, key=lambda e: e.path))
 
 
-def _entry(path: str, entry: os.DirEntry[str], status: os.stat_result) -> Entry:
-    if entry.is_symlink():
-        return Entry(path, "l", what=os.readlink(entry.path))
-    if entry.is_dir(follow_symlinks=False):
-        return Entry(path, "d")
-    if not entry.is_file(follow_symlinks=False):
-        return Entry(path, "s", what="special file")
-    return Entry(path, "f", f"{status.st_mode & 0o7777:o}", status.st_size, digest.of_file(Path(entry.path)))
+def _refuse_beyond(bounds: Bounds, last: Found, entries: int, size: int) -> None:
+    if entries > bounds.entries:
+        raise OutOfBounds(f"it holds more than {bounds.entries} files and folders", next=WHOLESOME)
+    if size > bounds.bytes:
+        what = f"its files are longer than {bounds.bytes >> 30} GiB together, with {last.path!r}"
+        raise OutOfBounds(what, next=WHOLESOME)
+    if stat.S_ISBLK(last.status.st_mode) or stat.S_ISCHR(last.status.st_mode):
+        raise OutOfBounds(f"{last.path!r} is a device", next=WHOLESOME)
+
+
+def _entry(root: int, found: Found) -> Entry:
+    path, kind, status = found
+    match kind:
+        case "l":
+            return Entry(path, "l", what=os.readlink(path, dir_fd=root))
+        case "d":
+            return Entry(path, "d")
+        case "f":
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=root)
+            return Entry(path, "f", f"{stat.S_IMODE(status.st_mode):o}", status.st_size, digest.of_open_file(fd))
+        case _:
+            return Entry(path, "s", what="special file")
 
 
 def manifest(entries: tuple[Entry, ...]) -> str:
@@ -96,6 +210,8 @@ def difference(text: str, root: Path) -> str:
             return ""
         wanted = {e.path: e for e in map(Entry.read, text.splitlines())}
         found = {e.path: e for e in entries}
+    except OutOfBounds as beyond:
+        return beyond.what
     except (ValueError, OSError) as error:
         return str(error)
     for path in sorted(wanted.keys() | found.keys()):

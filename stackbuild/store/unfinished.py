@@ -10,6 +10,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from stackbuild.core.digest import json_of
+
 MARK = "owner.json"
 REMOVED = "//deleted"
 """How mountinfo ends the place of a folder that is no more: another's that had the same name."""
@@ -50,7 +52,7 @@ class UnfinishedMark:
     def of(cls, folder: Path) -> UnfinishedMark | None:
         """The mark in a folder; None where there is none, or a broken one."""
         try:
-            data = json.loads((folder / MARK).read_text("utf-8"))
+            data = json_of((folder / MARK).read_text("utf-8"))
             mark = cls(**data)
         except (OSError, ValueError, TypeError):
             return None

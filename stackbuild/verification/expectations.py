@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stackbuild.core.sizes import size_of
 from stackbuild.inspection.expectations import NOTHING, UNUSED_OPTIONS, Expectations
 from stackbuild.inspection.readers.wheel import normal_name
 from stackbuild.model.components import Kernels, KernelsEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.steps import hipdnn_ep, migraphx, migraphx_ep
-from stackbuild.plan.steps.context import size
 from stackbuild.plan.steps.rocm import NEVER_ASKED
 from stackbuild.recipe.wheels import NOTHING_SAID, Packed, gfx_of, owed_of, providers_of, wheels_of
 
@@ -69,7 +69,7 @@ def _of_wheel(packed: Packed, recipe: Recipe, commits: Mapping[str, str]) -> Exp
         custom_ops=isinstance(packed.component, Kernels) and not isinstance(packed.component, KernelsEp),
         version=packed.wheel.version,
         commit=commits.get(from_source, ""),
-        size_budget=size(budget) if budget else 0,
+        size_budget=size_of(budget) if budget else 0,
         rocm=every.rocm,
         external=packed.wheel.external,
         excludes=packed.wheel.external,

@@ -24,6 +24,7 @@ from typing import BinaryIO
 from stackbuild.core.digest import Json
 from stackbuild.core.log_excerpt import clean
 from stackbuild.runners import bwrap, cgroup
+from stackbuild.runners.protocol import MOST_PROCESSES
 
 PROBES = Path(__file__).with_name("probes")
 ERROR_METRICS = Path(__file__).resolve().parents[1] / "bench" / "error_metrics.py"
@@ -74,7 +75,8 @@ class ProbeSandbox:
     """The folder of one ladder and what its probes see of the machine.
 
     In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
-    machine's: a recipe's base, say. `check` is called meanwhile and may raise.
+    machine's: a recipe's base, say. `env` is added to each probe's environment, and `inherited` are descriptors that every
+    probe gets beside its own. `check` is called meanwhile and may raise.
     """
 
     folder: Path
@@ -82,6 +84,8 @@ class ProbeSandbox:
     readable: tuple[Path, ...] = ()
     rocm: bool = False
     root: Path | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    inherited: tuple[int, ...] = ()
     check: Callable[[], None] = lambda: None
 
     @property
@@ -106,7 +110,8 @@ class ProbeSandbox:
             job_file.write(json.dumps(job).encode())
             job_file.seek(0)
             argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
-            result = self._run(argv, seconds, env, (job_file.fileno(), answer.fileno()), ())
+            descriptors = (job_file.fileno(), answer.fileno(), *self.inherited)
+            result = self._run(argv, seconds, (*self.env, *env), descriptors, ())
             return ProbeResult(result.code, result.timed_out, result.seconds, _read(answer), result.tail)
 
     def furnish(self, argv: list[str], seconds: float) -> ProbeResult:
@@ -129,11 +134,10 @@ class ProbeSandbox:
         """Run a command in the sandbox; it and all its children are dead when this returns."""
         self.out.mkdir(exist_ok=True)
         started = time.monotonic()
-        with self._file("output") as output, cgroup.memory_limit("verify", _memory()) as group:
-            process = subprocess.Popen(
-                self._bwrap(env, writable).command(*argv), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True, env={}, preexec_fn=lambda: _limited(group.procs_file), pass_fds=descriptors,
-            )  # fmt: skip
+        with self._file("output") as output, cgroup.limits("verify", _memory(), MOST_PROCESSES) as group:
+            process = self._bwrap(env, writable).start(
+                argv, output, pass_fds=descriptors, preexec=lambda: _limited(group.entry_files), seconds=seconds
+            )
             try:
                 code, timed_out = self._wait(process, seconds)
             finally:
@@ -211,11 +215,11 @@ def _memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY)
 
 
-def _limited(procs_file: str) -> None:
+def _limited(entry_files: tuple[str, ...]) -> None:
     """Into the control group, no core dumps, and no file that fills the disk. Runs between fork and exec."""
-    if procs_file:
-        with open(procs_file, "w") as procs:  # noqa: PTH123 - nothing is imported between fork and exec
-            procs.write("0")
+    for file in entry_files:
+        with open(file, "w") as entry:  # noqa: PTH123 - nothing is imported between fork and exec
+            entry.write("0")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
 

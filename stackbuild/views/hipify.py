@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from stackbuild.core.digest import plain
-from stackbuild.hipify.model import Report
+from stackbuild.core.templates import render
+from stackbuild.hipify.model import FileReport, Report
 from stackbuild.hipify.perl.compare import Comparison
 from stackbuild.hipify.tree.files import SourceSelection
+from stackbuild.hipify.tree.preview import Change
 from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
+from stackbuild.version import __version__
 from stackbuild.views.console import Text, err, out, print_json, print_text, table
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
@@ -78,15 +82,92 @@ def json_of(run: Report) -> dict[str, Any]:
     """The JSON form of a run: stable order, and the same for an unchanged tree but for the seconds."""
     found = Counter(f.severity.value for f in run.findings)
     counts = {s.value: found[s.value] for s in Severity}
-    body: dict[str, Any] = {"engine": run.engine, "tool": run.tool, "target": plain(run.target), "counts": counts}
+    body: dict[str, Any] = {"engine": run.engine, "tool": run.tool, "target": _plain_target(run), "counts": counts}
     body |= {"substitutions": run.substitutions, "written": run.written, "removed": list(run.removed)}
     body |= {
         "rules": plain(run.rules),
         "entries": plain(run.entries),
-        "files": [plain(file) for file in run.files],
+        "files": [_plain_file(file) for file in run.files],
         "seconds": round(run.seconds, 3),
     }
     return body
+
+
+def _plain_target(run: Report) -> dict[str, Any]:
+    told: Any = plain(run.target)
+    return {key: value for key, value in told.items() if key not in ("declared", "own_headers")}
+
+
+def _plain_file(file: FileReport) -> dict[str, Any]:
+    told: Any = plain(file)
+    return {key: value for key, value in told.items() if key not in ("declares", "unless")}
+
+
+def print_annotations(run: Report, selection: SourceSelection) -> None:
+    """The findings as GitHub's workflow commands, which a job's log shows at the lines of a change."""
+    kinds = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+    root = Path.cwd()
+    for finding in run.findings:
+        place = finding.place
+        lies = _lies(
+            place.file if place else finding.subject,
+            (*selection.sources, selection.out),
+            several=len(selection.sources) > 1,
+        )
+        where = [f"file={_property(_shown(lies, root))}"] if lies else []
+        where += [f"line={place.line}", f"col={place.column}"] if place and lies else []
+        said = f"{finding.found}. {finding.why}. Do: {finding.fix}"
+        print_text(
+            f"::{kinds[finding.severity]} {','.join([*where, f'title={_property(finding.rule)}'])}::{_message(said)}\n"
+        )
+
+
+def _shown(path: Path, root: Path) -> str:
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 (a link stays one)
+    return str(whole.relative_to(root)) if whole.is_relative_to(root) else str(whole)
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def draw_diff(changes: Sequence[Change]) -> None:
+    """The changes as one unified diff, coloured on a terminal: what `git apply` takes."""
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    for change in changes:
+        before, after = (
+            data.decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
+        )
+        for line in unified_diff(before, after, f"a/{change.name}", f"b/{change.name}"):
+            is_head = line.startswith(("---", "+++"))
+            text = line.rstrip("\n") + ("" if line.endswith("\n") else "\n\\ No newline at end of file")
+            out().print(Text(text, style="bold" if is_head else styles.get(line[0], "")), soft_wrap=True)
+
+
+def html_of(run: Report) -> str:
+    """The run as one self-contained HTML page: the files with the most errors first."""
+
+    def weight(file: FileReport) -> tuple[int, ...]:
+        counts = Counter(f.severity for f in file.findings)
+        return tuple(-counts[severity] for severity in Severity)
+
+    listed = sorted((f for f in run.files if f.findings), key=lambda f: (*weight(f), f.source))
+    rules = Counter(f.rule for f in run.findings)
+    first = {f.rule: f for f in reversed(run.findings)}
+    return render(
+        "report/hipify.html.j2",
+        run=run,
+        files=[(f, [-n for n in weight(f)]) for f in listed],
+        silent=len(run.files) - len(listed),
+        counts=Counter(f.severity.value for f in run.findings),
+        severities=[severity.value for severity in Severity],
+        rules=[(first[rule], n) for rule, n in rules.most_common()],
+        version=__version__,
+    )
 
 
 def print_sarif(run: Report, selection: SourceSelection) -> None:

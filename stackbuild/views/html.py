@@ -18,7 +18,7 @@ from stackbuild.model.results import CONTROL, Benchmarks, Case, GateVerdict, Ser
 from stackbuild.pipeline.run_record import RunRecord
 from stackbuild.version import __version__
 from stackbuild.views.plots import PairPlot, curve_plots, pair_plot, timeline
-from stackbuild.views.text import format_duration, headline
+from stackbuild.views.text import format_duration, headline, qualifications
 from stackbuild.views.trend_plot import TrendPlot, trend_plot
 
 
@@ -43,6 +43,7 @@ def html(run: RunRecord) -> str:
         "report/page.html.j2",
         run=run,
         headline=headline(run),
+        qualifications=qualifications(run),
         version=__version__,
         figure=format_figure,
         clock=format_duration,

@@ -13,7 +13,7 @@ from statistics import median
 from stackbuild.bench.tables import format_figure, speed_table
 from stackbuild.model.results import CONTROL, Benchmarks, GateVerdict
 from stackbuild.pipeline.run_record import RunRecord
-from stackbuild.views.text import headline
+from stackbuild.views.text import headline, qualifications
 
 _MARKS = {"good": "✅", "bad": "❌", "unsure": "⚠️"}
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~@:$&])")
@@ -23,6 +23,7 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     """The summary, at most `limit` bytes of UTF-8."""
     line, kind = headline(run)
     blocks = [f"# {escape_markdown(run.title)}", f"{_MARKS[kind]} **{escape_markdown(line)}**"]
+    blocks += [escape_markdown(said) for said in qualifications(run)]
     if run.verdict:
         blocks += ["## Verdicts", *_gates([*run.verdict.closed, *(g for g in run.verdict.gates if not g.closed)])]
     if run.failed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import groupby
 
+from stackbuild.checks.outdated import SourceTags
 from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
@@ -19,6 +20,16 @@ def draw_list(recipes: tuple[Recipe, ...]) -> None:
         gfx = f"{len(recipe.gfx)} targets" if len(recipe.gfx) > 3 else ", ".join(recipe.gfx)
         rows.add_row(*map(Text, (recipe.name, recipe.rocm or "-", gfx, ", ".join(recipe.python), recipe.summary)))
     out().print(rows)
+
+
+def draw_outdated(rows: tuple[SourceTags, ...]) -> None:
+    """Each source with what is newer upstream."""
+    drawn = table("source", "builds", "newest of its line", "newest", "")
+    for row in rows:
+        current = "-" if row.problem else "this one"
+        newest, line = row.newest or current, row.in_line or current
+        drawn.add_row(*map(Text, (row.source, row.ref, line, newest, row.problem)))
+    out().print(drawn)
 
 
 def draw_text(text: str) -> None:

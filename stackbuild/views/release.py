@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stackbuild.views.console import Text, err, out, print_json
+from stackbuild.views.publishing import draw_install_line
 from stackbuild.views.text import format_duration
 
 if TYPE_CHECKING:
     from stackbuild.build.dry_run import DryStep
-    from stackbuild.pipeline.index import Receipt
     from stackbuild.pipeline.release import Released
 
 
@@ -27,20 +26,7 @@ def draw_release(released: Released) -> None:
         done = "built, proved and published" if released.receipt else "built and proved" if released.claim else "built"
         err().print(Text(f"nothing to do: {released.recipe} is {done} ({took})", "bold"))
     if released.receipt is not None:
-        _how_to_install(released.receipt)
-
-
-def draw_published(receipt: Receipt) -> None:
-    """What is new on the index and what was there already, then how to install it."""
-    for wheel in receipt.wheels:
-        err().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}"))
-    _how_to_install(receipt)
-
-
-def _how_to_install(receipt: Receipt) -> None:
-    index = Path(receipt.index).resolve().as_uri()
-    for wheel in receipt.wheels:
-        out().print(Text(f"pip install --index-url {index} {wheel.project}=={wheel.version}"))
+        draw_install_line(released.receipt)
 
 
 def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:

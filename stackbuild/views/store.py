@@ -9,6 +9,9 @@ from stackbuild.store.maintenance import Damage, GcReport, StoredOutput, Unfinis
 from stackbuild.views.console import Text, out, table
 from stackbuild.views.text import format_duration
 
+LONGEST_LINE = 1 << 16
+"""Characters of a log that are held at once."""
+
 
 def megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size < 1e9 else f"{size / 1e9:.2f} GB"
@@ -42,13 +45,20 @@ def draw_freed(freed: GcReport) -> None:
     out().print(Text(f"removed {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
 
 
+def draw_copied(step: str, folder: Path) -> None:
+    out().print(Text(f"copied {step} to {folder}"))
+
+
 def draw_logs(logs: tuple[Path, ...]) -> None:
     for log in logs:
         out().print(Text(f"{log.stem:<20} {log}"))
 
 
 def draw_log(log: Path) -> None:
-    """A whole log, without its control sequences."""
-    with log.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            out().print(Text(clean(line.rstrip("\n"))))
+    """A whole log, a line at a time, without its control sequences; of a very long line the beginning."""
+    with log.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        begins = True
+        while piece := file.readline(LONGEST_LINE):
+            if begins:
+                out().print(Text(clean(piece.rstrip("\n"))))
+            begins = piece.endswith("\n")

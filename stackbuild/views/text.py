@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stackbuild.model.findings import NO_GPU
 from stackbuild.model.results import GateOutcome
 
 if TYPE_CHECKING:
@@ -41,7 +42,18 @@ def headline(run: RunRecord) -> tuple[str, str]:
         waived = sum(bool(g.waived) for g in run.verdict.gates)
         number = len(run.verdict.gates)
         said = "The gate is open" if number == 1 else f"All {number} gates are open"
-        return said + (f", {waived} by a waiver" if waived else ""), "good"
+        return said + (f", {waived} by a waiver" if waived else "") + _no_gpu(run), "good"
     if run.verifications:
         return run.verifications[0].claim, "good"
-    return "Measured; no gate was asked for" if run.benchmarks else "Built", "good"
+    return f"Measured; no gate was asked for{_no_gpu(run)}" if run.benchmarks else "Built; not verified", "good"
+
+
+def qualifications(run: RunRecord) -> tuple[str, ...]:
+    """What stands beside the headline: the claim of each verification, where the headline is not one, and what no GPU ran."""
+    line, _ = headline(run)
+    return tuple(f"{one.subject}: {one.claim}" for one in run.verifications if one.claim != line)
+
+
+def _no_gpu(run: RunRecord) -> str:
+    """That the gates were judged on figures of the CPU alone, where they were."""
+    return f"; {NO_GPU}" if run.benchmarks and not run.benchmarks.gpu_ran else ""

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from stackbuild.core import digest
+from stackbuild.core.digest import Json
 from stackbuild.model.results import Accuracy, Benchmarks, Case, Fingerprint, OpTime, Series, Share, Side
 
 CPU = "CPUExecutionProvider"
 ROCM = "ROCMExecutionProvider"
+
+
+def sealed(document: dict[str, Json]) -> dict[str, Json]:
+    """A results document with the digest of what it holds, as one who means to deceive writes it."""
+    body = {key: value for key, value in document.items() if key not in ("schema", "digest")}
+    return document | {"digest": digest.of_value([document["schema"], body])}
 
 
 def measured(

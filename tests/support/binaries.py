@@ -59,8 +59,10 @@ def library(
     symtab: int = 0,
     machine: int = 62,
     more: Mapping[str, bytes] | None = None,
+    tags: Iterable[tuple[int, int]] = (),
 ) -> bytes:
-    """An x86-64 shared library as a linker lays it out: what a loader reads, and no code. `more` are sections beside."""
+    """An x86-64 shared library as a linker lays it out: what a loader reads, and no code. `more` are sections beside, `tags`
+    more dynamic tags."""
     exports, undefined, needed = list(exports), list(undefined), list(needed)
     versions = {"libc.so.6": ["GLIBC_2.17"]} if versions is None else {k: list(v) for k, v in versions.items()}
     names = [
@@ -82,16 +84,17 @@ def library(
         parts[".note.gnu.property"] = struct.pack("<III", 4, len(prop), 5) + b"GNU\0" + prop
     parts[".hash"] = struct.pack("<IIII", 1, len(symbols) // 24, 0, 0) + b"\0" * (4 * (len(symbols) // 24 - 1))
     parts[".rodata"] = rodata
-    parts[".dynamic"] = b"\0" * 16 * (len(needed) + 11)
+    more_tags = list(tags)
+    parts[".dynamic"] = b"\0" * 16 * (len(needed) + len(more_tags) + 11)
     if fatbin:
         parts[".hipFatBinSegment"] = (wrapper + struct.pack("<IQQ", 1, 0, 0)) * wrappers
         parts[".hip_fatbin"] = fatbin
     parts |= more or {}
     if symtab:
         parts[".strtab"] = b"\0" * symtab
-    tags = [(1, at[n]) for n in needed] + ([(14, at[soname])] if soname else [])
-    tags += ([(29, at[runpath])] if runpath is not None else []) + ([(15, at[rpath])] if rpath is not None else [])
-    return _laid_out(parts, tags, {n: len(v) for n, v in [("verneed", versions)]}, stack, machine)
+    own = [(1, at[n]) for n in needed] + ([(14, at[soname])] if soname else []) + more_tags
+    own += ([(29, at[runpath])] if runpath is not None else []) + ([(15, at[rpath])] if rpath is not None else [])
+    return _laid_out(parts, own, {n: len(v) for n, v in [("verneed", versions)]}, stack, machine)
 
 
 def _verneed(versions: Mapping[str, Iterable[str]], at: dict[str, int]) -> bytes:
@@ -177,25 +180,61 @@ def kernel(name: str, vgprs: int = 8, **more: Any) -> dict[str, Any]:
 def code_object(
     target: str = "gfx90a", kernels: Iterable[dict[str, Any]] | None = None, *, abi: int = 3, metadata: Any = None
 ) -> bytes:
-    """An AMDGPU ELF with a metadata note and some bytes in place of code."""
+    """An AMDGPU ELF as lld lays it out: metadata note, symbols, a descriptor for each kernel, and bytes in place of code."""
     listed = [kernel("k0"), kernel("k1"), kernel("k2")] if kernels is None else list(kernels)
     said = {"amdhsa.version": [1, 2], "amdhsa.target": f"amdgcn-amd-amdhsa--{target}", "amdhsa.kernels": listed}
-    desc = msgpack.packb(said if metadata is None else metadata)
+    said = said if metadata is None else metadata
+    desc = msgpack.packb(said)
     note = struct.pack("<III", 7, len(desc), 32) + b"AMDGPU\0\0" + desc + b"\0" * (-len(desc) % 4)
     name, _, features = target.partition(":")
     flags = MACH[name] | sum(
         {"xnack-": 0x200, "xnack+": 0x300, "sramecc-": 0x800, "sramecc+": 0xC00}[f] for f in features.split(":") if f
     )
-    start = 64 + 56
     ident = b"\x7fELF\x02\x01\x01" + bytes([64, abi]) + b"\0" * 7
-    head = struct.pack("<16sHHIQQQIHHHHHH", ident, 3, 224, 1, 0, 64, 0, flags, 64, 56, 1, 64, 0, 0)
-    program = struct.pack("<IIQQQQQQ", 4, 4, start, start, start, len(note), len(note), 4)
-    return head + program + note + b"\xbf\x81\x00\x00" * 64
+    head = struct.pack("<16sHHIQQQIHHHHHH", ident, 3, 224, 1, 0, 64, 0, flags, 64, 56, 4, 64, 0, 0)
+    described = said.get("amdhsa.kernels") if isinstance(said, dict) else None
+    return _with_segments(head, note, described if isinstance(described, list) else [])
 
 
-def bundle(objects: Mapping[str, bytes]) -> bytes:
-    """A plain bundle: a host entry of no bytes, then each code object under its target ID, 4 KiB aligned."""
-    ids = ["host-x86_64-unknown-linux-gnu-", *(f"hipv4-amdgcn-amd-amdhsa--{target}" for target in objects)]
+def _with_segments(head: bytes, note: bytes, kernels: list[Any]) -> bytes:
+    """The segments of a code object: what is read, what is executed (a page on), and what leads to the symbols."""
+    start = 64 + 4 * 56
+    dynstr, at = strings(*(str(k.get(".symbol", f"{k.get('.name')}.kd")) for k in kernels))
+    symbols = start + len(note) + -len(note) % 8
+    names = symbols + 24 * (1 + len(kernels)) + 8
+    rodata = names + len(dynstr) + -(names + len(dynstr)) % 64
+    text = rodata + 64 * len(kernels)
+    code = b"\xbf\x81\x00\x00" * 64
+    body = bytearray(head.ljust(start, b"\0") + note).ljust(symbols + 24, b"\0")
+    for number, name in enumerate(at[str(k.get(".symbol", f"{k.get('.name')}.kd"))] for k in kernels):
+        body += struct.pack("<IBBHQQ", name, 0x11, 3, 6, rodata + 64 * number, 64)
+    body += struct.pack("<II", 1, 1 + len(kernels)) + dynstr
+    body = body.ljust(rodata, b"\0")
+    for number, each in enumerate(kernels):
+        sizes = each.get(".group_segment_fixed_size", 0), each.get(".private_segment_fixed_size", 0)
+        body += struct.pack("<II8xq40x", *sizes, text + 4096 - (rodata + 64 * number))
+    body += code
+    tags = [(6, symbols), (5, names), (10, len(dynstr)), (4, symbols + 24 * (1 + len(kernels))), (0, 0)]
+    dynamic = b"".join(struct.pack("<QQ", *tag) for tag in tags)
+    headers = [
+        (4, 4, start, start, len(note)),
+        (1, 4, 0, 0, text),
+        (1, 5, text, text + 4096, len(code)),
+        (2, 6, len(body), len(body) + 8192, len(dynamic)),
+    ]
+    for number, (kind, flags, offset, address, size) in enumerate(headers):
+        struct.pack_into(
+            "<IIQQQQQQ", body, 64 + 56 * number, kind, flags, offset, address, address, size, size, 4
+        )
+    return bytes(body) + dynamic
+
+
+def bundle(objects: Mapping[str, bytes], form: str = "hipv4-amdgcn-amd-amdhsa--{}") -> bytes:
+    """A plain bundle: a host entry of no bytes, then each code object under its target ID, 4 KiB aligned.
+
+    `form` makes an entry's ID of a target. A target that ends in a blank is that target a second time.
+    """
+    ids = ["host-x86_64-unknown-linux-gnu-", *(form.format(target.rstrip()) for target in objects)]
     table = 32 + sum(24 + len(i) for i in ids)
     at = table + -table % 4096
     rows, body = [(at, 0)], b""
@@ -268,6 +307,7 @@ class Parts:
     version: str = "1.2.3+rocm.6.4"
     tag: str = "py3-none-manylinux_2_28_x86_64"
     wheel_tag: str = ""
+    wheel_version: str = "1.0"
     metadata: str = "Requires-Dist: numpy\nDescription-Content-Type: text/plain\nLicense-File: LICENSE\n"
     body: str = "A provider that does nothing.\n"
     init: str = "import numpy\n\n\ndef get_library_path():\n    return __file__\n"
@@ -292,12 +332,13 @@ class Parts:
             "undefined": ["malloc", "hipMalloc"], "needed": ["libamdhip64.so.6", "libc.so.6"], "fatbin": fatbin(),
         }  # fmt: skip
         metadata = f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {self.version}\n{self.metadata}\n{self.body}"
+        wheel_version = f"Wheel-Version: {self.wheel_version}\n" if self.wheel_version else ""
         files = {
             "onnxruntime_ep_forge/__init__.py": self.init.encode(),
             "onnxruntime_ep_forge/libonnxruntime_ep_forge.so": library(**(good | self.lib)),
             f"{self.info}/LICENSE": b"MIT\n",
             f"{self.info}/METADATA": metadata.encode(),
-            f"{self.info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {self.wheel_tag or self.tag}\n".encode(),
+            f"{self.info}/WHEEL": f"{wheel_version}Root-Is-Purelib: false\nTag: {self.wheel_tag or self.tag}\n".encode(),
             **self.files,
         }
         return {path: data for path, data in files.items() if not path.endswith(self.without or ("\0",))}

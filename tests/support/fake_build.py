@@ -56,7 +56,9 @@ class FakeCommands:
                 self.most_memory = max(self.most_memory, sum(self.memory.get(n, MEMORY) for n in now))
         self.during(name)
         time.sleep(self.seconds)
-        (output(spec) / "made").write_text(name if name in self.same else f"{name} {exec.argv[2:]} {self._inputs(spec)}")
+        (output(spec) / "made").write_text(
+            name if name in self.same else f"{name} {exec.argv[2:]} {self._inputs(spec)}"
+        )
         with self.lock:
             self.ended.append(name)
         if name in self.codes:
@@ -102,7 +104,9 @@ def fast_folder() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def fake_context(commands: FakeCommands, root: Path, jobs: int = 2) -> Iterator[BuildContext]:
+def fake_context(
+    commands: FakeCommands, root: Path, jobs: int = 2, from_scratch: bool = False
+) -> Iterator[BuildContext]:
     store = Store(root, new_run_id())
     jobserver = Jobserver(store.tmp / "jobserver", jobs)
     logs = store.root / "runs" / store.run
@@ -122,6 +126,8 @@ def fake_context(commands: FakeCommands, root: Path, jobs: int = 2) -> Iterator[
             mirror=None,
             actions={"debian": commands.make_base},
             expected={},
+            lock_digest="",
+            from_scratch=from_scratch,
         )
     finally:
         jobserver.close()

@@ -88,7 +88,7 @@ STACKS = {
         {"amdhip64": "6", "hipblas": "2", "MIOpen": "1", "hipfft": "0", "rocm_smi64": "7", "roctracer64": "4"},
         "requirements.txt",
     ),
-    "rocm-7.2": Stack("7.2.4", "1.23.2", SEVEN),
+    "rocm-7.2": Stack("7.2.4", "1.22.1", SEVEN),
     "rocm-10.1": Stack("10.1.0", "1.29.0", SEVEN, flavour="full", headers="experimental"),
 }
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}

@@ -48,8 +48,9 @@ class RecipeBench:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def recipe(self, name: str) -> Path:
-        """The bundled recipe, with the one thing changed that a miniature cannot have: the real ones' commits."""
+        """The bundled recipe without what a miniature cannot have: the real ones' commits, and patches of their files."""
         text = COMMITS.sub(rf"\g<1>{PINNED}", (RECIPES / f"{name}.yaml").read_text())
+        text = re.sub(r"^    patches: .*\n", "", text, flags=re.MULTILINE)
         path = self.folder / f"{name}.yaml"
         path.write_text(text)
         return path

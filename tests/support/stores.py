@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id
 
-KEY = digest.of_text("key")
+TEXT = "step: s\n"
+KEY = digest.of_text(TEXT)
+
+
+def deep(folder: Path, levels: int, name: str = "d") -> None:
+    """Folders in folders, each with a file; made without a path longer than one name."""
+    fd = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir(name, dir_fd=fd)
+        inner = os.open(name, os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = inner
+        os.close(os.open("f", os.O_CREAT | os.O_WRONLY, dir_fd=fd))
+    os.close(fd)
 
 
 def fill(folder: Path) -> None:
@@ -26,9 +40,9 @@ def again(store: Store) -> Store:
     return Store(store.root, new_run_id())
 
 
-def put(store: Store, key: str = KEY, step: str = "s") -> Record:
+def put(store: Store, text: str = TEXT, step: str = "s") -> Record:
     staging = store.stage(step)
     fill(staging.out)
-    record = Record(key, step, "r", store.keep(staging), "step: s\n", 1.5, store.run, "2026-01-01T00:00:00+00:00", {"n": "ü\n"})
+    record = Record(digest.of_text(text), step, "r", store.keep(staging), text, 1.5, store.run, "2026-01-01T00:00:00+00:00", {"n": "ü\n"})
     store.record(record)
     return record

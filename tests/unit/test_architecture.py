@@ -11,7 +11,7 @@ from pathlib import Path
 
 import layout
 import pytest
-from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, LEVELS, STACKBUILD, TREES, Layer, Tree, violations
+from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, STACKBUILD, TREES, Layer, Tree, violations
 
 from support.paths import ROOT
 
@@ -164,4 +164,3 @@ def test_modules_are_imported_by_their_own_names() -> None:
 def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
     assert layout.table() in (ROOT / "docs/design.md").read_text("utf-8")
     assert layout.order() in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    assert len(LEVELS) == 23

@@ -313,10 +313,13 @@ _NO_NAMESPACE = frozenset(
 
 
 def qualifier(code: str, at: int) -> str:
-    """What qualifies the name at `at`: "" for nothing, "::" for the global scope, "ns::", "." or "->"."""
+    """What qualifies the name at `at`: "" for nothing, "::" for the global scope, "ns::", "." or "->".
+
+    The arrow before a return type (`auto f() -> cudaError_t`) qualifies nothing.
+    """
     end = back_space(code, at)
     if code.endswith("->", 0, end):
-        return "->"
+        return "" if _returns(code, end - 2) else "->"
     if code.endswith(".", 0, end) and not code.endswith("...", 0, end):
         return "."
     if not code.endswith("::", 0, end):
@@ -330,6 +333,52 @@ def qualifier(code: str, at: int) -> str:
     if start < before:
         return "::" if code[start:before] in _NO_NAMESPACE else code[start:before] + "::"
     return "<>::" if code[before - 1] == ">" else "::"
+
+
+_TO_PARAMETERS = re.compile(r"\)\s*(?:(?:const|volatile|mutable|constexpr|noexcept|__host__|__device__|&&?)\s*)*\Z")
+_SIGNATURE = 4096
+"""So far before an arrow a function's `auto` or a lambda's `[` may be."""
+_IS_AUTO = re.compile(r"\bauto\b\s*(?:[\w:<>~]|\s)*(?:operator\s*\W{1,3}\s*)?\Z")
+_BEFORE_LAMBDA = re.compile(r"(?:(?<!\w)(?:return|co_return|co_yield|co_await)|[^\w)\]\s]|\A)\s*\Z")
+
+
+def _returns(code: str, arrow: int) -> bool:
+    """Whether the `->` at an offset stands before a return type: after the parameters of an `auto` function or a lambda."""
+    first = max(0, arrow - _SIGNATURE)
+    found = _TO_PARAMETERS.search(code, max(first, arrow - 80), arrow)
+    if found is None:
+        return False
+    depth, at = 0, found.start()
+    while at >= first:
+        if code[at] == ")":
+            depth += 1
+        elif code[at] == "(":
+            depth -= 1
+            if depth == 0:
+                break
+        at -= 1
+    else:
+        return False
+    before = back_space(code, at)
+    if code.endswith(
+        ("]", "]]"), 0, before
+    ):  # a lambda's captures, and not an element: something binary stands before those
+        captures = _opening(code, before - 1, first)
+        return _BEFORE_LAMBDA.search(code, max(0, captures - 80), captures) is not None
+    if code.endswith(">", 0, before) and code.rfind("]", first, before) > code.rfind(";", first, before):
+        return True  # a lambda with template parameters
+    return _IS_AUTO.search(code, first, before) is not None
+
+
+def _opening(code: str, close: int, first: int) -> int:
+    """The offset of the `[` of the `]` at an offset."""
+    depth, at = 0, close
+    while at > first:
+        depth += (code[at] == "]") - (code[at] == "[")
+        if depth == 0:
+            break
+        at -= 1
+    return at
 
 
 def _ends_directive(code: str, before: int, end: int) -> bool:

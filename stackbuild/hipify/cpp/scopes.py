@@ -40,7 +40,7 @@ _DECLTYPE = re.compile(r"\bdecltype\s*\([^;{}]*\)\Z")
 _TYPE_WORDS = frozenset(("struct", "class", "union", "enum"))
 _NO_TYPE = _TYPE_WORDS | frozenset(
     ("return", "else", "do", "throw", "case", "goto", "new", "delete", "typename", "using", "namespace", "sizeof", "not", "and", "or", "xor",
-     "co_return", "co_await", "co_yield", "operator", "in", "public", "private", "protected", "template", "defined", "define", "undef", "ifdef",
+     "co_return", "co_await", "co_yield", "operator", "in", "typedef", "public", "private", "protected", "template", "defined", "define", "undef", "ifdef",
      "ifndef", "if", "elif", "include", "pragma", "friend", "const", "volatile", "constexpr", "static", "inline", "virtual", "mutable", "explicit", "extern", "alignof", "typeof", "typeid"),
 )  # fmt: skip
 

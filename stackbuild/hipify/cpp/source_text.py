@@ -34,7 +34,8 @@ class View:
 
     `cuda_names` are the names that CUDA has: those may qualify (`cudaMemcpyKind::cudaMemcpyHostToDevice`), and be hidden by
     what a class or a namespace of the text declares. `renamed_names` are those of them that HIP spells otherwise: one that the
-    text defines as its own function stays. `ruled_names` are names of the project that rules rename.
+    text defines as its own function stays. `ruled_names` are names of the project that rules rename. `hip_macros` are macros
+    that only the project's build for HIP defines.
     """
 
     text: str
@@ -42,6 +43,7 @@ class View:
     cuda_names: frozenset[str] = frozenset()
     renamed_names: frozenset[str] = frozenset()
     ruled_names: frozenset[str] = frozenset()
+    hip_macros: frozenset[str] = frozenset()
 
     @cached_property
     def code(self) -> str:

@@ -20,7 +20,6 @@ from stackbuild.hipify.lint import (
     warp_sizes,
 )
 from stackbuild.hipify.lint.catalogue import WARNINGS
-from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.rules.lookups import Lookups
 from stackbuild.model.findings import Finding, Severity
 
@@ -30,7 +29,7 @@ _CHECKS = (
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,
     version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
-    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.device_pointers, strings.run_time_names, strings.device_code,
+    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.device_pointers, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -42,13 +41,9 @@ _ONLY_WITH = {
 
 
 def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Finding]:
-    """All lint findings of a text that matter for the target's wavefronts.
-
-    In a branch that is not compiled for HIP they are mere notes.
-    """
+    """All lint findings of a text that matter for the target's wavefronts."""
     lanes_of = lookups.target.wavefronts
     findings: list[Finding] = []
-    outside: list[tuple[int, int]] | None = None
     for at, rule, words in chain(
         libraries.headers(includes), hip_forms.headers(includes), *(check(view) for check in _CHECKS)
     ):
@@ -68,10 +63,6 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
         if rule == "LINT-CUDA-VERSION" and _supplied(lookups, words[0]):
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
-        if severity is not Severity.NOTE and outside is None:
-            outside = branches.left_out(view)
-        if severity is not Severity.NOTE and outside and any(start <= at < end for start, end in outside):
-            severity, fix = Severity.NOTE, "nothing, where the build for HIP leaves this branch out"
         findings.append(view.finding(at, rule, severity, told.found.format(*words), told.why, fix, told.link))
     return findings
 

@@ -252,6 +252,12 @@ WARNINGS: dict[str, LintRule] = {
         "HIP 6.4 has no shuffle for it, and those for numbers are ambiguous",
         "shuffle its bits: an unsigned short, or an unsigned for two",
     ),
+    "LINT-HALF-ATOMIC": LintRule(
+        Severity.ERROR,
+        "atomicAdd to the 16-bit floating point {0}",
+        "HIP has no atomicAdd for half and bfloat16, alone or in pairs",
+        "use unsafeAtomicAdd for a pair where the target has it, or a loop of atomicCAS over the 32-bit word",
+    ),
     "LINT-DEVICEPTR": LintRule(
         Severity.ERROR,
         "arithmetic with the CUdeviceptr {0}",

@@ -108,7 +108,7 @@ def arch_guards(view: View) -> Iterator[Found]:
             for at in view.places(name):
                 if at < end:  # in the directive that was looked at
                     continue
-                place, end = guard(view.code, at)
+                place, end = guard(view, at)
                 if place is not None and place not in told:
                     told.add(place)
                     yield place, "LINT-CUDA-ARCH", (name,)

@@ -85,6 +85,30 @@ def brain_floats(view: View) -> Iterator[Found]:
                 yield at, "LINT-BF16-SHUFFLE", (name, root[1])
 
 
+_HALF = re.compile(r"\b(?:__half2?|half2?|__nv_bfloat16(?:2)?|nv_bfloat16(?:2)?)\s*\*")
+_HALVES = frozenset(("half", "half2", "__half", "__half2", *_BF16))
+
+
+def half_atomics(view: View) -> Iterator[Found]:
+    """atomicAdd of 16-bit floating point, which HIP has under another name: by the cast, or the nearest declaration before."""
+    if "atomicAdd" not in view.words or view.words.isdisjoint(_HALVES) or _OWN_HALF_ATOMIC.search(view.code):
+        return
+    for at in view.own("atomicAdd"):
+        open_at = skip_space(view.code, at + len("atomicAdd"))
+        parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+        if not parsed or len(parsed[0]) != 2:
+            continue
+        start, end = parsed[0][0]
+        root = re.compile(r"[&(*\s]*(\w+)").match(view.code, start, end)
+        if _HALF.search(view.code, start, end) or (root and _type_before(view.code, root[1], at) in _HALVES):
+            yield at, "LINT-HALF-ATOMIC", (" ".join(view.code[start:end].split()),)
+
+
+_OWN_HALF_ATOMIC = re.compile(
+    r"\batomicAdd\s*\(\s*(?:__half2?|half2?|__nv_bfloat162?|nv_bfloat162?)\s*\*\s*(?:const\s+)?\w+\s*,\s*(?:const\s+)?(?:__half|half|__nv_b|nv_b)\w*\s+\w+\s*\)"
+)
+
+
 def _type_before(code: str, name: str, at: int) -> str:
     """The last word of the type that a name is declared with nearest before an offset."""
     declared = re.compile(rf"\b([A-Za-z_]\w*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?{name}\s*[=;,)\[{{]")

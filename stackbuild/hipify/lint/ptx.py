@@ -203,7 +203,7 @@ _BROKEN = 200
 def ptx(view: View) -> Iterator[Found]:
     """Inline assembly with what is known to stand for its instructions. An empty one and other machines' are let pass."""
     macros: dict[str, str] = {}
-    for word in _WORDS:
+    for word in (*_WORDS, *_other_words(view)):
         if word not in view.words:
             continue
         for at in view.places(word):
@@ -217,6 +217,16 @@ def ptx(view: View) -> Iterator[Found]:
                     yield at, "LINT-PTX", what
             elif is_ptx(template, view.is_cuda):
                 yield at, "LINT-PTX", (_shown(template), advice(template))
+
+
+_BARE_ASM = re.compile(r"(?:asm|__asm__|__asm)(?:\s+(?:inline|volatile|__inline__|__inline|__volatile__|__volatile))*")
+
+
+def _other_words(view: View) -> list[str]:
+    """The macros of the file that stand for the word asm itself: `#define ASM asm volatile`."""
+    if view.words.isdisjoint(_WORDS):
+        return []
+    return [m.name for m in view.macros if _BARE_ASM.fullmatch(view.code[m.at : m.end].strip())]
 
 
 def is_ptx(template: str, sure: bool) -> bool:

@@ -46,7 +46,7 @@ def versions(view: View) -> Iterator[Found]:
             continue
         end = 0
         for at in places:
-            place, end = guard(view.code, at) if at >= end else (None, end)
+            place, end = guard(view, at) if at >= end else (None, end)
             if place is not None:
                 rule = "LINT-CUDA-VERSION" if name in MACROS else "LINT-LIBRARY-VERSION"
                 yield place, rule, (name, (MACROS | OTHERS)[name])

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from stackbuild.hipify.cpp.scan import arguments, skip_space, whole_names
+from stackbuild.hipify.cpp.scan import arguments, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.passes import own_names
 from stackbuild.hipify.rules.lookups import ApiIssue, Lookups
 from stackbuild.hipify.tables import unknown_libraries
 from stackbuild.model.findings import Finding, Severity
@@ -84,22 +85,30 @@ ISSUE_KINDS = {
         "replace the call by its successor",
     ),
 }
+ISSUE_KINDS["undeclared"] = IssueKind(
+    "HIPIFY-NOT-IN-TARGET",
+    Severity.ERROR,
+    "{name} becomes {first}, which {rest} do not declare",
+    "the HIP text does not compile for this target",
+    "target a ROCm that has it, or write this by hand",
+)
 _LACKING = {"hip": "HIP", "roc": "the roc libraries", "miopen": "MIOpen", "hipdnn": "hipDNN", "": "HIP"}
 _LOOKS_LIKE_API = re.compile(r"cuda[A-Z]\w+")
 _LIBRARY_CALL = re.compile(
     r"(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cufft(?:Xt)?|curand|cusolver(?:Dn|Sp|Mg|Rf)?|cutensor(?:Mg)?|nvrtc|nvtx)[A-Z]\w+|cu[A-Z][a-z]\w+"
 )
-_CONSTANT = re.compile(r"(?:CU|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+")
-_STARTS = ("cu", "CU", "nv", "NV", "npp", "NPP", "nccl", "NCCL", "optix", "OPTIX")
+_CONSTANT = re.compile(
+    r"(?:CU|CUDART|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+|CUDA(?:RT)?API"
+)
+_STARTS = ("__", "cu", "CU", "nv", "NV", "npp", "NPP", "nccl", "NCCL", "optix", "OPTIX")
 _BEGINS = frozenset(start[:2] for start in _STARTS)
 _PASTED = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
-_OWN = re.compile(r"(?:#[ \t]*define|\b(?:struct|class|enum|union|using|namespace))[ \t]+(\w+)")
-_TYPED = re.compile(r"(\w+|(?<=\w)>)(?:\s+|\s*([*&]+)\s*)\Z")
-_NO_TYPE = frozenset(
-    ("return", "else", "case", "goto", "throw", "new", "delete", "struct", "class", "union", "enum", "typename", "using", "namespace", "sizeof",
-     "not", "and", "or", "do", "define", "undef", "ifdef", "ifndef", "if", "elif", "typedef")
-)  # fmt: skip
 _JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
+_TOOLKIT = re.compile(
+    r"(?!cuda_(?:pipeline|awbarrier|egl|vdpau|d3d|stdint|fp4|fp6|texture|surface))"
+    r"(?:cublas|cudnn|cufft|curand|cusolver|cusparse|cutensor|nvrtc|nvblas|cudalibxt|cuda_|cudart_|cudaD3D|cuviddec|sm_\d\d_)\w*\.h(?:pp)?"
+)
+_CONDITION = re.compile(r"[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef)\b")
 _STEMS = frozenset(("cuda", "cu", "cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl"))
 _HAS_INCLUDE = re.compile(r"__has_include(?:_next)?\s*\(\s*([<\"])")
 _TO_SIGN = re.compile(r'[^>"\n]*')
@@ -113,7 +122,6 @@ def report(view: View, lookups: Lookups, present: Iterable[str], ruled_names: fr
         for issue in lookups.issues.get(name, ()):
             told = list(_issue_findings(view, lookups, name, issue))
             findings += [_eased(f) for f in told] if name in ruled_names else told
-    findings += _unknown(view, lookups, ruled_names)
     findings += _made(view)
     findings += _headers(view, lookups)
     return findings
@@ -131,6 +139,7 @@ def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) ->
             "lacking": _LACKING.get(issue.detail, "HIP"),
             "first": words[0],
             "last": words[1],
+            "rest": issue.detail.partition(" ")[2],
             "rocm": lookups.target.rocm,
         }
         yield view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
@@ -141,55 +150,79 @@ def _eased(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.NOTE, fix=fix)
 
 
-def _unknown(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> Iterator[Finding]:
-    """Names that look like NVIDIA's and are in no table: hipify-perl's leftovers, calls, constants, whole libraries."""
-    own = _Defined(view.code)
-    for word in view.words - lookups.known_names:
-        if word[:2] not in _BEGINS or not word.startswith(_STARTS) or word in ruled_names:
-            continue
-        api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
-        family = unknown_libraries.of_name(word)
-        if not (api or family or constant or _LIBRARY_CALL.fullmatch(word)):
-            continue
-        if not api and own.has(word):
-            continue
-        places = view.own(word)
-        if api and any(_is_variable(view.code, at, at + len(word)) for at in places):
-            continue
-        if family:
-            yield from (_of_family(view, at, word, family) for at in places[:1])
-        else:
-            for at in places:
-                called = view.code.startswith("(", skip_space(view.code, at + len(word)))
-                if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
-                    yield _leftover(view, at, word)
+def unknown(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> tuple[list[Finding], frozenset[str]]:
+    """Names that look like NVIDIA's and are in no table, and those of them that the text declares itself.
+
+    The findings are of hipify-perl's leftovers, calls, constants, device functions, and whole libraries.
+    """
+    looks_alike = [
+        word
+        for word in view.words - lookups.known_names
+        if word[:2] in _BEGINS and word.startswith(_STARTS) and word not in ruled_names and _is_like(word, lookups)
+    ]
+    own = own_names.declared(view, looks_alike)
+    findings: list[Finding] = []
+    for word in looks_alike:
+        if word not in own:
+            findings += _of_device(view, word) if word.startswith("__") else _of_host(view, word)
+    return findings, own
 
 
-def _is_variable(code: str, at: int, end: int) -> bool:
-    """Whether a name is declared as a variable or parameter there: `cudaError_t cudaStatus;`."""
-    after = skip_space(code, end)
-    before = _TYPED.search(code, max(0, at - 60), at)
-    if before is None or before[1] in _NO_TYPE or code[after : after + 1] not in ("=", ";", ",", ")", "[", "{"):
-        return False
-    return not before[2] or before[1].endswith(("_t", "int", "char", "float", "double", "void", "unsigned", "long"))
+def _is_like(word: str, lookups: Lookups) -> bool:
+    """Whether a word is spelt like a name of CUDA's that no table has."""
+    if word.startswith("__"):
+        declared = lookups.target.declared
+        return declared is not None and word not in declared.device and not _COMPILER.match(word)
+    return bool(
+        _LOOKS_LIKE_API.fullmatch(word)
+        or _LIBRARY_CALL.fullmatch(word)
+        or _CONSTANT.fullmatch(word)
+        or unknown_libraries.of_name(word)
+    )
 
 
-class _Defined:
-    """The names that a text itself defines as macros or types: looked for in the lines where a name stands."""
+def _of_host(view: View, word: str) -> Iterator[Finding]:
+    places = view.own(word)
+    if family := unknown_libraries.of_name(word):
+        yield from (_of_family(view, at, word, family) for at in places[:1])
+        return
+    api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
+    for at in places:
+        called = view.code.startswith("(", skip_space(view.code, at + len(word)))
+        if constant and _CONDITION.match(view.code, line_start(view.code, at)):
+            continue  # not defined is 0 there: LINT-CUDA-VERSION is about such questions
+        if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
+            yield _leftover(view, at, word)
 
-    def __init__(self, code: str) -> None:
-        self._code = code
-        self._lines: dict[int, list[str]] = {}
 
-    def has(self, name: str) -> bool:
-        return any(name in self._in_line(at) for at in whole_names(self._code, name))
+_COMPILER = re.compile(
+    r"__(?:builtin|sync|atomic|has|is|attribute|declspec|asm|typeof|alignof|alignas|extension|cpuid|rdtsc|popcnt|lzcnt|get_cpuid|pragma|assume"
+    r"|debugbreak|assert|gnu|glibc|cxa|INT|SIZE|FLT|DBL|LDBL|CHAR|c11|opencl|ocml|ockl|llvm|hip|HIP|amd|AMD|cilk|emutls|mm|m\d|ia32|x86|thread"
+    r"|func|FUNC|PRETTY|FILE|LINE|DATE|TIME|COUNTER|VA_|GNU|STDC|cplusplus|clang|unreachable|forceinline|inline|restrict|volatile|const|signed|cdecl"
+    r"|stdcall|fastcall|vectorcall|readfsdword|fastfail|iso_volatile|dmb|isb|yield|nop|wfe|sev|va_|shared|device|global|host|constant|managed)"
+)
+_KEYWORDS = frozenset(
+    ("__nv_pure__", "__grid_constant__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__nv_register_params__")
+)
 
-    def _in_line(self, at: int) -> list[str]:
-        start = self._code.rfind("\n", 0, at) + 1
-        if start not in self._lines:
-            end = self._code.find("\n", at)
-            self._lines[start] = _OWN.findall(self._code, start, end if end >= 0 else len(self._code))
-        return self._lines[start]
+
+def _of_device(view: View, word: str) -> Iterator[Finding]:
+    """Calls of a device function that neither HIP's headers nor the compiler have, in a CUDA file; attributes alike."""
+    if not view.is_cuda:
+        return
+    for at in view.own(word):
+        if word in _KEYWORDS or (
+            not word.endswith("__") and view.code.startswith("(", skip_space(view.code, at + len(word)))
+        ):
+            yield view.finding(
+                at,
+                "HIPIFY-UNKNOWN-DEVICE",
+                Severity.ERROR,
+                f"{word} is in no header of HIP, of any version that this package has a list of",
+                "it is in none of HIPIFY's tables, so it was left as it is and does not compile",
+                "write it with what HIP has, or define it for HIP",
+                TABLES,
+            )
 
 
 def _made(view: View) -> Iterator[Finding]:
@@ -248,6 +281,12 @@ def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
                 )
             continue
         path = _path(view, found.end())
+        known = path in lookups.headers or lookups.may_rule_header(path)
+        if not known and _TOOLKIT.fullmatch(path):
+            yield view.finding(
+                found.start(), "HIPIFY-UNKNOWN-HEADER", Severity.ERROR, f"{path} looks like a header of CUDA's and has no counterpart",
+                "it was left as it is, and no HIP installation has it", "include what ROCm has for it, or add a header rule", TABLES,
+            )  # fmt: skip
         family = unknown_libraries.of_header(path) if path not in lookups.headers else None
         if family and not lookups.may_rule_header(path):
             yield view.finding(

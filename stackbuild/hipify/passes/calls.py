@@ -26,6 +26,8 @@ class Calls:
     edits: list[Edit] = field(default_factory=list)
     lists: list[NewList] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    moved: frozenset[tuple[str, int | None]] = frozenset()
+    """Functions whose arguments a rule puts into another order, with the number that they have then."""
 
 
 def by_rules(view: View, lookups: Lookups) -> Calls:
@@ -38,7 +40,9 @@ def by_rules(view: View, lookups: Lookups) -> Calls:
     for use in aliases.uses(view, present):
         by_alias.setdefault(use.function, []).append(use)
     passed = {use.names[0] for uses in by_alias.values() for use in uses if use.names}
-    for rule in lookups.of_kind("call", view.name):
+    rules = lookups.of_kind("call", view.name)
+    asked.moved = frozenset((name, rule.count) for rule in rules if rule.arguments for name in rule.match)
+    for rule in rules:
         asked_at: set[int] = set()
         for name in rule.match:
             for at in view.own(name) if name in present else ():
@@ -66,7 +70,7 @@ def _named(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias
     found = arguments(view.code, open_at)
     if found is None:
         calls.findings.append(_unbalanced(view, function, name[0]))
-    elif not _declares(view, name[0], found[0]):
+    elif not declares(view, name[0], found[0]):
         use = Use(function, name, open_at, found[1], found[0], 0, 0, name, frozenset((function,)))
         _one(view, rule, use, calls, has_alias)
 
@@ -81,7 +85,7 @@ def _one(view: View, rule: ConversionRule, use: Use, calls: Calls, has_alias: bo
             calls.findings.append(_divided(view, called, use.name[0]))
             return
     if rule.by_hand:
-        calls.findings.append(_by_hand(view, rule, use.name))
+        calls.findings.append(_by_hand(view, rule, use.name, (use.function, use.count) in calls.moved))
     if (rest := aliases.rest(view, use.open_at, use.spans)) is not None:
         wraps = [index for index, _ in rule.wrap if (place := use.place(index)) is not None and place >= rest]
         if (rule.moves or wraps) and not (has_alias and view.macro_at(use.open_at) and not view.is_header):
@@ -125,7 +129,7 @@ _DEFINED = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+[ \t]*\Z")
 _EXPRESSION = re.compile(r"[&*!~(\"'\-+\d]|\w+\s*(?:[(.\[]|->)")
 
 
-def _declares(view: View, start: int, spans: list[Span]) -> bool:
+def declares(view: View, start: int, spans: list[Span]) -> bool:
     """Whether this declares the function and does not call it: a type's name stands right before, and no value inside."""
     end = back_token(view.code, start)
     if view.code.endswith("::", 0, end):
@@ -213,14 +217,17 @@ def _other_arguments(view: View, rule: ConversionRule, name: Span, count: int) -
     )
 
 
-def _by_hand(view: View, rule: ConversionRule, name: Span) -> Finding:
+def _by_hand(view: View, rule: ConversionRule, name: Span, is_moved: bool) -> Finding:
+    what = "its arguments are those that hipify-clang gives it" if is_moved else "only its name was converted"
     return view.finding(
         name[0],
         "HIPIFY-BY-HAND",
-        Severity.ERROR,
-        f"{view.text[slice(*name)]} takes other arguments in its HIP form, and only its name was converted",
+        Severity.WARNING if is_moved else Severity.ERROR,
+        f"{view.text[slice(*name)]} takes other arguments in its HIP form, and {what}",
         rule.why,
-        "write this call by hand from the library's documentation",
+        "see to stages, policies, buffers and the sizes behind pointers"
+        if is_moved
+        else "write this call by hand from the library's documentation",
         rule.link,
     )
 

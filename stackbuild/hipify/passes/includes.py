@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from posixpath import normpath
 
 from stackbuild.hipify.cpp.directives import Branch, Directives, Include, place_for_include
 from stackbuild.hipify.cpp.edits import Edit
@@ -39,10 +40,14 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     have: list[tuple[str, Include]] = []
     seen: dict[str, set[tuple[Branch, ...]]] = {}
     for include in directives.includes:
-        target = _target(lookups, rules, include.path)
+        target = None if _is_own(view, lookups, include) else _target(lookups, rules, include.path)
         if target is None:
-            have.append((include.path, include))
-            seen.setdefault(include.path, set()).add(include.branches)
+            own = include.path
+            if (last := own.rsplit("/", 1)[-1]) in lookups.shims:  # converted before, perhaps from another root
+                own = _beside(view, last)
+                edits += _renamed(view, include, own, "support", "")
+            have.append((own, include))
+            seen.setdefault(own, set()).add(include.branches)
             continue
         candidates, by, group = target
         path = _choose(view, lookups, candidates, by)
@@ -60,12 +65,21 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     everywhere = {path for path, include in have if not include.branches and include.start not in c_only}
     shims = _shims(view, lookups)
     hidden = any(include.start in c_only and path.startswith("hip") for path, include in have)
-    runtime = (hidden or _needs_runtime(view, uses, launches)) and not _brings_runtime(
+    like_hipify = lookups.target.compat == "hipify"  # which includes it in every file
+    runtime = (hidden or like_hipify or _needs_runtime(view, uses, launches)) and not _brings_runtime(
         lookups, everywhere | {n for n, _ in shims}
     )
     edits += _additions(view, directives, everywhere, shims, runtime)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
     return Headers(tuple(edits), tuple(findings), tuple(n for n in lookups.shims if n in needed))
+
+
+def _is_own(view: View, lookups: Lookups, include: Include) -> bool:
+    """Whether an include in quotes means a file beside it, although CUDA has a header of that name."""
+    own = lookups.target.own_headers
+    if not own or view.text[include.path_span[0] - 1] != '"':
+        return False
+    return normpath(f"{view.name.rpartition('/')[0]}/{include.path}").lstrip("/") in own
 
 
 def _target(lookups: Lookups, rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str, str] | None:

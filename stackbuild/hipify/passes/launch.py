@@ -26,12 +26,15 @@ def offsets(code: str) -> Iterator[int]:
         at = code.find("<<<", end)
 
 
-def to_calls(view: View) -> tuple[list[Edit], list[Finding]]:
-    """The edits that make every launch a call, and a finding for each that cannot be read."""
+def to_calls(view: View, like_hipify: bool = False) -> tuple[list[Edit], list[Finding]]:
+    """The edits that make every launch a call, and a finding for each that cannot be read.
+
+    `like_hipify`: as hipify-clang does, with HIP_KERNEL_NAME around each template, and also where the launch is no statement.
+    """
     edits: list[Edit] = []
     findings: list[Finding] = []
     for at in offsets(view.code):
-        made = _one(view, at)
+        made = _one(view, at, like_hipify)
         if made is None:
             findings.append(_unreadable(view, at))
         else:
@@ -39,7 +42,7 @@ def to_calls(view: View) -> tuple[list[Edit], list[Finding]]:
     return edits, findings
 
 
-def _one(view: View, open_at: int) -> list[Edit] | None:
+def _one(view: View, open_at: int, like_hipify: bool) -> list[Edit] | None:
     """The edits of one launch. None if a part cannot be determined or the launch is not a statement: hipLaunchKernelGGL is one."""
     code = view.code
     kernel, found = postfix_start(code, back_space(code, open_at)), _configuration(code, open_at)
@@ -48,20 +51,45 @@ def _one(view: View, open_at: int) -> list[Edit] | None:
     spans, close_at = found
     call_at = skip_space(code, close_at + 3)
     called = arguments(code, call_at)
-    if called is None or not is_statement(code, kernel, called[1] + 1) or _DIRECTIVE.search(code, kernel, called[1]):
+    if called is None or _DIRECTIVE.search(code, kernel, called[1]):
+        return None
+    if not like_hipify and not is_statement(code, kernel, called[1] + 1):
         return None
     end = back_space(code, open_at)
-    named = ("HIP_KERNEL_NAME(", ")") if _bare_comma(code, kernel, end) else ("", "")
+    is_named = _bare_comma(code, kernel, end) or (like_hipify and _is_template(view, code[kernel:end]))
+    named = ("HIP_KERNEL_NAME(", ")") if is_named else ("", "")
     edits = [Edit(kernel, kernel, f"hipLaunchKernelGGL({named[0]}", BY, "kernel_launch")]
-    edits += _gap(view, end, spans[0][0], named[1] + ", dim3(", (open_at, open_at + 3))
+    grid, block = (("", "") if _is_dim3(code, span) else ("dim3(", ")") for span in spans[:2])
+    edits += _gap(view, end, spans[0][0], f"{named[1]}, {grid[0]}", (open_at, open_at + 3))
     comma = code.index(",", spans[0][1])
-    edits += _gap(view, spans[0][1], spans[1][0], "), dim3(", (comma, comma + 1))
-    edits.append(Edit(spans[1][1], spans[1][1], ")", BY, closes=True))
+    edits += _gap(view, spans[0][1], spans[1][0], f"{grid[1]}, {block[0]}", (comma, comma + 1))
+    if block[1]:
+        edits.append(Edit(spans[1][1], spans[1][1], block[1], BY, closes=True))
     for start, stop in spans[2:]:
         edits += wrap(start, stop, "(", ")", BY) if _bare_comma(code, start, stop) else []
     edits += [Edit(spans[-1][1], spans[-1][1], ", 0", BY)] * (4 - len(spans))
+    if not called[0] and call_at + 1 < called[1] and view.text[call_at + 1 : called[1]].isspace():
+        edits.append(Edit(call_at + 1, called[1], "", BY))
     signs = ((close_at, close_at + 3), (call_at, call_at + 1))
     return edits + _gap(view, spans[-1][1], call_at + 1, ", " if called[0] else "", *signs)
+
+
+def _is_dim3(code: str, span: tuple[int, int]) -> bool:
+    """Whether a span is `dim3(…)` as a whole."""
+    if not code.startswith("dim3", span[0]):
+        return False
+    open_at = skip_space(code, span[0] + 4)
+    parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
+    return parsed is not None and parsed[1] + 1 == span[1]
+
+
+def _is_template(view: View, kernel: str) -> bool:
+    """Whether a kernel is given template arguments, or is a template of the file."""
+    name = re.match(r"\s*(?:\w+\s*::\s*)*(\w+)", kernel)
+    if "<" in kernel or name is None:
+        return "<" in kernel
+    declared = rf"\btemplate\s*<[^;{{}}()]*>\s*(?:\w+\s*(?:\([^()]*\)\s*)?)*?\b{name[1]}\s*\("
+    return re.search(declared, view.code) is not None
 
 
 def _gap(view: View, start: int, end: int, new: str, *signs: tuple[int, int]) -> list[Edit]:

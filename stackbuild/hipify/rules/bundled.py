@@ -11,6 +11,7 @@ from stackbuild.core.errors import Mistake, RecipeError, UsageError
 from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, RuleSet, joined, read
 
 BASE = "base"
+ALWAYS = (BASE, "libraries")
 SUPPORT = "support"
 MAX_BYTES = 4 << 20
 
@@ -21,8 +22,13 @@ def names() -> list[str]:
 
 
 def load(names_or_paths: Iterable[str]) -> RuleSet:
-    """Rule sets by bundled name or path, the first taking precedence, and `base` last. Raises UsageError, RecipeError."""
-    return joined([_one(name) for name in [*(n for n in names_or_paths if n != BASE), BASE]])
+    """Rule sets by bundled name or path, the first taking precedence; `base` and `libraries` last. Raises UsageError, RecipeError."""
+    return joined([_one(name) for name in [*(n for n in names_or_paths if n not in ALWAYS), *ALWAYS]])
+
+
+def load_compat() -> RuleSet:
+    """The rules of `--compat hipify`: what hipify-clang does beside its tables, and nothing else."""
+    return joined([_one("hipify"), _one("libraries")])
 
 
 def _one(name: str) -> RuleSet:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import ConversionRule, RuleSet, version
+from stackbuild.hipify.tables.declarations import Declarations
 from stackbuild.hipify.tables.tables import Subst, Tables
 
 
@@ -126,7 +127,7 @@ def prepare(tables: Tables, rules: RuleSet, target: Target) -> Lookups:
             same_names.add(subst.cuda)
         else:
             names.setdefault(subst.cuda, subst)
-    issues = _issues(tables, target, names)
+    issues = _issues(tables, target, names, same_names)
     ruled = {m for r in rules.rules if r.kind in ("identifier", "call") for m in r.match}
     return Lookups(
         target=target,
@@ -150,7 +151,9 @@ def _by_kind(rules: RuleSet, target: Target) -> dict[str, tuple[ConversionRule, 
     return found
 
 
-def _issues(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[str, tuple[ApiIssue, ...]]:
+def _issues(
+    tables: Tables, target: Target, names: Mapping[str, Subst], same_names: Iterable[str]
+) -> dict[str, tuple[ApiIssue, ...]]:
     """What to report of each name under this target."""
     issues: dict[str, list[ApiIssue]] = {}
     lacking = {"hip": ("hip", "hipdnn"), "miopen": ("hip", "miopen"), "roc": ("roc", "miopen")}[target.flavour]
@@ -169,8 +172,10 @@ def _issues(tables: Tables, target: Target, names: Mapping[str, Subst]) -> dict[
     for name, since in tables.deprecated.items():
         if name not in tables.removed:
             issues.setdefault(name, []).append(ApiIssue("deprecated", since))
+    if target.declared is not None:
+        _add_undeclared(target.declared, names, same_names, issues)
     if target.rocm:
-        _add_version_issues(tables, target.rocm, names, issues)
+        _add_version_issues(tables, target, names, issues)
     return {name: tuple(found) for name, found in issues.items()}
 
 
@@ -179,11 +184,27 @@ def _lacks(target: Target, subst: Subst | None) -> bool:
     return subst is None or (target.flavour == "miopen" and subst.hip.lower().startswith("hipdnn"))
 
 
-def _add_version_issues(
-    tables: Tables, rocm: str, names: Mapping[str, Subst], issues: dict[str, list[ApiIssue]]
+def _add_undeclared(
+    declared: Declarations, names: Mapping[str, Subst], same_names: Iterable[str], issues: dict[str, list[ApiIssue]]
 ) -> None:
-    have = version(rocm)
+    """Names whose HIP form the target's headers lack; of those that both spell alike, device functions when called."""
     for name, subst in names.items():
+        if subst.hip in declared.absent:
+            issues.setdefault(name, []).append(ApiIssue("undeclared", f"{subst.hip} {declared.source}"))
+    for name in same_names:
+        if name.startswith("__") and name not in declared.device:
+            issues.setdefault(name, []).append(ApiIssue("undeclared", f"{name} {declared.source}", call_only=True))
+
+
+def _add_version_issues(
+    tables: Tables, target: Target, names: Mapping[str, Subst], issues: dict[str, list[ApiIssue]]
+) -> None:
+    """Names that are newer than the target or gone from it, where its headers were not read and do not say otherwise."""
+    have = version(target.rocm)
+    read = target.declared.names | target.declared.absent if target.declared else frozenset()
+    for name, subst in names.items():
+        if subst.hip in read:
+            continue
         if (since := tables.versions.get(subst.hip)) is None:
             continue
         if since.added and version(since.added) > have:

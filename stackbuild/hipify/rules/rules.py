@@ -56,7 +56,7 @@ TAKES = {
     "shim": _SCOPED | {"when"},
 }
 """The fields of each kind beside the kind itself."""
-FIXES = ("sync-masks", "cub-warps")
+FIXES = ("sync-masks", "cub-warps", "register")
 SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")
@@ -155,6 +155,11 @@ def version(text: str) -> tuple[int, ...]:
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
+
+
+def is_rocm_version(text: str) -> bool:
+    """Whether a text is a ROCm version: two or three numbers with dots, of which the first is no larger than ROCm's may be."""
+    return re.fullmatch(r"[1-9]\d?\.\d{1,2}(?:\.\d{1,3})?", text) is not None
 
 
 def in_range(rocm: str, bounds: str) -> bool:

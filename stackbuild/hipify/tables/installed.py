@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks, UsageError
-from stackbuild.hipify.tables import csv_table, perl_table
+from stackbuild.hipify.tables import bundled_tables, csv_table, perl_table
 from stackbuild.hipify.tables.tables import FORMAT, Tables, from_json, to_json
 
 PERL_PACKAGE = "hipify-perl"
@@ -25,22 +26,20 @@ SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Tools:
-    """The HIPIFY programs of this machine, each None where it is not installed; at least one is."""
+    """The HIPIFY programs of this machine, each None where it is not installed.
+
+    `is_named`: by an option or a variable, and not found on PATH.
+    """
 
     perl: Path | None
     clang: Path | None
+    is_named: bool = False
 
 
 def find(perl: str | None = None, clang: str | None = None) -> Tools:
-    """The tools by option, environment and PATH. Raises MachineLacks where there is neither."""
-    tools = Tools(_one(perl, "HIPIFY_PERL", "hipify-perl"), _one(clang, "HIPIFY_CLANG", "hipify-clang"))
-    if tools.perl is None and tools.clang is None:
-        raise MachineLacks(
-            "no HIPIFY is installed: neither hipify-perl nor hipify-clang",
-            where="PATH, HIPIFY_PERL, HIPIFY_CLANG",
-            next=f"apt install {PERL_PACKAGE} (Debian 13, Ubuntu 24.10 and later), or give --hipify-perl FILE",
-        )
-    return tools
+    """The tools by option, environment and PATH; each None where it is not there. Raises UsageError."""
+    named = bool(perl or clang or os.environ.get("HIPIFY_PERL") or os.environ.get("HIPIFY_CLANG"))
+    return Tools(_one(perl, "HIPIFY_PERL", "hipify-perl"), _one(clang, "HIPIFY_CLANG", "hipify-clang"), named)
 
 
 def need_perl(tools: Tools) -> Path:
@@ -69,6 +68,26 @@ def _one(option: str | None, variable: str, name: str) -> Path | None:
             return Path(path)
     found = shutil.which(name) or shutil.which(name, path="/opt/rocm/bin")
     return Path(found) if found else None
+
+
+def chosen(tools: Tools, file: Path | None) -> Tables:
+    """The tables of a run: of a file of tables or a hipify-perl script, of the HIPIFY that was named, or the newer of two.
+
+    Those two are this package's own and those of the HIPIFY on PATH or in /opt/rocm. Raises UsageError.
+    """
+    if file is not None:
+        return bundled_tables.read(file) or tables(Tools(file, None))
+    if tools.perl is None and tools.clang is None:
+        return bundled_tables.load()
+    if tools.is_named or tools.perl is None:
+        return tables(tools)
+    own = bundled_tables.load()
+    return tables(tools) if _numbers(perl_table.version_of(_read(tools.perl))) > _numbers(own.tool) else own
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    found = re.search(r"\d+(?:\.\d+)+", text)
+    return tuple(map(int, found.group().split("."))) if found else ()
 
 
 def tables(tools: Tools) -> Tables:

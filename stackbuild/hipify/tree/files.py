@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
@@ -18,7 +18,7 @@ SUFFIXES = frozenset(
     ".cu .cuh .c .cc .cpp .cxx .c++ .h .hh .hpp .hxx .h++ .inl .inc .ipp .tpp .txx .cppm .hip".split()  # noqa: SIM905
 )
 MAX_BYTES = 64 << 20
-_SKIPPED = frozenset((".git", ".hg", ".svn", "__pycache__"))
+SKIPPED = frozenset((".git", ".hg", ".svn", "__pycache__"))
 _LOOKED_AT = 32 << 10
 """Bytes of a file without a suffix that are looked at: more than any licence at its top."""
 _COMMENTS = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.S)
@@ -37,7 +37,8 @@ _KINDS = {
 class SourceSelection:
     """What a run converts and where to: files and folders, the globs that choose among their files, and the output.
 
-    `is_folder` says that `out` is written as a folder, such as `hip/`.
+    `is_folder` says that `out` is written as a folder, such as `hip/`. `has_rest`: everything else below a folder is copied too, so
+    that the output builds as the source does.
     """
 
     sources: tuple[Path, ...]
@@ -45,6 +46,7 @@ class SourceSelection:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     is_folder: bool = False
+    has_rest: bool = False
 
     def has(self, name: str) -> bool:
         """Whether the globs choose a file, by its name in rules and in the report."""
@@ -57,7 +59,8 @@ class SourceSelection:
 class ConversionJob:
     """One file: where it is, what it is called in the report and in rules, and where it goes.
 
-    `root` is which of the sources it came from, `below` its path in that, "" where that is the file itself.
+    `root` is which of the sources it came from, `below` its path in that, "" where that is the file itself. What `is_rest` is copied
+    as it is.
     """
 
     source: Path
@@ -65,6 +68,7 @@ class ConversionJob:
     output: Path
     root: Path
     below: str = ""
+    is_rest: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,8 @@ def walk(selection: SourceSelection) -> Walk:
     if len(sources) == 1 and sources[0].is_file():
         return Walk([_single(sources[0], out, selection.is_folder)], (), out)
     skipped: dict[str, Finding] = {}
-    found = [job for source in sources for job in _below(source, out, len(sources) > 1, skipped)]
-    picked = [job for job in found if selection.has(job.name)]
+    found = [job for source in sources for job in _below(source, selection, len(sources) > 1, skipped)]
+    picked = [job for job in found if not job.is_rest and selection.has(job.name)]
     findings = tuple(f for name, f in sorted(skipped.items()) if selection.has(name))
     if not picked and not findings:
         what = (
@@ -98,6 +102,9 @@ def walk(selection: SourceSelection) -> Walk:
             else "there is no C, C++ or CUDA file in it"
         )
         raise UsageError(what, where=", ".join(map(str, sources)), next="mend the globs of what to include and exclude")
+    if selection.has_rest:
+        converted = {job.name for job in picked}
+        picked += [replace(job, is_rest=True) for job in found if job.name not in converted]
     refuse_collisions(picked)
     _refuse_overwriting(picked, out)
     return Walk(sorted(picked, key=lambda job: job.name), findings, out)
@@ -139,7 +146,10 @@ def _refuse_overwriting(picked: list[ConversionJob], out: Path) -> None:
             raise UsageError(what, where=str(job.source), next="give another folder")
 
 
-def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) -> Iterator[ConversionJob]:
+def _below(
+    source: Path, selection: SourceSelection, several: bool, skipped: dict[str, Finding]
+) -> Iterator[ConversionJob]:
+    out = selection.out
     if source.is_file():
         yield ConversionJob(source, source.name, out / source.name, source)
         return
@@ -164,11 +174,21 @@ def _below(source: Path, out: Path, several: bool, skipped: dict[str, Finding]) 
             if below + name not in made:
                 relative = prefix + below + name
                 yield ConversionJob(here / name, relative, out / relative, source, below + name)
+        for name in _others(entries, found) if selection.has_rest else ():
+            if below + name not in made:
+                relative = prefix + below + name
+                yield ConversionJob(here / name, relative, out / relative, source, below + name, is_rest=True)
+
+
+def _others(entries: list[os.DirEntry[str]], sources: list[str]) -> list[str]:
+    """The names of a folder's other files: build files, data, scripts; links to files too, and none of hipify's own."""
+    own = (STATE, *(f"{STATE}{suffix}" for suffix in (".lock", ".new")))
+    return [entry.name for entry in entries if entry.name not in {*sources, *own} and entry.is_file()]
 
 
 def _is_walked(folder: Path, hidden: Path) -> bool:
     """Whether a folder is one of sources: not the output."""
-    return folder.name not in _SKIPPED and (folder.name != hidden.name or folder.resolve() != hidden)
+    return folder.name not in SKIPPED and (folder.name != hidden.name or folder.resolve() != hidden)
 
 
 def _sorted(

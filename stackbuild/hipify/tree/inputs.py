@@ -12,6 +12,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.hipify.tree.files import MAX_BYTES, ConversionJob
 from stackbuild.hipify.tree.state import OutputRecord
 
+REST = "it is copied as it is"
 _TICK_NS = 100_000_000
 
 
@@ -54,6 +55,9 @@ def read(job: ConversionJob, record: OutputRecord | None) -> InputFile:
         if not stat.S_ISREG(now.st_mode):
             raise UsageError("it is no file any more", where=str(job.source), next="run it again")
         source = _stamp_of(now)
+        if job.is_rest:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return InputFile(job, record, digest, source, now.st_mtime_ns, None, REST)
         if now.st_size > MAX_BYTES:
             large = f"{now.st_size >> 20} MiB are more than the {MAX_BYTES >> 20} MiB that are converted"
             return InputFile(

@@ -13,7 +13,7 @@ from stackbuild.hipify.model import FileReport
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 STATE = ".stackbuild-hipify.json"
-FORMAT = 4
+FORMAT = 5
 
 
 @dataclass(frozen=True)
@@ -110,15 +110,52 @@ def _row(number: dict[str, int], record: OutputRecord) -> list[Any]:
         record.source_stamp,
         record.output_stamp,
     ]
-    return [*mine, report.source, report.output, state, findings, *counts, report.lines.breaks]
+    return [
+        *mine,
+        report.source,
+        report.output,
+        state,
+        findings,
+        *counts,
+        report.lines.breaks,
+        report.declares,
+        report.unless,
+    ]
 
 
 def _record(keys: list[str], row: list[Any]) -> OutputRecord:
-    key, origin, name, read, written, seen, stamp, source, output, state, findings, substitutions, rules, lines = row
+    (
+        key,
+        origin,
+        name,
+        read,
+        written,
+        seen,
+        stamp,
+        source,
+        output,
+        state,
+        findings,
+        substitutions,
+        rules,
+        lines,
+        declares,
+        unless,
+    ) = row
     found = tuple(
         Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], SourceLocation(name, f[6], f[7]) if f[6] else None)
         for f in findings
     )
     breaks = LineMap(tuple((a, b) for a, b in lines))
-    report = FileReport(source, output, state, found, substitutions, rules, breaks)
+    report = FileReport(
+        source,
+        output,
+        state,
+        found,
+        substitutions,
+        rules,
+        breaks,
+        tuple(declares),
+        tuple((a, b, c) for a, b, c in unless),
+    )
     return OutputRecord(keys[key], origin, name, read, written, tuple(seen), (stamp[0], stamp[1]), report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import shutil
 import signal
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import ConvertedText, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed
-from stackbuild.hipify.tree import inputs, state, unmatched_rules, write
+from stackbuild.hipify.tree import build_files, inputs, own_names, state, unmatched_rules, write
 from stackbuild.hipify.tree.files import (
     ConversionJob,
     SourceSelection,
@@ -84,7 +85,7 @@ class _Destination:
 
 
 def hipify_tree(selection: SourceSelection, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
-    """Convert the files of a selection and report on every file, changed or not.
+    """Convert the files of a selection and report on every file, changed or not, and on what build files say of CUDA.
 
     What decides whether a file is converted again: its bytes, the tables, the rules, the target and the engine, and
     that its output is still what was written. Outputs of these sources whose file is gone are removed. What this tool
@@ -93,13 +94,16 @@ def hipify_tree(selection: SourceSelection, engine: Engine, *, workers: int = 1,
     """
     began = time.monotonic()
     report = hipify_files(walk(selection), engine, workers=workers, force=force)
-    return replace(report, seconds=time.monotonic() - began)
+    built = build_files.build_findings(selection.sources, selection.out)
+    return replace(report, entries=(*report.entries, *built), seconds=time.monotonic() - began)
 
 
 def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
     """Convert the files that a walk found. See `hipify_tree`."""
     began = time.monotonic()
-    jobs, moving = _renamed(files.jobs, files.out, engine)
+    jobs = [job for job in files.jobs if job.source.name not in engine.rules.shims or not _is_support(job.source)]
+    engine = _with_own_headers(engine, jobs)
+    jobs, moving = _renamed(jobs, files.out, engine)
     destination = _destination(files.out, jobs, engine)
     input_files, lost = _read_all(jobs, destination)
     entries = (*files.skipped, *lost)
@@ -122,10 +126,14 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
         _with_paths(records[destination.path(one.job)].report, one.job, one.job.name in converted)
         for one in input_files
     )
+    for one in input_files:
+        if one.job.is_rest and one.job.output.is_file():
+            shutil.copymode(one.job.source, one.job.output)
+    reports = own_names.without_own(reports, [one.job.name for one in input_files])
     return Report(
         engine.name,
         engine.tables.tool,
-        replace(engine.target, headers=None),
+        replace(engine.target, headers=None, declared=None, own_headers=frozenset()),
         reports,
         result.written,
         removed,
@@ -133,6 +141,25 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
         time.monotonic() - began,
         (*entries, *result.findings),
     )
+
+
+def _with_own_headers(engine: Engine, jobs: Sequence[ConversionJob]) -> Engine:
+    """The engine, told which files of the tree have the name of a header of CUDA's."""
+    tables, rules = engine.tables, engine.rules.rules
+    known = {s.cuda for s in (*tables.simple, *tables.roc, *tables.miopen) if s.header}
+    known |= {match for rule in rules if rule.kind == "header" for match in rule.match if "*" not in match}
+    lasts = {path.rpartition("/")[2] for path in known}
+    own = frozenset(job.name for job in jobs if job.name.rpartition("/")[2] in lasts)
+    return replace(engine, target=replace(engine.target, own_headers=own)) if own else engine
+
+
+def _is_support(path: Path) -> bool:
+    """Whether a file of a support header's name is one that a run wrote: then this run writes its own."""
+    try:
+        with path.open("rb") as file:
+            return b"by `stackbuild hipify`" in file.read(4096)
+    except OSError:
+        return False
 
 
 def _destination(out: Path, jobs: Sequence[ConversionJob], engine: Engine) -> _Destination:
@@ -175,9 +202,13 @@ def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list
 
 def run_key(engine: Engine) -> str:
     """The digest of everything but the file that an output depends on."""
-    target = replace(engine.target, headers=None)
+    target = replace(engine.target, headers=None, declared=None, own_headers=frozenset())
+    own = sorted(engine.target.own_headers)
+    declared = engine.target.declared.digest if engine.target.declared else None
     headers = sorted(engine.target.headers) if engine.target.headers is not None else None
-    return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers])
+    return of_value(
+        [code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers, declared, own]
+    )
 
 
 def _read_all(jobs: Sequence[ConversionJob], destination: _Destination) -> tuple[list[InputFile], list[Finding]]:
@@ -313,10 +344,22 @@ def _report(one: InputFile, converted: ConvertedText, data: bytes) -> FileReport
         findings = (_not_utf8(one.job.name), *findings)
     outcome = "copied" if data == before else "converted"
     source, output = str(one.job.source), str(one.job.output)
-    return FileReport(source, output, outcome, findings, converted.substitutions, converted.rules, converted.lines)  # type: ignore[arg-type]
+    return FileReport(
+        source,
+        output,
+        outcome,  # type: ignore[arg-type]
+        findings,
+        converted.substitutions,
+        converted.rules,
+        converted.lines,
+        converted.declares,
+        converted.unless,
+    )
 
 
 def _refused(one: InputFile) -> FileReport:
+    if one.job.is_rest:
+        return FileReport(str(one.job.source), str(one.job.output), "copied")
     why = "only text is converted; the file was copied as it is"
     finding = Finding(
         "HIPIFY-NOT-CONVERTED", Severity.WARNING, one.job.name, one.refusal, why, "leave it out with --exclude"

@@ -9,7 +9,7 @@ from stackbuild.hipify.model import FileReport, Target
 from stackbuild.hipify.rules.rules import ConversionRule, RuleSet
 from stackbuild.model.findings import Finding, Severity
 
-_OWN = ("generic", "base")
+_OWN = ("generic", "base", "libraries", "hipify")
 """The sets that are in use without having been asked for."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
+import unicodedata
 import zipfile
 import zlib
 from collections import Counter
@@ -90,8 +91,8 @@ def _unclean(path: str, times: int) -> Iterator[str]:
         yield "the name leads out of the archive (..)"
     if "." in parts or "" in parts[1:]:
         yield "the name has an empty part or a dot for one, which installers leave out"
-    if any(ord(c) < 32 for c in path):
-        yield "the name holds control characters"
+    if any(unicodedata.category(c) in ("Cc", "Cf") for c in path):
+        yield "the name holds control characters, or characters without a shape that change how it reads (U+202E and others)"
 
 
 def _extents(members: list[tuple[zipfile.ZipInfo, int]], ends: Directory) -> tuple[set[int], list[Told]]:

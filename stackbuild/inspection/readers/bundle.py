@@ -49,7 +49,7 @@ def bundle(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
 
 def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     """Read a plain bundle: its table, then each code object's header and metadata."""
-    table, end = yield from _table(at, room, budget)
+    table, end = yield from directory(at, room, budget)
     objects: list[CodeObject] = []
     problems: list[str] = []
     shared = 0
@@ -63,7 +63,7 @@ def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
             )
             continue
         end = offset + size
-        if not name.startswith("host-"):
+        if not name.startswith("host-") and not is_portable(name):
             try:
                 objects.append((yield from code_object(at + offset, size, target_of(name), budget)))
             except BudgetError:
@@ -74,10 +74,13 @@ def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     if shared > 1:
         problems.append(f"{shared} entries share bytes with others")
     entries = tuple(name for _, _, name in table)
-    return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems))
+    vacant = tuple(name for _, length, name in table if not length and not name.startswith("host-"))
+    return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems), vacant)
 
 
-def _table(at: int, room: int, budget: ReadBudget) -> Generator[tuple[int, int], bytes, tuple[list[DirectoryRow], int]]:
+def directory(
+    at: int, room: int, budget: ReadBudget
+) -> Generator[tuple[int, int], bytes, tuple[list[DirectoryRow], int]]:
     """The entries of a bundle (offset, size, ID), and where its table of them ends."""
     head = yield at, min(room, _FIRST)
     if len(head) < 32 or head[:24] != MAGIC:
@@ -101,6 +104,11 @@ def _table(at: int, room: int, budget: ReadBudget) -> Generator[tuple[int, int],
         rows.append((offset, size, head[where + 24 : where + 24 + length].decode("ascii", "replace")))
         where += 24 + length
     return rows, where
+
+
+def is_portable(entry: str) -> bool:
+    """Whether an entry holds SPIR-V, which the runtime compiles for the GPU that it finds."""
+    return "-spirv64-amd-amdhsa-" in entry
 
 
 def target_of(entry: str) -> str:

@@ -1,4 +1,6 @@
-"""AMDGPU code objects: the ELF header and the kernel metadata note, without touching the machine code.
+"""AMDGPU code objects: the ELF header, the segments, the kernel metadata note and the kernel descriptors.
+
+Of the machine code a few stretches are read, to see that it is there; it is not decoded.
 
 Layouts are those of LLVM's AMDGPUUsage: e_machine 224, the target in e_flags, the code-object version in EI_ABIVERSION,
 and a note named AMDGPU of type 32 whose description is a MessagePack map.
@@ -8,9 +10,11 @@ from __future__ import annotations
 
 import struct
 from operator import itemgetter
+from typing import NamedTuple
 
 from stackbuild.inspection.facts import CodeObject, Kernel
-from stackbuild.inspection.limits import KERNELS, NOTE, PROGRAM_HEADERS, Cost
+from stackbuild.inspection.limits import DYNAMIC_TAGS, KERNELS, NOTE, PROGRAM_HEADERS, READ_ONLY, Cost
+from stackbuild.inspection.readers import descriptors
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError, Pull
 from stackbuild.inspection.readers.messagepack import unpack
@@ -18,7 +22,9 @@ from stackbuild.tables.targets import of_e_flags
 
 EM_AMDGPU = 224
 _OSABI_HSA = 64
-_PT_NOTE = 4
+_PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
+_EXECUTABLE = 1
+_KINDS = {_PT_LOAD: "a segment to load", _PT_DYNAMIC: "its dynamic section", _PT_NOTE: "its notes"}
 _NT_METADATA = 32
 _HEAD = 4096
 _VERSIONS = {1: 3, 2: 4, 3: 5, 4: 6}  # EI_ABIVERSION → code-object version
@@ -33,14 +39,70 @@ _WITHOUT_AGPRS = itemgetter(
 )  # gfx9 other than 908, 90a, 94x; RDNA
 
 
+class _Segment(NamedTuple):
+    """One program header: `offset` and `size` in bytes of the code object, `address` as loaded."""
+
+    kind: int
+    flags: int
+    offset: int
+    address: int
+    size: int
+
+
 def code_object(at: int, size: int, claimed: str, budget: ReadBudget) -> Pull[CodeObject]:
-    """Read the code object of `size` bytes at offset `at`. The `budget` pays for its metadata and shares kernel names. Raises MalformedError."""
+    """Read the code object of `size` bytes at offset `at`. The `budget` pays for its metadata and shares kernel names.
+
+    Every segment must lie within those bytes. Every kernel of the metadata must have a descriptor, and its code must lie
+    in an executable segment. Raises MalformedError.
+    """
     head = yield at, min(size, _HEAD)
+    phoff, phnum, flags = _checked_header(head, claimed, size)
+    if phoff + 56 * phnum > len(head):
+        table = yield at + phoff, 56 * phnum
+    else:
+        table = head[phoff : phoff + 56 * phnum]
+    if len(table) < 56 * phnum:
+        raise MalformedError(f"code object {claimed} ends inside its program headers")
+    segments = _segments(table)
+    _check_extents(claimed, segments, size)
+    metadata: dict[bytes, object] = {}
+    image, tags = descriptors.NO_IMAGE, b""
+    for kind, executable, offset, address, length in segments:
+        if kind == _PT_NOTE and not metadata:
+            _check_length(claimed, "notes", length, NOTE)
+            notes = image.part(offset, length)
+            if notes is None:
+                budget.spend(Cost.METADATA, length)
+                notes = yield at + offset, length
+            metadata = _metadata(notes)
+        elif kind == _PT_LOAD and length and not image.data and not executable & _EXECUTABLE:
+            _check_length(claimed, "its first segment", length, READ_ONLY)
+            budget.spend(Cost.METADATA, length)
+            image = descriptors.Image(offset, address, (yield at + offset, length))
+        elif kind == _PT_LOAD and executable & _EXECUTABLE:
+            for sample in descriptors.samples(offset, length):
+                if not any((yield at + sample, min(descriptors.SAMPLE, length))):
+                    raise MalformedError(f"code object {claimed} has zeros in place of machine code at offset {sample}")
+        elif kind == _PT_DYNAMIC:
+            tags = yield at + offset, min(length, 16 * DYNAMIC_TAGS)
+    version = _VERSIONS[head[8]]
+    unsaid: set[str] = set()
+    kernels, spoken = _kernels(metadata, budget, unsaid)
+    if kernels:
+        code = [(each.address, each.size) for each in segments if each.kind == _PT_LOAD and each.flags & _EXECUTABLE]
+        descriptors.check(claimed, metadata[b"amdhsa.kernels"], image, tags, code)
+    return CodeObject(
+        claimed, of_e_flags(flags, version), version, spoken, size, kernels, _noted(metadata), tuple(sorted(unsaid))
+    )
+
+
+def _checked_header(head: bytes, claimed: str, size: int) -> tuple[int, int, int]:
+    """(offset of the program headers, their number, e_flags) of an ELF header. Raises MalformedError."""
     if len(head) < 64 or head[:4] != b"\x7fELF":
         raise MalformedError(f"code object {claimed or 'file'} is not an ELF")
     if head[4:6] != b"\x02\x01":
         raise MalformedError(f"code object {claimed} is not a 64-bit little-endian ELF")
-    machine, phoff, flags, phnum = _header(head)
+    machine, phoff, shoff, flags, phnum, shsize, shnum = _header(head)
     if machine != EM_AMDGPU:
         raise MalformedError(f"code object {claimed} has machine {machine}, not AMDGPU ({EM_AMDGPU})")
     if head[7] != _OSABI_HSA or head[8] not in _VERSIONS:
@@ -49,24 +111,12 @@ def code_object(at: int, size: int, claimed: str, budget: ReadBudget) -> Pull[Co
         )
     if phnum > PROGRAM_HEADERS or phoff + 56 * phnum > size:
         raise MalformedError(f"code object {claimed} has {phnum} program headers at {phoff}, beyond its {size} bytes")
-    if phoff + 56 * phnum > len(head):
-        table = yield at + phoff, 56 * phnum
-    else:
-        table = head[phoff : phoff + 56 * phnum]
-    if len(table) < 56 * phnum:
-        raise MalformedError(f"code object {claimed} ends inside its program headers")
-    metadata: dict[bytes, object] = {}
-    for kind, offset, length in _notes(table):
-        if kind == _PT_NOTE and not metadata:
-            _check_note(claimed, offset, length, size)
-            budget.spend(Cost.METADATA, length)
-            metadata = _metadata((yield at + offset, length))
-    version = _VERSIONS[head[8]]
-    unsaid: set[str] = set()
-    kernels, spoken = _kernels(metadata, budget, unsaid)
-    return CodeObject(
-        claimed, of_e_flags(flags, version), version, spoken, size, kernels, _noted(metadata), tuple(sorted(unsaid))
-    )
+    if shoff + shsize * shnum > size:
+        raise MalformedError(
+            f"code object {claimed} was cut short: its section headers end at {shoff + shsize * shnum:,}, it has"
+            f" {size:,} bytes"
+        )
+    return phoff, phnum, flags
 
 
 def _noted(metadata: dict[bytes, object]) -> str:
@@ -77,22 +127,33 @@ def _noted(metadata: dict[bytes, object]) -> str:
     )
 
 
-def _header(head: bytes) -> tuple[int, int, int, int]:
-    machine, _, _, phoff, _, flags, _, _, phnum = struct.unpack_from("<HIQQQIHHH", head, 18)
-    return machine, phoff, flags, phnum
+def _header(head: bytes) -> tuple[int, int, int, int, int, int, int]:
+    machine, _, _, phoff, shoff, flags, _, _, phnum, shsize, shnum = struct.unpack_from("<HIQQQIHHHHH", head, 18)
+    return machine, phoff, shoff, flags, phnum, shsize, shnum
 
 
-def _notes(table: bytes) -> list[tuple[int, int, int]]:
-    """(type, file offset, file size) of each program header, in file order so that a stream never goes back."""
+def _segments(table: bytes) -> list[_Segment]:
+    """The program headers that have bytes in the file, in file order so that a stream never goes back.
+
+    Of those at one place the one to load comes first, since it holds the others.
+    """
     rows = struct.iter_unpack("<IIQQQQQQ", table)
-    return sorted(((kind, offset, length) for kind, _, offset, _, _, length, _, _ in rows), key=lambda row: row[1])
+    found = [_Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows]
+    return sorted((each for each in found if each.size), key=lambda each: (each.offset, each.kind))
 
 
-def _check_note(claimed: str, offset: int, length: int, size: int) -> None:
-    if offset + length > size:
-        raise MalformedError(f"code object {claimed} puts its notes at {offset}+{length}, beyond its {size} bytes")
-    if length > NOTE:
-        raise LimitError(f"code object {claimed} has {length} bytes of notes; at most {NOTE} are read")
+def _check_extents(claimed: str, segments: list[_Segment], size: int) -> None:
+    for each in segments:
+        if each.offset + each.size > size:
+            what = _KINDS.get(each.kind, "a segment")
+            raise MalformedError(
+                f"code object {claimed} was cut short: {what} ends at {each.offset + each.size:,}, it has {size:,} bytes"
+            )
+
+
+def _check_length(claimed: str, what: str, length: int, most: int) -> None:
+    if length > most:
+        raise LimitError(f"code object {claimed}: {what} of {length:,} bytes; at most {most:,} are read")
 
 
 def _metadata(notes: bytes) -> dict[bytes, object]:

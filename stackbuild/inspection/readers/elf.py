@@ -117,7 +117,8 @@ def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library,
         exec_stack=loaded.exec_stack(), versions=loaded.versions(), exports=exports, undefined=undefined, isa=loaded.isa(),
         symtab_bytes=_bytes_of(spans, ".symtab", ".strtab"),
         debug_bytes=_bytes_of(spans, *(n for n in spans if n.startswith((".debug_", ".zdebug_")))),
-        sections=tuple((name, _bytes_of(spans, name)) for name in spans),
+        sections=tuple((name, _bytes_of(spans, name)) for name in spans), text_relocations=loaded.text_relocations(),
+        unfilled=tuple(name for name, section in sections if section["sh_type"] == "SHT_NOBITS" and section["sh_size"]),
     )  # fmt: skip
     text = [(int(s["sh_offset"]), int(s["sh_size"])) for name, s in sections if _holds_text(name, s)]
     return made, spans, merged(text if sections else loaded.stretches())

@@ -23,9 +23,9 @@ _ELF = b"\x7fELF"
 
 
 class SinglePass:
-    """What one pass over a source found. `foreseen` are the bundles met, by offset; `head` the first bytes."""
+    """What one pass over a source found. `hashed` is a name of hashlib's, "" for none. `foreseen` are the bundles met, by offset; `head` the first bytes."""
 
-    def __init__(self, source: ByteSource, budget: ReadBudget, *, hashed: bool) -> None:
+    def __init__(self, source: ByteSource, budget: ReadBudget, *, hashed: str) -> None:
         self.head = b""
         self.crc32 = 0
         self.foreseen: dict[int, Bundle] = {}
@@ -35,11 +35,16 @@ class SinglePass:
         self._feed: Feed[Bundle] | None = None
         self._feed_at = self._refused = -1
         self._resume = 0
-        self._digest = hashlib.sha256() if hashed else None
+        self._digest = hashlib.new(hashed) if hashed else None
 
     @property
     def sha256(self) -> str:
-        return self._digest.hexdigest() if self._digest else ""
+        return self._digest.hexdigest() if self._digest and self._digest.name == "sha256" else ""
+
+    @property
+    def digest(self) -> str:
+        """The hash that was asked for, as `sha256=` and its hex."""
+        return f"{self._digest.name}={self._digest.hexdigest()}" if self._digest else ""
 
     def run(self) -> SinglePass:
         """Read the source to its end. Raises MalformedError where it cannot be read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping
 from email.message import Message
 from email.parser import BytesParser
@@ -12,16 +13,18 @@ from math import prod
 
 from stackbuild.core.packaging import (
     InvalidRequirement,
+    InvalidSpecifier,
     InvalidVersion,
     InvalidWheelFilename,
     Requirement,
+    SpecifierSet,
     Version,
     canonicalize_name,
     parse_tag,
     parse_wheel_filename,
 )
-from stackbuild.inspection.facts import Problem, ProblemKind, RecordRow, WheelMetadata
-from stackbuild.inspection.limits import REQUIREMENTS, ROWS, TAGS
+from stackbuild.inspection.facts import EntryPoint, Problem, ProblemKind, RecordRow, WheelMetadata
+from stackbuild.inspection.limits import ENTRY_POINTS, REQUIREMENTS, ROWS, TAGS
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError, ProblemSink
 
 Texts = Mapping[str, bytes]
@@ -64,6 +67,7 @@ def wheel(
         has_description=bool(_body(metadata).strip() or metadata.get("Description")),
         record=_record(f"{folder}/RECORD", texts.get(f"{folder}/RECORD", b""), add_problem),
         has_record=f"{folder}/RECORD" in texts, top_level=_top_level(paths, folder),
+        wheel_version=_get(tags, "Wheel-Version"), entry_points=_entry_points(texts.get(f"{folder}/entry_points.txt", b"")),
     )  # fmt: skip
     return made, [*_folders(filename, paths, folder), *wrong]
 
@@ -84,15 +88,35 @@ def _folders(filename: str, paths: list[str], folder: str) -> list[Problem]:
     return wrong
 
 
-def required_names(requires: tuple[str, ...]) -> tuple[str, ...]:
-    """The normalised names of requirements; one that does not parse is left out."""
+def required_names(requires: tuple[str, ...], *, extras: bool = True) -> tuple[str, ...]:
+    """The normalised names of requirements; one that does not parse is left out, and without `extras` one of an extra."""
     names = []
     for text in requires:
         try:
-            names.append(str(canonicalize_name(Requirement(text).name)))
+            found = Requirement(text)
         except InvalidRequirement:
             continue
+        if extras or "extra" not in str(found.marker or ""):
+            names.append(str(canonicalize_name(found.name)))
     return tuple(names)
+
+
+def is_requirement(text: str) -> bool:
+    """Whether installers can read a `Requires-Dist`."""
+    try:
+        Requirement(text)
+    except InvalidRequirement:
+        return False
+    return True
+
+
+def is_specifier(text: str) -> bool:
+    """Whether installers can read a `Requires-Python`; an empty one says nothing."""
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        return False
+    return True
 
 
 def normal_name(name: str) -> str:
@@ -179,6 +203,24 @@ def _record(path: str, data: bytes, add_problem: ProblemSink) -> tuple[RecordRow
     except LimitError as broken:
         add_problem(path, broken)
     return tuple(rows)
+
+
+def _entry_points(data: bytes) -> tuple[EntryPoint, ...]:
+    """The lines of entry_points.txt. One without an equals sign is an entry point with no value."""
+    found: list[EntryPoint] = []
+    group = ""
+    for line in re.split(r"[\r\n]+", data.decode("utf-8", "replace")):
+        text = line.strip()
+        if not text or text.startswith(("#", ";")):
+            continue
+        if text.startswith("["):
+            group = text.strip("[]").strip()
+            continue
+        name, _, value = text.partition("=")
+        found.append(EntryPoint(group[:200], name.strip()[:400], value.strip()[:400]))
+        if len(found) == ENTRY_POINTS:
+            break
+    return tuple(found)
 
 
 def _licences(metadata: Message, folder: str, paths: list[str]) -> tuple[str, ...]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
-from stackbuild.inspection.facts import Facts
+from stackbuild.inspection.facts import Facts, Library
+from stackbuild.inspection.readers.bundle import target_of
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+from stackbuild.inspection.rules.variants import alternatives
+from stackbuild.inspection.summary import by_target
 from stackbuild.tables.targets import in_file_name, is_known, normal, processor
 
 _FATBIN_LIMIT = 3 << 29  # 1.5 GiB
@@ -92,11 +97,37 @@ def empty(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     link="https://github.com/ROCm/rocm-systems/issues/6362",
 )  # fmt: skip
 def uneven(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """Fewer than half the non-empty kernels of the best covered target, but some."""
-    most = max((t.working for t in facts.targets), default=0)
-    for target in facts.targets:
-        if 0 < target.working * 2 < most:
-            yield target.target, f"{counted(target.working, 'non-empty kernel')}, another target has {most:,}"
+    """Fewer than half the non-empty kernels of the best covered target, but some. Libraries that are alternatives of each
+    other are compared each by itself: a newer ROCm knows more targets."""
+    groups = [group for group in alternatives(facts.libraries) if len(group) > 1]
+    apart = {lib.path for group in groups for lib in group}
+    units = [[device for device in facts.device if device.path not in apart]]
+    units += [[device] for device in facts.device if device.path in apart]
+    for devices in units:
+        targets = by_target(devices)
+        most = max((t.working for t in targets), default=0)
+        for target in targets:
+            if 0 < target.working * 2 < most:
+                subject = target.target if devices is units[0] else f"{devices[0].path} {target.target}"
+                yield subject, f"{counted(target.working, 'non-empty kernel')}, another target has {most:,}"
+
+
+@rule(
+    "SB-GPU-BUNDLE-TARGETS", WARNING, "A part of a library is built for fewer targets",
+    why="Each translation unit has a bundle of its own. On a GPU that one lacks, the kernels of that unit alone fail, with"
+    " `hipErrorNoBinaryForGpu` or a crash in the launch, while all others work.",
+    fix="Build every source with the same targets; a part that is for some GPUs on purpose needs a check before its launch.",
+    link="https://github.com/ROCm/rocm-libraries/issues/11219",
+)  # fmt: skip
+def bundle_targets(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """A bundle of a library lacks a target that another bundle of the same library has."""
+    for device in facts.device:
+        held = [frozenset(normal(o.target) for o in bundle.objects) for bundle in device.bundles if bundle.objects]
+        every = frozenset().union(*held)
+        lacking = [target for target in sorted(every) if not all(target in one for one in held)]
+        if device.section != "file" and lacking:
+            few = sum(one < every for one in held)
+            yield device.path, f"{few} of {counted(len(held), 'bundle')} without {some(lacking)}"
 
 
 @rule(
@@ -172,12 +203,113 @@ def mixed_versions(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Look for what rewrote the file after linking (objcopy, patchelf, a size tool).",
 )  # fmt: skip
 def wrappers(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """More wrappers of 24 bytes in .hipFatBinSegment than bundles in .hip_fatbin."""
-    bundles = {device.path: len(device.bundles) for device in facts.device if device.section != "file"}
+    """More wrappers of 24 bytes in .hipFatBinSegment than bundles in .hip_fatbin, but some bundles."""
+    bundles = _bundles(facts)
     for lib in facts.libraries:
-        registered = dict(lib.sections).get(".hipFatBinSegment", 0) // 24
+        registered = _registered(lib)
         if registered > bundles.get(lib.path, registered):
             yield lib.path, f"{counted(registered, 'wrapper')}, {counted(bundles[lib.path], 'bundle')}"
+
+
+@rule(
+    "SB-GPU-LOST", ERROR, "A library registers GPU code and holds none",
+    why="It loads, and the first kernel that it launches fails with `hipErrorNoBinaryForGpu` or kills the process.",
+    fix="Look for what removed the section after linking (strip, objcopy, a size tool), and build again.",
+    link="https://llvm.org/docs/AMDGPUUsage.html#code-object",
+)  # fmt: skip
+def lost(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """A library calls `__hipRegisterFatBinary` or has .hipFatBinSegment, and no bundle is in it; or its .hip_fatbin has a
+    size and no bytes (NOBITS). Not where the code was split out into a kpack archive."""
+    bundles = _bundles(facts)
+    split = {extra.path for extra in facts.extras if extra.kind == "kpack wrapper"}
+    for lib in facts.libraries:
+        if lib.path in split or bundles.get(lib.path):
+            continue
+        if ".hip_fatbin" in lib.unfilled:
+            yield lib.path, "its .hip_fatbin has a size, but no bytes in the file"
+        elif _registered(lib) or "__hipRegisterFatBinary" in lib.undefined:
+            yield lib.path, f"{counted(_registered(lib), 'wrapper')}, no bundle"
+
+
+def _bundles(facts: Facts) -> dict[str, int]:
+    """Bundles by library."""
+    return {device.path: len(device.bundles) for device in facts.device if device.section != "file"}
+
+
+def _registered(lib: Library) -> int:
+    """Bundles that a library hands to the runtime when it is loaded."""
+    return dict(lib.sections).get(".hipFatBinSegment", 0) // 24
+
+
+@rule(
+    "SB-GPU-SECTION", WARNING, "GPU code is not in the section for it",
+    why="The runtime finds it through a pointer; tools that list, split or strip GPU code go by the section's name and miss it.",
+    fix="Look for what renamed the section after linking (objcopy --rename-section).",
+    link="https://clang.llvm.org/docs/ClangOffloadBundler.html",
+)  # fmt: skip
+def section(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """Bundles in a library that has sections, but not in its .hip_fatbin."""
+    has_sections = {lib.path for lib in facts.libraries if lib.sections}
+    for device in facts.device:
+        if device.section == "elsewhere" and device.path in has_sections:
+            yield device.path, f"{counted(len(device.bundles), 'bundle')} outside of .hip_fatbin"
+
+
+@rule(
+    "SB-GPU-BUNDLE-EMPTY", ERROR, "A bundle without GPU code",
+    why="What was compiled into it is lost: the library registers the bundle, and its kernels are not found when they are launched.",
+    fix="Build again; a compiler that was given no target (`--offload-arch`) writes such bundles.",
+    link="https://clang.llvm.org/docs/ClangOffloadBundler.html#bundled-code-object-layout",
+)  # fmt: skip
+def bundle_empty(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """A bundle with no entry, with entries for the host alone, or with an entry for a GPU that has no bytes."""
+    for device in facts.device:
+        bundles = [each for each in device.bundles if each.compression != "none" or each.entries or not each.objects]
+        bare = [each.offset for each in bundles if not each.device_entries]
+        if bare:
+            yield device.path, f"{counted(len(bare), 'bundle')} without code for a GPU, at offset {some(bare)}"
+        vacant = sorted({entry for each in bundles for entry in each.vacant})
+        if vacant:
+            yield device.path, f"no bytes for {some(vacant)}"
+
+
+@rule(
+    "SB-GPU-TARGET-TWICE", ERROR, "A bundle has two code objects for one target",
+    why="The runtime takes the first that fits: which of the two is run depends on their order, and only one was tested.",
+    fix="Build again with each target named once; look for a step that joins bundles.",
+    link="https://clang.llvm.org/docs/ClangOffloadBundler.html#bundled-code-object-layout",
+)  # fmt: skip
+def target_twice(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """Two entries of one bundle for the same target ID."""
+    for device in facts.device:
+        twice = {
+            target
+            for bundle in device.bundles
+            for target, times in Counter(normal(target_of(entry)) for entry in bundle.device_entries).items()
+            if target and times > 1
+        }
+        if twice:
+            yield device.path, f"more than one code object for {some(sorted(twice))}"
+
+
+@rule(
+    "SB-GPU-TRIPLE", ERROR, "A bundle's entry that the runtime does not recognise",
+    why="The HIP runtime passes over entries of another form: on that GPU the kernel is not found.",
+    fix="Build again with HIP's compiler; no tool should edit bundle entries.",
+    link="https://clang.llvm.org/docs/ClangOffloadBundler.html#target-id",
+)  # fmt: skip
+def triple(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """An entry that is neither `host-…` nor `hip-amdgcn-amd-amdhsa-…` or `hipv4-amdgcn-amd-amdhsa-…` with a target ID, nor
+    SPIR-V of AMD."""
+    for device in facts.device:
+        strange = sorted(
+            {entry for bundle in device.bundles for entry in bundle.device_entries if not _ENTRY.fullmatch(entry)}
+        )
+        if strange:
+            yield device.path, f"{some(entry or 'an empty ID' for entry in strange)}"
+
+
+_ENTRY = re.compile(r"hip(v4)?-(amdgcn-amd-amdhsa-\w*-gfx[0-9a-z-]+(:\w+[+-])*|spirv64-amd-amdhsa-\w*-amdgcnspirv)")
 
 
 @rule(
@@ -221,6 +353,6 @@ def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 
 
 RULES = (
-    target_lie, target_unknown, bundle_hash, empty, uneven, spills, fatbin_size, uncompressed, mixed_versions, wrappers,
-    tensile_pair, tensile_lost,
+    target_lie, target_unknown, bundle_hash, empty, uneven, bundle_targets, spills, fatbin_size, uncompressed, mixed_versions, wrappers,
+    lost, section, bundle_empty, target_twice, triple, tensile_pair, tensile_lost,
 )  # fmt: skip

@@ -50,6 +50,33 @@ def cwd_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 
 
 @rule(
+    "SB-ELF-RUNPATH-SEPARATOR", ERROR, "A search path with a semicolon in it",
+    why="The loader splits RPATH and RUNPATH at colons alone: `$ORIGIN;/x` is one folder of that name, and neither part is searched.",
+    fix="A CMake list went into a linker option as it was: join INSTALL_RPATH with `:` (CMake does it for the property itself).",
+    link=_LD_SO,
+)  # fmt: skip
+def runpath_separator(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """An element of RPATH or RUNPATH that holds a semicolon."""
+    for lib in facts.libraries:
+        joined = [element for element in _search_path(lib) if ";" in element]
+        if joined:
+            yield lib.path, f"RUNPATH has {some(map(repr, joined))}"
+
+
+@rule(
+    "SB-ELF-TEXTREL", ERROR, "The loader has to write to machine code",
+    why="SELinux and hardened kernels refuse it (`cannot restore segment prot after reloc`), and no two processes share the pages.",
+    fix="Compile every part with `-fPIC` (an assembly file or a static library without it causes this), and link with `-Wl,-z,text`.",
+    link="https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.dynamic.html",
+)  # fmt: skip
+def text_relocations(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """DT_TEXTREL, or DF_TEXTREL in DT_FLAGS."""
+    for lib in facts.libraries:
+        if lib.text_relocations:
+            yield lib.path, "it has relocations in read-only segments (DT_TEXTREL)"
+
+
+@rule(
     "SB-ELF-ABSOLUTE-RUNPATH", ERROR, "Libraries are looked for at a path of the builder's machine",
     why="On the user's machine the path is missing or holds another version; wheels that kept it failed to load everywhere but"
     " where they were built.",
@@ -217,27 +244,33 @@ def machine(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/development.html",
 )  # fmt: skip
 def ep_exports(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """A library named like a provider without `GetProvider`; one plugin entry point without the other; a Python extension
-    without PyInit_; libonnxruntime without OrtGetApiBase; the shared bridge without Provider_GetHost and Provider_SetHost."""
+    """A library named like a provider without `GetProvider`; one plugin entry point without the other; a wheel named for a
+    plugin EP (`onnxruntime-ep-…`) that has no library with both; a Python extension without PyInit_; libonnxruntime without
+    OrtGetApiBase; the shared bridge without Provider_GetHost and Provider_SetHost."""
     for lib in facts.libraries:
         wanted = _wanted_exports(lib)
         lacking = sorted(wanted - set(lib.exports))
         if lacking:
             yield lib.path, f"does not export {some(lacking)}"
+    named = facts.wheel is not None and facts.wheel.name.startswith("onnxruntime-ep-")
+    if named and facts.wheel and not facts.providers and not any(_PLUGIN & set(lib.exports) for lib in facts.libraries):
+        yield facts.wheel.name, f"no library exports {some(sorted(_PLUGIN))}"
+
+
+_PLUGIN = {"CreateEpFactories", "ReleaseEpFactory"}
 
 
 def _wanted_exports(lib: Library) -> set[str]:
     name = lib.path.rsplit("/", 1)[-1]
-    plugin = {"CreateEpFactories", "ReleaseEpFactory"}
     if name.startswith("libonnxruntime_providers_shared.so"):
         return {"Provider_GetHost", "Provider_SetHost"}
     if bridge_stem(lib.path):
-        return {"GetProvider"} if not plugin & set(lib.exports) else set()
+        return _PLUGIN if _PLUGIN & set(lib.exports) and "GetProvider" not in lib.exports else {"GetProvider"}
     if re.match(r"libonnxruntime\.so", name):
         return {"OrtGetApiBase"}
     if match := re.match(r"(onnxruntime_pybind11_state|[\w]+(?=\.(?:cpython-|abi3)))[\w.-]*\.so$", name):
         return {f"PyInit_{match[1]}"}
-    return plugin if plugin & set(lib.exports) and "OrtGetApiBase" not in lib.exports else set()
+    return _PLUGIN if _PLUGIN & set(lib.exports) and "OrtGetApiBase" not in lib.exports else set()
 
 
 @rule(
@@ -257,6 +290,6 @@ def exports_many(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 
 
 RULES = (
-    cwd_runpath, absolute_runpath, escaping_runpath, exec_stack, soname, underlinked, isa, unstripped, machine, ep_exports,
+    cwd_runpath, runpath_separator, text_relocations, absolute_runpath, escaping_runpath, exec_stack, soname, underlinked, isa, unstripped, machine, ep_exports,
     exports_many,
 )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, ProblemKind
+from stackbuild.inspection.readers.bundle import is_portable
 from stackbuild.inspection.rules.rule import ERROR, NOTE, Found, rule
 
 
@@ -42,7 +43,12 @@ def limit(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     link="https://github.com/ROCm/TheRock/blob/main/docs/rfcs/RFC0008-Multi-Arch-Packaging.md",
 )  # fmt: skip
 def unread(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """A .kpack archive, a library whose GPU code was split out into one, or a MIOpen kernel database."""
+    """A .kpack archive, a library whose GPU code was split out into one, a MIOpen kernel database, or SPIR-V that the runtime
+    compiles for its GPU."""
+    for device in facts.device:
+        portable = [entry for bundle in device.bundles for entry in bundle.entries if is_portable(entry)]
+        if portable:
+            yield device.path, f"{len(portable)} entries of SPIR-V"
     for extra in facts.extras:
         if extra.kind != "Tensile library":
             yield extra.path, f"a {extra.kind} of {extra.size:,} bytes"

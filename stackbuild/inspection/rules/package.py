@@ -5,16 +5,26 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Member, RecordRow
-from stackbuild.inspection.readers.wheel import local_of, normal_name, release_of, required_names, same_version
+from stackbuild.inspection.limits import HASHES
+from stackbuild.inspection.readers.install_paths import landing
+from stackbuild.inspection.readers.wheel import (
+    is_requirement,
+    is_specifier,
+    local_of,
+    normal_name,
+    release_of,
+    required_names,
+    same_version,
+)
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
 
 _RECORD_SPEC = "https://packaging.python.org/en/latest/specifications/recording-installed-packages/"
-_HEX = {"sha256": 32, "sha384": 48, "sha512": 64}
 
 
 def _unhashed_may(path: str) -> bool:
@@ -34,7 +44,7 @@ def record_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     if facts.wheel is None:
         return
     rows = [row for row in facts.wheel.record if not _unhashed_may(row.path)]
-    bare = [row.path for row in rows if row.hash.partition("=")[0] not in _HEX]
+    bare = [row.path for row in rows if row.hash.partition("=")[0] not in HASHES]
     if bare:
         yield "RECORD", f"{len(bare)} of {len(rows)} rows have no sha256: {some(bare)}"
 
@@ -74,8 +84,8 @@ def _row_against(row: RecordRow, member: Member) -> Iterator[Found]:
     if row.size and row.size != str(member.size):
         yield row.path, f"RECORD says {row.size[:20]} bytes, it has {member.size}"
     kind, _, text = row.hash.partition("=")
-    if kind == "sha256" and member.sha256 and _hex(text) != member.sha256:
-        yield row.path, "its sha256 is not the one in RECORD"
+    if member.digest and f"{kind}={_hex(text)}" != member.digest:
+        yield row.path, f"its {kind} is not the one in RECORD"
 
 
 def _hex(text: str) -> str:
@@ -111,17 +121,10 @@ def meta_name(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     link="https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use",
 )  # fmt: skip
 def undeclared(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """A module imported unconditionally, by Python or by an extension's numpy binding, and no requirement of its name."""
-    if facts.wheel is None:
-        return
-    declared = {name.replace("-", "_") for name in required_names(facts.wheel.requires)}
-    beside = {p.form for p in facts.providers} & {"plugin", "custom-ops"}
-    for each in facts.imports:
-        if each.module == "onnxruntime" and beside:
-            continue  # such packages must leave the choice of distribution to the user
-        if normal_name(each.module).replace("-", "_") not in declared and not _other_name(each.module, declared):
-            listed = some(facts.wheel.requires) or "nothing"
-            yield each.path, f"imports {each.module}; the wheel requires {listed}"
+    """A module imported unconditionally, by Python or by an extension's numpy binding, no requirement of its name, and no
+    requirement that could bring it: a wheel that requires more than numpy and its like gets SB-META-TRANSITIVE."""
+    for path, module in () if _may_bring_more(facts) else _not_declared(facts):
+        yield path, f"imports {module}; {_requires(facts)}"
 
 
 #: Import names whose distribution is called differently.
@@ -130,6 +133,115 @@ _DISTRIBUTIONS = {"google": ("protobuf",), "yaml": ("pyyaml",), "PIL": ("pillow"
 
 def _other_name(module: str, declared: set[str]) -> bool:
     return any(name in declared or any(d.startswith(name) for d in declared) for name in _DISTRIBUTIONS.get(module, ()))
+
+
+@rule(
+    "SB-META-TRANSITIVE", WARNING, "Importing needs a module that only another distribution may bring",
+    why="It works while a requirement of a requirement brings the module; a release of that one can end it. `verify` imports the"
+    " wheel with its declared dependencies alone.",
+    fix="Declare what is imported.",
+    link="https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use",
+)  # fmt: skip
+def transitive(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """A module imported unconditionally, no requirement of its name, and some requirement that always applies."""
+    for path, module in _not_declared(facts) if _may_bring_more(facts) else ():
+        yield path, f"imports {module}; {_requires(facts)}"
+
+
+def _not_declared(facts: Facts) -> Iterator[tuple[str, str]]:
+    """(file, module) of imports that no requirement has the name of."""
+    if facts.wheel is None:
+        return
+    declared = {name.replace("-", "_") for name in required_names(facts.wheel.requires)}
+    beside = {p.form for p in facts.providers} & {"plugin", "custom-ops"}
+    for each in facts.imports:
+        if each.module == "onnxruntime" and beside:
+            continue  # such packages must leave the choice of distribution to the user
+        if normal_name(each.module).replace("-", "_") not in declared and not _other_name(each.module, declared):
+            yield each.path, each.module
+
+
+def _requires(facts: Facts) -> str:
+    return f"the wheel requires {(some(facts.wheel.requires) if facts.wheel else '') or 'nothing'}"
+
+
+def _may_bring_more(facts: Facts) -> bool:
+    """Whether a requirement that applies without an extra has requirements that nobody here knows of."""
+    return bool(facts.wheel and set(required_names(facts.wheel.requires, extras=False)) - _ALONE)
+
+
+_ALONE = frozenset(("numpy", "packaging", "protobuf", "typing-extensions", "flatbuffers", "setuptools"))
+"""Distributions that require no other one."""
+
+
+@rule(
+    "SB-META-REQUIRES", ERROR, "A requirement that installers cannot read",
+    why="pip and uv refuse the whole wheel, or install it without what it needs.",
+    fix="Write it as PEP 508 says, `name>=1.2; python_version < '3.12'`; a build backend checks it.",
+    link="https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
+)  # fmt: skip
+def requires(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """A `Requires-Dist` or `Requires-Python` of METADATA that does not parse."""
+    if facts.wheel is None:
+        return
+    wrong = [text for text in facts.wheel.requires if not is_requirement(text)]
+    if wrong:
+        yield "METADATA", f"Requires-Dist: {some(text[:120] for text in wrong)}"
+    if not is_specifier(facts.wheel.requires_python):
+        yield "METADATA", f"Requires-Python: {facts.wheel.requires_python[:120]}"
+
+
+@rule(
+    "SB-META-WHEEL-VERSION", ERROR, "A wheel format that installers refuse",
+    why="pip refuses a wheel of a newer major version, and one that does not say its version.",
+    fix="Write `Wheel-Version: 1.0` into WHEEL; a build backend does it.",
+    link="https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-contents",
+)  # fmt: skip
+def wheel_version(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """The `Wheel-Version` of WHEEL is missing, or its major number is not 1."""
+    said = facts.wheel
+    if said and said.filename and not re.fullmatch(r"1(\.\d+)*", said.wheel_version):
+        yield "WHEEL", f"Wheel-Version: {said.wheel_version[:40] or 'missing'}"
+
+
+@rule(
+    "SB-META-ENTRY-POINT", ERROR, "An entry point that is no command and no object",
+    why="An installer writes a file of that name; a path in it can lead out of the folder for programs. A value of another form"
+    " fails when it is started.",
+    fix="Name it without a path, and write the value as `package.module:function`.",
+    link="https://packaging.python.org/en/latest/specifications/entry-points/",
+)  # fmt: skip
+def entry_point(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """A line of entry_points.txt whose name is a path, `..`, or holds control characters, or whose value is not
+    `module` or `module:attribute`."""
+    for each in facts.wheel.entry_points if facts.wheel else ():
+        script = each.group in ("console_scripts", "gui_scripts")
+        unclean = any(unicodedata.category(char) in ("Cc", "Cf") for char in each.name)
+        if not each.name or unclean or (script and (re.search(r"[/\\]", each.name) or each.name in (".", ".."))):
+            yield "entry_points.txt", f"the name {each.name!r} under [{each.group}]"
+        if not _OBJECT.fullmatch(each.value):
+            yield "entry_points.txt", f"the value {each.value!r} of {each.name!r}"
+
+
+_OBJECT = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?(\s*\[[^\]]*\])?")
+
+
+@rule(
+    "SB-WHEEL-STARTUP", ERROR, "The wheel puts code into every start of Python",
+    why="A .pth file beside the packages and a sitecustomize module run whenever that Python starts, whether or not the package"
+    " is imported: in pip, in other programs, and while another wheel is installed.",
+    fix="Run the code when the package is imported.",
+    link="https://docs.python.org/3/library/site.html",
+)  # fmt: skip
+def startup(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+    """A .pth file, sitecustomize or usercustomize at the top of the wheel or of its .data/purelib and .data/platlib."""
+    if facts.wheel is None:
+        return
+    for member in facts.members:
+        place = landing(member.path)
+        top, _, rest = place.partition("/")
+        if (not rest and top.endswith(".pth")) or top.split(".")[0] in ("sitecustomize", "usercustomize"):
+            yield member.path, "Python runs it at every start"
 
 
 @rule(
@@ -230,6 +342,6 @@ def duplicate(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 
 
 RULES = (
-    record_hash, record_mismatch, meta_name, undeclared, licence, description, version_local,
-    build_info, shared_module, duplicate,
+    record_hash, record_mismatch, meta_name, undeclared, transitive, requires, wheel_version, entry_point, startup, licence,
+    description, version_local, build_info, shared_module, duplicate,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from stackbuild.inspection.facts import Facts, Library, ProviderLibrary
 from stackbuild.inspection.readers.providers import bridge_stem
 from stackbuild.inspection.readers.wheel import required_names, same_version
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+from stackbuild.inspection.rules.variants import alternatives
 from stackbuild.tables.targets import normal
 
 #: ROCm major → soname number of each library (facts: ROCm 10 keeps the sonames of 7; Debian 13 ships HIP 5.7).
@@ -49,16 +50,32 @@ def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     link="https://github.com/microsoft/onnxruntime/issues/20929",
 )  # fmt: skip
 def mixed(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """Needed sonames that no single ROCm major has together."""
-    owners: dict[str, tuple[int, ...]] = {}
+    """Needed sonames that no single ROCm major has together. Libraries that are alternatives of each other (one folder,
+    names that differ by numbers alone, the same exports) each may be for another ROCm."""
     for lib in facts.libraries:
-        owners |= rocm_majors(lib)
-    common = set(SONAMES)
-    for majors in owners.values():
-        common &= set(majors)
+        if not _majors(lib):
+            yield lib.path, _needs(rocm_majors(lib))
+    common, owners = set(SONAMES), dict[str, tuple[int, ...]]()
+    for group in alternatives(facts.libraries):
+        allowed = {major for lib in group for major in _majors(lib)}
+        if allowed:
+            common &= allowed
+            owners |= {name: majors for lib in group for name, majors in rocm_majors(lib).items()}
     if owners and not common:
-        rows = [f"{name} (ROCm {'/'.join(map(str, majors)) or '?'})" for name, majors in sorted(owners.items())]
-        yield facts.subject, f"needs {some(rows, 6)}"
+        yield facts.subject, _needs(owners)
+
+
+def _majors(lib: Library) -> set[int]:
+    """The ROCm majors that have every soname which a library needs."""
+    majors = set(SONAMES)
+    for each in rocm_majors(lib).values():
+        majors &= set(each)
+    return majors
+
+
+def _needs(owners: dict[str, tuple[int, ...]]) -> str:
+    rows = [f"{name} (ROCm {'/'.join(map(str, majors)) or '?'})" for name, majors in sorted(owners.items())]
+    return f"needs {some(rows, 6)}"
 
 
 @rule(
@@ -68,13 +85,19 @@ def mixed(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     link="https://github.com/ROCm/TheRock/issues/1995", needs="rocm",
 )  # fmt: skip
 def wrong_soname(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """A needed ROCm soname is not the one of the target ROCm's major release."""
+    """A needed ROCm soname is not the one of the target ROCm's major release. Of libraries that are alternatives one has
+    to fit."""
     if expectations.rocm_major not in SONAMES:
         return
-    for lib in facts.libraries:
-        wrong = [name for name, majors in rocm_majors(lib).items() if expectations.rocm_major not in majors]
-        if wrong:
-            yield lib.path, f"needs {some(wrong)}; ROCm {expectations.rocm} has other sonames"
+    for group in alternatives(facts.libraries):
+        wrong = {lib.path: _not_of(expectations.rocm_major, lib) for lib in group}
+        if all(wrong.values()):
+            for path, names in wrong.items():
+                yield path, f"needs {some(names)}; ROCm {expectations.rocm} has other sonames"
+
+
+def _not_of(major: int, lib: Library) -> list[str]:
+    return [name for name, majors in rocm_majors(lib).items() if major not in majors]
 
 
 @rule(
@@ -138,7 +161,8 @@ def plugin_depends(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     link="https://github.com/ROCm/rocm-libraries/issues/11219", needs="gfx",
 )  # fmt: skip
 def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """The set of target IDs of all code objects in a wheel is not the one that it owes by the recipe."""
+    """The set of target IDs of all code objects in a wheel is not the one that it owes by the recipe; or a library with GPU
+    code lacks one of them that other files of the wheel have."""
     if facts.wheel is None or not expectations.gfx:
         return
     have = {normal(t.target) for t in facts.targets}
@@ -147,6 +171,10 @@ def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[Found]:
         yield facts.subject, f"no code object for {some(missing, 8)}"
     if extra := sorted(have - want):
         yield facts.subject, f"code objects for {some(extra, 8)}, which the recipe does not name"
+    for device in facts.device:
+        own = {normal(o.target) for o in device.objects}
+        if device.section != "file" and own and (lacking := sorted((want & have) - own)):
+            yield device.path, f"no code object for {some(lacking, 8)}, which other files have"
 
 
 @rule(

@@ -16,9 +16,10 @@ from stackbuild.inspection.rules.rule import ERROR, WARNING, Found, counted, rul
     link="https://reproducible-builds.org/docs/build-path/",
 )  # fmt: skip
 def home_path(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """Text under /home/NAME, /root or /Users/NAME in a library or other file."""
+    """Text under /home/NAME, /root or /Users/NAME in a library or other file, manuals and METADATA left out."""
     for hit in facts.texts:
-        if hit.kind == "home-path" and hit.path.rsplit(".", 1)[-1] not in ("py", "md", "txt", "rst"):
+        written = hit.path.endswith((".py", ".md", ".txt", ".rst", ".dist-info/METADATA"))
+        if hit.kind == "home-path" and not written:
             yield hit.path, f"{counted(hit.count, 'path')}, such as {hit.samples[0]}"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from stackbuild.model.plan import Step
 from stackbuild.plan.steps import (
+    archive,
     cmake,
     hipdnn_ep,
     kernels,
@@ -28,6 +29,7 @@ from stackbuild.plan.steps.context import Context
 Maker = Callable[[str, Any, Context], tuple[Step, ...]]
 
 REGISTRY: dict[str, Maker] = {
+    "archive": archive.steps,
     "cmake": cmake.steps,
     "hipdnn-ep": hipdnn_ep.steps,
     "kernels": kernels.steps,

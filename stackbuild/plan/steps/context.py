@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from stackbuild.core.sizes import size_of
 from stackbuild.model.components import Component
 from stackbuild.model.lock import Dep
 from stackbuild.model.plan import CONVERTED, Command, Need, Resources, Step, sorted_items
 
 SOURCE_DATE_EPOCH = "1700000000"
 """2023-11-14T22:13:20Z: one fixed time for everything that would otherwise write the time of the build."""
-
-_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,6 @@ class Context:
         return Need(name, self.steps[name].key, at)
 
 
-def size(text: str) -> int:
-    """Bytes of a size such as `500M` (binary units)."""
-    return int(text[:-1]) * _UNITS[text[-1]]
-
-
 def session_step(
     name: str,
     component: Component,
@@ -68,7 +62,7 @@ def session_step(
         commands=commands,
         env=sorted_items({**_fixed_env(), **env, **component.env}),
         base="base",
-        resources=Resources(memory=size(component.memory)),
+        resources=Resources(memory=size_of(component.memory)),
         must_use=must_use,
     )
 

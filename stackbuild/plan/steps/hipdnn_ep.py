@@ -17,7 +17,12 @@ from stackbuild.plan.steps.rocm import cmake_step, compilers
 from stackbuild.tables.providers import HIPDNN
 
 UNUSED_OK = ("HIP_PLATFORM",)
-CHECK = "readelf --dyn-syms --wide /out/lib/libhipdnn_ep.so | grep -q CreateEpFactories"
+CHECK = (
+    "readelf --dyn-syms --wide /out/lib/libhipdnn_ep.so | grep -q CreateEpFactories"
+    " && ! readelf --dynamic --wide /out/lib/libhipdnn_ep.so | grep -E 'R(UN)?PATH'"
+)
+"""It exports what ONNX Runtime looks up, and no build path is in it: its own CMakeLists.txt wants DT_RPATH, which wins over
+LD_LIBRARY_PATH (`--disable-new-dtags`); `CMAKE_SKIP_RPATH` leaves it none."""
 
 
 def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:

@@ -6,11 +6,24 @@ from dataclasses import replace
 
 from stackbuild.model.components import MIGraphX
 from stackbuild.model.lock import is_elsewhere
-from stackbuild.model.plan import Need, Step
+from stackbuild.model.plan import Command, Need, Step
 from stackbuild.plan.steps.context import Context
 from stackbuild.plan.steps.rocm import built_dep, cmake_step, compilers, deps_step
 
 UNUSED_OK = ("PYBIND11_PYTHON_VERSION",)
+
+PROBES = {
+    "MIGRAPHX_USE_MIOPEN": ("HAS_FIND_MODE_API", "HAS_FIND_2_API"),
+    "MIGRAPHX_USE_ROCBLAS": ("HAS_ROCBLAS_TUNING_BETA_FEATURE_API",),
+}
+"""Option to what MIGraphX then looks for in that library (src/targets/gpu/CMakeLists.txt, the same from 6.4.4 to 2.16). A probe
+that fails, for want of a library behind the library say, is a line of the log, and a slower MIGraphX."""
+
+PROBED = (
+    'for p in {probes}; do grep -q "^$p:INTERNAL=1" {build}/CMakeCache.txt || absent="$absent $p"; done; '
+    '[ -z "$absent" ] || {{ echo "MIGraphX did not find in MIOpen or rocBLAS what it looks for:$absent; see '
+    'CMakeFiles/CMakeConfigureLog.yaml, or name what may be absent in probes_ok" >&2; exit 1; }}'
+)
 
 
 def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
@@ -29,7 +42,17 @@ def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
         "MIGRAPHX_ENABLE_PYTHON": component.python_module,
         **({"PYBIND11_PYTHON_VERSION": context.python} if context.python else {}),
     }
-    return (*made, cmake_step(name, component, context, options, more=more, unused_ok=UNUSED_OK))
+    probed = _probed(name, component)
+    step = cmake_step(name, component, context, options, more=more, unused_ok=UNUSED_OK, configured=probed)
+    return (*made, step)
+
+
+def _probed(name: str, component: MIGraphX) -> tuple[Command, ...]:
+    """The command that fails where MIGraphX would silently do without a function of MIOpen or rocBLAS."""
+    asked = (p for option, probes in PROBES.items() if component.options.get(option, True) for p in probes)
+    probes = " ".join(p for p in asked if p not in component.probes_ok)
+    text = PROBED.format(probes=probes, build=f"/build/{name}")
+    return (Command(("sh", "-c", text), "configure"),) if probes else ()
 
 
 def _requirements(component: MIGraphX, context: Context) -> tuple[Step, ...]:

@@ -18,12 +18,14 @@ def do(job: Job) -> Job:
         return {
             "loaded": False,
             "why": str(error)[:1500],
-            "missing": [name for name in job["needed"] if not there(name)],
+            "missing": [name for name in job["needed"] if not there(name, job["beside"])],
         }
 
 
-def there(soname: str) -> bool:
-    """Whether a needed library can be opened by itself."""
+def there(soname: str, beside: list[str]) -> bool:
+    """Whether a needed library can be opened by itself, or lies in a folder of the needing library's search path."""
+    if any(os.path.exists(os.path.join(folder, soname)) for folder in beside):  # noqa: PTH110, PTH118 - as the loader does
+        return True
     try:
         ctypes.CDLL(soname)
     except OSError as error:

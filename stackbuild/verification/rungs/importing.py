@@ -8,6 +8,7 @@ from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import IMPORT, INSTALL, SCRUBBED, SHADOWED
 from stackbuild.verification.clean_env import install
+from stackbuild.verification.installed import overwritten
 from stackbuild.verification.probe_sandbox import ProbeSandbox, scrubbed_variables
 from stackbuild.verification.rung import RungOutcome, probe_finding
 from stackbuild.verification.subject import Form, Subject
@@ -32,6 +33,7 @@ def check_import(subject: Subject, sandbox: ProbeSandbox, wheelhouse: Path | Non
     if {name for name, _ in modules} != set(subject.modules):
         return RungOutcome((IMPORT.finding(subject.name, "the import gave no true account of itself"),))
     found = [finding for name, answer in modules for finding in _judge(name, answer, sandbox, result.tail)]
+    found += overwritten(sandbox.site, subject.wheels, wheelhouse)
     names = scrubbed_variables()
     if names:
         found.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))

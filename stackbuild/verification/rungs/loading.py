@@ -19,6 +19,8 @@ from stackbuild.verification.subject import installed_path
 
 SECONDS = 60.0
 _MOST = 64
+DRIVERS = ("libcuda.so.1", "libnvidia-ml.so.1", "libOpenCL.so.1", "libze_loader.so.1", "libvulkan.so.1")
+"""Libraries that a machine has from the driver of its devices, and never from a wheel."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class LoadProbes:
         return [str(name) for name in names] if isinstance(names, list) else []
 
     def missing_here(self, path: str) -> str:
-        """What this machine is without that the library may rightly ask for: ROCm, or a newer system; '' for nothing."""
+        """What this machine is without that the library may rightly ask for, '' for nothing: ROCm, a driver's library, or
+        a newer system."""
         if path in self.needs_rocm:
             return self.needs_rocm[path]
         names = self.missing(path)
@@ -64,7 +67,7 @@ class LoadProbes:
         return newer[1] if newer else ""
 
     def _is_rocm(self, soname: str) -> bool:
-        return soname in self.context.external or any(fnmatchcase(soname, p) for p in ROCM_LIBRARIES)
+        return soname in self.context.external or any(fnmatchcase(soname, p) for p in (*ROCM_LIBRARIES, *DRIVERS))
 
     def _probe(self, lib: Library) -> ProbeResult:
         site = self.context.sandbox.site
@@ -76,8 +79,14 @@ class LoadProbes:
             "path": f"{site}/{installed_path(lib.path)}",
             "before": [*before],
             "needed": [*lib.needed],
+            "beside": [self._expanded(element, lib) for element in (*lib.rpath, *lib.runpath)],
         }
         return self.context.sandbox.probe("loading", job, SECONDS)
+
+    def _expanded(self, element: str, lib: Library) -> str:
+        """A search path's element with its $ORIGIN, the folder of the installed library, put in."""
+        origin = f"{self.context.sandbox.site}/{installed_path(lib.path)}".rpartition("/")[0]
+        return element.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)
 
 
 def check_loading(probes: LoadProbes) -> RungOutcome:

@@ -219,6 +219,8 @@ def _model(probes: ProviderProbes, name: str, model: ReferenceModel) -> tuple[li
         return [probe_finding(NUMERICS, f"{name} {model.name}", result)], ""
     outputs = result.answer.get("outputs")
     rows = [each for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
+    if not any(number(each.get("finite")) > 0 for each in rows):
+        return [NUMERICS.finding(f"{name} {model.name}", "no output with a finite value, here or in the reference")], ""
     wrong = [each for each in rows if not _error(each) <= MODEL_ERROR]
     found = [NUMERICS.finding(f"{name} {model.name}", format_errors(each)) for each in wrong[:1]]
     worst = max(rows, key=_error, default={})

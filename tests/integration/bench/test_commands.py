@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.benchmark_results import sealed
 from support.slowed_wheels import Run, pack
 
 
@@ -117,7 +118,7 @@ def test_int8_and_two_devices(stackbuild: Run, tmp_path: Path) -> None:
 
 
 EMPTY = {
-    "schema": "stackbuild.benchmarks/1", "suite": "s", "kind": "models", "taken": "2026-11-20T09:00:00Z", "cases": [],
+    "schema": "stackbuild.benchmarks/2", "suite": "s", "kind": "models", "taken": "2026-11-20T09:00:00Z", "cases": [],
     "machine": {"stable": {"cpu": "x"}}, "sides": [{"label": "candidate", "provider": "CPUExecutionProvider"}],
 }  # fmt: skip
 
@@ -137,12 +138,13 @@ EMPTY = {
         (["bench", "compare", "none.json", "none.json"], 2, "there is no such file", "bench"),
         (["bench", "history", "x", "--history", "none.sqlite"], 2, "no history yet", "appends"),
         (["gate", "-c", "small.onnx"], 2, "cannot judge .onnx", "two wheels"),
-        (["gate", "-c", "broken.whl", "-b", "broken.whl"], 2, "not a wheel", "pip installs"),
+        (["gate", "-c", "broken.whl", "-b", "broken2.whl"], 2, "not a wheel", "pip installs"),
         (["gate", "-c", "other.json"], 2, "its schema is stackbuild.benchmarks/9", "measure again"),
         (["gate", "-c", "full.json", "-b", "empty.json"], 2, "the baseline is empty: it has no samples", "measure it again"),
         (["gate", "-c", "full.json", "-b", "hand.json"], 2, "its schema is stackbuild.run/1", "stackbuild bench wrote"),
         (["gate", "-c", "full.json"], 2, "the results have no side 'baseline'", "give --baseline"),
-        (["gate", "-c", "wheel.whl", "-b", "wheel.whl", "--baseline-lock", "none.yaml"], 2, "there is no such file", "the lock"),
+        (["gate", "-c", "wheel.whl", "-b", "wheel.whl"], 2, "are the same file", "the last release"),
+        (["gate", "-c", "wheel.whl", "-b", "wheel2.whl", "--baseline-lock", "none.yaml"], 2, "there is no such file", "the lock"),
         (["bench", "models", "-m", "small.onnx", "--shape", "x=1x256", "--clock", "device"], 2, "takes no stream", "--clock wall"),
         (["bench", "models", "-m", "small.onnx", "--shape", "x=1x256", "-o", "/proc/no.json"], 2, "cannot be written", "another file"),
         (["bench", "models", "-m", "small.onnx", "--shape", "x=1x256", "-o", "."], 2, "cannot be written", "another file"),
@@ -161,9 +163,10 @@ EMPTY = {
 def test_bad_input_is_told_with_the_next_step(
     stackbuild: Run, small_model: Path, tmp_path: Path, arguments: list[str], code: int, says: str, next: str
 ) -> None:
-    (tmp_path / "broken.whl").write_text("not a zip")
+    for broken in ("broken.whl", "broken2.whl"):
+        (tmp_path / broken).write_text("not a zip")
     (tmp_path / "other.json").write_text('{"schema": "stackbuild.benchmarks/9"}')
-    (tmp_path / "empty.json").write_text(json.dumps(EMPTY))
+    (tmp_path / "empty.json").write_text(json.dumps(sealed(EMPTY)))
     case = {
         "name": "a",
         "model": "a",
@@ -176,12 +179,13 @@ def test_bad_input_is_told_with_the_next_step(
     }
     (tmp_path / "full.json").write_text(
         json.dumps(
-            EMPTY | {"cases": [case | {"sha256": "0" * 64, "series": [{"side": "candidate", "seconds": [0.1]}]}]}
+            sealed(EMPTY | {"cases": [case | {"sha256": "0" * 64, "series": [{"side": "candidate", "seconds": [0.1]}]}]})
         )
     )
     (tmp_path / "hand.json").write_text('{"schema": "stackbuild.run/1"}')
-    with zipfile.ZipFile(tmp_path / "wheel.whl", "w") as archive:
-        archive.writestr("onnxruntime/__init__.py", "")
+    for wheel in ("wheel.whl", "wheel2.whl"):
+        with zipfile.ZipFile(tmp_path / wheel, "w") as archive:
+            archive.writestr("onnxruntime/__init__.py", "")
     (tmp_path / "wheel.whl.lock.yaml").write_text("schema: 1")
     (tmp_path / "wrong.yaml").write_text("gates:\n  - {kind: baseline, delta: 5 furlongs}\n")
     (tmp_path / "empty.yaml").write_text("gates: []\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.runners.cgroup import memory_limit
+from stackbuild.runners.cgroup import limits
 from stackbuild.store import atomic as files
 from support.build_bench import BuildBench, ensure_base, link_store
 from support.other_user import OtherUser
@@ -51,6 +51,6 @@ def memory_groups(request: pytest.FixtureRequest) -> None:
     """Skips a test of the sandbox's memory limit or of its reaping where this user cannot make control groups."""
     if "runner" in request.fixturenames and request.getfixturevalue("runner") != "sandbox":
         return
-    with memory_limit("test", 1 << 26) as group:
-        if group.folder is None:
+    with limits("test", 1 << 26, 100) as group:
+        if not group.limits_memory:
             pytest.skip("needs root or a delegated control group: without one neither memory is limited nor a session reaped")

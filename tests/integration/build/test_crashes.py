@@ -1,4 +1,7 @@
-"""Signals, kills at every system call, full disks, damage, and many builders at once: the next run always goes on."""
+"""Signals, full disks, damage, and many builders at once: the next run always goes on.
+
+Kills and faults at every system call: ci/campaign/rigs/store_kills.py and store_faults.py.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,14 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from stackbuild.store.maintenance import records
-from stackbuild.store.store import Store, new_run_id
-from support import killed_build
 from support.build_bench import BuildBench
-from support.paths import TESTS
 
 pytestmark = pytest.mark.sandbox
-STORE_CALLS = (
-    "openat,write,pwrite64,fsync,rename,mkdir,unlink,unlinkat,rmdir,link,symlink,chmod,fchmodat,ftruncate,flock,close"
-)
 
 
 def steps(nonce: str) -> str:
@@ -66,7 +61,7 @@ def left_over(bench: BuildBench, mark: str) -> list[str]:
     groups = [
         str(p)
         for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory")
-        for p in Path(root).glob("stackbuild.*")
+        for p in Path(root).glob("stackbuild-*")
         if str(bench.pid) in p.name
     ]
     mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if str(bench.root) in line]
@@ -163,106 +158,6 @@ def test_containers_of_a_killed_run_are_removed_by_the_next(bench: BuildBench) -
     bench.write('  slow: {kind: script, run: [["true"]]}\n')
     assert "removed what a killed run had left: container" in bench.build("--runner", "docker").stderr
     assert not containers()
-
-
-def traced(root: Path, *inject: str, output: str = "/dev/null", calls: str = STORE_CALLS) -> subprocess.CompletedProcess[str]:
-    """The small build of support/killed_build.py in that store, under strace."""
-    words = ["strace", "-f", "-y", "-qq", "-o", output, "-e", f"trace={calls}", *inject]
-    words += [sys.executable, "-m", "support.killed_build", str(root)]
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
-
-
-def store_points(folder: Path, past_start: bool = False) -> list[tuple[str, int]]:
-    """Every call that touches the store in that build: its name, and the how-manieth of its thread (as strace counts).
-
-    With `past_start` a worker's early calls are left out where the same count is the interpreter's own start in the first thread: strace
-    would fault both, and a Python that cannot read its library says so in its own words.
-    """
-    root, trace = folder / "counted", folder / "trace"
-    assert traced(root, output=str(trace)).returncode == 0
-    counts: dict[tuple[str, str], int] = {}
-    found: set[tuple[str, int]] = set()
-    starting: dict[str, int] = {}
-    first = ""
-    for line in trace.read_text(errors="replace").splitlines():
-        if call := re.match(r"(\d+) +(\w+)\(", line):
-            first = first or call[1]
-            counts[call.groups()] = counts.get(call.groups(), 0) + 1  # type: ignore[arg-type,call-overload]
-            if not found and str(root) not in line and call[1] == first:
-                starting[call[2]] = counts[call.groups()]  # type: ignore[index]
-            if str(root) in line and not (past_start and counts[call.groups()] <= starting.get(call[2], 0)):  # type: ignore[index]
-                found.add((call[2], counts[call.groups()]))  # type: ignore[index]
-    return sorted(found)
-
-
-def assert_goes_on(root: Path, expected: dict[str, str], where: str) -> None:
-    """What is there is whole, and the next build makes the same with no step by hand, leaving nothing behind."""
-    store = Store(root, new_run_id())
-    for record in records(store):
-        assert store.check(record.tree) == "", f"a half entry after {where}"
-    store.close()
-    assert killed_build.build(root) == expected, f"another result after {where}"
-    assert not list((root / "tmp").iterdir()) and not list((root / "failed").iterdir()), f"something is left after {where}"
-
-
-AT_LEAST = 24
-"""Points that are tried however slow the machine is: in half a minute of a busy one too few were."""
-
-
-def each(folder: Path, chosen: list[tuple[str, int]], inject: str, expected: dict[str, str], seconds: float) -> list[int]:
-    """The exit codes of builds with a fault at each chosen point, in no set order, for so long."""
-    random.Random(2).shuffle(chosen)
-    end, codes = time.monotonic() + seconds, []
-    for call, nth in chosen:
-        root = folder / "store"
-        done = traced(root, "-e", f"inject={call}:{inject}:when={nth}", calls=call)
-        assert "Traceback" not in done.stderr, f"{inject} at {call} {nth}: {done.stderr}"
-        codes.append(done.returncode)
-        assert_goes_on(root, expected, f"{inject} at {call} {nth}")
-        shutil.rmtree(root)
-        if time.monotonic() > end and len(codes) >= AT_LEAST:
-            break
-    return codes
-
-
-@pytest.mark.timeout(200)
-def test_a_kill_at_store_calls_is_resumed_from(tmp_path: Path) -> None:
-    """R1: SIGKILL at as many of the store's system calls as fit into half a minute; all of them nightly."""
-    expected = killed_build.build(tmp_path / "clean")
-    chosen = store_points(tmp_path)
-    assert len(chosen) > 150 and {"rename", "fsync", "mkdir", "openat", "flock"} <= {call for call, _ in chosen}
-    before = len(killed_build.went_on)
-    codes = each(tmp_path, chosen, "signal=KILL", expected, 30)
-    assert codes.count(-9) + codes.count(137) > len(codes) * 0.8, codes
-    assert len(killed_build.went_on) > before, "no kill fell while the build tree was under way"
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_a_kill_at_every_store_call_is_resumed_from(tmp_path: Path) -> None:
-    """R1 in full."""
-    expected = killed_build.build(tmp_path / "clean")
-    codes = each(tmp_path, store_points(tmp_path), "signal=KILL", expected, 3000)
-    print(f"{len(codes)} kill points, {codes.count(-9) + codes.count(137)} killed")
-    assert len(codes) > 150
-
-
-@pytest.mark.timeout(200)
-def test_no_space_at_store_calls_is_exit_7_and_resumed_from(tmp_path: Path) -> None:
-    """R4: ENOSPC from the calls that a full disk fails; a hint or the clean-up may do without, all else is exit 7."""
-    expected = killed_build.build(tmp_path / "clean")
-    chosen = [p for p in store_points(tmp_path, past_start=True) if p[0] in ("mkdir", "fsync", "rename", "write", "openat")]
-    codes = each(tmp_path, chosen, "error=ENOSPC", expected, 25)
-    assert set(codes) <= {0, 7} and codes.count(7) > len(codes) * 0.3, codes
-
-
-@pytest.mark.timeout(200)
-def test_an_input_output_error_at_store_calls_is_exit_7_and_resumed_from(tmp_path: Path) -> None:
-    expected = killed_build.build(tmp_path / "clean")
-    chosen = [p for p in store_points(tmp_path, past_start=True) if p[0] in ("fsync", "rename", "write")]
-    codes = each(tmp_path, chosen, "error=EIO", expected, 10)
-    assert set(codes) <= {0, 7}, codes
 
 
 @pytest.mark.timeout(280)

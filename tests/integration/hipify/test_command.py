@@ -43,9 +43,23 @@ def kernel(tmp_path: Path) -> Path:
     return path
 
 
-def test_where_no_hipify_is_installed_the_package_is_named(kernel: Path, tmp_path: Path) -> None:
-    done = run(kernel, "-o", tmp_path / "o", code=7, PATH=str(tmp_path))
-    assert "no HIPIFY is installed" in done.stderr and "apt install hipify-perl" in done.stderr
+def test_where_no_hipify_is_installed_the_packages_own_tables_are_used(kernel: Path, tmp_path: Path) -> None:
+    run(kernel, "-o", tmp_path / "k.hip", PATH=str(tmp_path))
+    assert "hipFree(p);" in (tmp_path / "k.hip").read_text()
+    done = run(kernel, "-o", tmp_path / "o", "--engine", "perl", code=7, PATH=str(tmp_path))
+    assert "hipify-perl is not installed" in done.stderr and "apt install hipify-perl" in done.stderr
+
+
+def test_a_look_before_and_a_change_in_place(kernel: Path, tmp_path: Path) -> None:
+    before = kernel.read_text()
+    assert "+void f() { cuNothing(); hipFree(p); }" in run(kernel, "--diff").stdout
+    page = tmp_path / "page.html"
+    assert "cuNothing looks like a CUDA API" in run(kernel, "--dry-run", "--html", page).stdout and "cuNothing" in page.read_text()
+    assert kernel.read_text() == before and "::warning file=" in run(kernel, "--dry-run", "--annotations").stdout
+    run(kernel, "--in-place")
+    assert "hipFree" in kernel.read_text() and (tmp_path / "kernel.cu.prehip").read_text() == before
+    for wrong in (["--in-place", "--dry-run"], ["--diff", "--json"], ["--target-rocm", "99x", "--dry-run"], ["--compat", "x", "--dry-run"], []):
+        run(kernel, *wrong, code=2)
 
 
 def test_the_report_goes_to_stdout_and_the_rest_to_stderr(kernel: Path, fake: Path, tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def arrays() -> bytes:
     """A note of 30 MB of empty arrays."""
     inner = b"\xdc" + struct.pack(">H", 65_535) + b"\x90" * 65_535
     note = b"\x81\xa1x\xdc" + struct.pack(">H", 450) + inner * 450
-    return code_object("gfx90a")[:64] + program(note) + packed_note(note)
+    head = bytearray(code_object("gfx90a")[:64])
+    struct.pack_into("<H", head, 56, 1)  # one program header
+    return bytes(head) + program(note) + packed_note(note)
 
 
 def packed_note(desc: bytes) -> bytes:

@@ -40,7 +40,7 @@ def written(provider: str, folder: Path) -> list[Path]:
     for index, (some, gfx) in enumerate(wanted):
         path = folder / str(index) / ("Jenkinsfile" if provider == "jenkins" else "pipeline.yml")
         path.parent.mkdir(parents=True)
-        path.write_text(pipeline(provider, some, gfx))
+        path.write_text(pipeline(provider, some, gfx, "tools/stackbuild-1.0-py3-none-any.whl"))
         paths.append(path)
     return paths
 

@@ -7,6 +7,7 @@ have. Needs the archives of Debian and of Python packages, for the base; minutes
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -117,7 +118,8 @@ def test_configure_alone_reports_every_failure(bench: RecipeBench) -> None:
     done = bench.run("build", "--recipe", str(recipe), "--until", "configure")
     assert done.returncode == 4
     assert "✗ configure.rocmlir" in done.stderr and "✗ configure.kernels" in done.stderr
-    assert "migraphx cannot be configured before rocmlir" in done.stderr
+    assert re.search(r"migraphx is configured against empty stand-ins for .*rocmlir", done.stderr)
+    assert "✓ configure.migraphx" in done.stderr
 
 
 def test_a_flipped_bit_in_the_mirror_is_named(bench: RecipeBench) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import tarfile
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +22,7 @@ def inside(script: str, user_namespace: bool, capabilities: tuple[str, ...] = ()
     sandbox = bwrap.Bwrap(
         bwrap.installed(), ROOT, env=(("A", "b"),), user_namespace=user_namespace, capabilities=capabilities
     )
-    return subprocess.run(sandbox.command("/bin/sh", "-c", script), capture_output=True, text=True, check=False).stdout
+    return sandbox.run("/bin/sh", "-c", script)[1]
 
 
 @pytest.fixture(params=[True, False], ids=["user namespace", "the machine's users"])

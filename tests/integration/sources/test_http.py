@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,11 +14,13 @@ import pytest
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks, Stopped
-from stackbuild.sources import http as fetching
-from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.http import TransferLimits, Wanted, fetch
 
 BODY = bytes(range(256)) * 400
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
+
+
+SOON = TransferLimits(answer=0.5, window=0.5, rate=1000, total=20, most=1 << 20, pause=0.01)
 
 
 @dataclass
@@ -35,9 +38,7 @@ class Server:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(fetching, "PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(fetching, "TIMEOUT_SECONDS", 0.5)
+def server() -> Iterator[Server]:
     made = Server()
 
     class Handler(BaseHTTPRequestHandler):
@@ -97,7 +98,7 @@ def answer(handler: BaseHTTPRequestHandler, server: Server, fault: str) -> None:
 
 def get(server: Server, tmp_path: Path) -> Path:
     target = tmp_path / "got" / "file.bin"
-    fetch(Wanted(server.url, DIGEST), target, None, Stopper())
+    fetch(Wanted(server.url, DIGEST), target, None, Stopper(), SOON)
     return target
 
 
@@ -143,19 +144,17 @@ def test_a_lasting_fault_ends_after_three_tries_and_leaves_no_file(
     assert not tries or len(server.ranges) == tries
 
 
-def test_other_bytes_are_refused_with_both_digests_and_kept_beside(server: Server, tmp_path: Path) -> None:
+def test_other_bytes_are_refused_with_both_digests_and_leave_nothing(server: Server, tmp_path: Path) -> None:
     server.faults = ["other"]
     with pytest.raises(LockError, match=DIGEST.removeprefix("sha256:")) as stopped:
         get(server, tmp_path)
     assert hashlib.sha256(bytes(len(BODY))).hexdigest() in stopped.value.what
-    assert not (tmp_path / "got" / "file.bin").exists()
-    assert Path(stopped.value.where).read_bytes() == bytes(len(BODY))
+    assert stopped.value.where == server.url and not list((tmp_path / "got").iterdir())
 
 
-def test_no_server_at_all_is_said_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "PAUSE_SECONDS", 0.01)
+def test_no_server_at_all_is_said_soon(tmp_path: Path) -> None:
     with pytest.raises(MachineLacks, match="refused"):
-        fetch(Wanted("http://127.0.0.1:9/x", ""), tmp_path / "x", None, Stopper())
+        fetch(Wanted("http://127.0.0.1:9/x", ""), tmp_path / "x", None, Stopper(), SOON)
 
 
 def test_a_stopped_run_stops_between_tries(server: Server, tmp_path: Path) -> None:
@@ -164,3 +163,13 @@ def test_a_stopped_run_stops_between_tries(server: Server, tmp_path: Path) -> No
     stopper.signal = 2
     with pytest.raises(Stopped):
         fetch(Wanted(server.url, DIGEST), tmp_path / "x", None, stopper)
+
+
+def test_a_stop_is_seen_while_a_server_says_nothing(server: Server, tmp_path: Path) -> None:
+    server.faults = ["stall"]
+    stopper = Stopper()
+    threading.Timer(0.1, stopper.set, (2,)).start()
+    started = time.monotonic()
+    with pytest.raises(Stopped):
+        fetch(Wanted(server.url, DIGEST), tmp_path / "x", None, stopper)
+    assert time.monotonic() - started < 1.1 and not list(tmp_path.iterdir())

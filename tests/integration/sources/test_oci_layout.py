@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -53,3 +56,26 @@ def test_a_layer_cannot_write_through_a_link_to_the_machine(layout: oci.Layout, 
     with pytest.raises(StepFailed, match="cannot be unpacked"):
         oci.unpack(layout, out)
     assert not list(outside.rglob("*"))
+
+
+@pytest.mark.parametrize("name", [".wh.", ".wh..", ".wh...", "sub/.wh...", "../.wh.x", "/.wh.x"])
+def test_a_whiteout_of_a_folder_itself_or_of_what_lies_outside_is_refused(name: str, tmp_path: Path) -> None:
+    root, layer = tmp_path / "around" / "root", tmp_path / "layer.tar"
+    (root / "sub").mkdir(parents=True)
+    (root / "sub" / "kept").touch()
+    with tarfile.open(layer, "w") as tar:
+        tar.addfile(tarfile.TarInfo(name))
+    with pytest.raises(StepFailed, match=r"whiteout .* is refused"):
+        oci._apply_whiteouts(layer, root)
+    assert (root / "sub" / "kept").exists()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", "5", "{}", '{"layers": 5}', '{"layers": [5]}', '{"layers": [{}]}', "{"])
+def test_what_is_no_manifest_is_refused_in_words(text: str, tmp_path: Path) -> None:
+    blobs = tmp_path / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+    name = hashlib.sha256(text.encode()).hexdigest()
+    (blobs / name).write_text(text)
+    (tmp_path / "index.json").write_text(json.dumps({"manifests": [{"digest": f"sha256:{name}"}]}))
+    with pytest.raises(StepFailed):
+        oci.Layout(tmp_path).layers()

@@ -10,14 +10,15 @@ from stackbuild.actions.job import Job
 from stackbuild.actions.patching import patched
 from stackbuild.checks.patches import patch_findings
 from stackbuild.core.cancel import Stopper
-from stackbuild.core.errors import PlanError, UsageError
+from stackbuild.core.digest import of_file
+from stackbuild.core.errors import PlanError, RecipeError, UsageError
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Step
 from stackbuild.recipe.load import load
 from stackbuild.sources.create_patch import Reason, changes, new_patch
 from stackbuild.sources.local import LocalSource, content, survey
 from stackbuild.sources.mirror import Mirror
-from stackbuild.sources.patches import apply, series
+from stackbuild.sources.patches import PatchSeries, apply, is_taken, series
 from support.miniatures import repository
 
 REASON = Reason("it does not build", "none", "2.0")
@@ -123,4 +124,44 @@ def test_recipe_check_says_which_patches_upstream_has_taken(
     lock = Lock.model_validate({"schema": 1, "asked": "0" * 64, "commits": {"tool": commit}})
     (unasked,) = patch_findings(loaded, lock, ask=False, mirror=None)
     assert "not held against" in unasked.found
-    assert [f.rule for f in patch_findings(loaded, lock, ask=True, mirror=Mirror(tmp_path / "mirror"))] == ([rule] if rule else [])
+    assert [f.rule for f in patch_findings(loaded, lock, ask=True, mirror=Mirror(tmp_path / "mirror"))] == (
+        [rule] if rule else []
+    )
+
+
+WITHOUT_CONTEXT = """Why: it is wrong
+Upstream: none
+Remove-When: 2.0
+File-Digest: src/file.txt sha256:{digest}
+
+diff --git a/src/file.txt b/src/file.txt
+--- a/src/file.txt
++++ b/src/file.txt
+@@ -1,0 +2 @@
++one and a half
+"""
+
+
+def without_context(folder: Path, digest: str) -> PatchSeries:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "0001-insert.patch").write_text(WITHOUT_CONTEXT.format(digest=digest))
+    return series(folder)
+
+
+def test_a_patch_without_context_lines_applies_to_the_very_file_that_it_was_made_for(
+    trees: tuple[Path, Path, Path],
+) -> None:
+    original, edited, folder = trees
+    made = without_context(folder, of_file(original / "src" / "file.txt"))
+    assert apply(original, made) == ("0001-insert.patch",)
+    assert (original / "src" / "file.txt").read_text() == "one\none and a half\ntwo\n"
+    assert is_taken(original, made.patches[0])
+    with pytest.raises(PlanError, match="upstream moved"):
+        apply(edited, made)
+    assert (edited / "src" / "file.txt").read_text() == "one\n2\n"
+
+
+def test_a_file_digest_is_of_a_file_that_the_patch_changes(trees: tuple[Path, Path, Path]) -> None:
+    folder = trees[2]
+    with pytest.raises(RecipeError, match="not those of the files"):
+        without_context(folder, "no digest")

@@ -14,7 +14,7 @@ from stackbuild.model.findings import Rung, Status, Verification
 from stackbuild.verification import VerifyOptions, verify
 from stackbuild.verification.rungs import importing
 from stackbuild.verification.workspace import workspace
-from support.binaries import Parts
+from support.binaries import Parts, record, zipped
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -303,3 +303,52 @@ def test_what_a_killed_verify_left_goes_at_the_next_start_and_a_live_one_s_stays
     with workspace() as first, workspace() as second:
         assert not dead.exists() and first.is_dir() and second.is_dir()
     assert not first.exists()
+
+
+def runtime_wheel(folder: Path) -> Path:
+    """A distribution called onnxruntime of one Python file."""
+    info = "onnxruntime-1.0.dist-info"
+    files = {
+        "onnxruntime/__init__.py": b"__version__ = '1.0'\n",
+        f"{info}/METADATA": b"Metadata-Version: 2.1\nName: onnxruntime\nVersion: 1.0\n",
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    folder.mkdir()
+    path = folder / "onnxruntime-1.0-py3-none-any.whl"
+    path.write_bytes(zipped(files | {f"{info}/RECORD": record(files, f"{info}/RECORD")}))
+    return path
+
+
+PLUGIN_C = "int CreateEpFactories(void) { return 0; }\nint ReleaseEpFactory(void) { return 0; }\n"
+STARTUP = b"import sys; p = [q for q in sys.path if q.endswith('site-packages')]; p and open(p[0] + '/evil.py', 'w').close()\n"
+"""A line of a .pth file that writes beside the packages: it can while pip installs what comes next."""
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"onnxruntime/__init__.py": b"__version__ = 'evil'\n"}, "1 file of both in one place: onnxruntime/__init__.py"),
+        ({"forge.pth": STARTUP}, "1 file that no wheel has: evil.py"),
+        ({}, ""),
+    ],
+)
+def test_a_wheel_that_takes_onnxruntimes_place(tmp_path: Path, files: dict[str, bytes], says: str):
+    """Its files lie where those of ONNX Runtime belong: what is tested then is not the wheel beside ONNX Runtime."""
+    runtime_wheel(tmp_path / "house")
+    source, made = tmp_path / "forge.c", tmp_path / "libforge.so"
+    source.write_text(PLUGIN_C)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, *FLAGS], check=True)
+    parts = Parts(
+        name="forge", version="1.0", tag="py3-none-linux_x86_64", metadata="Description-Content-Type: text/plain\n",
+        files={"forge/__init__.py": b"", "forge/libforge.so": made.read_bytes(), **files},
+        without=("onnxruntime_ep_forge/__init__.py", "libonnxruntime_ep_forge.so"),
+    )  # fmt: skip
+    options = VerifyOptions(runtime=("onnxruntime",), wheelhouse=tmp_path / "house")
+    rungs = {rung.name: rung for rung in verify((parts.write(tmp_path),), lambda name: NOTHING, options).rungs}
+    changed = [f.found for r in rungs.values() for f in r.findings if f.rule == "SB-RUN-OVERWRITTEN"]
+    if says:
+        assert says in changed[0] and rungs["operators"].status is Status.FAILED
+        assert rungs["numerics"].reason == "what is installed beside it is not what its wheels hold"
+    else:
+        assert changed == []
+    assert ("SB-WHEEL-STARTUP" in rules(rungs["static rules"])) is ("forge.pth" in files)

@@ -65,10 +65,10 @@ def test_a_case_that_one_of_them_lacks_does_not_pass() -> None:
     """Lost from the candidate it fails; new in it, nothing is known of its baseline."""
     gates = Gates.model_validate({"gates": [{"kind": "baseline"}]}).gates
     today = date(2026, 11, 20)
-    lost = judge(stored_pair(measured(), measured(batches=(1,))), gates, today, Evidence.STORED)
-    assert {v.case: v.outcome for v in lost.gates} == {"resnet50/b8/float32": "FAIL", "resnet50/b1/float32": "PASS"}
+    lost = judge(stored_pair(measured(), measured(1.001, batches=(1,))), gates, today, Evidence.STORED)
+    assert {v.case: v.outcome for v in lost.gates if v.gate == "baseline"} == {"resnet50/b8/float32": "FAIL", "resnet50/b1/float32": "PASS"}
     assert "the candidate's results have no such case" in lost.closed[0].says
-    new = judge(stored_pair(measured(batches=(1,)), measured()), gates, today, Evidence.STORED)
+    new = judge(stored_pair(measured(batches=(1,)), measured(1.001)), gates, today, Evidence.STORED)
     assert new.outcome == "INCONCLUSIVE" and "the baseline's results have no such case" in new.closed[0].says
     with pytest.raises(UsageError, match="no case in common"):
         require_comparable(measured(batches=(1,)), measured(batches=(8,)))

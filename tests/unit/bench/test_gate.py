@@ -17,7 +17,7 @@ from stackbuild.core.errors import GateClosed, UsageError
 from stackbuild.judgement import require_open
 from stackbuild.model.gates import Gates
 from stackbuild.model.results import Evidence, GateOutcome
-from support.benchmark_results import CPU, ROCM, measured
+from support.benchmark_results import CPU, ROCM, measured, sealed
 
 
 def gates(*written: dict[str, object]) -> Gates:
@@ -68,7 +68,7 @@ def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
     written = document(measured())
     assert isinstance(written["cases"], list)
     written["cases"][1] = written["cases"][0]
-    (tmp_path / "r.json").write_text(json.dumps(written))
+    (tmp_path / "r.json").write_text(json.dumps(sealed(written)))
     with pytest.raises(UsageError, match="two cases are called resnet50/b1/float32"):
         read_benchmarks(tmp_path / "r.json")
 
@@ -97,15 +97,25 @@ def test_stored_results_are_judged_and_a_closed_gate_says_which(tmp_path: Path) 
     assert found.verdict.outcome is GateOutcome.FAIL and found.verdict.gates[-1].evidence is Evidence.STORED
     with pytest.raises(GateClosed, match=r"FAIL baseline: resnet50/b1/float32 is 100\.0% slower .* \(and 1 more\)"):
         require_open(found.verdict)
-    same = run_gate(GateRequest(tmp_path / "old.json", tmp_path / "old.json"), gates_of(None), no_progress)
+    write(measured(scale=1.001), tmp_path / "same.json")
+    same = run_gate(GateRequest(tmp_path / "same.json", tmp_path / "old.json"), gates_of(None), no_progress)
     require_open(same.verdict)
+
+
+def test_a_measurement_is_not_compared_with_itself(tmp_path: Path) -> None:
+    write(measured(), tmp_path / "old.json")
+    write(measured(), tmp_path / "copy.json")
+    (tmp_path / "link.json").symlink_to("old.json")
+    for name, says in (("old", "the same file"), ("link", "the same file"), ("copy", "the same measurement")):
+        with pytest.raises(UsageError, match=says):
+            run_gate(GateRequest(tmp_path / f"{name}.json", tmp_path / "old.json"), gates_of(None), no_progress)
 
 
 def test_one_file_may_hold_both_sides(tmp_path: Path) -> None:
     write(measured(), tmp_path / "r.json")
     wanted = gates({"kind": "speedup", "versus": CPU, "at_least": 1.5, "pairs": [12]}).gates
     found = run_gate(GateRequest(tmp_path / "r.json"), wanted, no_progress)
-    assert found.verdict.outcome is GateOutcome.PASS and found.verdict.gates[0].evidence is Evidence.INTERLEAVED
+    assert found.verdict.outcome is GateOutcome.PASS and found.verdict.gates[-1].evidence is Evidence.INTERLEAVED
     with pytest.raises(UsageError, match="the results have no side 'baseline'"):
         run_gate(GateRequest(tmp_path / "r.json"), gates_of(None), no_progress)
 
@@ -121,7 +131,9 @@ def test_wheels_that_cannot_be_judged(tmp_path: Path, top: str, what: str) -> No
     wheel = tmp_path / "x-1-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(f"{top}/__init__.py", "")
-    baseline = wheel if top == "numpy" else None
+    baseline = tmp_path / "y-1-py3-none-any.whl" if top == "numpy" else None
+    if baseline:
+        baseline.write_bytes(wheel.read_bytes())
     with pytest.raises(UsageError, match=what):
         run_gate(GateRequest(wheel, baseline), gates_of(None), no_progress)
 

@@ -16,7 +16,7 @@ import pytest
 from stackbuild.bench.results_file import document, read_benchmarks, read_verdict, require_writable, write
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Evidence, GateOutcome, GateVerdict, Verdict, append_rounds
-from support.benchmark_results import measured
+from support.benchmark_results import measured, sealed
 
 
 def test_results_come_back_equal(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_infinity_is_strict_json(tmp_path: Path) -> None:
     file = tmp_path / "r.json"
     write(measured(), file)
     found = json.loads(file.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert found["schema"] == "stackbuild.benchmarks/1"
+    assert found["schema"] == "stackbuild.benchmarks/2"
     accuracy = read_benchmarks(file).cases[0].series[0].accuracy
     assert accuracy is not None and accuracy.snr_db == math.inf
 
@@ -52,12 +52,13 @@ def test_a_verdict_comes_back_equal(tmp_path: Path) -> None:
         ("[1]", "names no schema", "bench wrote"),
         ("[" * 100_000, "not JSON", "bench wrote"),
         (
-            '{"schema": "stackbuild.benchmarks/2"}',
-            "its schema is stackbuild.benchmarks/2",
+            '{"schema": "stackbuild.benchmarks/1"}',
+            "its schema is stackbuild.benchmarks/1",
             "measure again with this version",
         ),
         ('{"schema": "stackbuild.plan/1"}', "its schema is stackbuild.plan/1", "bench wrote"),
-        ('{"schema": "stackbuild.benchmarks/1", "suite": "x"}', "`kind`", "cut short"),
+        ('{"schema": "stackbuild.benchmarks/2", "suite": "x"}', "it has no digest of its content", "measure again"),
+        (json.dumps(sealed({"schema": "stackbuild.benchmarks/2", "suite": "x"})), "`kind`", "cut short"),
     ],
 )
 def test_what_is_no_results_file_is_told(tmp_path: Path, text: str, what: str, next: str) -> None:
@@ -66,6 +67,21 @@ def test_what_is_no_results_file_is_told(tmp_path: Path, text: str, what: str, n
     with pytest.raises(UsageError) as stop:
         read_benchmarks(file)
     assert what in stop.value.what and next in stop.value.next and stop.value.where == str(file)
+
+
+def test_a_file_that_was_changed_by_hand_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    for old, new in (('"suite": "models-quick"', '"suite": "models"'), ("0.01,", "0.009,"), ('"inf"', "99")):
+        write(measured(), file)
+        assert old in file.read_text()
+        file.write_text(file.read_text().replace(old, new, 1))
+        with pytest.raises(UsageError, match="it was changed after it was written"):
+            read_benchmarks(file)
+    verdict = Verdict((GateVerdict("g", "c", GateOutcome.FAIL, "slow"),))
+    write(verdict, file)
+    file.write_text(file.read_text().replace("FAIL", "PASS"))
+    with pytest.raises(UsageError, match="it was changed after it was written"):
+        read_verdict(file)
 
 
 def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
@@ -116,7 +132,7 @@ def test_lone_surrogates_are_written_and_read_as_escapes(tmp_path: Path) -> None
     file, torn = tmp_path / "r.json", replace(measured(), suite="a\udcff.onnx")
     write(torn, file)
     assert read_benchmarks(file).suite == "a\\udcff.onnx"
-    file.write_text(json.dumps(document(measured()) | {"suite": "b\ud800"}))
+    file.write_text(json.dumps(sealed(document(measured()) | {"suite": "b\\ud800"})))
     json.dumps(document(read_benchmarks(file)), ensure_ascii=False).encode()
 
 

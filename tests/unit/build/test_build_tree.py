@@ -223,9 +223,9 @@ def failing(store: Store, name: str) -> None:
 
 def test_a_dead_runs_tree_whose_output_is_there_by_now_goes(root: Path, store: Store) -> None:
     """Another run waited for its lock and made the step anew."""
-    inputs = STEP.content_key(TREES)
     other = store.stage("tool")
-    store.record_alike(Record(STEP.key, "tool", "r", store.keep(other), "", 0.0, "run", "", {}), inputs)
+    record = Record(STEP.key, "tool", "r", store.keep(other), STEP.key_text, 0.0, "run", "", {})
+    store.record_alike(record, STEP.content_text(TREES))
     killed(root, ())
     assert not list((root / "failed").iterdir())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -25,6 +26,19 @@ def test_tokens_are_lent_and_come_back(tmp_path: Path) -> None:
     assert server.makeflags == " -j2 --jobserver-auth=fifo:/jobserver"
     server.close()
     assert not (tmp_path / "fifo").exists()
+
+
+def test_a_fifo_that_a_step_filled_is_made_right_when_nothing_runs(tmp_path: Path) -> None:
+    server, stopper = Jobserver(tmp_path / "fifo", 2), Stopper()
+    with server.token(stopper):
+        step = os.open(tmp_path / "fifo", os.O_RDWR | os.O_NONBLOCK)
+        with pytest.raises(BlockingIOError):
+            while True:
+                os.write(step, b"+" * 4096)
+        os.close(step)
+    server.refill()
+    assert sum(server._take() for _ in range(100)) == 2
+    server.close()
 
 
 def test_waiting_for_a_token_ends_when_the_run_is_stopped(tmp_path: Path) -> None:

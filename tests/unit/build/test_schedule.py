@@ -16,9 +16,10 @@ from stackbuild.core.errors import MachineLacks, Stopped
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.status import status, steps_to_run
-from stackbuild.runners.protocol import ExecResult
+from stackbuild.runners.protocol import Exec, ExecResult, SessionSpec
 from stackbuild.store import atomic as files
-from support.fake_build import BASE, MEMORY, FakeCommands, fake_context, fast_folder, plan_of, step
+from support.fake_build import BASE, MEMORY, FakeCommands, fake_context, fast_folder, output, plan_of, step
+from support.stores import deep
 
 
 @st.composite
@@ -276,3 +277,21 @@ def test_a_failure_without_keep_going_starts_nothing_more(tmp_path: Path) -> Non
 
 def test_the_base_is_what_every_step_stands_on() -> None:
     assert all(s.needs[0].step == "base" and s.needs[0].key == BASE.key for s in plan_of(step("a")).steps[1:])
+
+
+class Hoarder(FakeCommands):
+    """The step `one` leaves folders that no path reaches any more."""
+
+    def answer(self, spec: SessionSpec, exec: Exec) -> ExecResult:
+        if exec.argv[1] == "one":
+            deep(output(spec), 3000, "d" * 99)
+        return super().answer(spec, exec)
+
+
+def test_an_output_beyond_the_bounds_is_the_steps_failure_and_leaves_nothing(tmp_path: Path) -> None:
+    commands = Hoarder()
+    with fake_context(commands, tmp_path) as context:
+        _, broken = schedule(plan_of(step("one")), context, Limits(1, MEMORY * 4))
+    assert [event.step for event in broken] == ["one"]
+    assert "its output is refused: it holds a path of" in broken[0].what and "hold less" in broken[0].look
+    assert not list((tmp_path / "tmp").iterdir())

@@ -28,3 +28,4 @@ def test_lines_are_safe_for_a_terminal_and_not_endless() -> None:
     assert time.process_time() - started < 2
     assert all(len(line) <= WIDEST and not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in line) for line in lines)
     assert clean("\x1b[1;31mfoo\x1b[0m") == "foo"
+    assert clean("a\u202egpj.exe\u2066b\u200f\u2028c\u061c") == "agpj.exebc" and clean("naïve ✓ 日本") == "naïve ✓ 日本"

@@ -59,6 +59,8 @@ def test_empty_is_none(text: str) -> None:
         ("a: {b: {c: 1}, b: {c: 2}}\n", ["r.yaml:1:16: duplicate key 'b' (first on line 1)"]),
         ("a: 1\n---\nb: 2\n", ["r.yaml:2:1: a second document begins here"]),
         ("? [x]\n: 1\n", ["r.yaml:1:3: a key that is a mapping or a list"]),
+        ("{[x]: 1, '': 2}\n", ["r.yaml:1:2: a key that is a mapping or a list"]),
+        ("{*x : 1, '': 2}\n", ["r.yaml:1:2: alias *x"]),
         ("a: b: c\n", ["r.yaml:1:5: not YAML: mapping values are not allowed in this context"]),
         ("a:\n\t- b\n", ["r.yaml:2:1: not YAML: found character that cannot start any token"]),
         ("a: 1\nb: \x01\n", ["r.yaml:2:4: the character U+0001 is not allowed in YAML"]),

@@ -83,7 +83,7 @@ def test_an_unbalanced_bracket_is_reported_and_only_the_name_changes() -> None:
     [
         ("k<<<g, b>>>(x);", "hipLaunchKernelGGL(k, dim3(g), dim3(b), 0, 0, x);"),
         ("k<<<g, b, s>>>();", "hipLaunchKernelGGL(k, dim3(g), dim3(b), s, 0);"),
-        ("n::k<T, 4><<<dim3(1, 2), b, 0, st>>>(x, y);", "hipLaunchKernelGGL(HIP_KERNEL_NAME(n::k<T, 4>), dim3(dim3(1, 2)), dim3(b), 0, st, x, y);"),
+        ("n::k<T, 4><<<dim3(1, 2), b, 0, st>>>(x, y);", "hipLaunchKernelGGL(HIP_KERNEL_NAME(n::k<T, 4>), dim3(1, 2), dim3(b), 0, st, x, y);"),
         ("k<<<(n >> 2), b>>>(cudaSuccess);", "hipLaunchKernelGGL(k, dim3((n >> 2)), dim3(b), 0, 0, hipSuccess);"),
         ("k<T<<2><<<g,b>>>(x);", "hipLaunchKernelGGL(k<T<<2>, dim3(g), dim3(b), 0, 0, x);"),
     ],

@@ -324,3 +324,80 @@ def test_namespaces_of_namespaces_and_tags(cuda: str, expected: str) -> None:
 )  # fmt: skip
 def test_warp_collectives_of_cub_keep_their_32_threads(cuda: str, expected: str) -> None:
     assert body(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("auto g(int a = 0) -> cudaError_t { return cudaSuccess; }", "auto g(int a = 0) -> hipError_t { return hipSuccess; }"),
+        ("auto l = [&](int x) mutable -> cudaError_t {};", "auto l = [&](int x) mutable -> hipError_t {};"),
+        ("auto f = []<class T>(T a) -> cudaError_t {};", "auto f = []<class T>(T a) -> hipError_t {};"),
+        ("return [](int x) -> cudaError_t {};", "return [](int x) -> hipError_t {};"),
+        ("template <class T> auto C<T>::g() const -> cudaStream_t;", "template <class T> auto C<T>::g() const -> hipStream_t;"),
+        ("std::function<auto(int) -> cudaError_t> f;", "std::function<auto(int) -> hipError_t> f;"),
+        ("auto x = f(1)->cudaMalloc(2); y = v[1](2)->cudaFree; return a[1](x)->cudaFree;",
+         "auto x = f(1)->cudaMalloc(2); y = v[1](2)->cudaFree; return a[1](x)->cudaFree;"),
+        ("p->cudaMalloc(1);", "p->cudaMalloc(1);"),
+    ],
+)  # fmt: skip
+def test_an_arrow_before_a_return_type_is_no_member_access(cuda: str, expected: str) -> None:
+    assert body(cuda) == expected
+
+
+def severities(text: str, rule: str, macros: tuple[str, ...] = ()) -> list[str]:
+    return [f.severity.value for f in hip(text, target=Target(hip_macros=macros)).findings if f.rule == rule]
+
+
+@pytest.mark.parametrize(
+    "macro", ["USE_AMD_ROCM", "__HIP_DEVICE_COMPILE__", "GGML_USE_HIP", "__AMDGCN__", "WITH_ROCM", "MY_GPU"]
+)
+def test_what_a_branch_for_hip_leaves_out_is_a_note(macro: str) -> None:
+    text = f'#ifdef {macro}\nint x;\n#else\nvoid f() {{ asm("mov.u32 %0, %laneid;"); cuNothing(); }}\n#endif\n'
+    mine = ("MY_GPU",) if macro == "MY_GPU" else ()
+    for rule in ("LINT-PTX", "HIPIFY-UNSUPPORTED"):
+        assert severities(text, rule, mine) == ["note"]
+        assert severities(text.replace(macro, "SHIP_IT"), rule, mine) == ["error"]
+
+
+def test_ptx_behind_a_macro_for_the_word_asm_is_told() -> None:
+    use = 'void z() { ASM("ld.global.nc.f32 %0, [%1];" : "=f"(x) : "l"(p)); }\n'
+    assert "LINT-PTX" in rules_of("#define ASM asm volatile\n" + use)
+    assert "LINT-PTX" not in rules_of("#define ASM print\n" + use)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected", "name"),
+    [
+        ("__device__ void k(register int a) { register float x; }", "__device__ void k(int a) { float x; }", "a.cu"),
+        ("__device__ void k() { register int y asm(\"r0\"); }", "__device__ void k() { register int y asm(\"r0\"); }", "a.cu"),
+        ("__device__ inline float f() { register float x; return x; }", "__device__ inline float f() { float x; return x; }", "a.h"),
+        ("int f() { register int x = 0; return x; }", "int f() { register int x = 0; return x; }", "a.c"),
+        ("void f() { o.register(1); // register\n}", "void f() { o.register(1); // register\n}", "a.cu"),
+    ],
+)  # fmt: skip
+def test_register_which_cpp17_has_not_is_left_out_of_cuda(cuda: str, expected: str, name: str) -> None:
+    assert body(cuda, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("guilty", "innocent"),
+    [
+        ("atomicAdd((half2*)&o[m], v);", "half h; atomicAdd((float*)&o[m], v);"),
+        ("void f(__half* p) { atomicAdd(p + 1, v); }", "void f(__half h, int* p) { atomicAdd(p + 1, v); }"),
+        ("void f(__nv_bfloat162* p) { atomicAdd(&p[1], v); }",
+         "void f(__half* p) { atomicAdd(p, v); }\nvoid atomicAdd(__half* p, __half v) {}"),
+    ],
+)  # fmt: skip
+def test_an_atomic_sum_of_halves_is_told(guilty: str, innocent: str) -> None:
+    assert "LINT-HALF-ATOMIC" in rules_of(guilty)
+    assert "LINT-HALF-ATOMIC" not in rules_of(innocent)
+
+
+def test_functions_of_complex_numbers_ask_for_hipblas_second_interface() -> None:
+    made = hip("#include <cublas_v2.h>\ncublasZgelsBatched(h);\n")
+    assert '#include "stackbuild_hipblas_v2.h"' in made.text
+
+
+def test_a_return_type_in_a_typedef_of_a_class_is_no_member() -> None:
+    text = "struct S {\n  typedef cudaError_t (*f)(cudaStream_t, int);\n  cudaError_t (*g)(int);\n};\n"
+    assert body(text) == text.replace("cuda", "hip") and "HIPIFY-OWN-NAME" not in rules_of(text)

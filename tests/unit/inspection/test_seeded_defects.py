@@ -54,6 +54,11 @@ def parts(**changes: object) -> Callable[[], bytes]:
     return lambda: GOOD.but(**changes).bytes()
 
 
+def commands(line: str) -> Callable[[], bytes]:
+    """The good wheel with a line under [console_scripts]."""
+    return parts(files={f"{INFO}/entry_points.txt": f"[console_scripts]\n{line}\n".encode()})
+
+
 def recorded(change: Callable[[str], str]) -> Callable[[], bytes]:
     """The good wheel with RECORD's text changed."""
 
@@ -87,6 +92,63 @@ def objects(**by_target: bytes) -> bytes:
 def swapped() -> bytes:
     """gfx90a's entry holds code for gfx942."""
     return objects(gfx90a=code_object("gfx942", [kernel(f"k{n}") for n in range(5)]))
+
+
+def five(target: str) -> bytes:
+    return code_object(target, [kernel(f"k{n}") for n in range(5)])
+
+
+def cut(share: float) -> bytes:
+    """gfx1100's code object cut short; its bundle entry says the size that is left."""
+    whole = five("gfx1100")
+    return objects(gfx1100=whole[: int(len(whole) * share)])
+
+
+def after_metadata() -> bytes:
+    """gfx1100's code object cut after its metadata: everything that the facts are taken from is there."""
+    whole = five("gfx1100")
+    note = struct.unpack_from("<IIQQQQ", whole, 64)
+    return objects(gfx1100=whole[: note[2] + note[5]])
+
+
+def without_code() -> bytes:
+    """Zeros in place of gfx1100's machine code, as a file with a hole has."""
+    return objects(gfx1100=five("gfx1100").replace(b"\xbf\x81\0\0" * 64, bytes(256)))
+
+
+def misdescribed(at: int, value: int) -> Callable[[], bytes]:
+    """One 4-byte field of the first kernel descriptor of gfx1100 changed."""
+
+    def make() -> bytes:
+        whole = bytearray(five("gfx1100"))
+        first = struct.unpack_from("<Q", whole, 64 + 56 + 32)[0] - 5 * 64
+        struct.pack_into("<I", whole, first + at, value)
+        return objects(gfx1100=bytes(whole))
+
+    return make
+
+
+def hollow(elf: bytes) -> bytes:
+    """The library with a .hip_fatbin that has a size and no bytes."""
+    made = bytearray(elf)
+    start, names = struct.unpack_from("<Q", made, 40)[0], bytes(elf)
+    for number in range(struct.unpack_from("<H", made, 60)[0]):
+        at = start + 64 * number
+        strings_at = struct.unpack_from("<Q", made, start + 64 * struct.unpack_from("<H", made, 62)[0] + 24)[0]
+        if names[strings_at + struct.unpack_from("<I", made, at)[0] :].startswith(b".hip_fatbin\0"):
+            struct.pack_into("<I", made, at + 4, 8)
+            offset, size = struct.unpack_from("<QQ", made, at + 24)
+            made[offset : offset + size] = bytes(size)
+    return bytes(made)
+
+
+def plugin(**changes: object) -> bytes:
+    """The library of the good wheel, with other parts."""
+    good = {
+        "exports": ["CreateEpFactories", "ReleaseEpFactory"], "soname": "libonnxruntime_ep_forge.so",
+        "undefined": ["malloc", "hipMalloc"], "needed": ["libamdhip64.so.6", "libc.so.6"], "fatbin": fatbin(),
+    }  # fmt: skip
+    return library(**(good | changes))  # type: ignore[arg-type]
 
 
 def of_mach(number: int) -> bytes:
@@ -288,6 +350,11 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "no hashes": ("SB-RECORD-HASH", recorded(lambda t: "".join(f"{r.split(',')[0]},,\n" for r in t.splitlines())), ""),
     "weak hash": ("SB-RECORD-HASH", recorded(lambda t: t.replace("sha256=", "md5=", 1)), ""),
     "wrong hash": ("SB-RECORD-MISMATCH", recorded(lambda t: t.replace("sha256=", "sha256=AAAA", 1)), ""),
+    "wrong sha512": (
+        "SB-RECORD-MISMATCH",
+        recorded(lambda t: t.replace("sha256=" + t.split("sha256=")[1].split(",")[0], "sha512=" + "A" * 86, 1)),
+        "",
+    ),
     "wrong size": ("SB-RECORD-MISMATCH", recorded(lambda t: t.replace(",4\n", ",5\n", 1)), ""),
     "row missing": ("SB-RECORD-MISMATCH", recorded(lambda t: t.split("\n", 1)[1]), ""),
     "row too many": ("SB-RECORD-MISMATCH", recorded(lambda t: "gone.py,sha256=AAAA,3\n" + t), ""),
@@ -342,6 +409,16 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "code objects without kernels": (
         "SB-GPU-EMPTY",
         code(lambda: objects(gfx1100=code_object("gfx1100", []))),
+        "",
+    ),
+    "a target that one library lacks": (
+        "SB-RECIPE-GFX",
+        parts(files={"onnxruntime_ep_forge/libmore.so": library(soname="libmore.so", fatbin=section([bundle({"gfx90a": five("gfx90a")})]))}),
+        "",
+    ),
+    "a target that one translation unit lacks": (
+        "SB-GPU-BUNDLE-TARGETS",
+        code(lambda: section([fatbin(), bundle({"gfx90a": five("gfx90a")})])),
         "",
     ),
     "uneven targets": ("SB-GPU-UNEVEN", code(lambda: objects(gfx1100=code_object("gfx1100", [kernel("k")] * 2))), ""),
@@ -424,6 +501,101 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "",
     ),
     "copies": ("SB-WHEEL-DUPLICATE", parts(files={"a.bin": b"a" * 70_000, "b.bin": b"a" * 70_000}), ""),
+    "code object cut to a fifth": ("SB-READ-MALFORMED", code(lambda: cut(0.2)), ""),
+    "code object cut after its metadata": ("SB-READ-MALFORMED", code(after_metadata), ""),
+    "code object without its last byte": ("SB-READ-MALFORMED", code(lambda: cut(0.9999)), ""),
+    "code object without code": ("SB-READ-MALFORMED", code(without_code), ""),
+    "kernel without a descriptor": (
+        "SB-READ-MALFORMED",
+        code(lambda: objects(gfx1100=five("gfx1100").replace(b"k3.kd\0", b"k9.kd\0"))),
+        "",
+    ),
+    "descriptor with other LDS": ("SB-READ-MALFORMED", code(misdescribed(0, 4096)), ""),
+    "descriptor with other scratch": ("SB-READ-MALFORMED", code(misdescribed(4, 64)), ""),
+    "descriptor that leads nowhere": ("SB-READ-MALFORMED", code(misdescribed(16, 1 << 30)), ""),
+    "bundle of nothing": (
+        "SB-GPU-BUNDLE-EMPTY",
+        code(lambda: section([fatbin(), b"__CLANG_OFFLOAD_BUNDLE__" + bytes(8)])),
+        "",
+    ),
+    "bundle for the host alone": ("SB-GPU-BUNDLE-EMPTY", code(lambda: section([fatbin(), bundle({})])), ""),
+    "entry without bytes": ("SB-GPU-BUNDLE-EMPTY", code(lambda: objects(gfx942=b"")), ""),
+    "target twice": ("SB-GPU-TARGET-TWICE", code(lambda: objects(**{"gfx1100 ": five("gfx1100")})), ""),
+    "triple of another system": (
+        "SB-GPU-TRIPLE",
+        code(lambda: section([fatbin(), bundle({"gfx90a": five("gfx90a")}, "hipv4-amdgcn-amd-linux--{}")])),
+        "",
+    ),
+    "triple of another kind": (
+        "SB-GPU-TRIPLE",
+        code(lambda: section([fatbin(), bundle({"gfx90a": five("gfx90a")}, "openmp-amdgcn-amd-amdhsa--{}")])),
+        "",
+    ),
+    "entry for no target": (
+        "SB-GPU-TRIPLE",
+        code(lambda: section([fatbin(), bundle({"": five("gfx90a")})])),
+        "",
+    ),
+    "renamed .hip_fatbin": (
+        "SB-GPU-SECTION",
+        parts(files={LIB: plugin().replace(b".hip_fatbin\0", b".hip_fatbix\0")}),
+        "",
+    ),
+    "NOBITS .hip_fatbin": ("SB-GPU-LOST", parts(files={LIB: hollow(plugin())}), ""),
+    "NOBITS .hip_fatbin that nobody registers": (
+        "SB-GPU-LOST",
+        parts(files={LIB: hollow(plugin()).replace(b".hipFatBinSegment\0", b".hipFatBinSegmenx\0")}),
+        "",
+    ),
+    "registers without any code": (
+        "SB-GPU-LOST",
+        lib(fatbin=b"", undefined=["malloc", "hipMalloc", "__hipRegisterFatBinary"]),
+        "",
+    ),
+    "half a plugin named like a bridge": (
+        "SB-EP-EXPORTS",
+        parts(
+            files={
+                "onnxruntime_ep_forge/libonnxruntime_providers_forge.so": library(
+                    exports=["CreateEpFactories"], soname="libonnxruntime_providers_forge.so"
+                )
+            }
+        ),
+        "",
+    ),
+    "a plugin's wheel without a plugin": ("SB-EP-EXPORTS", lib(exports=["f"]), ""),
+    "text relocations": ("SB-ELF-TEXTREL", lib(tags=[(22, 0)]), ""),
+    "text relocations by flag": ("SB-ELF-TEXTREL", lib(tags=[(30, 4)]), ""),
+    "runpath joined by a semicolon": ("SB-ELF-RUNPATH-SEPARATOR", lib(runpath="$ORIGIN;/x"), ""),
+    "requirement that does not parse": (
+        "SB-META-REQUIRES",
+        parts(metadata=GOOD.metadata + "Requires-Dist: torch>=2.x; and more\n"),
+        "",
+    ),
+    "python that does not parse": ("SB-META-REQUIRES", parts(metadata=GOOD.metadata + "Requires-Python: three\n"), ""),
+    "wheel format of the future": ("SB-META-WHEEL-VERSION", parts(wheel_version="2.0"), ""),
+    "no wheel format": ("SB-META-WHEEL-VERSION", parts(wheel_version=""), ""),
+    "command outside of bin": ("SB-META-ENTRY-POINT", commands("../../../evil = onnxruntime_ep_forge:main"), ""),
+    "command with a path": ("SB-META-ENTRY-POINT", commands("bin/evil = onnxruntime_ep_forge:main"), ""),
+    "command that reads otherwise": ("SB-META-ENTRY-POINT", commands("a\u202egpj = onnxruntime_ep_forge:main"), ""),
+    "command that is shell": ("SB-META-ENTRY-POINT", commands("evil = os; import sys"), ""),
+    "code at every start": ("SB-WHEEL-STARTUP", parts(files={"forge.pth": b"import forge_start\n"}), ""),
+    "code at every start by .data": (
+        "SB-WHEEL-STARTUP",
+        parts(files={"onnxruntime_ep_forge-1.2.3+rocm.6.4.data/purelib/forge.pth": b"import forge_start\n"}),
+        "",
+    ),
+    "sitecustomize": ("SB-WHEEL-STARTUP", parts(files={"sitecustomize.py": b""}), ""),
+    "name that reads otherwise": (
+        "SB-ZIP-UNCLEAN",
+        parts(files={"onnxruntime_ep_forge/a\u202eyp.exe": b""}),
+        "",
+    ),
+    "undeclared import that a requirement may bring": (
+        "SB-META-TRANSITIVE",
+        parts(init="import numpy\nimport typing_extensions\n", metadata=GOOD.metadata + "Requires-Dist: torch\n"),
+        "",
+    ),
     "installs onnxruntime": ("SB-DIST-SHARED-MODULE", parts(files={"onnxruntime/__init__.py": b""}), ""),
 }
 
@@ -436,6 +608,36 @@ def found(data: bytes, name: str, folder: Path) -> list[tuple[str, Severity]]:
 
 def test_the_good_wheel_has_no_finding(tmp_path: Path) -> None:
     assert found(GOOD.bytes(), "", tmp_path) == []
+
+
+VARIANTS = {
+    f"onnxruntime_ep_forge/libforge_rocm{rocm}.so": library(
+        exports=["gemm", "quantise"], soname=f"libforge_rocm{rocm}.so", needed=[f"libamdhip64.so.{major}"],
+        undefined=["hipMalloc"], fatbin=section([bundle({t: code_object(t, [kernel(f"v{n}") for n in range(9)]) for t in targets})]),
+    )
+    for rocm, major, targets in ((64, 6, ("gfx90a", "gfx1100")), (70, 7, ("gfx90a", "gfx1100", "gfx942")))
+}  # fmt: skip
+"""Two libraries of one interface, each for another ROCm, of which the newer knows a target more."""
+
+
+def test_libraries_that_are_alternatives_are_no_mixture(tmp_path: Path) -> None:
+    rules = [rule for rule, _ in found(GOOD.but(files=VARIANTS).bytes(), "", tmp_path)]
+    assert not {"SB-ROCM-MIXED", "SB-GPU-UNEVEN", "SB-ROCM-SONAME"} & set(rules)
+
+
+def test_libraries_that_need_each_other_are_no_alternatives(tmp_path: Path) -> None:
+    first, second = sorted(VARIANTS)
+    linked = library(
+        exports=["gemm", "quantise"], soname="libforge_rocm70.so", needed=["libforge_rocm64.so", "libamdhip64.so.7"]
+    )
+    files = {first: VARIANTS[first], second: linked}
+    assert "SB-ROCM-MIXED" in [rule for rule, _ in found(GOOD.but(files=files).bytes(), "", tmp_path)]
+
+
+def test_alternatives_that_all_miss_the_recipes_rocm_are_found(tmp_path: Path) -> None:
+    files = {path: data for path, data in VARIANTS.items() if "rocm70" in path}
+    rules = [rule for rule, _ in found(GOOD.but(files=files).bytes(), "", tmp_path)]
+    assert "SB-ROCM-SONAME" in rules
 
 
 def test_an_archive_inside_the_wheel_is_no_second_end(tmp_path: Path) -> None:

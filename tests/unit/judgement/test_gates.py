@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from stackbuild.core.model import ValidationError
-from stackbuild.judgement import judge, missing_sides, next_pair_count
+from stackbuild.judgement import judge, missing_sides, next_pair_count, waivers_that_hold
 from stackbuild.model.gates import Gates
 from stackbuild.model.results import Evidence, GateOutcome, GateVerdict, Series, Share, Verdict
 from support.gate_samples import benchmarks, exact, timings
@@ -68,12 +68,13 @@ def test_a_self_check_takes_as_many_pairs_as_a_comparison() -> None:
 def test_holm_asks_more_of_one_slow_case_among_many() -> None:
     """Seventeen of twenty pairs slower: enough for one kernel alone, not for one of sixty."""
     theirs = tuple(0.01 * (1 + 0.001 * (i % 3)) for i in range(20))
-    slow = (Series("candidate", tuple(t * (1.06 if i % 7 else 0.99) for i, t in enumerate(theirs))),
+    slow = (Series("candidate", tuple(t * (1.06 if i % 7 else 0.99) for i, t in enumerate(theirs)), accuracy=exact()),
             Series("baseline", theirs), Series("control", theirs))  # fmt: skip
-    same = (Series("candidate", theirs), Series("baseline", theirs), Series("control", theirs))
-    assert verdict({"kind": "baseline"}, slow, kind="kernels").gates[0].outcome is GateOutcome.FAIL
+    alike = tuple(t * (1 + 1e-6 * (-1) ** i) for i, t in enumerate(theirs))
+    same = (Series("candidate", alike, accuracy=exact()), Series("baseline", theirs), Series("control", theirs))
+    assert verdict({"kind": "baseline"}, slow, kind="kernels").gates[-1].outcome is GateOutcome.FAIL
     among = verdict({"kind": "baseline"}, slow, *[same] * 59, kind="kernels")
-    assert among.gates[0].outcome is GateOutcome.INCONCLUSIVE and among.undecided_cases() == {"case0"}
+    assert among.gates[60].outcome is GateOutcome.INCONCLUSIVE and among.undecided_cases() == {"case0"}
 
 
 @pytest.mark.parametrize(("wanted", "outcome"), [(0.5, "PASS"), (1.0, "INCONCLUSIVE"), (2.0, "FAIL")])
@@ -130,18 +131,80 @@ def test_without_bounds_accuracy_is_held_to_what_the_element_type_allows(kind: s
 def test_nan_and_infinite_measures_keep_no_bound() -> None:
     ours, theirs, control = quiet(0.0)
     lost = (replace(ours, accuracy=exact(snr_db=float("nan"), max_abs=float("inf"))), theirs, control)
-    assert one({"kind": "accuracy", "snr_db": -1000}, lost).outcome is GateOutcome.FAIL
+    assert one({"kind": "accuracy", "snr_db": 0.1}, lost).outcome is GateOutcome.FAIL
     assert one({"kind": "accuracy", "max_abs": 1e300}, lost).outcome is GateOutcome.FAIL
     perfect = (replace(ours, accuracy=exact(snr_db=float("inf"))), theirs, control)
     assert one({"kind": "accuracy", "snr_db": 200}, perfect).outcome is GateOutcome.PASS
+
+
+@pytest.mark.parametrize(
+    "bound", [{"snr_db": -999}, {"snr_db": 0}, {"cosine": -1}, {"cosine": 0}, {"max_abs": float("inf")}, {"rms": float("nan")}]
+)
+def test_bounds_that_any_output_keeps_are_refused(bound: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        Gates.model_validate({"gates": [{"kind": "accuracy", **bound}]})
+
+
+def test_bounds_wider_than_the_element_type_allows_are_said() -> None:
+    wrong = (replace(quiet(0.0)[0], accuracy=exact(snr_db=3)),)
+    loose = one({"kind": "accuracy", "max_abs": 1e9}, wrong)
+    assert loose.outcome is GateOutcome.PASS and "below the 60 dB that float32 allows" in loose.says
+    assert "below" not in one({"kind": "accuracy", "max_abs": 1e9}, (quiet(0.0)[0],)).says
+
+
+@pytest.mark.parametrize(
+    "gate", [{"kind": "baseline"}, {"kind": "limit", "metric": "latency", "at_most": 1, "side": "baseline"}]
+)
+def test_a_wrong_output_fails_without_an_accuracy_gate(gate: dict[str, object]) -> None:
+    """The gates speak of speed, or of the other side: what the candidate computes is judged all the same."""
+    ours, theirs, control = quiet(0.0)
+    wrong = (replace(ours, accuracy=exact(snr_db=3)), replace(theirs, accuracy=exact()), control)
+    found = verdict(gate, wrong)
+    assert found.outcome is GateOutcome.FAIL and found.closed[0].gate == "accuracy"
+    assert "snr_db 3 (at least 60)" in found.closed[0].says
+    unknown = verdict(gate, (replace(ours, accuracy=None), replace(theirs, accuracy=exact()), control))
+    assert unknown.outcome is GateOutcome.INCONCLUSIVE and "not compared with a reference" in unknown.closed[0].says
+
+
+def test_an_accuracy_gate_for_some_cases_leaves_the_rest_to_the_implied_one() -> None:
+    ours, theirs, control = quiet(0.0)
+    wrong = (replace(ours, accuracy=exact(snr_db=3)), theirs, control)
+    found = verdict({"kind": "accuracy", "snr_db": 2, "cases": ["case0"]}, wrong, wrong)
+    assert [(v.case, v.outcome) for v in found.gates] == [("case0", GateOutcome.PASS), ("case1", GateOutcome.FAIL)]
+
+
+def test_copied_samples_are_no_measurement() -> None:
+    ours, theirs, control = quiet(0.0)
+    copied = (replace(ours, seconds=theirs.seconds), theirs, control)
+    found = one({"kind": "baseline"}, copied)
+    assert found.outcome is GateOutcome.INCONCLUSIVE and "the same samples to the last digit" in found.says
+
+
+def test_the_same_artifact_on_both_sides_is_said() -> None:
+    measured = benchmarks(quiet(0.0))
+    sides = tuple(replace(side, sha256="ab" * 32) for side in measured.sides)
+    gates = Gates.model_validate({"gates": [{"kind": "baseline"}]}).gates
+    found = judge(replace(measured, sides=sides), gates, TODAY)
+    assert "candidate and baseline are the same artifact" in found.notes[0]
+    assert not judge(measured, gates, TODAY).notes
 
 
 def test_share_of_the_provider() -> None:
     ours, theirs, control = quiet(0.0)
     gate = {"kind": "share", "provider": "MIGraphXExecutionProvider", "nodes": "90%"}
     assert one(gate, (ours, theirs, control)).outcome is GateOutcome.FAIL
-    partly = (replace(ours, shares=(Share("MIGraphXExecutionProvider", 0.95, 0.99),)), theirs, control)
+    shares = (Share("MIGraphXExecutionProvider", 0.95, 0.99), Share("CPU", 0.05, 0.01))
+    partly = (replace(ours, shares=shares), theirs, control)
     assert one(gate, partly).outcome is GateOutcome.PASS
+
+
+def test_a_side_whose_provider_ran_nothing_did_not_run() -> None:
+    """A session that fell back node by node still lists its provider first: only the profile shows it."""
+    ours, theirs, control = quiet(0.0)
+    fallen = (replace(ours, shares=(Share("CPUExecutionProvider", 1.0, 1.0),)), theirs, control)
+    found = verdict({"kind": "baseline"}, fallen)
+    assert {v.outcome for v in found.gates} == {GateOutcome.FAIL}
+    assert "did not run on CPU: all of its nodes ran on CPUExecutionProvider" in found.gates[0].says
 
 
 def test_a_crash_is_a_failure_and_names_it() -> None:
@@ -167,9 +230,18 @@ def test_waivers_have_an_end() -> None:
     gate = {"kind": "baseline", "waivers": [waiver]}
     gates = Gates.model_validate({"gates": [gate]}).gates
     on_time = judge(benchmarks(quiet(0.2)), gates, TODAY)
-    assert on_time.outcome is GateOutcome.PASS and "ada, until 2026-11-20" in on_time.gates[0].waived
+    assert on_time.outcome is GateOutcome.PASS and "ada, until 2026-11-20" in on_time.gates[-1].waived
     late = judge(benchmarks(quiet(0.2)), gates, date(2026, 11, 21))
     assert late.outcome is GateOutcome.FAIL and "ended on 2026-11-20" in late.notes[0]
+
+
+@pytest.mark.parametrize(("until", "holds"), [("2027-11-20", True), ("2027-11-22", False), ("9999-12-31", False)])
+def test_a_waiver_holds_for_a_year_at_most(until: str, holds: bool) -> None:
+    waiver = {"case": "case*", "reason": "known, fixed in the next driver", "by": "ada", "until": until}
+    gates = Gates.model_validate({"gates": [{"kind": "baseline", "waivers": [waiver]}]}).gates
+    found = judge(benchmarks(quiet(0.2)), gates, TODAY)
+    assert (found.outcome is GateOutcome.PASS) is holds and bool(waivers_that_hold(gates, TODAY)) is holds
+    assert any("is not applied: a waiver holds for a year at most" in note for note in found.notes) is not holds
 
 
 def test_more_pairs_while_undecided() -> None:
@@ -182,17 +254,18 @@ def test_more_pairs_while_undecided() -> None:
 def test_a_stored_baseline_is_weaker_evidence_and_says_so() -> None:
     ours, theirs, _ = timings(0.04, "noisy", 20, random.Random(5))
     found = judge(benchmarks((ours, theirs)), Gates.model_validate({"gates": [{"kind": "baseline"}]}).gates, TODAY,
-                  Evidence.STORED).gates[0]  # fmt: skip
+                  Evidence.STORED).gates[-1]  # fmt: skip
     assert found.evidence is Evidence.STORED and found.outcome is GateOutcome.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(("samples", "outcome"), [(1, "INCONCLUSIVE"), (8, "INCONCLUSIVE"), (9, "PASS")])
 def test_few_stored_samples_decide_nothing(samples: int, outcome: str) -> None:
     """One sample a side is no 99 % interval; two samples of different days are no pair."""
-    ours, theirs = Series("candidate", (0.01,) * samples), Series("baseline", (0.01,) * samples)
+    ours = Series("candidate", (0.01,) * samples, accuracy=exact())
+    theirs = Series("baseline", (0.010001,) * samples)
     for gate in ({"kind": "baseline"}, {"kind": "speedup", "versus": "baseline", "at_least": 0.5}):
         gates = Gates.model_validate({"gates": [gate]}).gates
-        found = judge(benchmarks((ours, theirs)), gates, TODAY, Evidence.STORED).gates[0]
+        found = judge(benchmarks((ours, theirs)), gates, TODAY, Evidence.STORED).gates[-1]
         assert found.outcome == outcome and "pairs" not in found.says
         assert ("cannot bear a 99 % interval, 9 can" in found.says) == (outcome == "INCONCLUSIVE")
 

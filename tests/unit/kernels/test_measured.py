@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -71,12 +71,49 @@ class Nothing:
     synchronize = replay = record
 
 
+class Graph(Nothing):
+    """A graph that repeats what was launched through `recorded` while it was captured."""
+
+    captured: ClassVar[list[Graph]] = []
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.launches: list[Callable[[], None]] = []
+
+    def replay(self) -> None:
+        for launch in self.launches:
+            launch()
+
+
+class Capture(Nothing):
+    def __init__(self, graph: Graph, **_: object) -> None:
+        self.graph = graph
+
+    def __enter__(self) -> Nothing:
+        Graph.captured.append(self.graph)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Graph.captured.pop()
+
+
+def recorded(launch: Callable[[], None]) -> Callable[[], None]:
+    """A launch that runs at once, and that graphs being captured repeat."""
+
+    def call() -> None:
+        for graph in Graph.captured:
+            graph.launches.append(launch)
+        launch()
+
+    return call
+
+
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module: Any = ModuleType("torch")
     module.__version__, module.float32, module.float16 = "stand-in", "torch.float32", "torch.float16"
-    idle = dict.fromkeys(("Stream", "stream", "Event", "CUDAGraph", "graph"), Nothing)
-    module.cuda = SimpleNamespace(**idle, synchronize=lambda: None, empty_cache=lambda: None, is_available=lambda: True)
+    idle = dict.fromkeys(("Stream", "stream", "Event"), Nothing)
+    module.isnan = lambda tensor: np.isnan(tensor.array)
+    module.cuda = SimpleNamespace(**idle, CUDAGraph=Graph, graph=Capture, synchronize=lambda: None, empty_cache=lambda: None, is_available=lambda: True)
     module.backends = SimpleNamespace(
         cuda=SimpleNamespace(matmul=SimpleNamespace()), cudnn=SimpleNamespace(version=lambda: 0)
     )
@@ -120,7 +157,7 @@ def measured(
             theirs(answer)
             return Tensor(answer)
 
-        launches = (lambda: ours(output), library, lambda: naive(output))
+        launches = (recorded(lambda: ours(output)), library, recorded(lambda: naive(output)))
         return timing.Problem(*launches, Tensor(output), lambda: Tensor(WANTED), 1.0, 1.0, [])
 
     monkeypatch.setattr(shapes, "SHAPES", [timing.TimedShape("LeakyRelu", "a shape", make)])
@@ -150,6 +187,22 @@ def test_a_wrong_answer_at_a_timed_shape_is_wrong(
         told = measured(torch, monkeypatch, ours, naive)
         assert len(told) == 2  # each type
         assert all(line.startswith("LeakyRelu a shape") and f"{name} has relative error" in line for line in told)
+
+
+@pytest.mark.parametrize("launches", [5, 40])
+def test_a_kernel_that_stops_computing_while_it_is_timed_is_wrong(
+    torch: ModuleType, monkeypatch: pytest.MonkeyPatch, launches: int
+) -> None:
+    """Right for a few launches, and then nothing: what it left is right, and no answer of the last replay."""
+    done: list[int] = []
+
+    def stops(output: Any) -> None:
+        done.append(0)
+        if len(done) < launches:
+            right(output)
+
+    told = measured(torch, monkeypatch, stops, right)
+    assert len(done) > 100 and told and all("ours has relative error nan" in line for line in told)
 
 
 def made_of(torch: ModuleType, monkeypatch: pytest.MonkeyPatch, flops: float) -> list[list[int]]:

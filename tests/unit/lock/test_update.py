@@ -9,12 +9,14 @@ import pytest
 
 from stackbuild.__main__ import main
 from stackbuild.actions import image
-from stackbuild.core.errors import MachineLacks
+from stackbuild.core.errors import MachineLacks, PlanError, StepFailed
 from stackbuild.core.resources import folder
 from stackbuild.lock import dependencies
 from stackbuild.lock.update import LockUpdate, update
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import Dep, Lock, questions
+from stackbuild.plan.compatibility import refuse_impossible
+from stackbuild.plan.consistency import tree_versions
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, read_lock, write_lock
 from stackbuild.sources import git, mirror
@@ -62,6 +64,56 @@ def test_a_stale_lock_loses_the_answers_to_changed_questions_alone(mine: Path) -
     assert before.commits.keys() - made.lock.commits.keys() == {"migraphx"}
     assert (made.lock.image, made.lock.wheelhouse) == (before.image, before.wheelhouse)
     assert any(line.startswith("sources.migraphx is open") for line in made.unreachable)
+
+
+def test_a_tag_that_is_gone_leaves_its_question_open_and_the_other_answers_are_written(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(url: str, ref: str, mirror: object) -> str:
+        if "AMDMIGraphX" in url:
+            raise StepFailed(f"{url} has no tag or branch {ref!r}")
+        return "7" * 40
+
+    monkeypatch.setattr(git, "ask", ask)
+    kept = locked(mine)[1]
+    assert kept.lock.commits["rocmlir"] == "7" * 40
+    assert kept.lock.commits["migraphx"] == parse_lock(load(str(mine))).commits["migraphx"]
+    assert any("sources.migraphx stays as it was, and has no answer now" in line for line in kept.unreachable)
+    edit(mine, f"ref: {load(str(mine)).recipe.sources['migraphx'].ref}", "ref: rocm-0.0.0")
+    made = locked(mine)[1]
+    assert "migraphx" not in made.lock.commits and made.lock.commits["rocmlir"] == "7" * 40
+    assert any(line.startswith("sources.migraphx is open: https://github.com/ROCm") for line in made.unreachable)
+
+
+def test_what_cannot_be_asked_leaves_the_lock_as_it_was(mine: Path) -> None:
+    loaded = load(str(mine))
+    write_lock(read_lock(loaded), loaded)
+    was = loaded.lock_path.read_text()
+    write_lock(locked(mine)[1].lock, loaded)
+    assert loaded.lock_path.read_text() == was
+
+
+def test_what_the_sources_say_they_are_is_read_and_kept_for_the_same_commit(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = parse_lock(load(str(mine))).commits
+    monkeypatch.setattr(git, "ask", lambda url, ref, mirror: next(c for n, c in commits.items() if n in url.lower()))
+    texts = {"VERSION_NUMBER": "1.21.0\n", "CMakeLists.txt": "rocm_setup_version(VERSION 2.15.0)"}
+    monkeypatch.setattr(git, "read", lambda revision, path: texts.get(path, ""))
+    made = locked(mine)[1].lock
+    assert made.versions == {"onnxruntime": "1.21.0", "migraphx": "2.15.0"}
+    loaded = load(str(mine))
+    write_lock(made, loaded)
+    (found,) = tree_versions(loaded.recipe, made)
+    assert found.rule == "SB-STACK-TREE-VERSION" and "says that it is 1.21.0" in found.found
+    with pytest.raises(PlanError, match=r"says that it is 1\.21\.0"):
+        refuse_impossible(loaded, made)
+
+    def nothing(revision: git.Revision, path: str) -> str:
+        raise MachineLacks("no network")
+
+    monkeypatch.setattr(git, "read", nothing)
+    assert locked(mine)[1].lock.versions == made.versions
 
 
 def test_a_changed_image_does_not_keep_the_digest_of_the_one_before(mine: Path) -> None:

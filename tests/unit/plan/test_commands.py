@@ -16,6 +16,10 @@ from stackbuild.recipe.lock_file import read_lock
 HERE = Path(__file__).parent / "commands"
 
 
+LONG = ("materials", "package ", "wheel ")
+"""Parameters that have one entry a package: tests/unit/actions/test_sbom.py holds them against the lock."""
+
+
 def rendered(name: str) -> str:
     """Each step with its commands (or its params) and its environment; source digests of this checkout left away."""
     loaded = load(name)
@@ -24,7 +28,7 @@ def rendered(name: str) -> str:
     lines = []
     for step in resolve(loaded.recipe, inputs).steps:
         lines.append(f"== {step.name} ({step.action})")
-        lines += [f"   {key} = {value}" for key, value in step.params if not key.startswith(("package ", "wheel "))]
+        lines += [f"   {key} = {value}" for key, value in step.params if not key.startswith(LONG)]
         lines += [f"   {need.step} at {need.at}" for need in step.needs if need.at]
         fixed = ("HOME", "LC_ALL", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "SOURCE_DATE_EPOCH", "TZ")
         lines += [f"   {key}={value}" for key, value in step.env if key not in fixed]

@@ -130,10 +130,26 @@ def test_each_wheel_of_a_bundled_recipe_has_a_version_that_sorts(name: str) -> N
         assert not built or said.startswith(f"{built[0].version}+")
 
 
+@pytest.mark.parametrize(
+    ("more", "asked"),
+    [
+        ("", "HAS_FIND_MODE_API HAS_FIND_2_API HAS_ROCBLAS_TUNING_BETA_FEATURE_API"),
+        ("      MIGRAPHX_USE_MIOPEN: false\n", "HAS_ROCBLAS_TUNING_BETA_FEATURE_API"),
+        ("    probes_ok: [HAS_FIND_2_API]\n", "HAS_FIND_MODE_API HAS_ROCBLAS_TUNING_BETA_FEATURE_API"),
+    ],
+)
+def test_what_migraphx_did_not_find_in_miopen_or_rocblas_fails_its_configure_phase(more: str, asked: str) -> None:
+    option = "      MIGRAPHX_USE_COMPOSABLEKERNEL: false\n"
+    text = text_of("rocm-7.2").replace(option, option + more)
+    commands = plan_of(text, locked("rocm-7.2")).by_name["migraphx"].commands
+    (check,) = (c.argv[-1] for c in commands if c.phase == "configure" and c.argv[0] == "sh")
+    assert check.startswith(f"for p in {asked}; do grep -q")
+
+
 def test_packages_that_migraphxs_own_asks_for_and_its_c_api_does_not_use_can_be_empty() -> None:
     """Debian's MIGraphX asks CMake for MIOpen, rocBLAS and hipBLASLt, and its package depends on none of them."""
     plan = plan_of(text_of("debian-sid-onnxruntime"), locked("debian-sid-onnxruntime"))
     (step,) = (s for s in plan.steps if s.name.startswith("onnxruntime.cp"))
-    made, configured = (c.argv[-1] for c in step.commands[:2])
+    made, configured = (c.argv[-1] for c in step.commands[1:3])
     assert made.startswith("for p in MIOpen hipblaslt rocblas;") and f"/build/{step.name}/empty/lib/cmake/$p" in made
     assert configured == "--update" and f";/build/{step.name}/empty" in told(step)

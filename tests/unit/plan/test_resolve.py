@@ -14,9 +14,9 @@ from support.recipes import changed
 NOTHING = Lock(schema=1, asked="0" * 64)
 
 
-def plan_of(text: str, choice: Choice = Choice()) -> Plan:
+def plan_of(text: str, choice: Choice = Choice(), lock: Lock = NOTHING) -> Plan:
     recipe = parse(text, "t.yaml")
-    return resolve(recipe, Inputs.of(NOTHING, dict.fromkeys(recipe.sources, "0" * 64)), choice)
+    return resolve(recipe, Inputs.of(lock, dict.fromkeys(recipe.sources, "0" * 64)), choice)
 
 
 def test_the_rocm_ep_is_refused_from_onnxruntime_1_23_with_the_reason() -> None:
@@ -33,7 +33,7 @@ def test_the_rocm_ep_is_refused_from_rocm_7_1() -> None:
 
 def test_a_local_version_that_does_not_sort_is_refused() -> None:
     with pytest.raises(RecipeError) as stopped:
-        parse(changed("rocm-7.2", ("1.23.2+rocm.7.2.4", "1.23.2+rocm7.2.4")), "t.yaml")
+        parse(changed("rocm-7.2", ("1.22.1+rocm.7.2.4", "1.22.1+rocm7.2.4")), "t.yaml")
     assert "does not sort" in str(stopped.value)
 
 
@@ -68,13 +68,11 @@ def words(step: Step) -> tuple[str, ...]:
     return tuple(word for command in step.commands for word in command.argv)
 
 
-@pytest.mark.parametrize(
-    ("name", "option"), [("rocm-6.4", False), ("rocm-7.2", False), ("debian-sid-onnxruntime", True)]
-)
+@pytest.mark.parametrize(("name", "option"), [("rocm-6.4", False), ("rocm-7.2", False), ("rocm-10.1", True)])
 def test_dependencies_are_given_in_the_way_that_the_version_knows(name: str, option: bool) -> None:
     """`--cmake_deps_mirror_dir` came after 1.23 (onnxruntime#26042); before it, only `mirror/` of the tree is looked into."""
     plan = plan_of(text_of(name))
-    (step,) = (s for s in plan.steps if s.name.startswith("onnxruntime.cp"))
+    (step,) = (s for s in plan.steps if s.name.partition(".")[0] == "onnxruntime" and s.commands)
     assert ("--cmake_deps_mirror_dir" in words(step)) is option
     assert any(word.endswith("/source/mirror") for word in words(step)) is not option
 
@@ -97,18 +95,40 @@ def test_a_variant_of_no_component_is_a_mistake_with_its_place() -> None:
     assert mistake.place.startswith("t.yaml:")
 
 
-def test_until_configure_plans_every_configure_phase_and_names_what_waits() -> None:
-    plan = plan_of(text_of("rocm-7.2"), Choice(until=CONFIGURE))
-    assert set(plan.wanted) == {f"configure.{n}" for n in ("rocmlir", "migraphx", "onnxruntime.cp312", "kernels")}
+def test_until_configure_reaches_every_component_and_says_what_stands_in() -> None:
+    lock = read_lock(load("rocm-7.2"))
+    plan = plan_of(text_of("rocm-7.2"), Choice(until=CONFIGURE), lock)
+    own = {f"configure.{n}" for n in ("rocmlir", "migraphx", "onnxruntime.cp312", "kernels")}
+    deps = {f"configure.migraphx.{n}" for n in ("abseil-cpp", "protobuf", "msgpack-c")}
+    assert set(plan.wanted) == own | deps
     for name in plan.wanted:
         assert plan.by_name[name].commands[-1].phase == "configure"
-    reach, waiting = within_reach(plan, lambda step: False)
-    assert set(reach.wanted) == {"configure.rocmlir", "configure.kernels"}
-    assert waiting == (
-        "migraphx cannot be configured before rocmlir is built",
-        "onnxruntime.cp312 cannot be configured before migraphx is built",
+    reach, lines = within_reach(plan, lambda step: False)
+    assert set(reach.wanted) == own | deps
+    assert "onnxruntime.cp312 is configured against empty stand-ins for migraphx" in lines
+    step = reach.by_name["configure.migraphx"]
+    seen = {need.at: need.step for need in step.needs}
+    assert seen["/deps/rocmlir"] == "stand-in.rocmlir" and seen["/deps/protobuf"] == "stand-in.migraphx.protobuf"
+    assert not [s for s in reach.steps if s.name in ("rocmlir", "migraphx", "migraphx.protobuf")]
+    order = [s.name for s in reach.steps]
+    assert order.index("stand-in.rocmlir") < order.index("configure.migraphx")
+
+
+def test_until_configure_takes_what_is_built_and_names_what_nothing_stands_in_for() -> None:
+    lock = read_lock(load("rocm-7.2"))
+    plan = plan_of(text_of("rocm-7.2"), Choice(until=CONFIGURE), lock)
+    reach, lines = within_reach(plan, lambda step: step.name == "rocmlir")
+    seen = {need.at: need.step for need in reach.by_name["configure.migraphx"].needs}
+    assert seen["/deps/rocmlir"] == "rocmlir"
+    assert [line for line in lines if line.startswith("migraphx is")] and not [x for x in lines if "rocmlir" in x]
+    mine = (
+        text_of("debian-13")
+        .replace("    kind: kernels\n", "    kind: kernels\n    needs: [tool]\n")
+        .replace("components:\n", "components:\n  tool: {kind: script, source: kernels, run: [[make]]}\n")
     )
-    assert not [s for s in reach.steps if s.name in ("rocmlir", "migraphx")]
+    assert "needs: [tool]" in mine
+    reach, lines = within_reach(plan_of(mine, Choice(until=CONFIGURE)), lambda step: False)
+    assert lines == ("kernels cannot be configured before tool is built: nothing stands in for it",)
 
 
 @pytest.mark.parametrize(("glibc", "houses"), [("", ["3.11"]), ("2.36", ["3.11", "3.14"]), ("2.43", ["3.11"])])

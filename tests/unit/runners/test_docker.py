@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from docker.errors import NotFound
 
-from stackbuild.runners.docker import LABEL, Docker
+from stackbuild.runners.docker import LABEL, STORE, Docker
+from stackbuild.store.identity import identity
+from stackbuild.store.store import Store
 
 DAY = 86400
 
@@ -38,11 +42,60 @@ class Engine:
             raise NotFound("container")
 
         assert ignore_removed
-        return [SimpleNamespace(labels={LABEL: "another"}, name="container", remove=gone)]
+        return [SimpleNamespace(labels={LABEL: "dead"}, name="container", remove=gone)]
 
 
-def test_what_another_run_removed_meanwhile_is_passed_over() -> None:
-    engine, runner = Engine(), Docker("this")
+def test_what_another_run_removed_meanwhile_is_passed_over(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store", "this")
+    engine, runner = Engine(), Docker(store)
     runner.__dict__["client"] = engine
     assert runner.reap() == ("image old",)
     assert engine.removed == ["old"]
+    store.close()
+
+
+class Containers:
+    """An engine's containers, of which `list` gives those with a label, as the engine does."""
+
+    def __init__(self, *labels: dict[str, str]) -> None:
+        self.there = list(labels)
+        self.api = SimpleNamespace(images=lambda name: [])
+        self.containers = SimpleNamespace(list=self.with_label)
+
+    def with_label(self, all: bool, filters: dict[str, str], ignore_removed: bool) -> list[Any]:
+        name, _, value = filters["label"].partition("=")
+        return [
+            SimpleNamespace(labels=labels, name=labels[LABEL], remove=lambda force, labels=labels: self.there.remove(labels))
+            for labels in self.there
+            if labels.get(name) == value
+        ]
+
+
+def test_only_containers_of_this_stores_dead_runs_are_removed(tmp_path: Path) -> None:
+    """No process id is asked for: another run's process may be in another namespace or on another machine."""
+    root = tmp_path / "store"
+    live, mine = Store(root, "live"), Store(root, "mine")
+    runner = Docker(mine)
+    here = runner.store_id
+    engine = Containers(
+        *({LABEL: run, STORE: here} for run in ("live", "mine", "dead")), {LABEL: "dead", STORE: "another"}, {LABEL: "dead"}
+    )
+    runner.__dict__["client"] = engine
+    assert runner.reap() == ("container dead",)
+    assert [labels[LABEL] for labels in engine.there] == ["live", "mine", "dead", "dead"]
+    live.close()
+    assert runner.reap() == ("container live",)
+    mine.close()
+
+
+def test_a_store_keeps_its_name_and_a_copy_of_it_has_another(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / "tmp").mkdir(parents=True)
+    first = identity(tmp_path / "a")
+    assert identity(tmp_path / "a") == first
+    shutil.copy(tmp_path / "a" / "id", tmp_path / "b" / "id")
+    assert identity(tmp_path / "b") != first
+    (tmp_path / "a" / "id").write_bytes(b"\xff damaged")
+    renamed = identity(tmp_path / "a")
+    assert renamed != first and identity(tmp_path / "a") == renamed
+    assert not list((tmp_path / "a" / "tmp").iterdir())

@@ -1,6 +1,7 @@
 """Addresses that git is given, and what it may speak to."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import git as library
 import pytest
@@ -13,6 +14,7 @@ from stackbuild.sources.mirror import Mirror
 pytestmark = pytest.mark.usefixtures("empty_mirror")
 URL = "https://github.com/org/tool"
 COMMIT = "1" * 40
+ENDED = SimpleNamespace(returncode=0)
 
 
 def test_a_list_of_submodules_that_is_no_file_or_no_text_is_refused(tmp_path: Path) -> None:
@@ -79,7 +81,8 @@ def test_a_relative_submodule_does_not_lead_out_of_the_host(said: str) -> None:
 
 def test_git_may_speak_to_nothing_but_the_mirror(empty_mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[list[str]] = []
-    monkeypatch.setattr(library.Git, "execute", lambda self, words, **more: said.append(words) or "")
+    monkeypatch.setattr(library.Git, "execute", lambda self, words, **more: said.append(words) or SimpleNamespace(proc=ENDED))
+    monkeypatch.setattr(git, "collected", lambda process, seconds, most: (b"", b""))
     (empty_mirror / "org" / "tool.git").mkdir(parents=True)
     (empty_mirror / "org" / "tool.git" / "HEAD").touch()
     git._git(Path("/"), "ls-remote", str(empty_mirror / "org" / "tool.git"), mirror=Mirror(empty_mirror))

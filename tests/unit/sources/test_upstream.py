@@ -1,10 +1,9 @@
 """The lists that upstream projects keep of what their builds download."""
 
-
 import pytest
 
 from stackbuild.core.errors import StepFailed
-from stackbuild.sources.upstream import abseil_of_protobuf, deps_txt, fetchcontent, requirements_txt
+from stackbuild.sources.upstream import abseil_of_protobuf, deps_txt, fetchcontent, requirements_txt, version_in
 from support.upstream_lists import DEPS_TXT
 
 
@@ -93,6 +92,32 @@ def test_requirements_of_every_form_in_migraphx() -> None:
 def test_a_requirement_that_is_none_is_refused(line: str, said: str) -> None:
     with pytest.raises(StepFailed, match=said):
         requirements_txt(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("https://gitlab.com/libeigen/eigen/-/archive/5.0.1/eigen-5.0.1.tar.gz -DBUILD_TESTING=Off", "eigen"),
+        ("https://github.com/org/tool/archive/refs/tags/v1.2.zip", "tool"),
+        ("https://example.org/releases/zlib-1.3.1.tar.xz", "zlib"),
+        ("https://example.org/releases/plain.tgz", "plain.tgz"),
+    ],
+)
+def test_an_address_is_called_what_its_project_is(line: str, name: str) -> None:
+    assert [row.name for row in requirements_txt(line)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("1.22.1\n", "1.22.1"),
+        ("project(m)\n  rocm_setup_version( VERSION 2.16.0 )\n", "2.16.0"),
+        ("# rocm_setup_version(VERSION 9.9.9)\nproject(m VERSION 1.0)\n", ""),
+        ("", ""),
+    ],
+)
+def test_a_source_says_which_version_it_is(text: str, version: str) -> None:
+    assert version_in(text) == version
 
 
 def test_an_alias_names_an_address_and_another_way_to_build_is_kept() -> None:

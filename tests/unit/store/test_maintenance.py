@@ -18,7 +18,7 @@ from support.stores import KEY, again, put
 
 
 def test_collecting_keeps_the_latest_and_what_is_young(store: Store) -> None:
-    old, new = put(store), put(store, digest.of_text("new"))
+    old, new = put(store), put(store, "step: s, new\n")
     other = store.stage("t")
     (other.out / "x").write_text("x")
     lone = store.keep(other)
@@ -33,7 +33,7 @@ def test_collecting_keeps_the_latest_and_what_is_young(store: Store) -> None:
 
 def test_collecting_keeps_the_key_that_was_asked_for_beside_the_one_it_came_to(store: Store) -> None:
     asked = put(store)
-    put_really = replace(asked, key=digest.of_text("really"), like=asked.key)
+    put_really = replace(asked, key=digest.of_text("really"), key_text="really", like=asked.key)
     store.record(put_really)
     assert collect(store, 1, time.time() + 2 * 86400).records == 0
     assert store.find(asked.key) == asked and store.find(put_really.key) == put_really
@@ -41,7 +41,7 @@ def test_collecting_keeps_the_key_that_was_asked_for_beside_the_one_it_came_to(s
 
 def test_nothing_is_collected_under_a_running_build(store: Store) -> None:
     record, other = put(store), again(store)
-    put(store, digest.of_text("new"))
+    put(store, "step: s, new\n")
     with pytest.raises(MachineLacks, match=f"in use by {other.run}"):
         collect(store, 0, time.time() + 1)
     other.close()
@@ -59,7 +59,7 @@ def test_a_memo_that_cannot_be_read_this_time_stays(store: Store, monkeypatch: p
 
 def test_reused_records_are_listed_once(store: Store) -> None:
     record = put(store)
-    store.record(replace(record, key=digest.of_text("twin"), like=record.key))
+    store.record(replace(record, key=digest.of_text("twin"), key_text="twin", like=record.key))
     assert len(listing(store)) == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,8 @@ def test_what_is_kept_is_found_again(store: Store) -> None:
     record = put(store)
     assert again(store).find(KEY) == record
     assert store.check(record.tree) == ""
-    found = {p for p, _ in tree.walk(store.tree(record.tree))}
+    with tree.opened(store.tree(record.tree)) as top:
+        found = {one.path for one in tree.walk(top)}
     assert found == {"sub", "sub/code", "tool", "link", "empty", "nothing"}
     assert not (store.tree(record.tree) / "tool").stat().st_mode & 0o222
     assert not list(store.tmp.iterdir())
@@ -166,7 +168,24 @@ def test_a_record_is_believed_only_under_its_own_key(store: Store) -> None:
     assert store.find(other) is None
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", "5", '"x"', "{", '{"schema": "stackbuild.record/1"}', "\x00" * 50])
+def test_a_record_whose_text_has_another_key_is_not_believed(store: Store) -> None:
+    """A whole record with the right digest, put there for a step that it is not about."""
+    record = put(store)
+    wanted = digest.of_text("step: wanted\n")
+    for forged in (replace(record, key=wanted), replace(record, key=wanted, like=record.key)):
+        store.record(forged)
+        assert store.find(wanted) is None
+    assert len(list((store.root / "quarantine").iterdir())) == 2
+
+
+def test_a_content_key_is_found_by_its_own_text(store: Store) -> None:
+    record = put(store)
+    store.record_alike(record, "content\nneed base: 1\n")
+    found = store.find(digest.of_text("content\nneed base: 1\n"))
+    assert found and (found.tree, found.like) == (record.tree, record.key)
+
+
+@pytest.mark.parametrize("text", ["", "[" * 200_000, "{}", "[]", "null", "5", '"x"', "{", '{"schema": "stackbuild.record/1"}', "\x00" * 50])
 def test_what_is_no_record_is_a_miss(store: Store, text: str) -> None:
     put(store)
     path = store.root / "records" / KEY[:2] / f"{KEY}.json"

@@ -8,7 +8,7 @@ import pytest
 
 from stackbuild.core.packaging import Claim
 from stackbuild.inspection import inspect
-from stackbuild.model.findings import Finding, Severity, Status, Verification
+from stackbuild.model.findings import GPU_RUNG, Finding, Severity, Status, Verification
 from stackbuild.verification.catalogue import LOAD
 from stackbuild.verification.clean_env import this_machine
 from stackbuild.verification.probe_sandbox import ProbeResult, scrubbed_variables
@@ -49,7 +49,9 @@ def test_rungs_end_by_their_findings():
 def test_the_claim_is_never_more_than_what_was_climbed():
     passed, skipped = rung("load", lambda: RungOutcome(says="2")), rung("GPU", lambda: RungOutcome(skip="no AMD GPU here"))
     made = Verification("x.whl", "ab", (static_rung((), 0.1), passed, skipped))
-    assert made.claim == "verified (static rules + load; not run: GPU: no AMD GPU here)" and not made.failed
+    assert made.claim == "verified (static rules + load; not run: GPU: no AMD GPU here); no GPU ran" and not made.failed
+    worked = Verification("x.whl", "ab", (static_rung((), 0.1), rung(GPU_RUNG, lambda: RungOutcome(says="busy"))))
+    assert worked.gpu_ran and worked.claim == "verified (static rules + GPU at work)"
     broken = Verification("x.whl", "ab", (static_rung((finding(Severity.ERROR),), 0.1), passed))
     assert broken.failed and broken.claim.startswith("not verified: static rules failed: 1 error: SB-X")
 
@@ -69,7 +71,7 @@ def test_overrides_are_named(monkeypatch: pytest.MonkeyPatch):
 
 def test_reasons_are_said_once(tmp_path: Path):
     rungs = [static_rung((), 0.1), *(rung(name, lambda: RungOutcome(skip="too old")) for name in ("load", "operators"))]
-    assert Verification("x", "", tuple(rungs)).claim == "verified (static rules; not run: load, operators: too old)"
+    assert Verification("x", "", tuple(rungs)).claim == "verified (static rules; not run: load, operators: too old); no GPU ran"
 
 
 def test_a_machine_too_old_for_the_libraries(tmp_path: Path):

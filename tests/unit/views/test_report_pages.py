@@ -17,7 +17,7 @@ from stackbuild.bench.compare import FigureChange, changes
 from stackbuild.bench.results_file import identity, write
 from stackbuild.core.errors import UsageError
 from stackbuild.hipify.tree.report_file import Conversion, RuleSummary
-from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
 from stackbuild.model.results import (
     Benchmarks,
     Case,
@@ -36,7 +36,7 @@ from stackbuild.views.formats import render_run
 from stackbuild.views.html import html
 from stackbuild.views.markdown import escape_markdown, markdown
 from stackbuild.views.plots import LETTER, WIDTH, curve_plots, pair_plot, timeline
-from stackbuild.views.text import headline
+from stackbuild.views.text import headline, qualifications
 from support.report_samples import results, verdict, whole_run
 
 
@@ -102,6 +102,26 @@ def test_a_conversion_shows_its_counts_and_the_first_finding_of_each_rule() -> N
 )
 def test_the_headline_is_what_matters_most(run: RunRecord, says: str, kind: str) -> None:
     assert headline(run)[0].startswith(says) and headline(run)[1] == kind
+
+
+def test_the_qualified_claim_stands_beside_every_verdict() -> None:
+    """Open gates do not hide what verification did not run, nor that all figures are the CPU's."""
+    rungs = (Rung("static rules", Status.PASSED, "", 1.0), Rung("GPU at work", Status.SKIPPED, "no AMD GPU here", 0.0))
+    made = results()
+    cpu = replace(made, sides=tuple(replace(side, provider="CPUExecutionProvider") for side in made.sides))
+    run = RunRecord("r", "", 1.0, verifications=(Verification("x.whl", "0" * 64, rungs),), benchmarks=cpu, verdict=opened())
+    line, kind = headline(run)
+    assert kind == "good" and line.endswith("; no GPU ran")
+    claim = "verified (static rules; not run: GPU at work: no AMD GPU here); no GPU ran"
+    assert qualifications(run) == (f"x.whl: {claim}",)
+    assert escape_markdown(f"x.whl: {claim}") in markdown(run) and f'<p class="note">x.whl: {claim}</p>' in html(run)
+    only = RunRecord("r", "", 1.0, verifications=run.verifications)
+    assert headline(only) == (claim, "good") and qualifications(only) == ()
+    assert headline(RunRecord("r", "", 1.0))[0] == "Built; not verified"
+
+
+def opened() -> Verdict:
+    return Verdict((GateVerdict("g", "c", GateOutcome.PASS, "fast"),))
 
 
 def test_the_marks_of_a_pair_plot_are_explained_where_there_is_one() -> None:
@@ -185,7 +205,7 @@ def test_junit_is_well_formed_and_counts() -> None:
 
 def test_json_is_strict_and_versioned() -> None:
     found = json.loads(render_run(whole_run(), "json", 0), parse_constant=lambda name: pytest.fail(name))
-    assert found["schema"] == "stackbuild.run/1" and found["benchmarks"]["schema"] == "stackbuild.benchmarks/1"
+    assert found["schema"] == "stackbuild.run/1" and found["benchmarks"]["schema"] == "stackbuild.benchmarks/2"
     with pytest.raises(UsageError, match="no format 'pdf'"):
         render_run(whole_run(), "pdf", 0)
 

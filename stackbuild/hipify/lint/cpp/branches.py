@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from stackbuild.hipify.cpp.scan import line_end, line_start, skip_space
+from stackbuild.hipify.cpp.scan import NAME, line_end, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.model.findings import Finding, Severity
 
-HIP = re.compile(r"\w*(?:__HIP|USE_ROCM|USE_HIP|AMDGPU|HIP_PLATFORM_AMD|__AMD|WITH_HIP|WITH_ROCM|HIPCC)\w*", re.I)
+# Parts of macros' names, between underscores, that say HIP: USE_AMD_ROCM, GGML_USE_HIP, __HIP_DEVICE_COMPILE__, __AMDGCN__.
+_PARTS = re.compile(r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROCM|AMD(?:GPU|GCN)?|[RC]DNA\d?|GFX\w+)(?![A-Z0-9])", re.I)
+_IN_TEXT = ("HIP", "ROCM", "AMD", "DNA", "GFX", "hip", "rocm", "amd", "gfx")
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
 _NEGATED = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
 
@@ -19,14 +23,14 @@ Span = tuple[int, int]
 
 def left_out(view: View) -> list[Span]:
     """The spans that are not compiled for HIP: `#ifndef USE_ROCM …`, and what stands beside a branch for HIP."""
-    if "HIP" not in view.listed and "ROCM" not in view.listed and "AMD" not in view.listed:
+    if not any(part in view.listed for part in _IN_TEXT) and view.words.isdisjoint(view.hip_macros):
         return []
     spans: list[Span] = []
     stack: list[tuple[bool, int]] = []  # whether a branch before was HIP's; where one left out began, or -1
     for found in _conditionals(view.code):
         word, text = found[1], found[2]
         if word in ("if", "ifdef", "ifndef"):
-            yes, no = _for_hip(word, text)
+            yes, no = _for_hip(view, word, text)
             stack.append((yes, found.end() if no else -1))
             continue
         if not stack:
@@ -35,7 +39,7 @@ def left_out(view: View) -> list[Span]:
         if began >= 0:
             spans.append((began, found.start()))
         if word != "endif":
-            yes, no = _for_hip(word.removeprefix("el"), text)
+            yes, no = _for_hip(view, word.removeprefix("el"), text)
             stack.append((taken or yes, found.end() if taken or no else -1))
     return spans
 
@@ -51,9 +55,36 @@ def _conditionals(code: str) -> Iterator[re.Match[str]]:
         at = code.find("#", end) if end >= 0 else -1
 
 
-def _for_hip(word: str, text: str) -> tuple[bool, bool]:
+def eased(view: View, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, as notes where they stand in a branch that is not compiled for HIP."""
+    found = list(findings)
+    if all(one.severity is Severity.NOTE for one in found) or not (spans := left_out(view)):
+        return found
+    lines = [(view.lines.at(start)[0], view.lines.at(end)[0]) for start, end in spans]
+
+    def is_outside(one: Finding) -> bool:
+        return one.place is not None and any(first < one.place.line < last for first, last in lines)
+
+    return [replace(one, severity=Severity.NOTE, fix=_LEFT_OUT) if is_outside(one) else one for one in found]
+
+
+_LEFT_OUT = "nothing, where the build for HIP leaves this branch out"
+
+
+def names_hip(view: View, text: str) -> bool:
+    """Whether a conditional line names a macro that only a build for HIP defines."""
+    return next(_hip_macros(view, text), None) is not None
+
+
+def _hip_macros(view: View, text: str) -> Iterator[re.Match[str]]:
+    for name in NAME.finditer(text):
+        if name.group() in view.hip_macros or _PARTS.search(name.group()):
+            yield name
+
+
+def _for_hip(view: View, word: str, text: str) -> tuple[bool, bool]:
     """Whether HIP surely takes a branch, and whether it surely does not."""
-    found = list(HIP.finditer(text))
+    found = list(_hip_macros(view, text))
     if not found or word not in ("if", "ifdef", "ifndef"):
         return False, False
     negated = [word == "ifndef" or _NEGATED.search(text, 0, m.start()) is not None for m in found]
@@ -61,14 +92,15 @@ def _for_hip(word: str, text: str) -> tuple[bool, bool]:
     return not all(negated) and not conjunction, any(negated) and not alternatives
 
 
-def guard(code: str, at: int) -> tuple[int | None, int]:
+def guard(view: View, at: int) -> tuple[int | None, int]:
     """Where the guard begins in which a macro stands, None where it names HIP or only defines the macro; its end."""
+    code = view.code
     start = line_start(code, at)
     directive = _DIRECTIVE.match(code, start)
     if directive is None:
         return at, at
     end = line_end(code, at)
     defines = directive[1] == "define" and not code[directive.end() : at].strip()
-    if directive[1] in ("undef", "error", "warning", "pragma") or defines or HIP.search(code, start, end):
+    if directive[1] in ("undef", "error", "warning", "pragma") or defines or names_hip(view, code[start:end]):
         return None, end
     return skip_space(code, start), end

@@ -37,7 +37,7 @@ def tree(tmp_path: Path) -> Path:
     (source / "k" / "a.cu").write_bytes(
         b"#include <cuda_runtime.h>\r\n__global__ void k() { __syncwarp(); }\r\n// \xe9\r\n"
     )
-    (source / "b.h").write_text("#pragma once\nint cudaNothing();\ncuNothing();\n")
+    (source / "b.h").write_text("#pragma once\ncudaNothing();\ncuNothing();\n")
     (source / "plain.cpp").write_text("int x;\n")
     (source / "notes.txt").write_text("cudaMalloc\n")
     return source
@@ -212,9 +212,7 @@ def test_a_missing_source_is_told(tmp_path: Path) -> None:
 
 def test_globs_select(tree: Path, tmp_path: Path) -> None:
     selection = SourceSelection((tree,), tmp_path / "o", include=("**/*.cu", "*.h"), exclude=("b.*",))
-    assert [j.name for j in walk(selection).jobs] == [
-        "k/a.cu"
-    ]
+    assert [j.name for j in walk(selection).jobs] == ["k/a.cu"]
 
 
 def test_a_broken_state_is_no_reason_to_stop(tree: Path, tmp_path: Path) -> None:
@@ -261,3 +259,38 @@ def test_hostile_text_takes_linear_time(text: str) -> None:
     start = time.process_time()
     hip(text, target=Target(launch="ggl"))
     assert time.process_time() - start < 2
+
+
+def test_what_another_file_of_the_tree_declares_is_not_cudas(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    (source / "cuda").mkdir(parents=True)
+    (source / "a.cu").write_text(
+        '#include "cuda/cuda_helpers.h"\n#include <cuda/std/atomic>\ncudaMine(1);\nCU_MINE;\ncudaNobodys(1);\ncuda::barrier b;\n'
+    )
+    (source / "cuda" / "cuda_helpers.h").write_text(
+        "int cudaMine(int x) { return x; }\nenum E { CU_MINE, CU_OTHER };\nnamespace cuda { struct barrier {}; }\n"
+    )
+    whole = [(f.rule, f.place.line if f.place else 0) for f in run(source, tmp_path / "out").findings]
+    assert whole == [("LINT-CUDA-STD", 2), ("HIPIFY-UNKNOWN", 5)]
+    again = [(f.rule, f.place.line if f.place else 0) for f in run(source, tmp_path / "out").findings]
+    assert again == whole  # also from what the first run kept
+    (source / "cuda" / "cuda_helpers.h").write_text("\n")
+    now = {f.rule for f in run(source, tmp_path / "out").findings if f.place and f.place.line in (3, 4)}
+    assert now == {"HIPIFY-UNKNOWN"}
+
+
+def test_a_file_of_the_tree_is_not_cudas_header_of_that_name(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    (source / "k").mkdir(parents=True)
+    text = '#include "vector_functions.h"\n#include <vector_functions.h>\n'
+    for name in ("a.cu", "k/b.cu"):
+        (source / name).write_text(text)
+    (source / "k" / "vector_functions.h").write_text("int x;\n")
+    run(source, tmp_path / "out")
+    assert '"vector_functions.h"' not in (tmp_path / "out" / "a.cu").read_text()
+    assert (
+        tmp_path / "out" / "k" / "b.cu"
+    ).read_text() == '#include "vector_functions.h"\n#include <hip/hip_vector_types.h>\n'
+    (source / "k" / "vector_functions.h").unlink()
+    run(source, tmp_path / "out")
+    assert '"vector_functions.h"' not in (tmp_path / "out" / "k" / "b.cu").read_text()

@@ -19,7 +19,7 @@ from stackbuild.verification.subject import Form, Subject
 from support.paths import ROOT
 
 EP = "MIGraphXExecutionProvider"
-GOOD = {"max_abs": 1e-7, "max_rel": 1e-6, "rms": 1e-8, "rel_rms": 1e-7, "cosine": 1.0, "snr_db": 140.0}
+GOOD = {"max_abs": 1e-7, "max_rel": 1e-6, "rms": 1e-8, "rel_rms": 1e-7, "cosine": 1.0, "snr_db": 140.0, "finite": 9}
 BAD = GOOD | {"rel_rms": 0.5, "snr_db": 6.0}
 MODEL = ReferenceModel(Path("resnet50-v1.onnx"), (("batch", 1),), ())
 
@@ -55,6 +55,14 @@ class Answers:
 def provider_probes(form: Form = Form.RUNTIME, blocker: str = "", **answers: Any) -> providers.ProviderProbes:
     context = RungContext(replace(SUBJECT, form=form), (), Answers(answers), Path("kernels"), Path("work"))  # type: ignore[arg-type]
     return providers.ProviderProbes(context, (MODEL,), "", blocker)
+
+
+@pytest.mark.parametrize("outputs", [[], [GOOD | {"finite": 0}], [{"finite": "many"}]])
+def test_outputs_that_show_nothing_are_no_right_ones(outputs: list[dict[str, Any]]) -> None:
+    """No output at all, or NaN here and in the reference, which agree to the last bit."""
+    made = provider_probes(epops=ran(), share=shared(99, 1), compare={"outputs": outputs})
+    outcome = providers.check_numerics(made)
+    assert rules(outcome) == ["SB-RUN-NUMERICS"] and "no output with a finite value" in outcome.findings[0].found
 
 
 def card(folder: Path) -> Path:

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
@@ -13,7 +15,9 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 from stackbuild.core.errors import UsageError
-from stackbuild.pipeline.index import is_published, publish
+from stackbuild.publishing.index import Publication, is_published, publish
+from stackbuild.publishing.pages import UNVERIFIED
+from support.wheels import put_statements
 
 
 def wheel(folder: Path, version: str = "1.0", content: str = "x", name: str = "demo-pkg", requires: str = ">=3.9") -> Path:
@@ -68,6 +72,22 @@ def test_pages_and_json_say_the_same(tmp_path: Path) -> None:
     assert root["projects"] == [{"name": "demo-pkg"}]
 
 
+def test_what_verification_came_to_stands_beside_each_wheel(tmp_path: Path) -> None:
+    """On the page, in the JSON and in the receipt; of other bytes under the name, and of an unverified wheel, nothing is known."""
+    index = tmp_path / "simple"
+    first, second = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
+    claim = "verified (static rules; not run: load: <no ROCm>); no GPU ran"
+    receipt = publish((first, second), index, Publication(attached={first: put_statements(first, claim)}))
+    assert [w.claim for w in receipt.wheels] == [claim, UNVERIFIED]
+    assert [w.claim for w in publish((first,), index).wheels] == [claim]
+    page = json.loads((index / "demo-pkg" / "index.json").read_text())
+    assert [row["_stackbuild-claim"] for row in page["files"]] == [claim, UNVERIFIED]
+    text = (index / "demo-pkg" / "index.html").read_text()
+    assert "&lt;no ROCm&gt;); no GPU ran</small>" in text and f"<small>{UNVERIFIED}</small>" in text
+    other = wheel(tmp_path / "b", content="other")
+    assert [w.claim for w in publish((other,), index, Publication(replace=True)).wheels] == [UNVERIFIED]
+
+
 def test_a_published_name_keeps_its_bytes(tmp_path: Path) -> None:
     index = tmp_path / "simple"
     first = wheel(tmp_path / "a")
@@ -80,16 +100,22 @@ def test_a_published_name_keeps_its_bytes(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="published already, with other bytes"):
         publish((new, other), index)
     assert not (index / "demo-pkg" / new.name).exists(), "nothing of a refused publish appears"
-    publish((other,), index, replace=True)
+    publish((other,), index, Publication(replace=True))
     assert_whole(index)
-    assert (index / "demo-pkg" / other.name).read_bytes() == other.read_bytes()
+    (link,) = Links(index / "demo-pkg" / "index.html").found[:1]
+    assert (index / "demo-pkg" / unquote(urldefrag(str(link["href"])).url)).read_bytes() == other.read_bytes()
+    assert (index / "demo-pkg" / first.name).read_bytes() == first.read_bytes(), "who has read the page before still finds it"
+    for content in ("third", "fourth"):
+        publish((wheel(tmp_path / content, content=content),), index, Publication(replace=True))
+        assert_whole(index)
+    assert len(list((index / "demo-pkg").rglob("*.whl"))) == 2, "only the bytes of the pages now and of those before are kept"
 
 
 def test_dying_at_any_moment_leaves_an_index_without_a_dangling_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Died(Exception):
         pass
 
-    real = os.rename
+    real, real_replace = os.rename, os.replace
     old, new = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
     finished = False
     for point in range(1, 30):
@@ -97,15 +123,16 @@ def test_dying_at_any_moment_leaves_an_index_without_a_dangling_link(tmp_path: P
         publish((old,), index)
         count = 0
 
-        def rename(*args: object, at: int = point, **words: object) -> None:
+        def die_at(change: Callable[..., None], *args: object, at: int = point, **words: object) -> None:
             nonlocal count
             count += 1
             if count == at:
                 raise Died
-            real(*args, **words)  # type: ignore[arg-type]
+            change(*args, **words)
 
         with monkeypatch.context() as patch:
-            patch.setattr(os, "rename", rename)
+            patch.setattr(os, "rename", partial(die_at, real))
+            patch.setattr(os, "replace", partial(die_at, real_replace))
             try:
                 publish((new,), index)
                 finished = True
@@ -118,7 +145,7 @@ def test_dying_at_any_moment_leaves_an_index_without_a_dangling_link(tmp_path: P
         assert not list(index.rglob("*.staged"))
         if finished:
             break
-    assert finished and point > 5
+    assert finished and point == 5, "a wheel, its metadata, the generation, and the link that switches to it"
 
 
 def test_a_publish_killed_between_wheel_and_metadata_is_finished_by_the_next(tmp_path: Path) -> None:

@@ -1,0 +1,85 @@
+"""The command line of the campaign."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from campaign import frame
+
+EXAMPLES = """\
+examples:
+  .venv/bin/python ci/campaign list
+  .venv/bin/python ci/campaign run                      every rig, whole (nightly)
+  .venv/bin/python ci/campaign run --share 0.1          a tenth of each, drawn with today's date
+  .venv/bin/python ci/campaign run hostile-step --only fifo --seed 20261123
+"""
+
+
+def main(words: list[str]) -> int:
+    """Exit code 0 where everything survived, 1 on a loss or a rig that cannot be tried whole, 2 on a wrong command line."""
+    options = _parser().parse_args(words)
+    rigs = frame.rigs()
+    if options.verb == "list":
+        for rig in rigs.values():
+            print(f"{rig.name}: {rig.summary} (needs {', '.join(rig.needs) or 'nothing'})")
+        return 0
+    if unknown := [name for name in options.rig if name not in rigs]:
+        print(f"campaign: no rig {', '.join(unknown)}; `list` names them", file=sys.stderr)
+        return 2
+    counts = [_run(rigs[name], options) for name in options.rig or rigs]
+    if options.json:
+        print(json.dumps([asdict(count) for count in counts], indent=1))
+    lost = sum(len(count.lost) for count in counts)
+    tried, survived = (sum(getattr(count, name) for count in counts) for name in ("tried", "survived"))
+    print(f"campaign: {len(counts)} rigs · tried {tried} · survived {survived} · lost {lost}", file=sys.stderr)
+    absent = [count for count in counts if not count.tried]
+    for count in absent:
+        print(
+            f"campaign: {count.rig} tried nothing: {count.not_run[0][1] if count.not_run else 'no case'}",
+            file=sys.stderr,
+        )
+    return int(bool(lost) or bool(options.strict and (absent or any(count.not_run for count in counts))))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "ci/campaign", description=frame.__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("list", help="the rigs")
+    run = verbs.add_parser("run", help="try rigs, and count")
+    run.add_argument("rig", nargs="*", help="default: all")
+    run.add_argument("--share", type=float, default=1.0, help="which part of the cases (default: 1, all)")
+    run.add_argument("--seed", type=int, default=today(), help="default: today's date, as 20261123")
+    run.add_argument("--only", default="", help="only the cases with this in their name")
+    run.add_argument("--strict", action="store_true", help="what cannot run on this machine counts as a failure")
+    run.add_argument("--json", action="store_true", help="the counts as JSON on stdout")
+    return parser
+
+
+def today() -> int:
+    """The seed of the day: its date in UTC as a number."""
+    return int(datetime.now(UTC).strftime("%Y%m%d"))
+
+
+def _run(rig: frame.Rig, options: argparse.Namespace) -> frame.Count:
+    cases = frame.chosen(rig, options.seed, options.share, options.only)
+
+    def tick(case: frame.Case, lost: str) -> None:
+        if lost:
+            print(f"  LOST {rig.name} {case.name}: {lost}", file=sys.stderr)
+            print(
+                f"       again: ci/campaign run {rig.name} --only '{case.name}' --seed {options.seed}", file=sys.stderr
+            )
+        elif sys.stderr.isatty():
+            print(f"\r\x1b[K  {rig.name} {case.name}", end="", file=sys.stderr, flush=True)
+
+    count = frame.run(rig, cases, options.seed, tick)
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    print(count.line(), file=sys.stderr if options.json else sys.stdout, flush=True)
+    return count

@@ -1,0 +1,122 @@
+"""What every rig of the campaign shares: cases, seeds, shares, and the count of what was tried and what survived."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from random import Random
+
+RIGS = Path(__file__).with_name("rigs")
+
+
+class NotRun(Exception):
+    """A case cannot run on this machine; its text says what is missing."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One attack. `attempt` runs it in an empty folder and returns what was lost, "" where everything held.
+
+    An exception other than NotRun counts as a loss.
+    """
+
+    name: str
+    attempt: Callable[[Path], str]
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A family of attacks. `cases` makes all of them from a seeded generator, always in the same order.
+
+    `needs` are markers of pyproject.toml ("sandbox", "docker") that say what the machine must have. `minimum` is how many
+    cases a whole run must have tried: a rig that tries fewer fails.
+    """
+
+    name: str
+    summary: str
+    cases: Callable[[Random], Sequence[Case]]
+    needs: tuple[str, ...] = ("sandbox",)
+    minimum: int = 1
+
+
+@dataclass
+class Count:
+    """What a rig tried; `lost` and `not_run` are pairs of a case's name and the reason."""
+
+    rig: str
+    seed: int
+    tried: int = 0
+    survived: int = 0
+    lost: list[tuple[str, str]] = field(default_factory=list)
+    not_run: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def line(self) -> str:
+        """The count in one line, as each rig prints it."""
+        missing = f" · not run {len(self.not_run)}" if self.not_run else ""
+        return f"{self.rig}: tried {self.tried} · survived {self.survived}{missing} · {self.seconds:.1f} s · seed {self.seed}"
+
+
+def rigs() -> dict[str, Rig]:
+    """Every rig by its name."""
+    modules = (import_module(f"campaign.rigs.{found.name}") for found in iter_modules([str(RIGS)]))
+    return {module.RIG.name: module.RIG for module in modules}
+
+
+def chosen(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[Case]:
+    """The cases of a run: all, or that share of them (at least one) drawn with the seed, or those whose name has `only`."""
+    random = Random(f"{rig.name} {seed}")
+    cases = list(rig.cases(random))
+    if len({case.name for case in cases}) != len(cases):
+        raise ValueError(f"two cases of {rig.name} have one name")
+    if only:
+        return [case for case in cases if only in case.name]
+    if share >= 1:
+        if len(cases) < rig.minimum:
+            raise ValueError(f"{rig.name} has {len(cases)} cases, fewer than {rig.minimum}")
+        return cases
+    return random.sample(cases, max(1, math.ceil(share * len(cases))))
+
+
+def run(
+    rig: Rig, cases: Sequence[Case], seed: int, tick: Callable[[Case, str], None] = lambda case, lost: None
+) -> Count:
+    """Try the cases one after the other, each in a folder of its own; `tick` is called after each one."""
+    count, started = Count(rig.name, seed), time.monotonic()
+    for case in cases:
+        with scratch(rig.name) as folder:
+            try:
+                lost = case.attempt(folder)
+            except NotRun as missing:
+                count.not_run.append((case.name, str(missing)))
+                continue
+            except Exception as error:
+                lost = f"{type(error).__name__}: {error}"
+        count.tried += 1
+        if lost:
+            count.lost.append((case.name, lost))
+        else:
+            count.survived += 1
+        tick(case, lost)
+    count.seconds = time.monotonic() - started
+    return count
+
+
+@contextmanager
+def scratch(name: str) -> Iterator[Path]:
+    """An empty folder below /var/tmp that any user can enter; removed afterwards, however deep it has become."""
+    folder = Path(tempfile.mkdtemp(prefix=f"stackbuild-campaign-{name}-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, stderr=subprocess.DEVNULL)
+        subprocess.run(["rm", "-rf", "--", str(folder)], check=True)

@@ -1,0 +1,1 @@
+"""One module a rig, each with its `RIG`."""

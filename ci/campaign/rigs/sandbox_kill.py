@@ -1,0 +1,132 @@
+"""stackbuild is killed in the milliseconds in which a sandbox opens, as root and as another user.
+
+Nothing may run on: no process of the sandbox is there shortly afterwards, without any clean-up by a next run.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from campaign.frame import Case, NotRun, Rig
+from campaign.sessions import lacking
+from stackbuild.runners import cgroup
+
+ROUNDS, LATEST = 60, 0.06
+"""Rounds for each user; seconds after the start of a command in which the kill falls."""
+END_SECONDS = 5.0
+NOBODY = 65534
+VICTIM = """
+import os, sys
+from pathlib import Path
+from stackbuild.core.cancel import Stopper
+from stackbuild.runners.protocol import Exec, Mount, SessionSpec
+from stackbuild.runners.sandbox import Sandbox
+
+folder, uid = Path(sys.argv[1]), int(sys.argv[2])
+if uid:
+    os.setgroups([]), os.setgid(uid), os.setuid(uid)
+made = {name: folder / name for name in ("base", "out", "upper", "work")}
+for path in made.values():
+    path.mkdir()
+for name in ("bin", "lib", "lib64", "sbin"):
+    (made["base"] / name).symlink_to(f"usr/{name}")
+for name in ("dev", "proc", "tmp", "usr", "out"):
+    (made["base"] / name).mkdir()
+mounts = (Mount(Path("/usr"), "/usr"), Mount(made["out"], "/out", writable=True))
+spec = SessionSpec(made["base"], "0" * 64, made["upper"], made["work"], mounts, 1 << 28, "campaign")
+with Sandbox().open(spec) as session:
+    print("ready", flush=True)
+    session.run(Exec(("sh", "-c", f"touch /out/begun; sleep {sys.argv[3]}"), (("PATH", "/usr/bin:/bin"),), "/", folder / "log"), Stopper())
+"""
+"""Opens a sandbox on this machine's /usr and sleeps in it."""
+
+
+def running(*words: str) -> list[str]:
+    """Command lines of processes with one of these words in them."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if any(word in line for word in words):
+            found.append(line)
+    return found
+
+
+def kill_early(uid: int, after: float, folder: Path) -> str:
+    if why := lacking("sandbox"):
+        raise NotRun(why)
+    if uid and os.geteuid() != 0:
+        raise NotRun("needs root, to become another user")
+    place = folder / "place"
+    place.mkdir()
+    os.chown(place, uid, uid)
+    mark = str(int(after * 1e9) + 10**9)
+    victim = subprocess.Popen(
+        [sys.executable, "-c", VICTIM, str(place), str(uid), mark], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        assert victim.stdout is not None
+        if victim.stdout.readline() != b"ready\n":
+            return f"no sandbox was begun: {victim.communicate()[1].decode()[-300:]}"
+        time.sleep(after)
+    finally:
+        victim.send_signal(signal.SIGKILL)
+        victim.communicate()
+    until = time.monotonic() + END_SECONDS
+    while left := running(str(place), f"sleep {mark}"):
+        if time.monotonic() > until:
+            return f"{len(left)} processes stay{' with the command' if (place / 'out/begun').exists() else ''}: {left[0][:200]}"
+        time.sleep(0.02)
+    return ""
+
+
+def group_is_reaped(folder: Path) -> str:
+    """The group of a killed owner is removed with what runs in it; that of a live one is not touched."""
+    with cgroup.limits("campaign", 1 << 26, 20) as live:
+        if not live.folders:
+            raise NotRun("no control groups can be made here")
+        script = (
+            "import subprocess, sys, time; from stackbuild.runners import cgroup\n"
+            "with cgroup.limits('campaign', 1 << 26, 20) as g:\n"
+            "    p = subprocess.Popen(['sleep', '4242'], stdout=subprocess.DEVNULL, start_new_session=True)\n"
+            "    for f in g.entry_files: open(f.replace('tasks', 'cgroup.procs'), 'w').write(str(p.pid))\n"
+            "    print(p.pid, *g.folders, flush=True); time.sleep(60)"
+        )
+        owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        assert owner.stdout is not None
+        pid, *folders = owner.stdout.readline().split()
+        cgroup.reap()
+        if not all(Path(name).exists() for name in folders):
+            return "a live owner's group was removed"
+        owner.kill()
+        owner.communicate()
+        cgroup.reap()
+        until = time.monotonic() + END_SECONDS
+        while any(Path(name).exists() for name in folders) and time.monotonic() < until:
+            time.sleep(0.02)
+        if left := [name for name in folders if Path(name).exists()]:
+            return f"stays: {left}"
+        if "sleep" in (Path("/proc", pid, "cmdline").read_text() if Path("/proc", pid).exists() else ""):
+            return "the process in it lives on"
+        return "" if all(name.exists() for name in live.folders) else "our own group was removed"
+
+
+def cases(random: Random) -> list[Case]:
+    made = []
+    for user, uid in (("root", 0), ("another user", NOBODY)):
+        for i in range(ROUNDS):
+            after = random.uniform(0, LATEST)
+            made.append(Case(f"{user}: killed after {after * 1000:.1f} ms, round {i}", partial(kill_early, uid, after)))
+    return [*made, Case("control group of a killed owner", group_is_reaped)]
+
+
+RIG = Rig("sandbox-kill", "stackbuild killed while a sandbox opens: nothing runs on", cases, minimum=121)

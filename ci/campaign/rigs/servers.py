@@ -1,0 +1,309 @@
+"""HTTP and HTTPS servers on the loopback that answer in every wrong way; each download ends soon and leaves nothing."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+
+from campaign.frame import Case, NotRun, Rig
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import LockError, MachineLacks, Stop, Stopped
+from stackbuild.sources.http import TransferLimits, Wanted, fetch
+
+BODY = bytes(range(256)) * 200
+DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
+LIMITS = TransferLimits(answer=0.6, window=0.4, rate=1000, total=4, most=1 << 20, pause=0.01)
+SOON = 9.0
+"""Seconds after which a download must have ended, whatever the server does: three tries, on a busy machine."""
+PLAIN = b"HTTP/1.1 200 OK\r\n"
+OK = PLAIN + b'ETag: "one"\r\n'
+LENGTH = b"Content-Length: %d\r\n\r\n" % len(BODY)
+
+
+@dataclass
+class Talk:
+    """One connection: what was asked, and the how-manieth it is."""
+
+    line: socket.socket
+    asked: bytes
+    number: int
+    url: str
+
+    def say(self, *parts: bytes) -> None:
+        for part in parts:
+            self.line.sendall(part)
+
+    def drip(self, data: bytes, pause: float = 0.5) -> None:
+        """A byte every half a second: two a second."""
+        for i in range(len(data)):
+            self.line.sendall(data[i : i + 1])
+            time.sleep(pause)
+
+    def wait(self) -> None:
+        """Say nothing more until the other side goes."""
+        self.line.settimeout(SOON)
+        with suppress(OSError):
+            while self.line.recv(1 << 16):
+                pass
+
+
+Script = Callable[[Talk], None]
+
+
+@dataclass(frozen=True)
+class Server:
+    """What a server says. `ends`: what the download must come to; `whole`: it may also come whole."""
+
+    script: Script
+    ends: type[Stop] | None = MachineLacks
+    tls: bool = False
+    trusted: bool = True
+
+
+def says(*parts: bytes) -> Script:
+    return lambda talk: talk.say(*parts)
+
+
+def says_and_waits(*parts: bytes) -> Script:
+    def script(talk: Talk) -> None:
+        talk.say(*parts)
+        talk.wait()
+
+    return script
+
+
+def leads_to(target: bytes) -> Script:
+    return says(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ", target, b"\r\n\r\n")
+
+
+def endless(start: bytes, part: bytes) -> Script:
+    def script(talk: Talk) -> None:
+        talk.say(start)
+        for _ in range(1 << 16):
+            talk.say(part)
+
+    return script
+
+
+def _first_cut(talk: Talk) -> None:
+    """Half of it; then, asked for the rest, the whole again."""
+    if talk.number == 0:
+        talk.say(OK + LENGTH, BODY[: len(BODY) // 2])
+    else:
+        talk.say(OK + LENGTH, BODY)
+
+
+def _resumed(reply: bytes) -> Script:
+    def script(talk: Talk) -> None:
+        if b"Range:" not in talk.asked:
+            talk.say(OK + LENGTH, BODY[:1000])
+        else:
+            talk.say(b'HTTP/1.1 206 Partial Content\r\nETag: "one"\r\n' + reply, BODY[1000:])
+
+    return script
+
+
+def _reset(talk: Talk) -> None:
+    talk.say(OK + LENGTH, BODY[:100])
+    talk.line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def _another_each_time(talk: Talk) -> None:
+    data = bytes([talk.number]) * len(BODY)
+    talk.say(PLAIN + b'ETag: "%d"\r\n' % talk.number + LENGTH, data[:1000] if talk.number < 2 else data)
+
+
+REST = b"Content-Range: bytes 1000-%d/%d\r\nContent-Length: %d\r\n\r\n" % (len(BODY) - 1, len(BODY), len(BODY) - 1000)
+SERVERS: dict[str, Server] = {
+    "a good one": Server(says(OK + LENGTH, BODY), None),
+    "a good one over TLS": Server(says(OK + LENGTH, BODY), None, tls=True),
+    "good without a length": Server(says(PLAIN + b"Connection: close\r\n\r\n", BODY), None),
+    "good in chunks": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY), BODY, b"\r\n0\r\n\r\n"), None),
+    "cut once": Server(_first_cut, None),
+    "cut once, and resumed": Server(_resumed(REST), None),
+    "says nothing": Server(lambda talk: talk.wait()),
+    "says nothing over TLS": Server(lambda talk: talk.wait(), tls=True),
+    "closes at once": Server(lambda talk: None),
+    "resets in the middle": Server(_reset),
+    "2 bytes a second of headers": Server(lambda talk: talk.drip(OK + LENGTH)),
+    "2 bytes a second of headers over TLS": Server(lambda talk: talk.drip(OK + LENGTH), tls=True),
+    "2 bytes a second of the body": Server(lambda talk: (talk.say(OK + LENGTH), talk.drip(BODY))[0]),
+    "2 bytes a second of the body over TLS": Server(lambda talk: (talk.say(OK + LENGTH), talk.drip(BODY))[0], tls=True),
+    "half a body, then nothing": Server(says_and_waits(OK + LENGTH, BODY[:9000])),
+    "chunks of one byte, slowly": Server(lambda talk: (talk.say(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n"), talk.drip(b"1\r\nx\r\n" * 99, 0.1))[0]),
+    "a Content-Length of letters": Server(says(PLAIN + b"Content-Length: abc\r\n\r\n", BODY)),
+    "a Content-Length below nothing": Server(says(PLAIN + b"Content-Length: -5\r\n\r\n", BODY)),
+    "a Content-Length of too many digits": Server(says(PLAIN + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", BODY)),
+    "a Content-Length of Arabic digits": Server(says(PLAIN + "Content-Length: ٥\r\n\r\n".encode(), BODY)),
+    "a Content-Length of a sign": Server(says(PLAIN + b"Content-Length: +%d\r\n\r\n" % len(BODY), BODY)),
+    "two Content-Lengths": Server(says(PLAIN + b"Content-Length: 5\r\nContent-Length: 9\r\n\r\n", BODY), LockError),
+    "less than promised": Server(says(OK + LENGTH, BODY[:-1])),
+    "more than promised": Server(says(PLAIN + b"Content-Length: 9\r\n\r\n", BODY), LockError),
+    "a promise of too much": Server(says(PLAIN + b"Content-Length: 99999999999\r\n\r\n", BODY)),
+    "a body without end": Server(endless(PLAIN + b"\r\n", bytes(1 << 16))),
+    "chunks without end": Server(endless(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + bytes(1 << 16) + b"\r\n")),
+    "a chunk of no number": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n", BODY)),
+    "a chunk below nothing": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n-5\r\n", BODY)),
+    "a huge chunk": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n", BODY)),
+    "chunks without their end": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY), BODY)),
+    "a chunk's extension without end": Server(endless(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n5;", b"x" * 65536)),
+    "a header line without end": Server(endless(PLAIN + b"X: ", b"x" * 65536)),
+    "headers without end": Server(endless(PLAIN, b"X: y\r\n" * 1000)),
+    "a status line of noise": Server(says(b"\x00\xff\x1b[2J\r\n\r\n", BODY)),
+    "an answer before HTTP": Server(says(BODY)),
+    "status 99999": Server(says(b"HTTP/1.1 99999 X\r\n" + LENGTH, BODY)),
+    "status 204": Server(says(b"HTTP/1.1 204 No Content\r\n\r\n")),
+    "status 226": Server(says(b"HTTP/1.1 226 IM Used\r\n" + LENGTH, BODY)),
+    "Continue without end": Server(endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100)),
+    "a part that nobody asked for": Server(says(b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-99/%d\r\nContent-Length: 100\r\n\r\n" % len(BODY), BODY[:100])),
+    "another part": Server(_resumed(b"Content-Range: bytes 5-%d/%d\r\n\r\n" % (len(BODY) - 1, len(BODY)))),
+    "a part of a longer one": Server(_resumed(b"Content-Range: bytes 1000-%d/99999999\r\n\r\n" % (len(BODY) - 1))),
+    "a part of noise": Server(_resumed(b"Content-Range: \x00\xff\r\n\r\n")),
+    "another file each time": Server(_another_each_time, LockError),
+    "other bytes": Server(says(OK + LENGTH, bytes(len(BODY))), LockError),
+    "packed although not asked": Server(lambda talk: talk.say(PLAIN + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n", gzip.compress(BODY)), LockError),
+    "an ETag with a line": Server(says(PLAIN + b'ETag: "a\r\n b"\r\n' + LENGTH, BODY[:50])),
+    "an ETag of 60,000": Server(says(PLAIN + b'ETag: "' + b"e" * 60000 + b'"\r\n' + LENGTH, BODY[:50])),
+    "leads to itself": Server(lambda talk: leads_to(talk.url.encode())(talk)),
+    "leads to longer and longer": Server(lambda talk: leads_to(talk.asked.split()[1] + b"/x" * 500)(talk)),
+    "leads to a file": Server(leads_to(b"file:///etc/passwd")),
+    "leads to ftp": Server(leads_to(b"ftp://127.0.0.1/x")),
+    "leads to data": Server(leads_to(b"data:text/plain,x")),
+    "leads to an address that is none": Server(leads_to(b"http://[::1/x")),
+    "leads to a port that is none": Server(leads_to(b"http://127.0.0.1:99999/x")),
+    "leads to nowhere": Server(leads_to(b"")),
+    "leads to control characters": Server(leads_to(b"/\x1b[2J\x07\x00x")),
+    "leads from TLS to plain": Server(leads_to(b"http://127.0.0.1:9/x"), tls=True),
+    "asks for a password": Server(says(b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="\x1b[2J"\r\nContent-Length: 0\r\n\r\n')),
+    "not there, with a page without end": Server(endless(b"HTTP/1.1 404 No\r\n\r\n", bytes(1 << 16))),
+    "fails with a long reason": Server(says(b"HTTP/1.1 500 " + b"x" * 60000 + b"\r\nContent-Length: 0\r\n\r\n")),
+    "a certificate of nobody": Server(says(OK + LENGTH, BODY), tls=True, trusted=False),
+    "noise instead of TLS": Server(says(b"\x16\x03\x01" + b"\xff" * 500)),
+}
+
+
+@cache
+def _certificate() -> Path:
+    """A key and a certificate of its own for the loopback, in one folder. Raises NotRun without openssl."""
+    if not shutil.which("openssl"):
+        raise NotRun("openssl is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="stackbuild-campaign-tls-"))
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=campaign"]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(folder / "key"), "-out", str(folder / "cert")]
+    subprocess.run(words, check=True, capture_output=True)
+    return folder
+
+
+@dataclass
+class _Serving:
+    server: Server
+    listener: socket.socket
+    speaks_tls: bool
+    count: int = 0
+    threads: list[threading.Thread] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http{'s' * self.speaks_tls}://127.0.0.1:{self.listener.getsockname()[1]}/file.bin"
+
+    def accept(self) -> None:
+        while True:
+            try:
+                line, _ = self.listener.accept()
+            except OSError:
+                return
+            self.threads.append(threading.Thread(target=self._answer, args=(line, self.count), daemon=True))
+            self.count += 1
+            self.threads[-1].start()
+
+    def _answer(self, line: socket.socket, number: int) -> None:
+        with suppress(OSError, ValueError):
+            line.settimeout(SOON)
+            if self.server.tls:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(_certificate() / "cert", _certificate() / "key")
+                line = context.wrap_socket(line, server_side=True)
+            asked = b""
+            while self.speaks_tls is self.server.tls and b"\r\n\r\n" not in asked and (part := line.recv(1 << 16)):
+                asked += part
+            self.server.script(Talk(line, asked, number, self.url))
+        line.close()
+
+
+@contextmanager
+def serving(server: Server, speaks_tls: bool) -> Iterator[_Serving]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        made = _Serving(server, listener, speaks_tls)
+        thread = threading.Thread(target=made.accept, daemon=True)
+        thread.start()
+        try:
+            yield made
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def cases(random: Random) -> Sequence[Case]:
+    made = [Case(name, partial(_attempt, server, name)) for name, server in SERVERS.items()]
+    silent = (name for name in SERVERS if name.startswith(("says nothing", "2 bytes", "half a body")))
+    return [*made, *(Case(f"stopped: {name}", partial(_stopped, SERVERS[name])) for name in silent)]
+
+
+def _fetched(server: Server, url: str, folder: Path, stopper: Stopper) -> type[Stop] | None:
+    if server.tls and server.trusted:
+        os.environ["SSL_CERT_FILE"] = str(_certificate() / "cert")
+    try:
+        fetch(Wanted(url, DIGEST), folder / "file", None, stopper, LIMITS)
+    except Stop as stop:
+        return type(stop)
+    finally:
+        os.environ.pop("SSL_CERT_FILE", None)
+    return None
+
+
+def _attempt(server: Server, name: str, folder: Path) -> str:
+    with serving(server, server.tls or "noise instead of TLS" in name) as there:
+        began = time.monotonic()
+        came_to = _fetched(server, there.url, folder, Stopper())
+        took = time.monotonic() - began
+    if took > SOON:
+        return f"it took {took:.1f} s"
+    if came_to is not server.ends:
+        return f"it came to {came_to}, not to {server.ends}"
+    there_now = {path.name: path.read_bytes() for path in folder.iterdir()}
+    if there_now != ({} if server.ends else {"file": BODY}):
+        return f"it left {sorted(there_now)}"
+    return ""
+
+
+def _stopped(server: Server, folder: Path) -> str:
+    """A signal while the server keeps the download waiting."""
+    stopper = Stopper()
+    with serving(server, server.tls) as there:
+        timer = threading.Timer(0.3, stopper.set, (2,))
+        began = time.monotonic()
+        timer.start()
+        came_to = _fetched(server, there.url, folder, stopper)
+        took = time.monotonic() - began - 0.3
+        timer.join()
+    if came_to is not Stopped or took > 1.5:
+        return f"it came to {came_to} after {took:.1f} s"
+    return f"it left {[path.name for path in folder.iterdir()]}" if any(folder.iterdir()) else ""
+
+
+RIG = Rig("servers", "downloads from hostile HTTP and HTTPS servers on the loopback", cases, needs=(), minimum=60)

@@ -1,0 +1,66 @@
+"""SIGKILL of a build at each system call that touches the store, and at random times, as root and as another user."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from campaign.frame import Case, NotRun, Rig, scratch
+from campaign.store_builds import Builder, Point, after, other_user, own_user, points, traced
+
+RANDOM, OF_OTHERS = 220, 150
+LONGEST = 2.5
+"""Seconds after the start within which a random kill comes: a build takes about so long under load."""
+
+
+def cases(random: Random) -> Sequence[Case]:
+    builders = [own_user()]
+    try:
+        builders.append(other_user())
+    except NotRun as missing:
+        print(f"store-kills: {missing}")
+    made = []
+    for builder in builders:
+        with scratch("store-kills") as folder:
+            found = points(builder, folder)
+        if builder.name != "self":  # the same calls again: a share of them
+            found = random.sample(found, min(OF_OTHERS, len(found)))
+        made += [_at(builder, point) for point in found]
+    return [*made, *(_random(builders[i % len(builders)], i, random.uniform(0.0, LONGEST)) for i in range(RANDOM))]
+
+
+def _at(builder: Builder, point: Point) -> Case:
+    call, nth = point
+
+    def attempt(folder: Path) -> str:
+        root = builder.own(folder / "own") / "store"
+        done = traced(builder, root, "-e", f"inject={call}:signal=KILL:when={nth}", calls=call)
+        if "Traceback" in done.stderr:
+            return done.stderr[-400:]
+        return after(root)
+
+    return Case(f"{builder.name} {call} {nth}", attempt)
+
+
+def _random(builder: Builder, number: int, seconds: float) -> Case:
+    def attempt(folder: Path) -> str:
+        root = builder.own(folder / "own") / "store"
+        process = subprocess.Popen(
+            builder.command(root), env=dict(builder.environment), cwd="/", stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        time.sleep(seconds)
+        process.kill()
+        _, said = process.communicate()
+        if process.returncode not in (0, -signal.SIGKILL):
+            return f"exit code {process.returncode}: {said[-400:]}"
+        return after(root)
+
+    return Case(f"{builder.name} random {number}", attempt)
+
+
+RIG = Rig("store-kills", "SIGKILL of a build at each store call and at random times", cases, needs=(), minimum=500)

@@ -1,0 +1,66 @@
+"""The description of a wheel, which `pip show` and index pages print: how to make a session, and what runs where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from stackbuild.tables.targets import TARGETS, processor
+
+Kind = Literal["onnxruntime", "plugin", "custom-ops", "other"]
+
+_ONNXRUNTIME = """\
+import onnxruntime
+
+options = onnxruntime.SessionOptions()
+options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")  # an error in place of a slow run on the CPU
+providers = [name for name in onnxruntime.get_available_providers() if name != "CPUExecutionProvider"]
+session = onnxruntime.InferenceSession("model.onnx", options, providers=providers)
+print(session.get_providers())
+"""
+_PLUGIN = """\
+import onnxruntime
+import {package} as plugin
+
+onnxruntime.register_execution_provider_library(plugin.get_ep_name(), plugin.get_library_path())
+devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == plugin.get_ep_name()]
+options = onnxruntime.SessionOptions()
+options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")  # an error in place of a slow run on the CPU
+options.add_provider_for_devices(devices, {{}})
+session = onnxruntime.InferenceSession("model.onnx", options)
+"""
+_CUSTOM_OPS = """\
+import onnxruntime
+import {package} as kernels
+
+options = onnxruntime.SessionOptions()
+options.register_custom_ops_library(kernels.get_library_path())
+session = onnxruntime.InferenceSession("model.onnx", options, providers=["CPUExecutionProvider"])
+"""
+_CODE = {"onnxruntime": _ONNXRUNTIME, "plugin": _PLUGIN, "custom-ops": _CUSTOM_OPS}
+
+
+def kind_of(package: str, module: str) -> Kind:
+    """What a package is, from its name and the text of its `__init__.py`."""
+    if package == "onnxruntime":
+        return "onnxruntime"
+    if "def get_ep_name" in module:
+        return "plugin"
+    return "custom-ops" if "def get_library_path" in module else "other"
+
+
+def readme(title: str, summary: str, package: str, kind: Kind, targets: Sequence[str], outside: Sequence[str]) -> str:
+    """Markdown. `targets` are those of the wheel's GPU code, `outside` the sonames that it needs of the machine."""
+    lines = [f"# {title}", "", summary, ""]
+    if code := _CODE.get(kind):
+        lines += ["## Use", "", "```python", *code.format(package=package).splitlines(), "```", ""]
+    lines += ["## What runs where", ""]
+    for target in targets:
+        known = TARGETS.get(processor(target))
+        names = ", ".join(known.products) if known else ""
+        lines.append(f"- GPU code for {target}: {names or 'no product name is known'}")
+    if not targets:
+        lines.append("- It holds no GPU code. What it calls compiles at run time, or runs on the CPU.")
+    lines += [f"- `{soname}` comes from the machine" for soname in outside]
+    lines += ["", "The statements beside the wheel on its index say what was verified, and on which machine.", ""]
+    return "\n".join(lines)

@@ -1,0 +1,89 @@
+"""What one recipe needs of this machine, before its first byte is fetched: `doctor --recipe`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from stackbuild.core.errors import Stop
+from stackbuild.core.sizes import size_of
+from stackbuild.machine.host import machine_memory
+from stackbuild.model.findings import Rung, Status
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.lock import unlocked
+from stackbuild.plan.compatibility import refuse_impossible
+from stackbuild.plan.estimates import guesses
+from stackbuild.recipe.lock_file import read_lock
+from stackbuild.store.store import default_root
+
+GIB = 1 << 30
+DISK = {"rocmlir": 30 * GIB, "migraphx": 12 * GIB, "onnxruntime": 8 * GIB}
+"""Bytes that a component's source, build tree and output may take. Guesses, rocMLIR's from LLVM's size; ONNX Runtime's and
+MIGraphX's build trees were seen to stay below them here."""
+DISK_BASE = {"debian": 5 * GIB, "image": 30 * GIB}
+"""Bytes of a base: AMD's `-complete` images have more than 20 GB unpacked."""
+
+
+def needs(loaded: Loaded) -> tuple[Rung, ...]:
+    """Every need with whether this machine meets it. A failed one stops the build; skipped is what only may."""
+    checks: tuple[tuple[str, Callable[[Loaded], tuple[Status, str]]], ...] = (
+        *(("lock", _lock), ("recipe tools", _tools), ("recipe disk", _disk), ("recipe memory", _memory)),
+        ("hours", _hours),
+    )
+    return tuple(Rung(name, *check(loaded), 0.0) for name, check in checks)
+
+
+def _lock(loaded: Loaded) -> tuple[Status, str]:
+    try:
+        lock = read_lock(loaded)
+        refuse_impossible(loaded, lock)
+    except Stop as stop:
+        return Status.FAILED, f"{stop.what}: {stop.next}"
+    if open_ := unlocked(loaded.recipe, lock):
+        more = f", and {len(open_) - 1} more" if len(open_) > 1 else ""
+        return Status.FAILED, f"{open_[0]}{more}: stackbuild lock --recipe {loaded.given_name}"
+    return Status.PASSED, "answers every question"
+
+
+def _tools(loaded: Loaded) -> tuple[Status, str]:
+    recipe = loaded.recipe
+    wanted = {"git": "git"} if any(s.git for s in recipe.sources.values()) else {}
+    wanted |= {"mmdebstrap": "mmdebstrap"} if recipe.base.debian else {"skopeo": "skopeo"}
+    lacking = [package for tool, package in wanted.items() if not shutil.which(tool)]
+    if lacking:
+        return Status.FAILED, f"apt-get install {' '.join(lacking)}"
+    if recipe.base.extend and os.geteuid() != 0:
+        return Status.FAILED, "extending the image needs root: run as root, or take the base from a bundle (--mirror)"
+    return Status.PASSED, f"{', '.join(wanted) or 'none beside the sandbox'}: there"
+
+
+def _disk(loaded: Loaded) -> tuple[Status, str]:
+    wanted = DISK_BASE["debian" if loaded.recipe.base.debian else "image"]
+    wanted += sum(DISK.get(c.kind, GIB) for c in loaded.recipe.components.values())
+    place = default_root()
+    there = next(p for p in (place, *place.parents) if Path(p).exists())
+    free = shutil.disk_usage(there).free
+    said = f"{free // GIB} GiB free at {there}, about {wanted // GIB} may be wanted (a guess)"
+    return (
+        (Status.PASSED, said) if free >= wanted else (Status.FAILED, f"{said}: set STACKBUILD_STORE to a larger disk")
+    )
+
+
+def _memory(loaded: Loaded) -> tuple[Status, str]:
+    name, largest = max(((n, size_of(c.memory)) for n, c in loaded.recipe.components.items()), key=lambda item: item[1])
+    have = machine_memory()
+    said = f"{have // GIB} GiB; {name} declares {largest // GIB or 1}"
+    return (Status.PASSED, said) if have >= largest else (Status.SKIPPED, f"{said}: it runs alone, with fewer jobs")
+
+
+def _hours(loaded: Loaded) -> tuple[Status, str]:
+    known = guesses(loaded.recipe)
+    each = ", ".join(f"{name} {part:g}" for name, part in known.items())
+    cores = len(os.sched_getaffinity(0))
+    total = sum(known.values())
+    return (
+        Status.PASSED,
+        f"about {total:g} of one core from nothing ({each or 'small steps only'}), {cores} here: a guess",
+    )

@@ -1,0 +1,119 @@
+"""Names that a text declares itself, although they are spelt like CUDA's: other files of its tree mean the same by them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from stackbuild.hipify.cpp.scan import NAME, arguments, skip_space
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.passes import calls
+from stackbuild.model.findings import Finding
+
+_TYPED = re.compile(r"(\w+|(?<=\w)>)(?:\s+|\s*([*&]+)\s*)\Z")
+_NO_TYPE = frozenset(
+    ("return", "else", "case", "goto", "throw", "new", "delete", "struct", "class", "union", "enum", "typename", "using", "namespace", "sizeof",
+     "not", "and", "or", "do", "define", "undef", "ifdef", "ifndef", "if", "elif", "typedef", "defined")
+)  # fmt: skip
+_TAGGED = re.compile(
+    r"\b(?:struct|class|union|enum|enum\s+class|enum\s+struct|namespace)\s+(?:[A-Z_][A-Z0-9_]*\s+|\[\[[^\]]*\]\]\s*|\w+\s*::\s*)*\Z"
+)
+_POINTER = re.compile(
+    r"(?:\A|[;{}]|\n)\s*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!return\b)[A-Za-z_][\w:]*(?:<[\w:, ]*>)?\s*[*&]+\s*\Z"
+)
+_LISTED = re.compile(
+    r"(?:\A|[;{}])\s*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
+    r"(?:<[^<>;{}()]*>)?[\s*&]+\w+(?:\[\w*\])?(?:\s*,\s*[*&]*\s*\w+(?:\[\w*\])?)*\s*,\s*[*&]*\s*\Z"
+)
+_USING = re.compile(r"\busing\s+\Z")
+_TYPEDEF = re.compile(r"\btypedef\b[^;{}]*(?:\{[^{}]*\}[^;{}]*)?\Z")
+_ENUM = re.compile(r"\benum\b[^;(){}]*\Z")
+_NAMESPACES = re.compile(r"\bnamespace\s+((?:\w+\s*::\s*)*\w+)\s*\{")
+_LIBCUXX = re.compile(r"cuda\s*::")
+_UNMISTAKABLE = re.compile(
+    r"cuda\s*::\s*(?:std|ptx|atomic_ref|annotated_ptr|access_property|proclaim_return_type|aligned_size_t|thread_scope\w*)\b"
+)
+_PATH = re.compile(r'[^>"\n]+')
+_BEFORE = 120
+CONDITIONAL = frozenset(
+    ("HIPIFY-UNKNOWN", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
+     "LINT-COOPERATIVE")
+)  # fmt: skip
+"""The rules whose findings are none where the tree declares the name, or has the header."""
+
+
+def declared(view: View, names: Iterable[str]) -> frozenset[str]:
+    """Those of the names that the text declares: as a macro, type, function, variable, enumerator or namespace."""
+    macros = {macro.name for macro in view.macros}
+    return frozenset(
+        name for name in names if name in macros or any(_declares(view, name, at) for at in view.places(name))
+    )
+
+
+def _declares(view: View, name: str, at: int) -> bool:
+    end = at + len(name)
+    after = skip_space(view.code, end)
+    sign = view.code[after : after + 1]
+    head = view.code[max(0, at - _BEFORE) : at]
+    if sign in ("{", ":", "<") and _TAGGED.search(head):
+        return not view.code.startswith("::", after)
+    if sign == "=" and _USING.search(head):
+        return True
+    if sign == ";" and _TYPEDEF.search(view.code, max(0, at - 4096), at):
+        return True
+    if sign == "(":
+        typed = _TYPED.search(view.code, max(0, at - 60), at)
+        if typed and not typed[2] and typed[1] not in _NO_TYPE and not typed[1].startswith("__"):
+            return True  # also `dim3 cudaGridSize(w, h);`
+        parsed = arguments(view.code, after)
+        if parsed and calls.declares(view, at, parsed[0]):
+            return True
+    if sign in ("=", ";", ",", "["):
+        start = max(0, at - _BEFORE * 4)
+        if _POINTER.search(view.code, max(start, at - _BEFORE), at) or _LISTED.search(view.code, start, at):
+            return True
+    if sign in ("=", ",", "}"):
+        inner = view.braces.innermost(at)
+        if inner >= 0 and _ENUM.search(view.braces.head(inner)):
+            return True
+    return is_variable(view.code, at, end)
+
+
+def is_variable(code: str, at: int, end: int) -> bool:
+    """Whether a name is declared as a variable or parameter there: `cudaError_t cudaStatus;`."""
+    after = skip_space(code, end)
+    before = _TYPED.search(code, max(0, at - 60), at)
+    if before is None or before[1] in _NO_TYPE or code[after : after + 1] not in ("=", ";", ",", ")", "[", "{"):
+        return False
+    return not before[2] or before[1].endswith(("_t", "int", "char", "float", "double", "void", "unsigned", "long"))
+
+
+def namespaces(view: View) -> frozenset[str]:
+    """The named namespaces that a text opens, `namespace NAME` each, of those that CUDA has too."""
+    if "namespace" not in view.words or "cuda" not in view.words:
+        return frozenset()
+    parts = (part.strip() for found in _NAMESPACES.findall(view.code) for part in found.split("::"))
+    return frozenset(f"namespace {part}" for part in parts if part == "cuda")
+
+
+def conditions(view: View, findings: Iterable[Finding]) -> tuple[tuple[int, int, str], ...]:
+    """The findings that another file of the tree may take back: their line and column, and the name or header that does."""
+    found: dict[tuple[int, int, str], None] = {}
+    for one in findings:
+        if one.rule in CONDITIONAL and one.place is not None:
+            at = view.lines.starts[one.place.line - 1] + one.place.column - 1
+            if name := _condition(view, at):
+                found[one.place.line, one.place.column, name] = None
+    return tuple(found)
+
+
+def _condition(view: View, at: int) -> str:
+    line = view.text[view.text.rfind("\n", 0, at) + 1 : view.text.find("\n", at) if "\n" in view.text[at:] else None]
+    if re.match(r"[ \t]*#[ \t]*include", line):
+        start = max(line.find("<"), 0) or line.find('"')
+        path = _PATH.match(line, start + 1)
+        return f"header {path.group()}" if path else ""
+    if _LIBCUXX.match(view.code, at):
+        return "" if _UNMISTAKABLE.match(view.code, at) else "namespace cuda"
+    name = NAME.match(view.code, at)
+    return name.group() if name else ""

@@ -1,0 +1,112 @@
+"""CUDA in build files: what CMake's and make's words become for HIP. Told, not changed: each project has its own way."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from stackbuild.hipify.tree.files import SKIPPED
+from stackbuild.model.findings import Finding, Severity, SourceLocation
+
+_CMAKE_LINK = "https://rocm.docs.amd.com/en/latest/conceptual/cmake-packages.html"
+_TARGETS = {
+    "cudart": "hip::host (hip::device where kernels are compiled)", "cudart_static": "hip::host", "cuda_driver": "hip::host", "cublas": "roc::hipblas",
+    "cublasLt": "roc::hipblaslt", "cufft": "hip::hipfft", "curand": "hip::hiprand", "cusparse": "roc::hipsparse", "cusolver": "roc::hipsolver",
+    "nvrtc": "hiprtc::hiprtc", "nvToolsExt": "roctx64 (find_library)", "nvtx3": "roctx64 (find_library)", "nvml": "amd_smi",
+    "cudnn": "MIOpen", "cupti": "rocprofiler-sdk::rocprofiler-sdk",
+}  # fmt: skip
+_LIBRARIES = {
+    "cudart": "-lamdhip64", "cudart_static": "-lamdhip64", "cuda": "-lamdhip64", "cublas": "-lhipblas", "cublasLt": "-lhipblaslt", "cufft": "-lhipfft",
+    "curand": "-lhiprand", "cusparse": "-lhipsparse", "cusolver": "-lhipsolver", "nvrtc": "-lhiprtc", "nvToolsExt": "-lroctx64", "cudnn": "-lMIOpen",
+    "nccl": "-lrccl", "cudadevrt": "nothing: kernels cannot start kernels",
+}  # fmt: skip
+_CMAKE = (
+    (r"\bfind_package\s*\(\s*CUDA\b", "find_package(hip REQUIRED), and enable_language(HIP)"),
+    (r"\bfind_package\s*\(\s*CUDAToolkit\b", "find_package(hip REQUIRED CONFIG), and a package for each library: hipblas, hipfft, hiprand"),
+    (r"\benable_language\s*\([^)]*\bCUDA\b", "enable_language(HIP), which CMake has since 3.21"),
+    (r"\bproject\s*\([^)]*\bCUDA\b", "project(… LANGUAGES CXX HIP)"),
+    (r"\bcuda_add_(?:executable|library)\b", "add_executable or add_library, and set_source_files_properties(… PROPERTIES LANGUAGE HIP)"),
+    (r"\bcuda_(?:compile|include_directories|select_nvcc_arch_flags)\w*", "target_compile_options and CMAKE_HIP_ARCHITECTURES"),
+    (r"\bCMAKE_CUDA_(\w+)", "CMAKE_HIP_{0}"),
+    (r"\bCUDA_(ARCHITECTURES|STANDARD|STANDARD_REQUIRED|EXTENSIONS|SEPARABLE_COMPILATION|RESOLVE_DEVICE_SYMBOLS)\b",
+     "HIP_{0}; for separable compilation the options -fgpu-rdc and --hip-link"),
+    (r"\bCUDA_(?:NVCC_FLAGS|LIBRARIES|INCLUDE_DIRS|TOOLKIT_ROOT_DIR|CUDART_LIBRARY|CUBLAS_LIBRARIES|CUFFT_LIBRARIES)\b", "CMAKE_HIP_FLAGS, and the targets of hip's package"),
+    (r"\$<COMPILE_LANGUAGE:CUDA>|\$<COMPILE_LANG_AND_ID:CUDA\b", "$<COMPILE_LANGUAGE:HIP>"),
+    (r"\bLANGUAGE\s+CUDA\b", "LANGUAGE HIP"),
+)  # fmt: skip
+_MAKE = (
+    (r"(?<![\w./-])nvcc\b", "hipcc"),
+    (r"(?:--?generate-code|-gencode|-arch)[= ]\S*(?:sm|compute)_\w+|(?<!\w)-arch=\w+", "--offload-arch=gfx1100, one for each GPU"),
+    (r"--(?:expt-relaxed-constexpr|expt-extended-lambda|extended-lambda)\b", "nothing: hipcc does so anyway"),
+    (r"(?<!\w)-Xcompiler\b", "the option itself: hipcc is clang and takes it"),
+    (r"(?<!\w)-rdc=true\b|(?<!\w)-dc\b", "-fgpu-rdc"),
+    (r"(?<!\w)--?use_fast_math\b", "-ffast-math"),
+    (r"(?<!\w)-maxrregcount\S*", "__launch_bounds__, or --gpu-max-threads-per-block"),
+    (r"(?<!\w)--?ptxas-options\S*|(?<!\w)-lineinfo\b|(?<!\w)-Xptxas\b", "nothing, or -Rpass-analysis=kernel-resource-usage"),
+)  # fmt: skip
+_TARGET = re.compile(r"\bCUDA::(\w+)")
+_LIBRARY = re.compile(r"(?<![\w-])-l(\w+)")
+_PATTERNS = {kind: tuple((re.compile(p), to) for p, to in rows) for kind, rows in (("cmake", _CMAKE), ("make", _MAKE))}
+_MOST = 1 << 20
+
+
+def build_findings(sources: tuple[Path, ...], out: Path) -> tuple[Finding, ...]:
+    """What the build files below folders say of CUDA, each file's words once, where they first stand, with the HIP form."""
+    found: list[Finding] = []
+    for source in sources:
+        prefix = f"{source.resolve().name}/" if len(sources) > 1 else ""
+        for path in sorted(_files(source, out)) if source.is_dir() else ():
+            found += _of_file(path, prefix + path.relative_to(source).as_posix())
+    return tuple(found)
+
+
+def _kind(name: str) -> str:
+    low = name.lower()
+    if low == "cmakelists.txt" or low.endswith(".cmake"):
+        return "cmake"
+    return "make" if low.startswith(("makefile", "gnumakefile")) or low.endswith((".mk", ".mak")) else ""
+
+
+def _files(folder: Path, out: Path) -> Iterator[Path]:
+    hidden = out.resolve()
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in SKIPPED and (Path(here) / name).resolve() != hidden]
+        yield from (Path(here) / name for name in names if _kind(name))
+
+
+def _of_file(path: Path, name: str) -> Iterator[Finding]:
+    try:
+        text = path.read_bytes()[:_MOST].decode("utf-8", "surrogateescape")
+    except OSError:
+        return  # what cannot be read is no source; hipify says so of sources
+    kind = _kind(path.name)
+    told: dict[str, tuple[int, int, str]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        code = line.split("#", 1)[0]
+        for words, column, to in _words(kind, code):
+            told.setdefault(" ".join(words.split()), (number, column + 1, to))
+    for words, (number, column, to) in told.items():
+        yield Finding(
+            "HIPIFY-BUILD-FILE",
+            Severity.WARNING,
+            name,
+            f"{words} is CUDA's",
+            "build files are not converted: with this one the HIP sources are built for CUDA, or not at all",
+            f"for HIP: {to}",
+            _CMAKE_LINK if kind == "cmake" else "",
+            SourceLocation(name, number, column),
+        )
+
+
+def _words(kind: str, code: str) -> Iterator[tuple[str, int, str]]:
+    """CUDA's words in a line without its comment, each with its column and the HIP form."""
+    for pattern, to in _PATTERNS[kind]:
+        for match in pattern.finditer(code):
+            yield match.group(), match.start(), to.format(*match.groups())
+    for match in _TARGET.finditer(code) if kind == "cmake" else ():
+        yield match.group(), match.start(), _TARGETS.get(match[1], "the target of the HIP library's package")
+    for match in _LIBRARY.finditer(code) if kind == "make" else ():
+        if match[1] in _LIBRARIES:
+            yield match.group(), match.start(), _LIBRARIES[match[1]]

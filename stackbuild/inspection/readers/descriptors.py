@@ -1,0 +1,104 @@
+"""Kernel descriptors of a code object: what the GPU's packet processor reads to start a kernel.
+
+Each kernel of the metadata names a symbol, `NAME.kd`: 64 bytes with the sizes of its memory and the distance to its
+code. A code object whose metadata is whole and whose descriptors or code are not there cannot run.
+Layout from LLVM's AMDGPUUsage, "Kernel Descriptor"; the tables are those of the ELF gABI.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from stackbuild.inspection.limits import SYMBOLS
+from stackbuild.inspection.readers.byte_parser import MalformedError
+
+_HASH, _STRTAB, _SYMTAB, _STRSZ = 4, 5, 6, 10
+_OBJECT = 1  # STT_OBJECT
+_SIZE = 64
+#: Bytes of each stretch of machine code that is looked at, and how many stretches of one segment.
+SAMPLE = 256
+_SAMPLES = 4
+
+Span = tuple[int, int]
+
+
+class Image(NamedTuple):
+    """A segment's bytes: `data` from `offset` of the code object, loaded at `address`."""
+
+    offset: int
+    address: int
+    data: bytes
+
+    def part(self, offset: int, length: int) -> bytes | None:
+        """The bytes at an offset of the code object; None where they are not all in this segment."""
+        start = offset - self.offset
+        return self.data[start : start + length] if start >= 0 and start + length <= len(self.data) else None
+
+    def at(self, address: int, length: int) -> bytes | None:
+        """The same by address."""
+        return self.part(address - self.address + self.offset, length)
+
+
+NO_IMAGE = Image(0, 0, b"")
+
+
+def samples(offset: int, length: int) -> list[int]:
+    """Where to look at `length` bytes of machine code: stretches from its start on, evenly apart, in file order."""
+    step = max(length // _SAMPLES, SAMPLE)
+    return [offset + at for at in range(0, max(length - SAMPLE, 0) + 1, step)][:_SAMPLES]
+
+
+def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Span]) -> None:
+    """Compare the kernels of the metadata with the descriptors. `code` are the (address, size) of executable segments.
+
+    Raises MalformedError for a kernel without a descriptor, one whose descriptor has other sizes than the metadata, and
+    one whose code is in no executable segment.
+    """
+    found = _descriptors(claimed, image, tags)
+    for entry in listed if isinstance(listed, list) else ():
+        name = entry.get(b".symbol") or entry.get(b".name", b"") + b".kd"
+        address = found.get(name)
+        if address is None:
+            raise MalformedError(f"code object {claimed} has no descriptor for its kernel {_shown(name)}")
+        data = image.at(address, _SIZE)
+        if data is None:
+            raise MalformedError(f"the descriptor of kernel {_shown(name)} is outside of code object {claimed}")
+        lds, scratch, distance = _FIELDS.unpack_from(data)
+        start = address + distance
+        if not any(first <= start < first + size for first, size in code):
+            raise MalformedError(f"the code of kernel {_shown(name)} is outside of code object {claimed}")
+        said = entry.get(b".group_segment_fixed_size", 0), entry.get(b".private_segment_fixed_size", 0)
+        if said != (lds, scratch):
+            raise MalformedError(
+                f"kernel {_shown(name)}: its metadata says {said[0]} bytes of LDS and {said[1]} of scratch, its descriptor"
+                f" {lds} and {scratch}"
+            )
+
+
+_FIELDS = struct.Struct("<II8xq")
+
+
+def _descriptors(claimed: str, image: Image, tags: bytes) -> dict[bytes, int]:
+    """Name → address of every symbol that can be a descriptor. Raises MalformedError where there are no symbols."""
+    table = dict(struct.iter_unpack("<QQ", tags[: len(tags) // 16 * 16]))
+    symbols = image.at(table.get(_SYMTAB, 0), 24 * _symbol_count(image, table))
+    text = image.at(table.get(_STRTAB, 0), table.get(_STRSZ, 0))
+    if not symbols or not text:
+        raise MalformedError(f"code object {claimed} has kernels, but no dynamic symbols that lead to them")
+    return {
+        text[name : text.find(b"\0", name)]: value
+        for name, info, _, section, value, size in struct.iter_unpack("<IBBHQQ", symbols)
+        if size == _SIZE and info & 15 == _OBJECT and section
+    }
+
+
+def _symbol_count(image: Image, table: dict[int, int]) -> int:
+    """The number of dynamic symbols by the hash table; without one, as many as fit before their names. 0 where neither says."""
+    hashed = image.at(table[_HASH], 8) if _HASH in table else None
+    count = struct.unpack("<II", hashed)[1] if hashed else (table.get(_STRTAB, 0) - table.get(_SYMTAB, 0)) // 24
+    return int(count) if 0 < count <= SYMBOLS else 0
+
+
+def _shown(name: object) -> str:
+    return name[:80].decode("utf-8", "replace") if isinstance(name, bytes) else repr(name)[:80]

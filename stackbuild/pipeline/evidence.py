@@ -1,0 +1,78 @@
+"""The statements about the wheels of a run: what they were built from, what was verified, what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stackbuild.build.context import BuildContext
+from stackbuild.core import digest
+from stackbuild.core.digest import Json
+from stackbuild.core.model import TypeAdapter
+from stackbuild.model.findings import Verification
+from stackbuild.model.materials import materials_of
+from stackbuild.model.plan import Plan, Step
+from stackbuild.model.recipe import Recipe
+from stackbuild.publishing import statements
+from stackbuild.publishing.statements import StepOrigin
+from stackbuild.version import __version__
+
+
+def write_statements(
+    wheel: Path, recipe: Recipe, plan: Plan, lock: Path, bodies: Mapping[str, Mapping[str, Any]], context: BuildContext
+) -> tuple[Path, ...]:
+    """Write what is stated of a wheel, and the lock it was built under, into this run's folder of the store; the files.
+
+    `bodies` are the JSON results of the stages `verify` and `bench`, as far as they were reached.
+    """
+    folder = context.store.tmp / "statements"
+    folder.mkdir(exist_ok=True)
+    contents = {f"{wheel.name}.lock.yaml": lock.read_bytes()}
+    if step := _step_of(wheel, plan, context):
+        contents[statements.statement_name(wheel.name, "provenance")] = _provenance(
+            wheel, step, recipe, plan, lock, context
+        )
+    for plain in bodies.get("verify", {}).get("verification", ()):
+        found = TypeAdapter(Verification).validate_python(plain)
+        if found.sha256 == digest.of_file(wheel):
+            contents[statements.statement_name(wheel.name, "verification")] = statements.verification(wheel, found)
+    measured = bodies.get("bench", {})
+    if any(wheel.name in str(side["artifact"]) for side in measured.get("benchmarks", {}).get("sides", ())):
+        contents[statements.statement_name(wheel.name, "benchmarks")] = statements.benchmarks(
+            wheel, measured["benchmarks"], measured["verdict"]
+        )
+    for name, data in contents.items():
+        (folder / name).write_bytes(data)
+    return tuple(folder / name for name in sorted(contents))
+
+
+def _step_of(wheel: Path, plan: Plan, context: BuildContext) -> Step | None:
+    """The step that packed a wheel of the store."""
+    for step in plan.steps:
+        record = context.store.find(step.key) if step.action == "wheel" else None
+        if record and context.store.tree(record.tree) == wheel.parent:
+            return step
+    return None
+
+
+def _provenance(wheel: Path, step: Step, recipe: Recipe, plan: Plan, lock: Path, context: BuildContext) -> bytes:
+    steps = plan.closure((step.name,))
+    chosen: dict[str, Json] = {
+        "recipe": recipe.name,
+        "recipeDigest": digest.of_value(recipe),
+        "lockDigest": digest.of_file(lock),
+    }
+    chosen["gfx"] = list(recipe.gfx)
+    return statements.provenance(wheel, chosen, materials_of(steps), _origins(step, steps, context), __version__)
+
+
+def _origins(wheel: Step, steps: tuple[Step, ...], context: BuildContext) -> list[StepOrigin]:
+    """`ran` where the run that packed the wheel also ran the step, else `reused`: an earlier run of this store made it."""
+    made = context.store.find_all(step.key for step in steps)
+    run = made[wheel.key].made_by if wheel.key in made else ""
+    return [
+        StepOrigin(step.name, step.key, made[step.key].tree, "ran" if made[step.key].made_by == run else "reused")
+        for step in steps
+        if step.key in made
+    ]

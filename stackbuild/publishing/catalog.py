@@ -1,0 +1,109 @@
+"""The Catalog of an index: which wheel files it offers, what is known of each, and what was yanked or quarantined.
+
+The pages are written from the catalog alone. It is also the cache that keeps `publish` from reading wheels again: a file
+whose size and modification time are as recorded has the recorded digest.
+"""
+
+from __future__ import annotations
+
+from email import message_from_bytes
+from typing import Literal
+
+from stackbuild.core.model import Field, Model
+from stackbuild.core.packaging import Version, canonicalize_name, distribution_of
+
+SHA256 = r"^[0-9a-f]{64}$"
+ProjectStatus = Literal["active", "archived", "deprecated", "quarantined"]
+"""The statuses of PEP 792."""
+
+
+class AttachedFile(Model):
+    """A file that lies beside a wheel: its SBOM, its statements, its lock. `size` is in bytes."""
+
+    name: str
+    sha256: str = Field(pattern=SHA256)
+    size: int = Field(ge=0)
+
+
+class CatalogFile(Model):
+    """One wheel file of an index. `size` is in bytes, `modified` in nanoseconds since 1970."""
+
+    name: str
+    folder: str = Field(default="", pattern=r"^([0-9a-f]{16})?$", description="Folder of the project that it lies in.")
+    sha256: str = Field(pattern=SHA256)
+    size: int = Field(ge=0)
+    modified: int
+    metadata_sha256: str = Field(pattern=SHA256)
+    requires_python: str = ""
+    requires: tuple[str, ...] = ()
+    summary: str = ""
+    uploaded: str
+    yanked: str | None = Field(default=None, description="Why it was yanked; None where it was not.")
+    claim: str = Field(default="", description="What its verification claims; empty where none came with it.")
+    attached: tuple[AttachedFile, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """Where it lies, relative to its project's folder."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
+
+    @property
+    def version(self) -> str:
+        return distribution_of(self.name)[1]
+
+    def beside(self, name: str) -> str:
+        """Where a file beside it lies, relative to its project's folder."""
+        return f"{self.folder}/{name}" if self.folder else name
+
+
+class Project(Model):
+    """One project of an index."""
+
+    status: ProjectStatus = "active"
+    reason: str = ""
+    files: dict[str, CatalogFile] = Field(default={})
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The versions that have a file, lowest first."""
+        return tuple(sorted({file.version for file in self.files.values()}, key=Version))
+
+
+class Catalog(Model):
+    """All of an index. `number` rises with each change of it; `url` is where it is served, "" where that is not known."""
+
+    format: Literal[1] = 1
+    number: int = Field(default=0, ge=0)
+    url: str = ""
+    projects: dict[str, Project] = Field(default={})
+
+    def with_file(self, project: str, file: CatalogFile) -> Catalog:
+        """The catalog with that file in place of any of the same name."""
+        known = self.projects.get(project, Project())
+        files = {**known.files, file.name: file}
+        return self.with_project(project, known.model_copy(update={"files": dict(sorted(files.items()))}))
+
+    def with_project(self, name: str, project: Project) -> Catalog:
+        return self.model_copy(update={"projects": dict(sorted({**self.projects, name: project}.items()))})
+
+
+class CoreMetadata(Model):
+    """The fields of a wheel's METADATA that an index needs."""
+
+    name: str
+    version: str
+    requires_python: str
+    requires: tuple[str, ...]
+    summary: str
+
+
+def core_metadata(text: bytes) -> CoreMetadata:
+    """Reads a METADATA file. `name` is normalised; `version` is as it is spelt."""
+    message = message_from_bytes(text)
+    return CoreMetadata(
+        name=str(canonicalize_name(message.get("Name", ""))),
+        version=message.get("Version", ""),
+        requires_python=message.get("Requires-Python", ""),
+        requires=tuple(message.get_all("Requires-Dist", [])),
+        summary=message.get("Summary", ""),
+    )

@@ -1,0 +1,92 @@
+"""Generations of an index: all its pages in one folder each, switched in by the rename of one link.
+
+The folder of an index:
+
+    INDEX/.current             → .generations/00000007, the only thing that a switch changes
+    INDEX/.generations/…       catalog.json and the pages of one state of the index
+    INDEX/index.html, .json    → .current/…
+    INDEX/PROJECT/index.html   → ../.current/PROJECT/index.html, and index.json likewise
+    INDEX/PROJECT/NAME.whl     wheels and what lies beside them, never changed and never removed
+
+A wheel that no page of the current generation names is not on the index yet. So a reader sees the state before a release
+or the state after it, whenever the program is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from stackbuild.core.errors import UsageError
+from stackbuild.core.model import ValidationError
+from stackbuild.publishing.catalog import Catalog
+from stackbuild.store import atomic
+
+CURRENT, GENERATIONS, STAGED, CATALOG = ".current", ".generations", ".staged", "catalog.json"
+KEPT = 2
+"""Generations that stay: a reader may have begun with the last one."""
+
+
+def read_catalog(index: Path) -> Catalog | None:
+    """The catalog of the current generation; None where the folder has no generation. Raises UsageError where it is damaged."""
+    file = index / CURRENT / CATALOG
+    try:
+        return Catalog.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValidationError, ValueError) as error:
+        raise UsageError(
+            f"the catalog of the index cannot be read: {error}",
+            where=str(file),
+            next=f"remove {index / CURRENT} and run `stackbuild index check {index} --rebuild`: it reads every wheel again",
+        ) from None
+
+
+def switch(index: Path, catalog: Catalog, contents: Mapping[str, bytes]) -> None:
+    """Make that catalog and those files (by their path below the index) the index's state, all at once. Raises OSError."""
+    name = f"{catalog.number:08d}"
+    folder, staged = index / GENERATIONS / name, index / GENERATIONS / f"{name}{STAGED}"
+    atomic.remove(staged)
+    atomic.remove(folder)  # of a publish that was killed before the switch: the current number is always lower
+    whole = {**contents, CATALOG: catalog.model_dump_json(indent=1).encode()}
+    for path, data in whole.items():
+        target = staged / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    folders = sorted({(staged / path).parent for path in whole} | {staged})
+    atomic.flush_files(staged, [staged / path for path in whole], folders)
+    atomic.move_whole(staged, folder)
+    if not (
+        index / CURRENT
+    ).is_symlink():  # the first one: what is under the names of pages now stays until it is linked
+        _link(index / CURRENT, Path(GENERATIONS, name))
+    for path in contents:  # a page of a project that is new leads nowhere until the switch
+        _link(index / path, Path(*[".."] * path.count("/"), CURRENT, path))
+    _link(index / CURRENT, Path(GENERATIONS, name))
+    _remove_old(index, catalog.number)
+
+
+def _link(link: Path, target: Path) -> None:
+    """Make that symbolic link, in place of whatever file or link has its name."""
+    if link.is_symlink() and link.readlink() == target:
+        return
+    link.parent.mkdir(parents=True, exist_ok=True)
+    staged = link.with_name(f".{link.name.lstrip('.')}{STAGED}")
+    staged.unlink(missing_ok=True)
+    staged.symlink_to(target)
+    staged.replace(link)
+    atomic.flush_folder(link.parent)
+
+
+def _remove_old(index: Path, number: int) -> None:
+    for folder in (index / GENERATIONS).iterdir():
+        if not folder.name.isdigit() or int(folder.name) <= number - KEPT:
+            atomic.remove(folder)
+
+
+def adopt(index: Path) -> None:
+    """Make a generation of the pages of an index that was written before there were generations. Readers see no change."""
+    if (index / CURRENT).is_symlink() or not (index / "index.html").is_file():
+        return
+    pages = [*index.glob("index.*"), *index.glob("[!.]*/index.*")]
+    switch(index, Catalog(), {str(page.relative_to(index)): page.read_bytes() for page in pages})

@@ -1,0 +1,136 @@
+"""The pages of an index, from its catalog: the simple repository API as PEP 503, 592, 629, 691, 700, 714 and 792 have it."""
+
+from __future__ import annotations
+
+import html
+import json
+from urllib.parse import quote
+
+from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
+
+API_VERSION = "1.4"
+UNVERIFIED = "no verification is known"
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color-scheme:light dark}"
+    "li{margin-bottom:1rem;overflow-wrap:anywhere}pre{overflow-x:auto;padding:.5rem;background:#8882}small{display:block}"
+)
+
+
+def pages(catalog: Catalog) -> dict[str, bytes]:
+    """Every page by its path below the index: `index.html` and `index.json` of the root and of each project."""
+    names = sorted(catalog.projects)
+    root = {"meta": {"api-version": API_VERSION}, "projects": [{"name": name} for name in names]}
+    rows = [_root_row(name, catalog.projects[name]) for name in names]
+    found = {
+        "index.html": _page("Simple index", ["<ul>", *rows, "</ul>"]),
+        "index.json": _json(root),
+    }
+    for name, project in catalog.projects.items():
+        found[f"{name}/index.html"] = _project_html(name, project, catalog.url)
+        found[f"{name}/index.json"] = _json(_project_json(name, project))
+    return found
+
+
+def offered(project: Project) -> tuple[CatalogFile, ...]:
+    """The files that the project's page lists: none of a quarantined project (PEP 792)."""
+    return () if project.status == "quarantined" else tuple(file for _, file in sorted(project.files.items()))
+
+
+def direct_requirement(project: str, file: CatalogFile, url: str) -> str:
+    """The requirement that names these bytes and no other: PEP 508's `NAME @ URL#sha256=…`."""
+    return f"{project} @ {url.rstrip('/')}/{project}/{quote(file.path)}#sha256={file.sha256}"
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, indent=1).encode()
+
+
+def _project_json(name: str, project: Project) -> dict[str, object]:
+    status = {"status": project.status, **({"reason": project.reason} if project.reason else {})}
+    return {
+        "meta": {"api-version": API_VERSION},
+        "name": name,
+        "project-status": status,
+        "versions": list(project.versions) if project.status != "quarantined" else [],
+        "files": [_file_json(file) for file in offered(project)],
+    }
+
+
+def _file_json(file: CatalogFile) -> dict[str, object]:
+    return {
+        "filename": file.name,
+        "url": quote(file.path),
+        "hashes": {"sha256": file.sha256},
+        "size": file.size,
+        "upload-time": file.uploaded,
+        **({"requires-python": file.requires_python} if file.requires_python else {}),
+        "core-metadata": {"sha256": file.metadata_sha256},
+        "_stackbuild-claim": file.claim or UNVERIFIED,
+        "yanked": False if file.yanked is None else file.yanked or True,
+    }
+
+
+def _root_row(name: str, project: Project) -> str:
+    files = offered(project)
+    summary = html.escape(files[-1].summary) if files else ""
+    note = "" if project.status == "active" else f" ({project.status})"
+    return f'<li><a href="{name}/">{name}</a>{note}<small>{summary}</small></li>'
+
+
+def _project_html(name: str, project: Project, url: str) -> bytes:
+    meta = [f'<meta name="pypi:project-status" content="{project.status}">']
+    if project.reason:
+        meta.append(f'<meta name="pypi:project-status-reason" content="{html.escape(project.reason)}">')
+    files = offered(project)
+    lines = [f"<h1>{html.escape(name)}</h1>"]
+    if files and files[-1].summary:
+        lines.append(f"<p>{html.escape(files[-1].summary)}</p>")
+    if project.status != "active":
+        lines.append(f"<p><strong>{project.status}</strong> {html.escape(project.reason)}</p>")
+    lines += ["<ul>", *(_file_row(name, file, url) for file in files), "</ul>"]
+    return _page(name, lines, meta)
+
+
+def _file_row(project: str, file: CatalogFile, url: str) -> str:
+    parts = [_anchor(file), f"<small>{_size(file.size)}, sha256 {file.sha256}</small>"]
+    parts.append(f"<small>{html.escape(file.claim or UNVERIFIED)}</small>")
+    if file.yanked is not None:
+        parts.append(f"<small>yanked: {html.escape(file.yanked or 'no reason was given')}</small>")
+    if file.attached:
+        parts.append(f"<small>with it: {html.escape(', '.join(one.name for one in file.attached))}</small>")
+    if url and file.yanked is None:
+        line = f'pip install "{direct_requirement(project, file, url)}"'
+        parts.append(f"<pre>{html.escape(line)}</pre>")
+    return f"<li>{''.join(parts)}</li>"
+
+
+def _anchor(file: CatalogFile) -> str:
+    core = f"sha256={file.metadata_sha256}"
+    attributes = {
+        "href": f"{quote(file.path)}#sha256={file.sha256}",
+        **({"data-requires-python": file.requires_python} if file.requires_python else {}),
+        "data-core-metadata": core,
+        "data-dist-info-metadata": core,
+        **({} if file.yanked is None else {"data-yanked": file.yanked}),
+    }
+    spelt = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
+    return f"<a {spelt}>{html.escape(file.name)}</a>"
+
+
+def _size(size: int) -> str:
+    """Bytes for people, in powers of 1,000."""
+    value, units = float(size), ["B", "kB", "MB", "GB"]
+    while value >= 1000 and len(units) > 1:
+        value, units = value / 1000, units[1:]
+    return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
+
+
+def _page(title: str, lines: list[str], meta: list[str] | None = None) -> bytes:
+    head = [
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+        f'<meta name="pypi:repository-version" content="{API_VERSION}">',
+        *(meta or []),
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style>",
+    ]
+    body = "\n".join(lines)
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{"".join(head)}</head><body>\n{body}\n</body></html>\n'.encode()

@@ -1,0 +1,294 @@
+"""Signatures with OpenSSH ed25519 keys: DSSE envelopes for programs, SSHSIG files for `ssh-keygen -Y verify`.
+
+A private key is a file that `ssh-keygen -t ed25519` makes. A public key is its `.pub` file, or a line of an
+`allowed_signers` file (ssh-keygen(1)) with the times that the key is valid between. securesystemslib signs and verifies
+envelopes. Both libraries are imported when a key is used, and only then.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shlex
+import stat
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stackbuild.core.errors import MachineLacks, UsageError
+
+if TYPE_CHECKING:
+    from securesystemslib.dsse import Envelope
+    from securesystemslib.signer import SSlibKey
+
+NAMESPACE = "stackbuild"
+PASSPHRASE = "STACKBUILD_KEY_PASSPHRASE"
+KEY_TYPE = "ssh-ed25519"
+INSTALL = 'pip install "stackbuild[publish]"'
+_LINE_WIDTH = 70
+_LIST_OPTIONS = frozenset(("valid-after", "valid-before", "namespaces"))
+_SIGSTORE_TIME = re.compile(r"([0-9]{8})([0-9]{4}([0-9]{2})?)?(Z)?")
+_Loaded = TypeVar("_Loaded")
+
+
+class SignatureRefused(Exception):
+    """Why signatures are not enough; the text is for people."""
+
+
+def _library(load: Callable[[], _Loaded]) -> _Loaded:
+    try:
+        return load()
+    except ImportError as error:
+        raise MachineLacks(f"signatures need {error.name}, which is not installed", next=INSTALL) from None
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """A private key: `private` is cryptography's object, `blob` its public key in SSH's wire format."""
+
+    private: Any
+    blob: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """As `ssh-keygen -lf` prints it."""
+        return fingerprint(self.blob)
+
+
+@dataclass(frozen=True)
+class TrustedKey:
+    """A public key in SSH's wire format, who it is, and between which times it is valid (None: no bound)."""
+
+    blob: bytes
+    name: str = ""
+    valid_after: datetime | None = None
+    valid_before: datetime | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.blob)
+
+    def refusal(self, now: datetime) -> str:
+        """Why the key does not count at that time, "" where it does."""
+        if self.valid_after and now < self.valid_after:
+            return f"key {self.fingerprint} is not valid before {self.valid_after:%Y-%m-%d}"
+        if self.valid_before and now >= self.valid_before:
+            return f"key {self.fingerprint} expired on {self.valid_before:%Y-%m-%d}"
+        return ""
+
+
+def fingerprint(blob: bytes) -> str:
+    """SHA256 of a public key in SSH's wire format, base64 without padding."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).rstrip(b"=").decode()
+
+
+def load_signing_key(path: Path) -> SigningKey:
+    """The private key in a file. Its passphrase, if it has one, comes from `$STACKBUILD_KEY_PASSPHRASE`.
+
+    Raises UsageError where it is no ed25519 key, where others may read it, or where the passphrase is wrong.
+    """
+
+    def load() -> Any:
+        from cryptography.hazmat.primitives import serialization
+
+        return serialization
+
+    serialization = _library(load)
+    try:
+        with path.open("rb") as file:
+            mode, data = os.fstat(file.fileno()).st_mode, file.read(1 << 16)
+    except OSError as error:
+        raise UsageError(f"the key cannot be read: {error.strerror}", where=str(path), next="give the path of a private key") from None  # fmt: skip
+    if stat.S_IMODE(mode) & 0o077:
+        raise UsageError("others may read the private key", where=str(path), next=f"chmod 600 {shlex.quote(str(path))}")
+    passphrase = os.environ.get(PASSPHRASE, "").encode() or None
+    try:
+        private = serialization.load_ssh_private_key(data, passphrase)
+    except TypeError:
+        raise UsageError("the key has a passphrase", where=str(path), next=f"set {PASSPHRASE}") from None
+    except ValueError as error:
+        raise UsageError(
+            f"not a private key, or the passphrase is wrong: {error}",
+            where=str(path),
+            next="make one with `ssh-keygen -t ed25519 -f release.key`",
+        ) from None
+    line = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    if not line.startswith(KEY_TYPE.encode()):
+        raise UsageError(
+            f"the key is of type {line.split()[0].decode()}, ed25519 is needed",
+            where=str(path),
+            next="make one with `ssh-keygen -t ed25519 -f release.key`",
+        )
+    return SigningKey(private, base64.b64decode(line.split()[1]))
+
+
+def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
+    """The public keys of `.pub` and `allowed_signers` files. Raises UsageError where a line is neither."""
+    found: dict[str, TrustedKey] = {}
+    for path in paths:
+        try:
+            lines = path.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"the key cannot be read: {error}", where=str(path), next="give a .pub file") from None
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                key = _trusted_key(line.strip(), f"{path}:{number}")
+                found[key.fingerprint] = key
+    if not found:
+        raise UsageError("there is no public key in it", where=", ".join(map(str, paths)), next="give a .pub file")
+    return tuple(found.values())
+
+
+def _trusted_key(line: str, where: str) -> TrustedKey:
+    if "PRIVATE KEY" in line:
+        raise UsageError("this is a private key", where=where, next="give the .pub file that lies beside it")
+    words = line.split()
+    at = next((i for i, word in enumerate(words) if word == KEY_TYPE), -1)
+    if at < 0 or at + 1 >= len(words) or at > 2:
+        raise UsageError(
+            "not an ed25519 public key", where=where, next="a line is `ssh-ed25519 AAAA…`, or one of allowed_signers"
+        )
+    try:
+        blob = base64.b64decode(words[at + 1], validate=True)
+    except ValueError as error:
+        raise UsageError(f"not a public key: {error}", where=where, next="give a .pub file") from None
+    if len(blob) != 51 or not blob.startswith(struct.pack(">I", len(KEY_TYPE)) + KEY_TYPE.encode()):
+        raise UsageError("not an ed25519 public key", where=where, next="make one with `ssh-keygen -t ed25519`")
+    options = dict(_option(text, where) for text in re.findall(r'[a-z-]+="[^"]*"|[a-z-]+', words[1])) if at == 2 else {}
+    if "namespaces" in options and NAMESPACE not in options["namespaces"].split(","):
+        raise UsageError(f"the key is not for the namespace {NAMESPACE}", where=where, next="add it to `namespaces`")
+    name = words[0] if at > 0 else " ".join(words[at + 2 :])
+    after, before = (_time(options[o], where) if o in options else None for o in ("valid-after", "valid-before"))
+    return TrustedKey(blob, name, after, before)
+
+
+def _option(text: str, where: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if name not in _LIST_OPTIONS:
+        raise UsageError(
+            f"the option {name} is not known", where=where, next=f"known are {', '.join(sorted(_LIST_OPTIONS))}"
+        )
+    return name, value.strip('"')
+
+
+def _time(text: str, where: str) -> datetime:
+    """A time of `allowed_signers`: YYYYMMDD[HHMM[SS]][Z]; taken as UTC."""
+    if not _SIGSTORE_TIME.fullmatch(text):
+        raise UsageError(f"{text!r} is no time", where=where, next="write YYYYMMDD or YYYYMMDDHHMMZ")
+    digits = text.rstrip("Z").ljust(14, "0")
+    try:
+        return datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no time: {error}", where=where, next="write YYYYMMDD") from None
+
+
+# --- DSSE
+
+
+def envelope_text(payload: bytes, payload_type: str, keys: Sequence[SigningKey], before: bytes = b"") -> bytes:
+    """A DSSE envelope of the payload with a signature of each key, as JSON.
+
+    Signatures of an envelope `before` with the same payload are kept: several people sign one after the other.
+    """
+
+    def load() -> tuple[Any, Any, Any]:
+        from securesystemslib.dsse import Envelope
+        from securesystemslib.signer import CryptoSigner, SSlibKey
+
+        return Envelope, CryptoSigner, SSlibKey
+
+    envelope_type, signer_type, key_type = _library(load)
+    envelope = envelope_type(payload, payload_type, {})
+    if before:
+        earlier = read_envelope(before)
+        if (earlier.payload, earlier.payload_type) == (payload, payload_type):
+            envelope.signatures.update(earlier.signatures)
+    for key in keys:
+        public = key_type.from_crypto(key.private.public_key(), key.fingerprint)
+        envelope.sign(signer_type(key.private, public))
+    return json.dumps(envelope.to_dict(), indent=1, sort_keys=True).encode() + b"\n"
+
+
+def read_envelope(data: bytes) -> Envelope:
+    """The envelope in those bytes, unverified. Raises SignatureRefused where they are none."""
+
+    def load() -> Any:
+        from securesystemslib import dsse, exceptions
+
+        return dsse, exceptions
+
+    dsse, exceptions = _library(load)
+    try:
+        found: Envelope = dsse.Envelope.from_dict(json.loads(data))
+    except (ValueError, KeyError, TypeError, AttributeError, exceptions.FormatError) as error:
+        raise SignatureRefused(f"it is no DSSE envelope: {error}") from None
+    return found
+
+
+def signers(data: bytes) -> frozenset[str]:
+    """The fingerprints of the keys that an envelope names; none of its signatures is verified."""
+    return frozenset(read_envelope(data).signatures)
+
+
+def verified_payload(
+    data: bytes, payload_type: str, keys: Sequence[TrustedKey], threshold: int, now: datetime
+) -> bytes:
+    """The payload of an envelope that at least `threshold` trusted keys have signed; it is not parsed before.
+
+    Raises SignatureRefused with the reason.
+    """
+
+    def load() -> tuple[Any, Any]:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        from securesystemslib.signer import SSlibKey
+
+        return Ed25519PublicKey, SSlibKey
+
+    public_type, key_type = _library(load)
+    envelope = read_envelope(data)
+    if envelope.payload_type != payload_type:
+        raise SignatureRefused(f"its payload is {envelope.payload_type!r}, not {payload_type!r}")
+    trusted = {key.fingerprint: key for key in keys}
+    good, why = set(), []
+    for name, signature in envelope.signatures.items():
+        key = trusted.get(name)
+        if key is None:
+            why.append(f"key {name} is not trusted")
+        elif reason := key.refusal(now):
+            why.append(reason)
+        else:
+            public: SSlibKey = key_type.from_crypto(public_type.from_public_bytes(key.blob[-32:]), name)
+            try:
+                public.verify_signature(signature, envelope.pae())
+                good.add(name)
+            except Exception as error:
+                why.append(f"the signature of key {name} is wrong ({type(error).__name__})")
+    if len(good) < threshold:
+        said = "; ".join(why) or "nobody has signed it"
+        raise SignatureRefused(f"{len(good)} of {threshold} needed signatures are good: {said}")
+    return bytes(envelope.payload)
+
+
+# --- SSHSIG
+
+
+def ssh_signature(message: bytes, key: SigningKey) -> bytes:
+    """A signature that `ssh-keygen -Y verify -n stackbuild` takes (OpenSSH's PROTOCOL.sshsig)."""
+    hashed = hashlib.sha512(message).digest()
+    parts = (NAMESPACE.encode(), b"", b"sha512")
+    signed = b"SSHSIG" + b"".join(map(_string, (*parts, hashed)))
+    signature = _string(KEY_TYPE.encode()) + _string(key.private.sign(signed))
+    blob = b"SSHSIG" + struct.pack(">I", 1) + b"".join(map(_string, (key.blob, *parts, signature)))
+    text = base64.b64encode(blob).decode()
+    lines = [text[at : at + _LINE_WIDTH] for at in range(0, len(text), _LINE_WIDTH)]
+    return "\n".join(["-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----", ""]).encode()
+
+
+def _string(data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + data

@@ -1,0 +1,97 @@
+"""The Snapshot of an index: every file with its digest, a number that rises, and a time after which it does not hold.
+
+Whoever verifies it sees a file that was changed, added or left out, an older state of the index served again (its number
+is lower than one seen before), and a state that is served for too long (it has expired). The ideas are those of The
+Update Framework's snapshot and timestamp roles (https://theupdateframework.io), in one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.core.model import Field, Model, ValidationError
+from stackbuild.publishing.catalog import SHA256, Catalog
+from stackbuild.publishing.generation import CURRENT
+from stackbuild.publishing.signing import SigningKey, envelope_text, ssh_signature
+
+ENVELOPE, SUMS, SUMS_SIGNATURE = "snapshot.dsse.json", "SHA256SUMS", "SHA256SUMS.sig"
+SNAPSHOT_TYPE = "application/vnd.stackbuild.snapshot+json"
+DAYS = 90.0
+"""How long a signature of an index holds unless another time is asked for."""
+
+
+class SnapshotFile(Model):
+    """One file of an index; `size` is in bytes."""
+
+    sha256: str = Field(pattern=SHA256)
+    size: int = Field(ge=0)
+
+
+class Snapshot(Model):
+    """The signed payload. Times are UTC, as RFC 3339 has them; `files` are by path below the index."""
+
+    type: Literal["stackbuild.snapshot/1"] = "stackbuild.snapshot/1"
+    number: int = Field(ge=1)
+    issued: datetime
+    expires: datetime
+    files: dict[str, SnapshotFile]
+
+
+def signed_files(
+    index: Path, catalog: Catalog, contents: Mapping[str, bytes], keys: Sequence[SigningKey], holds: timedelta
+) -> dict[str, bytes]:
+    """The files that make an index signed: the envelope, SHA256SUMS, and its signature by each key.
+
+    Raises UsageError where this machine's clock is behind the last snapshot's.
+    """
+    now = datetime.now(UTC).replace(microsecond=0)
+    last = _last(index)
+    if last and now < last.issued:
+        raise UsageError(
+            f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC, and the index was signed at {last.issued:%Y-%m-%d %H:%M}",
+            where=str(index),
+            next="set the clock: a signature from the past would be taken for an old one",
+        )
+    if holds <= timedelta(0):
+        raise UsageError("a signature that holds for no time is none", next="give `--days` above 0")
+    files = {path: SnapshotFile(sha256=digest.of_bytes(data), size=len(data)) for path, data in contents.items()}
+    for name, project in catalog.projects.items():
+        for row in project.files.values():
+            files[f"{name}/{row.path}"] = SnapshotFile(sha256=row.sha256, size=row.size)
+            metadata = row.beside(f"{row.name}.metadata")
+            size = (index / name / metadata).stat().st_size
+            files[f"{name}/{metadata}"] = SnapshotFile(sha256=row.metadata_sha256, size=size)
+            for one in row.attached:
+                files[f"{name}/{row.beside(one.name)}"] = SnapshotFile(sha256=one.sha256, size=one.size)
+    snapshot = Snapshot(number=catalog.number, issued=now, expires=now + holds, files=dict(sorted(files.items())))
+    payload = snapshot.model_dump_json().encode()
+    sums = "".join(f"{file.sha256}  {path}\n" for path, file in snapshot.files.items()).encode()
+    made = {
+        ENVELOPE: envelope_text(payload, SNAPSHOT_TYPE, keys),
+        SUMS: sums,
+        SUMS_SIGNATURE: ssh_signature(sums, keys[0]),
+    }
+    return made | {f"{SUMS_SIGNATURE}.{place}": ssh_signature(sums, key) for place, key in enumerate(keys[1:], 2)}
+
+
+def read_snapshot(payload: bytes) -> Snapshot:
+    """Raises ValueError where the payload is no snapshot."""
+    try:
+        return Snapshot.model_validate_json(payload)
+    except ValidationError as error:
+        raise ValueError(f"it is no snapshot: {error.errors()[0]['msg']}") from None
+
+
+def _last(index: Path) -> Snapshot | None:
+    """The snapshot that stands, unverified: only its time is used, against a clock that is wrong."""
+    from stackbuild.publishing.signing import SignatureRefused, read_envelope
+
+    try:
+        return read_snapshot(bytes(read_envelope((index / CURRENT / ENVELOPE).read_bytes()).payload))
+    except (FileNotFoundError, SignatureRefused, ValueError):
+        return None

@@ -1,0 +1,126 @@
+"""What is stated of a wheel: in-toto statements, one JSON file each, beside the wheel.
+
+`NAME.whl.provenance.json` has SLSA provenance (https://slsa.dev/spec/v1.2/provenance): from which sources, by which steps.
+`NAME.whl.verification.json` says per rung what ran and what did not. `NAME.whl.benchmarks.json` has the verdict of the
+gates. The first two have the same bytes whenever the same wheel is built from the same lock in the same way. The last
+names measurements, which never repeat exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stackbuild.core import digest
+from stackbuild.core.digest import Json
+from stackbuild.model.findings import Status, Verification
+from stackbuild.model.materials import Material
+
+STATEMENT = "https://in-toto.io/Statement/v1"
+PROVENANCE = "https://slsa.dev/provenance/v1"
+VERIFICATION = "https://stackbuild.dev/verification/v1"
+BENCHMARKS = "https://stackbuild.dev/benchmarks/v1"
+BUILD_TYPE = "https://stackbuild.dev/build/v1"
+STATEMENT_TYPE = "application/vnd.in-toto+json"
+NAMES = {"provenance": PROVENANCE, "verification": VERIFICATION, "benchmarks": BENCHMARKS}
+"""The part of a statement's file name to the type of its predicate."""
+RAN = {Status.PASSED: "ran", Status.FAILED: "ran", Status.SKIPPED: "not run here"}
+
+
+@dataclass(frozen=True)
+class StepOrigin:
+    """A step that a wheel needed. `origin` is `ran`, `reused`, or `reused, signed by KEY`; `output` the digest of its tree."""
+
+    name: str
+    key: str
+    output: str
+    origin: str
+
+
+def statement_name(wheel: str, kind: str) -> str:
+    """The file name of a wheel's statement of that kind, one of `NAMES`."""
+    return f"{wheel}.{kind}.json"
+
+
+def envelope_name(statement: str) -> str:
+    """The file name of a statement's signed envelope."""
+    return f"{statement.removesuffix('.json')}.dsse.json"
+
+
+def is_statement(name: str) -> bool:
+    """Whether a file beside a wheel is one of its statements."""
+    return any(name.endswith(f".whl.{kind}.json") for kind in NAMES)
+
+
+def provenance(
+    wheel: Path, recipe: Mapping[str, Json], materials: Sequence[Material], steps: Sequence[StepOrigin], version: str
+) -> bytes:
+    """SLSA provenance of a wheel. `recipe` are the parameters that a person chose: its name, targets, digest and lock."""
+    dependencies = [
+        {"name": m.name, "uri": m.uri, "digest": dict(m.digests), "annotations": {"role": m.role, "version": m.version}}
+        for m in sorted(materials)
+    ]
+    predicate = {
+        "buildDefinition": {
+            "buildType": BUILD_TYPE,
+            "externalParameters": dict(recipe),
+            "internalParameters": {"steps": [digest.plain(step) for step in steps]},
+            "resolvedDependencies": dependencies,
+        },
+        "runDetails": {"builder": {"id": "https://stackbuild.dev/builder/local", "version": {"stackbuild": version}}},
+    }
+    return statement([wheel], PROVENANCE, predicate)
+
+
+def verification(wheel: Path, found: Verification) -> bytes:
+    """Per rung of a wheel's verification: `ran` or `not run here`, and why."""
+    rungs = [
+        {"name": rung.name, "how": RAN[rung.status], "result": str(rung.status), "reason": rung.reason}
+        for rung in found.rungs
+    ]
+    return statement([wheel], VERIFICATION, {"claim": found.claim, "rungs": rungs})
+
+
+def benchmarks(wheel: Path, results: Json, verdict: Json) -> bytes:
+    """The gates' verdict on a wheel, and the digest of the measurements that it was judged by."""
+    predicate = {"verdict": verdict, "results": {"sha256": digest.of_value(results)}}
+    return statement([wheel], BENCHMARKS, predicate)
+
+
+def statement(subjects: Sequence[Path], predicate_type: str, predicate: object) -> bytes:
+    """An in-toto statement on those files, as canonical JSON."""
+    body = {
+        "_type": STATEMENT,
+        "subject": [{"name": path.name, "digest": {"sha256": digest.of_file(path)}} for path in subjects],
+        "predicateType": predicate_type,
+        "predicate": predicate,
+    }
+    return json.dumps(body, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+
+
+def claim_of(path: Path) -> str:
+    """What a verification statement claims; "" for any other file."""
+    if not path.name.endswith(".verification.json"):
+        return ""
+    return str(json.loads(path.read_bytes())["predicate"]["claim"])
+
+
+def read_statement(data: bytes) -> dict[str, Any]:
+    """The statement in those bytes. Raises ValueError where they are none."""
+    value = json.loads(data)
+    if not isinstance(value, dict) or value.get("_type") != STATEMENT:
+        raise ValueError("it is no in-toto statement")
+    subjects = value.get("subject")
+    if not isinstance(subjects, list) or not all(_is_subject(subject) for subject in subjects):
+        raise ValueError("its subjects are not names with digests")
+    return value
+
+
+def _is_subject(value: object) -> bool:
+    match value:
+        case {"name": str(), "digest": {"sha256": str()}}:
+            return True
+    return False

@@ -1,0 +1,54 @@
+"""Uploads of wheels to an index that takes them (pypiserver, devpi, a package registry) by twine's library.
+
+User and password come from where twine has them: `$TWINE_USERNAME`, `$TWINE_PASSWORD`, the keyring, `~/.pypirc`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.publishing.signing import INSTALL
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """One wheel that an index took."""
+
+    file: str
+    sha256: str
+    url: str
+
+
+def is_url(text: str) -> bool:
+    """Whether a destination is an upload URL and not a folder."""
+    return text.startswith(("http://", "https://"))
+
+
+def upload(wheels: tuple[Path, ...], url: str) -> tuple[Uploaded, ...]:
+    """Upload wheels one after the other. Raises UsageError with what the index answered, MachineLacks without twine."""
+    try:
+        from twine.commands.upload import upload as twine_upload
+        from twine.exceptions import TwineException
+        from twine.settings import Settings
+    except ImportError as error:
+        raise MachineLacks(f"an upload needs {error.name}, which is not installed", next=INSTALL) from None
+    try:
+        settings = Settings(
+            repository_url=url,
+            username=os.environ.get("TWINE_USERNAME"),
+            password=os.environ.get("TWINE_PASSWORD"),
+            non_interactive=True,
+            disable_progress_bar=True,
+        )
+        twine_upload(settings, [str(wheel) for wheel in wheels])
+    except (TwineException, OSError) as error:
+        raise UsageError(
+            f"the index did not take the wheels: {str(error).strip()[:300]}",
+            where=url,
+            next="check the URL, and $TWINE_USERNAME and $TWINE_PASSWORD; a name that is taken needs a new version",
+        ) from None
+    return tuple(Uploaded(wheel.name, digest.of_file(wheel), url) for wheel in wheels)

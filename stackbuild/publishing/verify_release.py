@@ -1,0 +1,243 @@
+"""The verb `verify-release`: a signed index × trusted keys → ReleaseProof: what was checked, and every reason to refuse it.
+
+Nothing of the index is parsed before its signatures are good. It needs no network.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.signing import SignatureRefused, TrustedKey, verified_payload
+from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE, Snapshot, read_snapshot
+from stackbuild.publishing.statements import NAMES, STATEMENT_TYPE, envelope_name, read_statement, statement_name
+from stackbuild.store import atomic
+
+ENVELOPE_LIMIT = 256 << 20
+"""Bytes of an envelope that are read at most."""
+CLOCK_SKEW = timedelta(minutes=10)
+THREADS = 4
+"""Files are read side by side: hashing runs outside of the interpreter's lock."""
+
+
+@dataclass(frozen=True)
+class WheelProof:
+    """What is there of one wheel: `statements` are the kinds that are signed and name it."""
+
+    file: str
+    sha256: str
+    statements: tuple[str, ...]
+    sbom: bool
+    claim: str
+
+
+@dataclass(frozen=True)
+class ReleaseProof:
+    """What a verification of an index came to. `problems` is empty where nothing speaks against it."""
+
+    index: str
+    number: int
+    expires: str
+    signed_by: tuple[str, ...]
+    files: int
+    bytes: int
+    wheels: tuple[WheelProof, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Whom to believe: at least `threshold` of the keys. `seen` is the file with the numbers seen before, None for none.
+
+    `require` are kinds of statements, or `sbom`, that each wheel must have.
+    """
+
+    keys: tuple[TrustedKey, ...]
+    threshold: int = 1
+    seen: Path | None = None
+    require: tuple[str, ...] = ()
+
+
+def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> ReleaseProof:
+    """Check a whole index. `now` is the time to check at. Raises UsageError where there is nothing to check."""
+    moment = now or datetime.now(UTC)
+    if not index.is_dir():
+        raise UsageError("no such folder", where=str(index), next="give the folder of an index")
+    if not 1 <= trust.threshold <= len(trust.keys):
+        raise UsageError(
+            f"{trust.threshold} signatures are asked for, and {len(trust.keys)} keys are trusted",
+            next="give as many `--key` as `--threshold`, or more",
+        )
+    try:
+        payload = _verified(index / ENVELOPE, SNAPSHOT_TYPE, trust, moment)
+        snapshot = read_snapshot(payload)
+    except SignatureRefused as refused:
+        return _refused(index, f"{ENVELOPE}: {refused}")
+    except ValueError as error:
+        return _refused(index, f"{ENVELOPE}: {error}")
+    problems = [*_untimely(snapshot, moment), *_seen_before(index, snapshot, payload, trust)]
+    problems += [*_changed(index, snapshot), *_unlisted(index, snapshot)]
+    proofs = [_wheel(index, path, snapshot, trust, moment) for path in sorted(snapshot.files) if path.endswith(".whl")]
+    problems += [problem for _, found in proofs for problem in found]
+    if not problems and trust.seen:
+        _remember(index, snapshot, payload, trust)
+    return ReleaseProof(
+        str(index),
+        snapshot.number,
+        f"{snapshot.expires:%Y-%m-%dT%H:%M:%SZ}",
+        tuple(key.fingerprint for key in trust.keys),
+        len(snapshot.files),
+        sum(file.size for file in snapshot.files.values()),
+        tuple(wheel for wheel, _ in proofs),
+        tuple(problems),
+    )
+
+
+def _refused(index: Path, problem: str) -> ReleaseProof:
+    return ReleaseProof(str(index), 0, "", (), 0, 0, (), (problem,))
+
+
+def _verified(file: Path, payload_type: str, trust: Trust, now: datetime) -> bytes:
+    """The payload of a signed file. Raises SignatureRefused."""
+    try:
+        if file.stat().st_size > ENVELOPE_LIMIT:
+            raise SignatureRefused(f"it has more than {ENVELOPE_LIMIT >> 20} MiB")
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise SignatureRefused("it is missing: the index is not signed, or the signature was taken away") from None
+    except OSError as error:
+        raise SignatureRefused(f"it cannot be read: {error.strerror}") from None
+    return verified_payload(data, payload_type, trust.keys, trust.threshold, now)
+
+
+def _untimely(snapshot: Snapshot, now: datetime) -> Iterator[str]:
+    if now >= snapshot.expires:
+        yield f"the signature of the index expired on {snapshot.expires:%Y-%m-%d %H:%M} UTC: it may be an old state, served again"
+    if now + CLOCK_SKEW < snapshot.issued:
+        yield (
+            f"the index was signed at {snapshot.issued:%Y-%m-%d %H:%M} UTC, which is after this machine's time"
+            f" ({now:%Y-%m-%d %H:%M}): one of the two clocks is wrong"
+        )
+
+
+def _name(index: Path, trust: Trust) -> str:
+    """The index in the file of numbers: its place, and who signs it."""
+    return digest.of_value([str(index.resolve()), sorted(key.fingerprint for key in trust.keys)])
+
+
+def _numbers(file: Path) -> dict[str, list[object]]:
+    try:
+        value = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, OSError) as error:
+        raise UsageError(
+            f"the numbers of indexes seen before cannot be read: {error}",
+            where=str(file),
+            next="remove the file if you know why it is damaged; a rollback is not seen then",
+        ) from None
+    return value if isinstance(value, dict) else {}
+
+
+def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> Iterator[str]:
+    if trust.seen is None:
+        return
+    match _numbers(trust.seen).get(_name(index, trust)):
+        case [int(number), str()] if snapshot.number < number:
+            yield f"the index has number {snapshot.number}, and number {number} was seen here before: it was rolled back"
+        case [int(number), str(sha256)] if snapshot.number == number and sha256 != digest.of_bytes(payload):
+            yield f"the index has two states under number {number}: this one is not the one that was seen before"
+
+
+def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> None:
+    assert trust.seen is not None
+    trust.seen.parent.mkdir(parents=True, exist_ok=True)
+    numbers = {**_numbers(trust.seen), _name(index, trust): [snapshot.number, digest.of_bytes(payload)]}
+    atomic.write_whole(trust.seen, json.dumps(numbers, indent=1), trust.seen.parent)
+
+
+def _changed(index: Path, snapshot: Snapshot) -> list[str]:
+    """Each file that differs from the snapshot, in a line."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        paths = list(snapshot.files)
+        return [line for line in pool.map(lambda path: _difference(index, path, snapshot), paths) if line]
+
+
+def _difference(index: Path, path: str, snapshot: Snapshot) -> str:
+    wanted = snapshot.files[path]
+    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+        return f"{path}: the path leads out of the index"
+    file = index / path
+    try:
+        size = file.stat().st_size
+        if size != wanted.size:
+            return f"{path} has {size} bytes, {wanted.size} were signed"
+        found = digest.of_file(file)
+    except FileNotFoundError:
+        return f"{path} is missing"
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    return "" if found == wanted.sha256 else f"{path} has sha256 {found}, {wanted.sha256} was signed"
+
+
+def _unlisted(index: Path, snapshot: Snapshot) -> Iterator[str]:
+    """Pages that installers would read and nobody signed."""
+    for page in sorted([*index.glob("index.*"), *index.glob("[!.]*/index.*")]):
+        if str(page.relative_to(index)) not in snapshot.files:
+            yield f"{page.relative_to(index)} is a page that was not signed"
+
+
+def _wheel(index: Path, path: str, snapshot: Snapshot, trust: Trust, now: datetime) -> tuple[WheelProof, list[str]]:
+    """What is there of a wheel, and what is wrong with it."""
+    wheel, wanted = index / path, snapshot.files[path].sha256
+    problems: list[str] = []
+    kinds: list[str] = []
+    claim = ""
+    for kind, predicate_type in NAMES.items():
+        beside = statement_name(path, kind)
+        if beside not in snapshot.files:
+            continue
+        try:
+            payload = _verified(index / envelope_name(beside), STATEMENT_TYPE, trust, now)
+            if digest.of_bytes(payload) != snapshot.files[beside].sha256:
+                raise SignatureRefused("the signed statement is not the one that lies beside the wheel")
+            found = read_statement(payload)
+            subjects = {(one["name"], one["digest"]["sha256"]) for one in found["subject"]}
+            if subjects != {(wheel.name, wanted)}:
+                raise SignatureRefused(
+                    f"it is about {', '.join(sorted(name for name, _ in subjects))} of other bytes, not about {wheel.name}"
+                )
+            if found["predicateType"] != predicate_type:
+                raise SignatureRefused(f"it states {found['predicateType']}, not {predicate_type}")
+        except (SignatureRefused, ValueError) as refused:
+            problems.append(f"{envelope_name(beside)}: {refused}")
+            continue
+        kinds.append(kind)
+        claim = str(found["predicate"].get("claim", claim))
+    has_sbom, problem = _sbom(wheel, f"{path}.cdx.json", snapshot)
+    problems += [problem] if problem else []
+    there = {*kinds, *(["sbom"] if has_sbom else [])}
+    problems += [f"{path} has no {kind}, which is required" for kind in trust.require if kind not in there]
+    return WheelProof(path, wanted, tuple(kinds), has_sbom, claim), problems
+
+
+def _sbom(wheel: Path, beside: str, snapshot: Snapshot) -> tuple[bool, str]:
+    """Whether the wheel has an SBOM, and what is wrong where the one inside is not the one beside it."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            inside = [n for n in archive.namelist() if n.endswith(".dist-info/sboms/stackbuild.cdx.json")]
+            data = archive.read(inside[0]) if inside else b""
+    except (zipfile.BadZipFile, OSError, KeyError) as error:
+        return False, f"{wheel.name} is no wheel: {error}"
+    if not inside and beside not in snapshot.files:
+        return False, ""
+    if not inside or beside not in snapshot.files or digest.of_bytes(data) != snapshot.files[beside].sha256:
+        return False, f"{beside}: the SBOM beside the wheel is not the one inside"
+    return True, ""

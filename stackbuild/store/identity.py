@@ -1,0 +1,35 @@
+"""What names a store among all that share a Docker engine: containers carry it, so that each store removes its own only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+from pathlib import Path
+
+NAME = "id"
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def identity(root: Path) -> str:
+    """A random name that is kept in the store, and its folder's inode: a copy of a store is another one. Raises OSError."""
+    file = root / NAME
+    if (found := _read(file)) is None:
+        staged = root / "tmp" / f"{NAME}.{secrets.token_hex(8)}"
+        staged.write_text(secrets.token_hex(16) + "\n")
+        if file.exists():  # damaged: whoever carries the old name is not known to be this store's
+            staged.replace(file)
+        else:
+            with contextlib.suppress(FileExistsError):  # another run was faster
+                os.link(staged, file)
+            staged.unlink()
+        found = _read(file)
+    return f"{found}.{root.stat().st_ino}"
+
+
+def _read(file: Path) -> str | None:
+    with contextlib.suppress(OSError):
+        text = file.read_text("ascii", "replace").strip()
+        return text if _ID.fullmatch(text) else None
+    return None

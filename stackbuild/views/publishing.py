@@ -1,0 +1,63 @@
+"""Draws what was published, uploaded and verified of an index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stackbuild.views.console import Text, err, out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stackbuild.publishing.index import Receipt
+    from stackbuild.publishing.install_check import InstallCheck
+    from stackbuild.publishing.upload import Uploaded
+    from stackbuild.publishing.verify_release import ReleaseProof
+
+
+def draw_published(receipt: Receipt) -> None:
+    """What is new on the index and what was there already, then how to install it."""
+    for wheel in receipt.wheels:
+        err().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}: {wheel.claim}"))
+    if receipt.signed_by:
+        err().print(Text(f"signed by {', '.join(receipt.signed_by)}, index number {receipt.number}", "dim"))
+    draw_install_line(receipt)
+
+
+def draw_install_line(receipt: Receipt) -> None:
+    """The command that installs these bytes, on one line of stdout: it is there to be copied."""
+    out().print(Text(receipt.install_line), soft_wrap=True)
+
+
+def draw_installs(installs: Sequence[InstallCheck]) -> None:
+    """Which file each Python gets."""
+    for one in installs:
+        what = Text(one.file) if one.file else Text(f"no file: {one.reason}", "red")
+        err().print(Text.assemble(f"Python {one.python}: {one.project} {one.version} → ", what))
+
+
+def draw_uploaded(uploaded: Sequence[Uploaded]) -> None:
+    for one in uploaded:
+        out().print(Text(f"uploaded: {one.file} to {one.url}"))
+
+
+def draw_problems(problems: Sequence[str], none: str) -> None:
+    """Each problem on a line, or that there is none."""
+    for problem in problems:
+        out().print(Text(f"✗ {problem}", "red"))
+    if not problems:
+        out().print(Text(f"✓ {none}", "green"))
+
+
+def draw_release_proof(proof: ReleaseProof) -> None:
+    """What is signed of each wheel, then every problem or that there is none."""
+    for wheel in proof.wheels:
+        there = [*wheel.statements, *(["sbom"] if wheel.sbom else [])]
+        out().print(Text(f"{wheel.file}: {', '.join(there) or 'no statement came with it'}"))
+        if wheel.claim:
+            out().print(Text(f"  {wheel.claim}", "dim"))
+    megabytes = proof.bytes / 1e6
+    draw_problems(
+        proof.problems,
+        f"index number {proof.number}, {proof.files} files, {megabytes:.1f} MB, signed, holds until {proof.expires}",
+    )

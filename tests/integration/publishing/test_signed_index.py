@@ -1,0 +1,231 @@
+"""Signed indexes and the tools of others: ssh-keygen, sha256sum, pip, uv, pypiserver."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.index import Publication, publish, set_status, yank
+from stackbuild.publishing.install_check import check_installs, python_versions
+from stackbuild.publishing.signing import load_signing_key
+from stackbuild.publishing.upload import upload
+from support.wheels import SignedIndex, signed_index, small_wheel
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> SignedIndex:
+    return signed_index(tmp_path)
+
+
+def test_ssh_keygen_verifies_the_sums_by_hand(signed: SignedIndex, tmp_path: Path) -> None:
+    allowed = tmp_path / "allowed_signers"
+    allowed.write_text("release@example.invalid " + signed.public.read_text())
+    words = ["ssh-keygen", "-Y", "verify", "-f", str(allowed), "-I", "release@example.invalid", "-n", "stackbuild", "-s", "SHA256SUMS.sig"]
+    sums = (signed.folder / "SHA256SUMS").read_bytes()
+    assert subprocess.run(words, input=sums, cwd=signed.folder, capture_output=True, check=False).returncode == 0
+    assert subprocess.run(words, input=sums + b"x", cwd=signed.folder, capture_output=True, check=False).returncode != 0
+    done = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=signed.folder, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_keys_that_ssh_keygen_makes_sign_and_one_with_a_passphrase_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, passphrase in (("plain", ""), ("locked", "correct horse")):
+        path = tmp_path / name
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", str(path)], check=True)
+        if passphrase:
+            with pytest.raises(UsageError, match="the key has a passphrase"):
+                load_signing_key(path)
+            monkeypatch.setenv("STACKBUILD_KEY_PASSPHRASE", passphrase)
+        key = load_signing_key(path)
+        printed = subprocess.run(["ssh-keygen", "-lf", f"{path}.pub"], check=True, capture_output=True, text=True).stdout
+        assert key.fingerprint in printed
+    path.chmod(0o644)
+    with pytest.raises(UsageError, match="others may read the private key"):
+        load_signing_key(path)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """A folder behind a plain web server on the loopback."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def venv_python(folder: Path) -> Path:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    return folder / "bin/python"
+
+
+def installed_content(python: Path) -> str:
+    words = [str(python), "-c", "import demo_pkg, pathlib; print(pathlib.Path(demo_pkg.__file__).read_text())"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_the_install_line_installs_these_bytes_whatever_other_indexes_offer(tmp_path: Path, tool: str) -> None:
+    """Another index offers a higher version under the same name: dependency confusion."""
+    mine = small_wheel(tmp_path / "mine", "1.0", content="'ours'")
+    theirs = small_wheel(tmp_path / "theirs", "9.0", content="'theirs'")
+    publish((theirs,), tmp_path / "public")
+    publish((mine,), tmp_path / "simple")
+    with served(tmp_path) as url:
+        receipt = publish((mine,), tmp_path / "simple", Publication(url=f"{url}/simple"))
+        python = venv_python(tmp_path / "venv")
+        _, _, *requirements = shlex.split(receipt.install_line)
+        tools = {
+            "pip": [sys.executable, "-m", "pip", "--python", str(python), "install", "--isolated", "--quiet"],
+            "uv": [str(Path(sys.executable).with_name("uv")), "pip", "install", "--quiet", "--no-config", "--python", str(python)],
+        }
+        words = [*tools[tool], "--index-url", f"{url}/public/", *requirements]
+        subprocess.run(words, check=True, env={**os.environ, "UV_CACHE_DIR": str(tmp_path / "uv")})
+        assert installed_content(python) == "'ours'"
+        (tmp_path / "simple/demo-pkg" / mine.name).write_bytes(theirs.read_bytes())
+        other = venv_python(tmp_path / "venv2")
+        words = [str(other) if word == str(python) else word for word in words]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "UV_CACHE_DIR": str(tmp_path / "uv2")})
+        assert done.returncode != 0 and "hash" in (done.stdout + done.stderr).lower()
+
+
+def test_yank_and_quarantine_are_what_installers_see(tmp_path: Path) -> None:
+    one, two = small_wheel(tmp_path / "a", "1.0"), small_wheel(tmp_path / "a", "2.0")
+    index = tmp_path / "simple"
+    publish((one, two), index)
+
+    def chosen(requirement: str) -> str:
+        words = [sys.executable, "-m", "pip", "download", "--isolated", "--quiet", "--no-deps", "--no-cache-dir", "--index-url", index.as_uri()]
+        target = tmp_path / "got"
+        shutil.rmtree(target, ignore_errors=True)
+        done = subprocess.run([*words, "--dest", str(target), requirement], capture_output=True, text=True, check=False)
+        return "".join(path.name for path in target.glob("*.whl")) if done.returncode == 0 else ""
+
+    assert chosen("demo-pkg") == two.name
+    yank(index, "demo-pkg", "2.0", "wrong results")
+    assert chosen("demo-pkg") == one.name and chosen("demo-pkg==2.0") == two.name
+    yank(index, "demo-pkg", "2.0", None)
+    assert chosen("demo-pkg") == two.name
+    set_status(index, "demo-pkg", "quarantined", "stolen key")
+    assert chosen("demo-pkg") == "" and (index / "demo-pkg" / two.name).is_file()
+    set_status(index, "demo-pkg", "active", "")
+    assert chosen("demo-pkg") == two.name
+
+
+def test_a_python_that_no_wheel_is_for_is_found(tmp_path: Path) -> None:
+    wheel = small_wheel(tmp_path / "a", "1.0")
+    only = wheel.with_name("demo_pkg-1.0-cp312-cp312-manylinux_2_28_x86_64.whl")
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(only, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"py3-none-any", b"cp312-cp312-manylinux_2_28_x86_64"))
+    receipt = publish((only,), tmp_path / "simple")
+    found = check_installs(receipt, python_versions("3.11..3.13"))
+    assert [(one.python, one.file) for one in found] == [("3.11", ""), ("3.12", only.name), ("3.13", "")]
+    assert "No matching distribution" in found[0].reason
+
+
+def test_twine_uploads_to_pypiserver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = small_wheel(tmp_path / "a")
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "pypiserver", "run", "-i", "127.0.0.1", "-p", str(port), "-P", ".", "-a", ".", str(packages)]
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    monkeypatch.setenv("TWINE_USERNAME", "any")
+    monkeypatch.setenv("TWINE_PASSWORD", "any")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    try:
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        (uploaded,) = upload((wheel,), f"http://127.0.0.1:{port}/")
+        assert (packages / wheel.name).read_bytes() == wheel.read_bytes() and uploaded.file == wheel.name
+        with pytest.raises(UsageError, match="did not take the wheels") as caught:
+            upload((small_wheel(tmp_path / "b", content="other"),), f"http://127.0.0.1:{port}/")
+        assert caught.value.next
+    finally:
+        server.terminate()
+        server.wait()
+
+
+PUBLISH = "import sys; from pathlib import Path; from stackbuild.publishing.index import publish; publish(tuple(map(Path, sys.argv[2:])), Path(sys.argv[1]))"
+CHANGES = "openat,write,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,symlink,symlinkat,fsync,ftruncate,close"
+
+
+def assert_consistent(index: Path, releases: tuple[tuple[str, ...], ...]) -> None:
+    """What a reader sees is one of the releases, whole: every link leads to its bytes."""
+    seen = set()
+    for page in sorted(index.glob("[!.]*/index.json")):
+        body = json.loads(page.read_text())
+        for row in body["files"]:
+            data = (page.parent / unquote(row["url"])).read_bytes()
+            assert hashlib.sha256(data).hexdigest() == row["hashes"]["sha256"]
+            seen.add(row["filename"])
+        assert f'href="{body["files"][-1]["url"]}#' in (page.parent / "index.html").read_text()
+    assert tuple(sorted(seen)) in {tuple(sorted(one)) for one in releases}, seen
+
+
+@pytest.mark.parametrize("shares", [pytest.param(24, id="some"), pytest.param(0, id="all", marks=pytest.mark.slow)])
+def test_killed_at_system_calls_an_index_is_the_old_one_or_the_new_one(tmp_path: Path, shares: int) -> None:
+    """Two wheels, one needing the other's new version, onto an index with both old ones; SIGKILL at each call that changes."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed (to run: apt-get install strace)")
+    old = tuple(small_wheel(tmp_path / "old", "1.0", name=name) for name in ("base-pkg", "demo-pkg"))
+    new = (small_wheel(tmp_path / "new", "2.0", name="base-pkg"), small_wheel(tmp_path / "new", "2.0", name="demo-pkg", requires=("base-pkg>=2.0",)))
+    names = tuple(wheel.name for wheel in old), tuple(wheel.name for wheel in (*old, *new))
+    template = tmp_path / "template"
+    publish(old, template)
+
+    def command(index: Path) -> list[str]:
+        return [sys.executable, "-c", PUBLISH, str(index), *map(str, new)]
+
+    shutil.copytree(template, tmp_path / "count", symlinks=True)
+    words = ["strace", "-f", "-qq", "-y", "-e", f"trace={CHANGES}", "-o", str(tmp_path / "trace"), *command(tmp_path / "count")]
+    subprocess.run(words, check=True, capture_output=True)
+    calls: dict[str, list[int]] = {}
+    for line in (tmp_path / "trace").read_text().splitlines():
+        name = line.split(None, 1)[1].partition("(")[0]
+        calls.setdefault(name, []).append(len(calls.get(name, [])) + 1)
+        if str(tmp_path / "count") not in line:
+            calls[name][-1] = 0
+    points = [(name, at) for name, found in calls.items() for at in found if at]
+    assert len(points) > 40
+    if shares:
+        points = random.Random(17).sample(points, shares)
+    for number, (name, at) in enumerate(points):
+        index = tmp_path / f"index{number}"
+        shutil.copytree(template, index, symlinks=True)
+        words = ["strace", "-f", "-qq", "-e", f"trace={name}", "-e", f"inject={name}:signal=KILL:when={at}", "-o", "/dev/null", *command(index)]
+        subprocess.run(words, capture_output=True, check=False)
+        assert_consistent(index, names)
+        publish(new, index)
+        assert_consistent(index, names[1:])
+        shutil.rmtree(index)
+    print(f"killed at {len(points)} points, {len(points)} survived")

@@ -1,0 +1,50 @@
+"""git under a signal, a deadline and a bound on what it says."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from stackbuild.core.cancel import Stopper, collected
+from stackbuild.core.errors import MachineLacks, StepFailed, Stopped
+from stackbuild.sources import git
+
+
+def begun(script: str) -> subprocess.Popen[bytes]:
+    words = ["sh", "-c", script]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def test_what_a_child_says_is_collected() -> None:
+    assert collected(begun("echo out; echo err >&2"), 10, 1 << 20) == (b"out\n", b"err\n")
+
+
+@pytest.mark.parametrize(("script", "wrong"), [("sleep 60", TimeoutError), ("yes", OverflowError)])
+def test_a_child_that_does_not_end_is_killed_with_its_group(script: str, wrong: type[Exception]) -> None:
+    process = begun(f"{script} & {script}")
+    with pytest.raises(wrong):
+        collected(process, 0.3, 1 << 20)
+    assert process.returncode is not None
+
+
+def test_a_signal_ends_git_at_once(tmp_path: Path) -> None:
+    """A server that takes the connection and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        stopper = Stopper()
+        with stopper.on_signals():
+            threading.Timer(0.3, stopper.set, (2,)).start()
+            started = time.monotonic()
+            with pytest.raises(Stopped):
+                git.ask(f"https://127.0.0.1:{silent.getsockname()[1]}/org/tool", "v1")
+        assert time.monotonic() - started < 3
+
+
+def test_a_git_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git, "SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises((StepFailed, MachineLacks), match="not done"):
+        git.ask(f"https://127.0.0.1:{silent.getsockname()[1]}/org/tool", "v1")

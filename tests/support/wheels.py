@@ -1,0 +1,89 @@
+"""Small wheels, keys and signed indexes for the tests of publishing."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from stackbuild.publishing.index import Publication, publish
+from stackbuild.publishing.signing import SigningKey, load_signing_key
+from stackbuild.publishing.statements import NAMES, statement, statement_name
+
+
+def small_wheel(
+    folder: Path,
+    version: str = "1.0",
+    content: str = "x",
+    name: str = "demo-pkg",
+    requires: tuple[str, ...] = (),
+    sbom: str = "",
+) -> Path:
+    folder.mkdir(exist_ok=True, parents=True)
+    stem = f"{name.replace('-', '_')}-{version}"
+    path = folder / f"{stem}-py3-none-any.whl"
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {name}",
+        f"Version: {version}",
+        *(f"Requires-Dist: {r}" for r in requires),
+        "",
+        "text",
+    ]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{name.replace('-', '_')}/__init__.py", content)
+        archive.writestr(f"{stem}.dist-info/METADATA", "\n".join(lines))
+        archive.writestr(
+            f"{stem}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        if sbom:
+            archive.writestr(f"{stem}.dist-info/sboms/stackbuild.cdx.json", sbom)
+        names = [*archive.namelist(), f"{stem}.dist-info/RECORD"]
+        archive.writestr(f"{stem}.dist-info/RECORD", "".join(f"{n},,\n" for n in names))
+    return path
+
+
+def new_key(folder: Path, name: str = "release") -> tuple[SigningKey, Path]:
+    """A fresh key in the files that `ssh-keygen -t ed25519` would write: loaded, and the path of its public half."""
+    folder.mkdir(exist_ok=True, parents=True)
+    path = folder / name
+    private = Ed25519PrivateKey.generate()
+    form = serialization.PrivateFormat.OpenSSH
+    path.write_bytes(private.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
+    path.chmod(0o600)
+    public = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    path.with_suffix(".pub").write_text(f"{public.decode()} {name}\n")
+    return load_signing_key(path), path.with_suffix(".pub")
+
+
+def put_statements(wheel: Path, claim: str = "verified (static rules)") -> tuple[Path, ...]:
+    """All three statements of a wheel, beside it."""
+    made = []
+    for kind, predicate_type in NAMES.items():
+        path = wheel.with_name(statement_name(wheel.name, kind))
+        path.write_bytes(
+            statement([wheel], predicate_type, {"claim": claim} if kind == "verification" else {"kind": kind})
+        )
+        made.append(path)
+    return tuple(made)
+
+
+@dataclass(frozen=True)
+class SignedIndex:
+    folder: Path
+    wheel: Path
+    key: SigningKey
+    public: Path
+
+
+def signed_index(folder: Path) -> SignedIndex:
+    """An index with one signed wheel that has an SBOM and all statements."""
+    key, public = new_key(folder / "keys")
+    wheel = small_wheel(folder / "wheels", sbom=json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6"}))
+    attached = {wheel: put_statements(wheel)}
+    publish((wheel,), folder / "simple", Publication(attached=attached, keys=(key,)))
+    return SignedIndex(folder / "simple", wheel, key, public)

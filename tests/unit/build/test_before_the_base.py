@@ -1,0 +1,72 @@
+"""What a build says and refuses before it makes a base: an open lock, and hours that nobody expected."""
+
+import importlib
+import io
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from stackbuild.build.build import build, long_build
+from stackbuild.build.order import Order
+from stackbuild.cli.build import _agrees
+from stackbuild.core.errors import LockError
+from stackbuild.core.resources import folder
+from stackbuild.model.events import Note
+from stackbuild.recipe.load import load
+from stackbuild.recipe.lock_file import parse_lock, write_lock
+
+MODULE = importlib.import_module("stackbuild.build.build")
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of debian-rocm-7.2 with its lock, a store with nothing in it, and a schedule that must not be reached."""
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
+    for end in (".yaml", ".lock.yaml"):
+        shutil.copy(folder("recipes") / f"debian-rocm-7.2{end}", tmp_path / f"mine{end}")
+    return tmp_path / "mine.yaml"
+
+
+def begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What a build of that recipe emits until it wants its base; the schedule stops it there."""
+
+    def schedule(*asked: object) -> None:
+        raise StopIteration
+
+    said: list[object] = []
+    monkeypatch.setattr(MODULE, "schedule", schedule)
+    monkeypatch.setattr(MODULE, "recover", lambda context: None)
+    store = SimpleNamespace(find=lambda key: None, find_all=lambda keys: {}, root=path.parent / "store")
+    with pytest.raises(StopIteration):
+        build(load(str(path)), Order(), SimpleNamespace(store=store, emit=said.append, find_made=store.find))  # type: ignore[arg-type]
+    return said
+
+
+def test_the_hours_are_said_before_the_base_is_made(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (said,) = begin(mine, monkeypatch)
+    assert said == Note("info", "never built here; a guess, in hours of one core: migraphx 4, onnxruntime.cp314 4")
+
+
+def test_an_open_question_is_refused_before_the_base_is_made(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = load(str(mine))
+    lock = parse_lock(loaded)
+    write_lock(lock.model_copy(update={"deps": {"migraphx": lock.deps["migraphx"]}}), loaded)
+    with pytest.raises(LockError, match=r"does not answer for source\.onnxruntime\.deps"):
+        begin(mine, monkeypatch)
+
+
+def test_a_person_is_asked_before_many_hours_and_not_before_few(mine: Path) -> None:
+    said = long_build(load(str(mine)), Order(jobs=2))
+    assert said.startswith("Never built here: about 8 hours of one core") and "4 hours or more with 2 jobs" in said
+    assert long_build(load("debian-13"), Order()) == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "begins"), [("\n", True), ("y\n", True), ("Yes\n", True), ("n\n", False), ("", False)]
+)
+def test_enter_begins_and_the_end_of_input_does_not(typed: str, begins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    assert _agrees("about 8 hours") is begins

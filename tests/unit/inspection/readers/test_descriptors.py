@@ -1,0 +1,61 @@
+"""Kernel descriptors: what each kind of damage is called, and that whole code objects are read in any chunks."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from stackbuild.inspection.facts import CodeObject
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import Feed, MalformedError, read_all
+from stackbuild.inspection.readers.codeobject import code_object as read_code_object
+from support.binaries import code_object, kernel
+
+KERNELS = [kernel("a", **{".group_segment_fixed_size": 512}), kernel("b", **{".private_segment_fixed_size": 16})]
+WHOLE = code_object("gfx90a", KERNELS)
+TEXT = struct.unpack_from("<QQ", WHOLE, 64 + 2 * 56 + 8)[0]
+DESCRIPTORS = TEXT - 2 * 64
+
+
+def read(data: bytes) -> CodeObject:
+    return read_all(read_code_object(0, len(data), "gfx90a", ReadBudget()), lambda at, size: data[at : at + size])
+
+
+def but(at: int, value: int) -> bytes:
+    made = bytearray(WHOLE)
+    struct.pack_into("<I", made, at, value)
+    return bytes(made)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (WHOLE[:TEXT], "was cut short: a segment to load ends at"),
+        (WHOLE[:-1], "was cut short: its dynamic section ends at"),
+        (WHOLE[:TEXT] + bytes(256) + WHOLE[TEXT + 256 :], "has zeros in place of machine code"),
+        (but(DESCRIPTORS, 7), "kernel a.kd: its metadata says 512 bytes of LDS and 0 of scratch, its descriptor 7 and 0"),
+        (but(DESCRIPTORS + 64 + 4, 8), "kernel b.kd: its metadata says 0 bytes of LDS and 16 of scratch"),
+        (but(DESCRIPTORS + 16, 1 << 30), "the code of kernel a.kd is outside of code object gfx90a"),
+        (WHOLE.replace(b"b.kd\0", b"c.kd\0"), "has no descriptor for its kernel b.kd"),
+        (but(len(WHOLE) - 3 * 16, 99), "has kernels, but no dynamic symbols that lead to them"),
+    ],
+)
+def test_damage_is_named(data: bytes, why: str) -> None:
+    with pytest.raises(MalformedError) as raised:
+        read(data)
+    assert why in str(raised.value)
+
+
+def test_a_code_object_without_a_hash_table_is_read() -> None:
+    assert [k.name for k in read(but(len(WHOLE) - 2 * 16, 0x6FFF0000)).kernels] == ["a", "b"]
+
+
+@pytest.mark.parametrize("step", [1, 63, 4096])
+def test_streams_are_read_forwards_alone(step: int) -> None:
+    feed = Feed(read_code_object(0, len(WHOLE), "gfx90a", ReadBudget()))
+    for at in range(0, len(WHOLE), step):
+        if not feed.done:
+            feed.push(at, WHOLE[at : at + step])
+    feed.finish(len(WHOLE))
+    assert feed.result == read(WHOLE)

@@ -1,0 +1,365 @@
+"""`verify-release`: a table of tampering, each refused in words of its own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.index import Publication, cosign, publish, set_status, sign, yank
+from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope
+from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
+from stackbuild.publishing.statements import STATEMENT_TYPE, statement
+from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
+from support.wheels import SignedIndex, new_key, put_statements, signed_index, small_wheel
+
+WHEEL = "demo-pkg/demo_pkg-1.0-py3-none-any.whl"
+ENVELOPE = "snapshot.dsse.json"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> SignedIndex:
+    return signed_index(tmp_path_factory.mktemp("signed"))
+
+
+@pytest.fixture
+def signed(template: SignedIndex, tmp_path: Path) -> SignedIndex:
+    shutil.copytree(template.folder, tmp_path / "simple", symlinks=True)
+    return SignedIndex(tmp_path / "simple", template.wheel, template.key, template.public)
+
+
+def verify(signed: SignedIndex, trust: Trust | None = None, now: datetime | None = None) -> ReleaseProof:
+    return verify_release(signed.folder, trust or Trust(load_trusted_keys([signed.public])), now)
+
+
+def test_an_index_as_it_was_signed_is_taken(signed: SignedIndex) -> None:
+    proof = verify(signed)
+    assert proof.problems == () and proof.number == 1
+    (wheel,) = proof.wheels
+    assert wheel.statements == ("provenance", "verification", "benchmarks") and wheel.sbom
+    assert wheel.claim == "verified (static rules)"
+
+
+def replace_text(path: str, old: str, new: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        file = signed.folder / path
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new, 1))
+
+    return tamper
+
+
+def append(path: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        with (signed.folder / path).open("ab") as file:
+            file.write(b" ")
+
+    return tamper
+
+
+def flip(path: str, at: int = 60) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        data = bytearray((signed.folder / path).read_bytes())
+        data[at] ^= 1
+        (signed.folder / path).write_bytes(data)
+
+    return tamper
+
+
+def remove(path: str) -> Callable[[SignedIndex], None]:
+    return lambda signed: (signed.folder / path).unlink()
+
+
+def edit_payload(change: Callable[[dict], None], path: str = ENVELOPE) -> Callable[[SignedIndex], None]:
+    """Change the payload of an envelope and leave its signatures."""
+
+    def tamper(signed: SignedIndex) -> None:
+        envelope = json.loads((signed.folder / path).read_text())
+        body = json.loads(base64.b64decode(envelope["payload"]))
+        change(body)
+        envelope["payload"] = base64.b64encode(json.dumps(body).encode()).decode()
+        (signed.folder / path).write_text(json.dumps(envelope))
+
+    return tamper
+
+
+def edit_envelope(change: Callable[[dict], None], path: str = ENVELOPE) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        envelope = json.loads((signed.folder / path).read_text())
+        change(envelope)
+        (signed.folder / path).write_text(json.dumps(envelope))
+
+    return tamper
+
+
+def signed_again(change: Callable[[dict], None]) -> Callable[[SignedIndex], None]:
+    """The holder of the key signs something that is no good."""
+
+    def tamper(signed: SignedIndex) -> None:
+        file = signed.folder / ENVELOPE
+        body = json.loads(bytes(read_envelope(file.read_bytes()).payload))
+        change(body)
+        file.write_bytes(envelope_text(json.dumps(body).encode(), SNAPSHOT_TYPE, [signed.key]))
+
+    return tamper
+
+
+def statement_of(kind: str, change: Callable[[dict], None], payload_type: str = STATEMENT_TYPE) -> Callable[[SignedIndex], None]:
+    """The holder of the key signs another statement under the envelope's name."""
+
+    def tamper(signed: SignedIndex) -> None:
+        file = signed.folder / f"{WHEEL}.{kind}.dsse.json"
+        body = json.loads(bytes(read_envelope(file.read_bytes()).payload))
+        change(body)
+        file.write_bytes(envelope_text(json.dumps(body).encode(), payload_type, [signed.key]))
+
+    return tamper
+
+
+def swap(one: str, other: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        a, b = (signed.folder / p for p in (one, other))
+        first, second = a.read_bytes(), b.read_bytes()
+        a.write_bytes(second), b.write_bytes(first)
+
+    return tamper
+
+
+def other_key(path: str, payload_type: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        key, _ = new_key(signed.folder.parent / "stranger")
+        payload = bytes(read_envelope((signed.folder / path).read_bytes()).payload)
+        (signed.folder / path).write_bytes(envelope_text(payload, payload_type, [key]))
+
+    return tamper
+
+
+def own_keyid(path: str, payload_type: str) -> Callable[[SignedIndex], None]:
+    """A stranger signs and writes the trusted key's name on it."""
+
+    def tamper(signed: SignedIndex) -> None:
+        other_key(path, payload_type)(signed)
+        edit_envelope(lambda e: e["signatures"][0].update(keyid=signed.key.fingerprint), path)(signed)
+
+    return tamper
+
+
+def write(path: str, text: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        (signed.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (signed.folder / path).write_text(text)
+
+    return tamper
+
+
+def into_link(path: str, target: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        (signed.folder / path).unlink()
+        (signed.folder / path).symlink_to(target)
+
+    return tamper
+
+
+PROVENANCE, VERIFICATION = f"{WHEEL}.provenance", f"{WHEEL}.verification"
+LATER = "2090-01-01T00:00:00Z"
+TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
+    ("no signature", remove(ENVELOPE), r"snapshot.*is missing: the index is not signed"),
+    ("empty envelope", write(ENVELOPE, ""), r"snapshot.*no DSSE envelope"),
+    ("envelope is a list", write(ENVELOPE, "[]"), r"snapshot.*no DSSE envelope"),
+    ("envelope without payload", edit_envelope(lambda e: e.pop("payload")), r"snapshot.*no DSSE envelope"),
+    ("payload is no base64", edit_envelope(lambda e: e.update(payload="###")), r"snapshot.*no DSSE envelope"),
+    ("no signatures", edit_envelope(lambda e: e.update(signatures=[])), r"0 of 1 .*nobody has signed it"),
+    ("one signature twice", edit_envelope(lambda e: e["signatures"].extend(e["signatures"])), r"Multiple signatures"),
+    ("signature changed", edit_envelope(lambda e: e["signatures"][0].update(sig=base64.b64encode(bytes(64)).decode())), r"signature of key .* is wrong"),
+    ("signature cut", edit_envelope(lambda e: e["signatures"][0].update(sig="AAAA")), r"signature of key .* is wrong"),
+    ("key id changed", edit_envelope(lambda e: e["signatures"][0].update(keyid="SHA256:x")), r"key SHA256:x is not trusted"),
+    ("payload type changed", edit_envelope(lambda e: e.update(payloadType="text/plain")), r"payload is 'text/plain'"),
+    ("a stranger's key", other_key(ENVELOPE, SNAPSHOT_TYPE), r"key SHA256:\S+ is not trusted"),
+    ("a stranger's key under the trusted name", own_keyid(ENVELOPE, SNAPSHOT_TYPE), r"signature of key .* is wrong"),
+    ("number raised", edit_payload(lambda b: b.update(number=99)), r"signature of key .* is wrong"),
+    ("expiry moved", edit_payload(lambda b: b.update(expires=LATER)), r"signature of key .* is wrong"),
+    ("digest replaced in the snapshot", edit_payload(lambda b: b["files"][WHEEL].update(sha256="0" * 64)), r"signature of key"),
+    ("another format, signed", signed_again(lambda b: b.update(type="other/1")), r"it is no snapshot"),
+    ("unknown field, signed", signed_again(lambda b: b.update(more=1)), r"it is no snapshot"),
+    ("path out of the index, signed", signed_again(lambda b: b["files"].update({"../x": {"sha256": "0" * 64, "size": 1}})), r"leads out of the index"),
+    ("absolute path, signed", signed_again(lambda b: b["files"].update({"/etc/passwd": {"sha256": "0" * 64, "size": 1}})), r"/etc/passwd: the path leads out"),
+    ("signed for the future", signed_again(lambda b: b.update(issued="2089-01-01T00:00:00Z", expires=LATER)), r"one of the two clocks is wrong"),
+    ("expired, signed", signed_again(lambda b: b.update(expires="2020-01-01T00:00:00Z")), r"expired on 2020-01-01"),
+    ("wheel changed", flip(WHEEL), r"\.whl has sha256 .* was signed"),
+    ("wheel longer", append(WHEEL), r"\.whl has \d+ bytes, \d+ were signed"),
+    ("wheel gone", remove(WHEEL), r"\.whl is missing"),
+    ("wheel cut to nothing", write(WHEEL, ""), r"\.whl has 0 bytes"),
+    ("wheel is a link to nowhere", into_link(WHEEL, "gone"), r"\.whl is missing"),
+    ("metadata changed", flip(f"{WHEEL}.metadata", 20), r"\.metadata has sha256"),
+    ("metadata gone", remove(f"{WHEEL}.metadata"), r"\.metadata is missing"),
+    ("SBOM changed", replace_text(f"{WHEEL}.cdx.json", "1.6", "1.5"), r"cdx\.json has sha256"),
+    ("SBOM gone", remove(f"{WHEEL}.cdx.json"), r"cdx\.json is missing"),
+    ("HTML page leads elsewhere", replace_text("demo-pkg/index.html", 'href="demo', 'href="//evil/demo'), r"index\.html has \d+ bytes"),
+    ("HTML page without a digest", flip("demo-pkg/index.html", 400), r"index\.html has sha256"),
+    ("JSON page changed", replace_text("demo-pkg/index.json", "demo_pkg-1.0", "demo_pkg-2.0"), r"index\.json has sha256"),
+    ("root page changed", replace_text("index.html", "demo-pkg", "demo-pgk"), r"index\.html has sha256"),
+    ("root page gone", remove("index.json"), r"index\.json is missing"),
+    ("a project added", write("evil/index.html", "<a href=x.whl>x</a>"), r"evil/index\.html is a page that was not signed"),
+    ("a JSON page added", write("evil/index.json", "{}"), r"evil/index\.json is a page that was not signed"),
+    ("provenance changed", replace_text(f"{PROVENANCE}.json", '"kind"', '"kinb"'), r"provenance\.json has sha256"),
+    ("provenance gone", remove(f"{PROVENANCE}.json"), r"provenance\.json is missing"),
+    ("envelope of the provenance gone", remove(f"{PROVENANCE}.dsse.json"), r"provenance\.dsse\.json: it is missing"),
+    ("provenance signed by a stranger", other_key(f"{PROVENANCE}.dsse.json", STATEMENT_TYPE), r"provenance\.dsse\.json: .* is not trusted"),
+    ("a stranger's provenance under the trusted name", own_keyid(f"{PROVENANCE}.dsse.json", STATEMENT_TYPE), r"provenance\.dsse\.json: .* is wrong"),
+    ("claim changed", edit_payload(lambda b: b["predicate"].update(claim="all rungs"), f"{VERIFICATION}.dsse.json"), r"verification\.dsse\.json: .* is wrong"),
+    ("claim changed, signed", statement_of("verification", lambda b: b["predicate"].update(claim="all")), r"not the one that lies beside"),
+    ("statements swapped", swap(f"{PROVENANCE}.dsse.json", f"{VERIFICATION}.dsse.json"), r"not the one that lies beside"),
+    ("statement of another type of payload", statement_of("provenance", lambda b: None, SNAPSHOT_TYPE), r"its payload is"),
+    ("statement without signatures", edit_envelope(lambda e: e.update(signatures=[]), f"{PROVENANCE}.dsse.json"), r"provenance\.dsse\.json: 0 of 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tamper", "words"), [row[1:] for row in TAMPERING], ids=[row[0] for row in TAMPERING])
+def test_tampering_is_refused_in_its_own_words(signed: SignedIndex, tamper: Callable[[SignedIndex], None], words: str) -> None:
+    for path in signed.folder.rglob("*"):
+        if path.is_symlink() and ".current" in str(path.readlink()):  # a page is tampered with where it lies
+            data = path.read_bytes()
+            path.unlink()
+            path.write_bytes(data)
+    assert verify(signed).problems == ()
+    tamper(signed)
+    problems = verify(signed).problems
+    assert problems and re.search(words, "\n".join(problems)), problems
+
+
+def test_there_are_enough_rows() -> None:
+    assert len(TAMPERING) >= 40 and len({row[0] for row in TAMPERING}) == len(TAMPERING)
+
+
+def publish_signed(signed: SignedIndex, wheel: Path, statements: dict[str, bytes]) -> None:
+    """Publish a wheel with statements of these bytes, by kind, all signed by the trusted key."""
+    attached = []
+    for kind, data in statements.items():
+        path = wheel.with_name(f"{wheel.name}.{kind}.json")
+        path.write_bytes(data)
+        attached.append(path)
+    publish((wheel,), signed.folder, Publication(attached={wheel: tuple(attached)}, keys=(signed.key,)))
+
+
+def test_a_statement_about_another_wheel_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
+    """A replay: a good statement of version 1.0 beside version 2.0."""
+    new = small_wheel(tmp_path / "new", "2.0")
+    replayed = (signed.folder / f"{PROVENANCE}.json").read_bytes()
+    publish_signed(signed, new, {"provenance": replayed})
+    assert any("it is about demo_pkg-1.0" in p for p in verify(signed).problems)
+
+
+def test_a_statement_with_one_more_subject_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
+    new, more = small_wheel(tmp_path / "new", "2.0"), small_wheel(tmp_path / "more", "3.0")
+    publish_signed(signed, new, {"provenance": statement([new, more], "https://slsa.dev/provenance/v1", {})})
+    assert any("it is about demo_pkg-2.0" in p and "demo_pkg-3.0" in p for p in verify(signed).problems)
+
+
+def test_a_statement_of_another_kind_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
+    new = small_wheel(tmp_path / "new", "2.0")
+    publish_signed(signed, new, {"provenance": statement([new], "https://example.invalid/other", {})})
+    assert any("it states https://example.invalid/other" in p for p in verify(signed).problems)
+
+
+def test_an_older_state_of_the_index_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
+    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    shutil.copytree(signed.folder, tmp_path / "old", symlinks=True)
+    publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
+    assert verify(signed, trust).problems == ()
+    shutil.rmtree(signed.folder)
+    (tmp_path / "old").rename(signed.folder)
+    assert any("it was rolled back" in p for p in verify(signed, trust).problems)
+    assert verify(signed).problems == (), "without a memory an old state is as good as it was"
+
+
+def test_two_states_under_one_number_are_refused(signed: SignedIndex, tmp_path: Path) -> None:
+    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    assert verify(signed, trust).problems == ()
+    signed_again(lambda body: body.update(expires=LATER))(signed)
+    assert any("two states under number 1" in p for p in verify(signed, trust).problems)
+
+
+def test_a_refused_index_is_not_remembered(signed: SignedIndex, tmp_path: Path) -> None:
+    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    flip(WHEEL)(signed)
+    assert verify(signed, trust).problems and not (tmp_path / "seen.json").exists()
+
+
+def test_a_frozen_index_expires(signed: SignedIndex) -> None:
+    assert any("expired" in p for p in verify(signed, now=datetime.now(UTC) + timedelta(days=91)).problems)
+    sign(signed.folder, Publication(keys=(signed.key,), days=365))
+    assert verify(signed, now=datetime.now(UTC) + timedelta(days=91)).problems == ()
+
+
+def test_a_threshold_of_two_needs_two_people(signed: SignedIndex, tmp_path: Path) -> None:
+    second, public = new_key(tmp_path / "second")
+    trust = Trust(load_trusted_keys([signed.public, public]), threshold=2)
+    assert any("1 of 2 needed signatures" in p for p in verify(signed, trust).problems)
+    cosign(signed.folder, (second,))
+    assert verify(signed, trust).problems == ()
+    assert verify(signed).problems == (), "one key is still enough for who asks for one"
+    with pytest.raises(UsageError, match="3 signatures are asked for, and 2 keys are trusted"):
+        verify(signed, Trust(trust.keys, threshold=3))
+
+
+def test_a_key_counts_only_while_it_is_valid(signed: SignedIndex, tmp_path: Path) -> None:
+    line = " ".join(signed.public.read_text().split()[:2])
+    allowed = tmp_path / "allowed_signers"
+    for option, words in (('valid-before="20200101"', "expired on 2020-01-01"), ('valid-after="20890101"', "not valid before 2089-01-01")):
+        allowed.write_text(f"release@example.invalid {option} {line}\n")
+        problems = verify(signed, Trust(load_trusted_keys([allowed]))).problems
+        assert any(words in p for p in problems), problems
+    allowed.write_text(f'# ours\nrelease@example.invalid namespaces="stackbuild",valid-before="20890101" {line}\n')
+    assert verify(signed, Trust(load_trusted_keys([allowed]))).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ssh-rsa AAAA x", "not an ed25519 public key"),
+        ("ssh-ed25519 #### x", "not a public key"),
+        ("ssh-ed25519 AAAA x", "not an ed25519 public key"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----", "this is a private key"),
+        ("", "no public key in it"),
+        ('a namespaces="git" @', "not for the namespace"),
+        ('a valid-before="tomorrow" @', "is no time"),
+        ("a cert-authority @", "option cert-authority is not known"),
+    ],
+)
+def test_a_public_key_that_is_none_is_refused(signed: SignedIndex, tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "key.pub"
+    file.write_text(text.replace("@", " ".join(signed.public.read_text().split()[:2])))
+    with pytest.raises(UsageError, match=words) as caught:
+        load_trusted_keys([file])
+    assert caught.value.next
+
+
+def test_what_is_required_must_be_there(signed: SignedIndex, tmp_path: Path) -> None:
+    publish((small_wheel(tmp_path / "bare", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
+    trust = Trust(load_trusted_keys([signed.public]), require=("provenance", "sbom"))
+    problems = verify(signed, trust).problems
+    assert [p.partition(" has no ")[2] for p in problems] == ["provenance, which is required", "sbom, which is required"]
+
+
+def test_a_signed_index_stays_signed(signed: SignedIndex, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="this index is signed, and no key is given"):
+        publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder)
+    assert verify(signed).problems == ()
+    yank(signed.folder, "demo-pkg", "1.0", "wrong results", Publication(keys=(signed.key,)))
+    set_status(signed.folder, "demo-pkg", "quarantined", "stolen key", Publication(keys=(signed.key,)))
+    proof = verify(signed)
+    assert proof.problems == () and proof.number == 3
+
+
+def test_statements_are_the_same_bytes_whenever_they_are_made(tmp_path: Path) -> None:
+    one, other = small_wheel(tmp_path / "a"), small_wheel(tmp_path / "b")
+    other.write_bytes(one.read_bytes())
+    assert [p.read_bytes() for p in put_statements(one)] == [p.read_bytes() for p in put_statements(other)]

@@ -1,0 +1,102 @@
+"""What a step may hand over, and trees too deep for a path: refused or removed, never a crash."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stackbuild.store import atomic, tree
+from stackbuild.store.maintenance import collect, unfinished
+from stackbuild.store.store import Staging, Store
+from stackbuild.store.tree import Bounds, OutOfBounds
+from support.stores import again, deep
+
+
+@pytest.fixture
+def staging(store: Store) -> Staging:
+    return store.stage("s")
+
+
+@pytest.mark.parametrize("name", ["d", "d" * 255])
+def test_a_tree_3000_deep_is_removed_by_the_next_run(store: Store, staging: Staging, name: str) -> None:
+    for folder in (staging.out, staging.build, staging.upper):
+        deep(folder, 3000, name)
+    with pytest.raises(OutOfBounds, match=r"deep|bytes"):
+        store.keep(staging)
+    store._alive.pop_all()  # as if killed: nothing is cleared
+    after = again(store)
+    (store.root / "tmp" / f"{store.run}.alive").rename(store.root / "tmp" / "dead.alive")
+    store.tmp.rename(store.root / "tmp" / "dead")
+    assert "dead" in after.reap().runs
+    assert not (store.root / "tmp" / "dead").exists()
+
+
+def test_a_deep_build_tree_that_was_kept_is_told_and_collected(store: Store, staging: Staging) -> None:
+    deep(staging.build, 3000)
+    store.keep_failed("r.s", staging)
+    assert [row.name for row in unfinished(store)] == ["r.s"]
+    collect(store, 0, 4e9)
+    assert unfinished(store) == ()
+
+
+def test_a_deep_tree_among_the_stored_ones_is_damage(store: Store, staging: Staging) -> None:
+    (staging.out / "a").touch()
+    name = store.keep(staging)
+    deep(store.tree(name), 3000)
+    assert "deep" in again(store).check(name)
+    atomic.remove(store.root / "quarantine")  # pytest cannot
+
+
+BOUNDS = Bounds(depth=4, path=40, entries=10, bytes=1000)
+
+
+@pytest.mark.parametrize(
+    ("said", "make"),
+    [
+        ("5 deep", lambda out: deep(out, 6)),
+        ("a path of 41 bytes", lambda out: (out / ("n" * 41)).touch()),
+        ("a path of 42 bytes", lambda out: (out / ("ü" * 21)).touch()),
+        ("more than 10 files", lambda out: [(out / str(i)).touch() for i in range(11)]),
+        ("longer than", lambda out: os.truncate(os.open(out / "sparse", os.O_CREAT | os.O_WRONLY), 1001)),
+    ],
+)
+def test_what_is_beyond_the_bounds_is_refused_before_it_is_read(tmp_path: Path, said: str, make: object) -> None:
+    make(tmp_path)  # type: ignore[operator]
+    with pytest.raises(OutOfBounds, match=said):
+        tree.survey(tmp_path, BOUNDS)
+
+
+def test_what_is_just_within_the_bounds_is_taken(tmp_path: Path) -> None:
+    deep(tmp_path, 4)
+    (tmp_path / ("n" * 40)).write_bytes(b"x" * 1000)
+    assert len(tree.survey(tmp_path, BOUNDS)) == 9
+
+
+def test_modes_that_only_harm_are_taken_away(store: Store, staging: Staging) -> None:
+    (staging.out / "su").touch()
+    (staging.out / "su").chmod(0o6755)
+    (staging.out / "shared").mkdir()
+    (staging.out / "shared").chmod(0o2000)
+    kept = store.tree(store.keep(staging))
+    assert (kept / "su").stat().st_mode & 0o7777 == 0o555
+    assert (kept / "shared").stat().st_mode & 0o7777 == 0o700
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "folder", "fifo"])
+def test_whatever_it_is_it_is_removed_and_no_link_is_followed(tmp_path: Path, kind: str) -> None:
+    kept, gone = tmp_path / "kept", tmp_path / "gone"
+    kept.mkdir()
+    (kept / "a").touch()
+    make = {
+        "file": gone.touch,
+        "link": lambda: gone.symlink_to(kept),
+        "folder": lambda: (gone.mkdir(), (gone / "out").symlink_to(kept), (gone / "shut").mkdir(), (gone / "shut").chmod(0)),
+        "fifo": lambda: os.mkfifo(gone),
+    }
+    make[kind]()
+    atomic.remove(gone)
+    assert not os.path.lexists(gone) and (kept / "a").exists()
+    atomic.remove(gone)
+    atomic.remove(gone / "below" / "nothing")

@@ -1,0 +1,43 @@
+"""`verify --require`: a skipped rung proves nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.model.findings import Rung, Status
+from stackbuild.verification.ladder import LADDER
+from stackbuild.verification.requirement import RUNGS, required_rungs, unmet
+
+ALL = tuple(Rung(name, Status.PASSED, "", 0.0) for name in LADDER)
+
+
+def changed(name: str, status: Status) -> tuple[Rung, ...]:
+    return tuple(Rung(r.name, status, "no AMD GPU here", 0.0) if r.name == name else r for r in ALL)
+
+
+def test_every_rung_of_the_ladder_has_a_word() -> None:
+    assert set(LADDER) <= set(RUNGS.values())
+
+
+@pytest.mark.parametrize("word", [word for word, name in RUNGS.items() if name in LADDER])
+def test_a_required_rung_that_did_not_pass_is_named(word: str) -> None:
+    assert unmet(ALL, required_rungs(word)) == ()
+    (skipped,) = unmet(changed(RUNGS[word], Status.SKIPPED), required_rungs(word))
+    assert skipped == f"{RUNGS[word]} is required, and was not run here: no AMD GPU here"
+    (failed,) = unmet(changed(RUNGS[word], Status.FAILED), required_rungs(word))
+    assert "and failed" in failed
+    others = tuple(other for other, name in RUNGS.items() if name in LADDER and other != word)
+    assert unmet(changed(RUNGS[word], Status.SKIPPED), others) == ()
+
+
+def test_an_emulated_target_that_was_not_asked_for_is_no_proof() -> None:
+    assert unmet(ALL, required_rungs("emulated")) == ("device code, emulated is required, and was not asked for",)
+    emulated = (*ALL, Rung("device code, emulated gfx1100 on a CPU", Status.PASSED, "", 0.0))
+    assert unmet(emulated, required_rungs("emulated")) == ()
+
+
+def test_lists_are_read_with_blanks_and_twice() -> None:
+    assert required_rungs(" gpu, load,gpu,") == ("gpu", "load") and required_rungs("") == ()
+    with pytest.raises(UsageError, match="no rung is called 'cpu'"):
+        required_rungs("gpu,cpu")
