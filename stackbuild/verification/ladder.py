@@ -54,7 +54,7 @@ class VerifyOptions:
     `root` is another root file system, such as the recipe's base. It replaces this machine where that is too old or lacks
     the Python, and libraries that need a ROCm which this machine lacks are loaded there. `check` is called often and may
     raise to stop. `emulate` are the targets whose device code is run on the CPU; translated kernels are kept in
-    `emulator_folder`. Each is a rung of its own; `emulate_whole` runs every case instead of a sample.
+    `emulator_folder`. Each is a rung of its own; `emulate_whole` runs every case instead of a sample, `sanitize` looks for races and their like.
     """
 
     wheelhouse: Path | None = None
@@ -66,13 +66,16 @@ class VerifyOptions:
     emulate: tuple[str, ...] = ()
     emulator_folder: Path | None = None
     emulate_whole: bool = False
+    sanitize: bool = False
     check: Callable[[], None] = lambda: None
 
     @property
     def emulations(self) -> tuple[Emulation, ...]:
         """What the rungs of device code run. Raises UsageError for a target that cannot be emulated."""
         folder = self.emulator_folder or Path(tempfile.gettempdir()) / f"stackbuild-emulator-{os.geteuid()}"
-        return tuple(Emulation(limits_of(target).target, folder, self.emulate_whole) for target in self.emulate)
+        return tuple(
+            Emulation(limits_of(target).target, folder, self.emulate_whole, self.sanitize) for target in self.emulate
+        )
 
 
 def verify(
