@@ -109,3 +109,95 @@ def _first_object(amd: Path, target: str) -> bytes:
             return data[at + offset : at + offset + size]
         place += 24 + length
     raise AssertionError(f"no code object for {target}")
+
+
+NOTHING = bytes.fromhex("000080bf")  # s_nop 0
+
+
+@dataclass
+class Leaky:
+    """LeakyRelu of float32, four at a time, out of the shipped code object of gfx1100, with the sanitizer."""
+
+    data: bytes
+    folder: Path
+
+    def run(self, data: bytes, *, short: int = 0) -> tuple[set[str], bool]:
+        """The kinds of findings, and whether every output is right. `short`: bytes that the input's range lacks."""
+        import numpy as np
+        import struct
+
+        from stackbuild.emulator.executor import ExecutionError, Executor, Launch, executor_library
+
+        name = next(kernel.name for kernel in load(data).kernels if "IfLi4E" in kernel.name)
+        out = translate(data, "gfx1100", self.folder, sanitize=True, counters=True, kernels=[name])
+        x = np.linspace(-3, 3, 4 * 1500, dtype=np.float32)
+        y = np.zeros_like(x)
+        ranges = [(x.ctypes.data, x.ctypes.data + x.nbytes - short), (y.ctypes.data, y.ctypes.data + y.nbytes)]
+        kinds: set[str] = set()
+        given = struct.pack("<QQqf", x.ctypes.data, y.ctypes.data, 1500, 0.25)
+        executor = Executor(out, executor_library(self.folder))
+        try:
+            counts = executor.dispatch(name, Launch((2, 1, 1), (256, 1, 1), seed=5), given, ranges, lambda f: kinds.add(f.kind_name))
+        except ExecutionError:
+            return kinds, False
+        assert counts["waves"] == 16 and counts["global_bytes"] == 2 * x.nbytes and counts["flat"] == 0
+        return kinds, bool((y == np.where(x >= 0, x, x * np.float32(0.25))).all())
+
+    def replaced(self, name: str, code: bytes) -> bytes:
+        """The code object with the kernel's first instruction of this name replaced."""
+        from stackbuild.emulator.body import reachable
+
+        loaded = load(self.data)
+        kernel = next(kernel for kernel in loaded.kernels if "IfLi4E" in kernel.name)
+        found = reachable(loaded.image, family("rdna3"), kernel.descriptor.entry, kernel.code_end)
+        start = self.data.index(loaded.image[kernel.descriptor.entry : kernel.descriptor.entry + 64]) - kernel.descriptor.entry
+        changed = bytearray(self.data)
+        for inst in found.values():
+            if inst.name == name:
+                changed[start + inst.offset : start + inst.offset + 4] = code
+        return bytes(changed)
+
+
+@pytest.fixture(scope="module")
+def leaky(amd: Path, tmp_path_factory: pytest.TempPathFactory) -> Leaky:
+    pytest.importorskip("numpy")
+    return Leaky(_first_object(amd, "gfx1100"), tmp_path_factory.mktemp("leaky"))
+
+
+def test_a_shipped_kernel_is_right_and_has_no_findings(leaky: Leaky) -> None:
+    assert leaky.run(leaky.data) == (set(), True)
+
+
+def test_a_read_beyond_the_memory_is_found(leaky: Leaky) -> None:
+    assert leaky.run(leaky.data, short=4)[0] == {"out of bounds (global)"}
+
+
+def test_a_wait_that_is_left_out_is_found(leaky: Leaky) -> None:
+    assert "missing wait" in leaky.run(leaky.replaced("s_waitcnt", NOTHING))[0]
+
+
+def test_a_kernel_without_an_end_is_found(leaky: Leaky) -> None:
+    assert leaky.run(leaky.replaced("s_endpgm", NOTHING)) == ({"end of code"}, False)
+
+
+def test_an_endless_kernel_is_ended(leaky: Leaky) -> None:
+    from stackbuild.emulator.executor import ExecutionError, Executor, Launch, executor_library
+
+    data = leaky.replaced("s_endpgm", bytes.fromhex("ffffa0bf"))  # s_branch to itself
+    name = next(kernel.name for kernel in load(data).kernels if "IfLi4E" in kernel.name)
+    out = translate(data, "gfx1100", leaky.folder, sanitize=False, counters=False, kernels=[name])
+    with pytest.raises(ExecutionError, match="time limit"):
+        Executor(out, executor_library(leaky.folder)).dispatch(name, Launch((1, 1, 1), (32, 1, 1), budget=1000), bytes(28))
+
+
+def test_a_fault_is_an_error_and_ends_no_process(leaky: Leaky) -> None:
+    import struct
+
+    from stackbuild.emulator.executor import ExecutionError, Executor, Launch, executor_library
+
+    name = next(kernel.name for kernel in load(leaky.data).kernels if "IfLi4E" in kernel.name)
+    out = translate(leaky.data, "gfx1100", leaky.folder, sanitize=False, counters=False, kernels=[name])
+    with pytest.raises(ExecutionError, match="no memory at 0x10"):
+        Executor(out, executor_library(leaky.folder)).dispatch(
+            name, Launch((1, 1, 1), (256, 1, 1)), struct.pack("<QQqf", 16, 16, 1, 0.5)
+        )
