@@ -365,6 +365,11 @@ class _Scope:
         found = _CONVERSION.match(name)
         if found and found[1] not in ("snorm", "unorm"):
             return convert(given[0], view_type(found[3] + found[4]))
+        three = re.match(r"v_(max|min)3(?:_num)?_(\w+)$", name)
+        if three:
+            inner, _ = _known_function(f"v_{three[1]}_{three[2]}", given)
+            type = _strong(given[0].type)
+            return Value("call", type, (Value("call", type, (given[0], given[1]), inner), given[2]), inner)
         name, arguments = _known_function(name, given)
         if name not in BUILTINS:
             raise PseudocodeError(f"the function {name} is not known")

@@ -10,7 +10,7 @@ from pathlib import Path
 from subprocess import run
 
 from stackbuild.emulator.body import FunctionTable, kernel_body
-from stackbuild.emulator.decoder import Instruction, decode
+from stackbuild.emulator.decoder import DecodeError, Instruction, decode
 from stackbuild.emulator.encodings import Family, Format, family, family_name
 from stackbuild.emulator.interpreter import InterpretedWave
 from stackbuild.emulator.listing import text_of
@@ -84,11 +84,7 @@ def random_instruction(rng: random.Random, tables: Family) -> tuple[bytes, Instr
         code = word.to_bytes(format.size, "little")
         try:
             inst = decode(code, tables)
-        except UnknownInstruction:
-            continue
-        except Exception as error:
-            if type(error).__name__ != "DecodeError":
-                raise
+        except DecodeError:
             continue
         if inst.size == format.size and not inst.name.startswith(_INEXACT):
             return code, inst
@@ -127,13 +123,13 @@ def compare(target: str, folder: Path, *, sequences: int, length: int = 4, seed:
         code = b"".join(code for code, _ in sequence) + _ENDS[tables.name].to_bytes(4, "little")
         body = kernel_body(code, tables, 0, len(code), lanes, table, symbol=f"sequence_{i}", counters=False, sanitize=False)
         bodies.append("\n".join(body.lines))
-    library = _compile(folder, table, bodies, lanes, f"{target}-{seed}-{sequences}")
+    library = compile_sequences(folder, table, bodies, lanes, f"{target}-{seed}-{sequences}")
     differences = [d for i, sequence in enumerate(made) for d in _run(library, i, sequence, lanes, rng, target)]
     names = frozenset(inst.name for sequence in made for _, inst in sequence)
     return TrialResult(sequences, sequences * length, names, tuple(differences))
 
 
-def _compile(folder: Path, table: FunctionTable, bodies: list[str], lanes: int, name: str) -> ctypes.CDLL:
+def compile_sequences(folder: Path, table: FunctionTable, bodies: list[str], lanes: int, name: str) -> ctypes.CDLL:
     folder.mkdir(parents=True, exist_ok=True)
     driver = (
         "int trial(int (*f)(struct wave *), uint32_t *v, uint32_t *s, uint32_t *scc) {\n"
@@ -186,11 +182,10 @@ def _run(
         except (OverflowError, KeyError, ValueError) as error:
             yield Difference(target, number, (f"{text_of(inst)} {inst.word:#x}",), f"the interpreter failed: {error!r}")
             return
-    found = []
-    for row in range(544):
-        for lane in range(lanes):
-            if memory[row * lanes + lane] != wave.v[row][lane]:
-                found.append(f"v{row} lane {lane}: {memory[row * lanes + lane]:#x} translated, {wave.v[row][lane]:#x} interpreted")
+    found = [
+        f"v{row} lane {lane}: {memory[row * lanes + lane]:#x} translated, {wave.v[row][lane]:#x} interpreted"
+        for row in range(544) for lane in range(lanes) if memory[row * lanes + lane] != wave.v[row][lane]
+    ]  # fmt: skip
     found += [f"s{i}: {scalars[i]:#x} translated, {wave.s[i]:#x} interpreted" for i in range(128) if scalars[i] != wave.s[i]]
     found += [f"scc: {flag.value} translated, {wave.scc} interpreted"] if flag.value != wave.scc else []
     if found:
