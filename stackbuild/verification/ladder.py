@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from stackbuild.core.digest import of_file, of_text
@@ -264,9 +265,7 @@ def _providers(context: RungContext, blocker: str, emulations: tuple[Emulation, 
 def _emulated(context: RungContext, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
     """A rung for each target whose device code is run on the CPU."""
     for emulation in emulations:
-        yield rung(
-            emulation.rung_name, lambda emulation=emulation: check_emulated(context, emulation), context.sandbox.budget
-        )  # type: ignore[misc]
+        yield rung(emulation.rung_name, partial(check_emulated, context, emulation), context.sandbox.budget)
 
 
 def _session_blocker(subject: Subject, load_rung: Rung, rocm_probes: LoadProbes) -> str:
