@@ -157,6 +157,7 @@ LEVELS: dict[str, Layer] = {
     "machine": Layer(4, "this machine: host, GPUs, doctor, environment variables"),
     "bench": Layer(5, "Benchmarks: suites, experiment, worker, history"),
     "hipify": Layer(5, "CUDA → HIP: conversion, report and lint"),
+    "emulator": Layer(5, "gfx code objects on the CPU: decoder, interpreter, translator to C, executor"),
     "plan": Layer(6, "Recipe × Inputs → Plan: resolve, steps, status, explain", pure=True),
     "actions": Layer(6, "steps that the host performs itself, one module an action"),
     "verification": Layer(7, "wheel → Verification: rungs and probes"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import Json, argument, group, option
 from stackbuild.cli.shared_options import SessionArguments, Texts, sharing
+from stackbuild.core.errors import GateClosed, UsageError
 
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
@@ -50,14 +51,44 @@ def kernels(
     suite: Annotated[str, option("--suite", help="A suite's name or file.")] = "kernels-quick",
     baseline: Annotated[Path | None, option("--baseline", help="An older wheel to measure beside it.")] = None,
     out: Result = Path("bench-kernels.json"),
+    emulated: Annotated[
+        str | None,
+        option(
+            "--emulated",
+            metavar="GFX",
+            help="Count what the kernels do on this target, in software, instead of measuring times.",
+        ),
+    ] = None,
+    emulate_all: Annotated[
+        bool, option("--emulate-all", help="With --emulated: in every case, not in a sample.")
+    ] = False,
+    budgets: Annotated[
+        Path | None,
+        option(
+            "--budgets",
+            metavar="FILE",
+            help="With --emulated: budgets that the counts must keep. Exit 6 where they do not.",
+        ),
+    ] = None,
+    write_budgets: Annotated[
+        Path | None, option("--write-budgets", metavar="FILE", help="With --emulated: write the counts as budgets.")
+    ] = None,
     arguments: ProfileArguments = ProfileArguments(),
 ) -> None:
     """Measure a wheel's operators against ONNX Runtime's own.
 
-    The wheel is one of custom ops. Sides are paired and interleaved, in rounds of fresh processes.
+    The wheel is one of custom ops. Sides are paired and interleaved, in rounds of fresh processes. With --emulated nothing is timed:
+    the kernels run on the CPU in software, and instructions, bytes and bank conflicts are counted (docs/emulator.md).
 
-    Example: stackbuild bench kernels dist/simple/*/stackbuild_kernels-*.whl
+    Example: stackbuild bench kernels dist/simple/*/stackbuild_kernels-*.whl --emulated gfx1100 --budgets kernels/tools/emulated-budgets.toml
     """
+    if emulated is not None:
+        _count(wheel, emulated, emulate_all, BudgetFiles(budgets, write_budgets), arguments.json)
+        return
+    if emulate_all or budgets or write_budgets:
+        raise UsageError(
+            "--emulate-all, --budgets and --write-budgets are about --emulated", next="add --emulated gfx1100"
+        )
     from stackbuild.bench.environment import default_cache
     from stackbuild.bench.kernels import KernelBench, measure_kernels
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
@@ -73,6 +104,48 @@ def kernels(
     with progress() as tick:
         measurement = measure_kernels(request, load_suite(suite), suite, (), tick)
     _finish(measurement, out, arguments)
+
+
+@dataclass(frozen=True)
+class BudgetFiles:
+    """The file of budgets to hold counts against, and the one to write them to."""
+
+    read: Path | None
+    write: Path | None
+
+
+def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool) -> None:
+    """Count what a wheel's kernels do on an emulated target, and hold it against budgets."""
+    from stackbuild.core.cancel import Stopper
+    from stackbuild.emulator.budget_file import read_budgets, write_budgets
+    from stackbuild.emulator.counter_model import model, over_budget
+    from stackbuild.store.store import EMULATOR, default_root
+    from stackbuild.tables.gpu_limits import limits_of
+    from stackbuild.verification.emulated_counters import CounterRequest, count
+    from stackbuild.views.console import err, print_json
+    from stackbuild.views.emulated import draw_counters, draw_over_budget
+
+    limits, stopper = limits_of(target), Stopper()
+    held = read_budgets(files.read, target) if files.read else None
+    with stopper.on_signals(), err().status(f"running the kernels on an emulated {target} …"):
+        rows = count(CounterRequest(wheel, target, default_root() / EMULATOR, whole), stopper.check)
+    exceeded = over_budget(rows, held) if held is not None else ()
+    if json:
+        kernels = [{"counters": row, "model": (made := model(row, limits)), "binds": made.binding} for row in rows]
+        print_json(
+            {"target": target, "limits": limits, "kernels": kernels, "over_budget": exceeded},
+            "stackbuild.emulated-counters/1",
+        )
+    else:
+        draw_counters(rows, limits)
+        if files.read:
+            draw_over_budget(exceeded, str(files.read))
+    if files.write:
+        write_budgets(files.write, target, rows)
+    if exceeded:
+        raise GateClosed(
+            f"{len(exceeded)} over budget", where=str(files.read), next="--write-budgets, where the growth is meant"
+        )
 
 
 @app.command()

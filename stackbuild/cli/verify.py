@@ -36,6 +36,24 @@ def verify(
             help="A root file system to take this machine's place where that lacks ROCm, glibc or Python.",
         ),
     ] = None,
+    emulate: Annotated[
+        str | None,
+        option(
+            "--emulate",
+            metavar="GFX[,GFX…]",
+            help="Also run the device code for these targets on the CPU, in software: `gfx1100`, `gfx942`, …",
+        ),
+    ] = None,
+    emulate_all: Annotated[
+        bool, option("--emulate-all", help="With --emulate: every case of every operator, not a sample. Takes minutes.")
+    ] = False,
+    sanitize: Annotated[
+        bool,
+        option(
+            "--sanitize",
+            help="With --emulate: also look for races, missing waits, registers and LDS read before they are written.",
+        ),
+    ] = False,
     require: Annotated[
         str,
         option(
@@ -51,21 +69,32 @@ def verify(
     """Prove that wheels do what they claim, by running them.
 
     They are inspected, then installed and run in a sandbox without network. Rungs that this machine cannot climb
-    are skipped with the reason. Exit 5 when a rung fails. A wheelhouse is filled by `pip download -d wheelhouse onnxruntime numpy onnx`.
+    are skipped with the reason. With --emulate the wheel's kernels run on the CPU, where no GPU is: docs/emulator.md. Exit 5 when a rung fails. A wheelhouse is filled by `pip download -d wheelhouse onnxruntime numpy onnx`.
 
-    Example: stackbuild verify dist/simple/*/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse
+    Example: stackbuild verify dist/simple/*/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse --emulate gfx1100
     """
     from dataclasses import replace
 
     from stackbuild import verification
     from stackbuild.core.cancel import Stopper
+    from stackbuild.core.errors import UsageError
+    from stackbuild.store.store import EMULATOR, default_root
     from stackbuild.verification.requirement import required_rungs, unmet
     from stackbuild.views.console import print_json
     from stackbuild.views.verify import draw_rung, draw_unmet, draw_verification
 
     stopper = Stopper()
     required = required_rungs(require)
-    options = replace(_options(recipe, wheelhouse, runtime, python, hide_rocm, root), check=stopper.check)
+    if (emulate_all or sanitize) and not emulate:
+        raise UsageError("--emulate-all and --sanitize are about --emulate", next="add --emulate gfx1100")
+    options = replace(
+        _options(recipe, wheelhouse, runtime, python, hide_rocm, root),
+        emulate=tuple(dict.fromkeys(filter(None, (emulate or "").split(",")))),
+        emulator_folder=default_root() / EMULATOR,
+        emulate_whole=emulate_all,
+        sanitize=sanitize,
+        check=stopper.check,
+    )
     with stopper.on_signals():
         result = verification.verify(
             tuple(wheels), lambda name: expectations_for(recipe, name, tuple(gfx or ())), options, draw_rung

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 from stackbuild.core.model import Field, Model, field_validator, model_validator
 from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel
 from stackbuild.model.gates import Gate
-from stackbuild.tables.targets import buildable_like, is_buildable
+from stackbuild.tables.gpu_limits import emulated_targets
+from stackbuild.tables.targets import buildable_like, is_buildable, processor
 
 
 def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
@@ -205,7 +206,22 @@ class Verify(Model):
         (), description="Absolute RUNPATH elements that are meant, such as `/opt/rocm/lib`."
     )
     grafts: tuple[str, ...] = Field((), description="Patterns of ROCm sonames that the wheels carry on purpose.")
+    emulate: tuple[str, ...] = Field(
+        (),
+        description="Targets whose device code is run on the CPU (docs/emulator.md), each a rung of its own. `build` asks for no GPU"
+        " for it, but for a C compiler and `pip install 'stackbuild[emulator]'`; without them the rung is skipped with the reason.",
+    )
     wheels: dict[Name, Owed] = Field({}, description="What single wheels owe, by the name of their component.")
+
+    @field_validator("emulate")
+    @classmethod
+    def _emulated(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
+        for target in targets:
+            if target not in emulated_targets():
+                raise ValueError(f"{target!r} cannot be emulated; one of: {', '.join(emulated_targets())}")
+        if len(set(targets)) != len(targets):
+            raise ValueError("a target is listed twice")
+        return targets
 
     @field_validator("runtime")
     @classmethod
@@ -273,6 +289,12 @@ class Recipe(Model):
         if len(set(versions)) != len(versions):
             raise ValueError("a Python version is listed twice")
         return versions
+
+    @property
+    def emulated(self) -> tuple[str, ...]:
+        """The targets to emulate of those that this recipe builds for: `build --gfx` may leave some out."""
+        built = {processor(target) for target in self.gfx}
+        return tuple(target for target in (self.verify.emulate if self.verify else ()) if target in built)
 
     @property
     def wheels(self) -> dict[str, Wheel]:

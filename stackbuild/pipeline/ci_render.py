@@ -104,8 +104,8 @@ def requirement(install_from: str) -> str:
             next="give `https://…/stackbuild-….whl#sha256=…`, `git+https://…@COMMIT`, or the path of a wheel in the repository",
         )
     if "://" in install_from:
-        return f"stackbuild[bench] @ {install_from}"
-    return f"./{install_from.removeprefix('./')}[bench]"
+        return f"stackbuild[bench,emulator] @ {install_from}"
+    return f"./{install_from.removeprefix('./')}[bench,emulator]"
 
 
 def _builds(recipes: tuple[Loaded, ...]) -> tuple[tuple[Loaded, BuildJob], ...]:

@@ -27,12 +27,13 @@ from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.evidence import write_statements
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.store.atomic import write_hint
+from stackbuild.store.store import EMULATOR
 
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
     from stackbuild.publishing.index import Receipt
 
-JUDGES = ("inspection", "verification", "bench", "judgement", "model/findings.py")
+JUDGES = ("inspection", "verification", "emulator", "bench", "judgement", "model/findings.py")
 """The parts of stackbuild whose code and data decide a stage's result."""
 
 
@@ -42,7 +43,7 @@ def _code() -> str:
     package = Path(__file__).parents[1]
     found = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
     return digest.of_value(
-        [digest.of_file(path) for path in found if path.is_file() and path.suffix in (".py", ".yaml")]
+        [digest.of_file(path) for path in found if path.is_file() and path.suffix in (".py", ".yaml", ".c", ".h")]
     )
 
 
@@ -127,6 +128,8 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             wheelhouses=_wheelhouses(built, context),
             runtime=runtime,
             root=_base(built, context),
+            emulate=built.recipe.emulated,
+            emulator_folder=context.store.root / EMULATOR,
             check=context.stopper.check,
         )
         found = [verify((w,), lambda project: expectations_of(built.recipe, project), options) for w in built.wheels]

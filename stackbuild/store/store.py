@@ -21,6 +21,8 @@ from stackbuild.store.unfinished import UnfinishedMark
 
 FORMAT = "1"
 FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")
+EMULATOR = "emulator"
+"""The folder of translated kernels and compiled runtimes beside those: a cache, which may be removed at any time."""
 PRIVATE = ("tmp", "failed", "quarantine", "ccache")
 """Folders with what steps wrote as they liked, setuid programs too: only the store's owner can enter."""
 _KEY = re.compile(r"[0-9a-f]{64}")

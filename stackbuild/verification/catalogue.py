@@ -86,9 +86,40 @@ SCRUBBED = RuleDescription(
     fix="Nothing: they are scrubbed. A wheel that needs one of them is not ready.", link="", needs="",
 )  # fmt: skip
 
+EMULATED_CODE = RuleDescription(
+    "SB-EMU-CODE", Severity.ERROR, "Device code cannot be run by the emulator",
+    when="`verify --emulate TARGET`: a launch finds no code object for the target, one of another target under its name, no such"
+    " kernel, or a kernel with an instruction that the emulator does not know.",
+    why="On such a GPU the launch fails, or kills the process. An instruction that is not known proves nothing, so nothing is claimed.",
+    fix="Compare the targets in the wheel (`stackbuild inspect`). An unknown instruction is named with its place: report it.",
+    link="", needs="",
+)  # fmt: skip
+EMULATED_CALL = RuleDescription(
+    "SB-EMU-CALL", Severity.ERROR, "A host call failed under the emulator",
+    when="`verify --emulate TARGET`: a call of the HIP runtime is one that the stand-in lacks, or ends with an error that the"
+    " wheel's own code caused: memory that was freed, a copy beyond an allocation, a workgroup that is too large.",
+    why="On a GPU the same call fails, or does damage that nobody sees.",
+    fix="The finding names the call and what was wrong with it. docs/emulator.md lists the calls that the stand-in has.",
+    link="", needs="",
+)  # fmt: skip
+EMULATED_ACCESS = RuleDescription(
+    "SB-EMU-FINDING", Severity.ERROR, "A kernel did what no kernel may do",
+    when="`verify --emulate TARGET`: while a kernel ran, the emulator saw an access out of bounds, a barrier that not all waves"
+    " reach, code without an end, or another of the defects in docs/emulator.md.",
+    why="A GPU reports few of these: the others are wrong numbers now and then, on some cards.",
+    fix="The finding names kernel, offset, instruction, workgroup, wave and lane.",
+    link="", needs="",
+)  # fmt: skip
+
 RUNNING = (INSTALL, IMPORT, SHADOWED, OVERWRITTEN, LOAD, CRASH, OPERATOR, SHARE, NUMERICS, IDLE, SCRUBBED)
+EMULATED = (EMULATED_CODE, EMULATED_CALL, EMULATED_ACCESS)
 
 
 def catalogue() -> tuple[tuple[str, tuple[RuleDescription, ...]], ...]:
     """All rules by group, in the order of docs/rules.md."""
-    return (*GROUPS, ("Several files together", (*JOINT, *diff.RULES)), ("Running it", RUNNING))
+    return (
+        *GROUPS,
+        ("Several files together", (*JOINT, *diff.RULES)),
+        ("Running it", RUNNING),
+        ("Running its device code on a CPU", EMULATED),
+    )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from stackbuild.core.digest import of_file, of_text
@@ -15,11 +17,13 @@ from stackbuild.core.packaging import Claim
 from stackbuild.core.resources import folder
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge, judge_together
 from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
+from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
 from stackbuild.verification.installed import overwritten
 from stackbuild.verification.models import write_models
 from stackbuild.verification.rung import RungContext, RungOutcome, rung, skipped_rung
 from stackbuild.verification.rungs import operators, providers
+from stackbuild.verification.rungs.emulation import Emulation, check_emulated
 from stackbuild.verification.rungs.gpu import GpuWatch
 from stackbuild.verification.rungs.importing import check_import
 from stackbuild.verification.rungs.loading import (
@@ -50,7 +54,8 @@ class VerifyOptions:
 
     `root` is another root file system, such as the recipe's base. It replaces this machine where that is too old or lacks
     the Python, and libraries that need a ROCm which this machine lacks are loaded there. `check` is called often and may
-    raise to stop.
+    raise to stop. `emulate` are the targets whose device code is run on the CPU; translated kernels are kept in
+    `emulator_folder`. Each is a rung of its own; `emulate_whole` runs every case instead of a sample, `sanitize` looks for races and their like.
     """
 
     wheelhouse: Path | None = None
@@ -59,7 +64,19 @@ class VerifyOptions:
     python: Path | None = None
     rocm: bool = True
     root: Path | None = None
+    emulate: tuple[str, ...] = ()
+    emulator_folder: Path | None = None
+    emulate_whole: bool = False
+    sanitize: bool = False
     check: Callable[[], None] = lambda: None
+
+    @property
+    def emulations(self) -> tuple[Emulation, ...]:
+        """What the rungs of device code run. Raises UsageError for a target that cannot be emulated."""
+        folder = self.emulator_folder or Path(tempfile.gettempdir()) / f"stackbuild-emulator-{os.geteuid()}"
+        return tuple(
+            Emulation(limits_of(target).target, folder, self.emulate_whole, self.sanitize) for target in self.emulate
+        )
 
 
 def verify(
@@ -74,7 +91,9 @@ def verify(
     raises.
     """
     rungs: list[Rung] = []
-    for made in _rungs(wheels, expectations, options or VerifyOptions()):
+    options = options or VerifyOptions()
+    emulated = tuple(each.rung_name for each in options.emulations)  # a wrong target is refused before anything runs
+    for made in _rungs(wheels, expectations, options, (*LADDER[:-1], *emulated, GPU)):
         rungs.append(made)
         tick(made)
     digests = [of_file(path) for path in wheels]
@@ -82,7 +101,9 @@ def verify(
     return Verification(name, digests[0] if len(digests) == 1 else of_text("\n".join(digests)), tuple(rungs))
 
 
-def _rungs(wheels: tuple[Path, ...], expectations: ExpectationsOf, options: VerifyOptions) -> Iterator[Rung]:
+def _rungs(
+    wheels: tuple[Path, ...], expectations: ExpectationsOf, options: VerifyOptions, ladder: tuple[str, ...]
+) -> Iterator[Rung]:
     for path in wheels:
         if path.suffix != ".whl" or not path.is_file():
             raise UsageError(
@@ -94,21 +115,23 @@ def _rungs(wheels: tuple[Path, ...], expectations: ExpectationsOf, options: Veri
     findings = (*(f for each, of in zip(facts, expected, strict=True) for f in judge(each, of)), *judge_together(facts))
     yield static_rung(findings, time.monotonic() - started)
     if any(each.wheel is None or any(p.subject == Path(each.path).name for p in each.problems) for each in facts):
-        yield from (skipped_rung(name, "the wheel cannot be read") for name in LADDER[1:])
+        yield from (skipped_rung(name, "the wheel cannot be read") for name in ladder[1:])
         return
     external = tuple(name for each in expected for name in each.external)
     with workspace() as work:
         try:
-            yield from _run(subject_of(facts), external, options, work)
+            yield from _run(subject_of(facts), external, options, work, ladder)
         except MachineLacks as lacks:
-            yield from (skipped_rung(name, lacks.what) for name in LADDER[1:])
+            yield from (skipped_rung(name, lacks.what) for name in ladder[1:])
 
 
-def _run(subject: Subject, external: tuple[str, ...], options: VerifyOptions, work: Path) -> Iterator[Rung]:
+def _run(
+    subject: Subject, external: tuple[str, ...], options: VerifyOptions, work: Path, ladder: tuple[str, ...]
+) -> Iterator[Rung]:
     """The rungs that run something."""
     host, lacking = _place(subject, options, work)
     if host is None:
-        yield from (skipped_rung(name, lacking) for name in LADDER[1:])
+        yield from (skipped_rung(name, lacking) for name in ladder[1:])
         return
     if options.wheelhouses:
         options = replace(options, wheelhouse=dict(options.wheelhouses).get(host.version))
@@ -117,15 +140,15 @@ def _run(subject: Subject, external: tuple[str, ...], options: VerifyOptions, wo
     (work / "clean").mkdir()
     clean, result = make_venv(work / "clean", host, readable, options.check)
     if result.code:
-        yield from (skipped_rung(name, f"no virtual environment can be made: {result.problem}") for name in LADDER[1:])
+        yield from (skipped_rung(name, f"no virtual environment can be made: {result.problem}") for name in ladder[1:])
         return
     import_rung = rung(IMPORT, lambda: check_import(subject, clean, options.wheelhouse), clean.budget)
     yield import_rung
     if not any(clean.site.glob("*.dist-info")):
         why = import_rung.reason if import_rung.status is Status.SKIPPED else f"{IMPORT} failed"
-        yield from (skipped_rung(name, why) for name in LADDER[2:])
+        yield from (skipped_rung(name, why) for name in ladder[2:])
         return
-    yield from _use(options, RungContext(subject, external, clean, folder("kernels"), work), import_rung)
+    yield from _use(options, RungContext(subject, external, clean, folder("kernels"), work), import_rung, ladder)
 
 
 def _link_wheel(wheel: Path, beside: Path) -> Path:
@@ -164,7 +187,7 @@ def _load_in_other_root(context: RungContext, root: Path, names: frozenset[str],
     return replace(made, reason=f"{made.reason}, in {host.description}")
 
 
-def _use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> Iterator[Rung]:
+def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder: tuple[str, ...]) -> Iterator[Rung]:
     """The rungs above import: load without ROCm, load with it, then, where it can be imported, use within ONNX Runtime."""
     probes = LoadProbes(context)
     first = rung(LOAD, lambda: check_loading(probes), context.sandbox.budget)
@@ -179,16 +202,16 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> Ite
     )
     yield _load_in_other_root(context, other, unloaded_libraries(probes), second) if other else second
     if reason := _no_use(options, context, import_rung):
-        yield from (skipped_rung(name, reason) for name in LADDER[4:])
+        yield from (skipped_rung(name, reason) for name in ladder[4:])
     elif changed := overwritten(context.sandbox.site, context.subject.wheels, options.wheelhouse):
         yield rung(OPERATORS, lambda: RungOutcome(changed), context.sandbox.budget)
         yield from (
-            skipped_rung(name, "what is installed beside it is not what its wheels hold") for name in LADDER[5:]
+            skipped_rung(name, "what is installed beside it is not what its wheels hold") for name in ladder[5:]
         )
     elif context.subject.form is Form.CUSTOM_OPS:
-        yield from _custom_ops(context, second)
+        yield from _custom_ops(context, second, options.emulations)
     else:
-        yield from _providers(context, _session_blocker(context.subject, first, rocm_probes))
+        yield from _providers(context, _session_blocker(context.subject, first, rocm_probes), options.emulations)
 
 
 def _no_use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> str:
@@ -215,16 +238,17 @@ def _runtime(subject: Subject, options: VerifyOptions) -> tuple[str, ...]:
     return options.runtime
 
 
-def _custom_ops(context: RungContext, rocm: Rung) -> Iterator[Rung]:
+def _custom_ops(context: RungContext, rocm: Rung, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
     probes = operators.CustomOpProbes(context)
     yield rung(OPERATORS, lambda: operators.check_operators(probes), context.sandbox.budget)
     yield skipped_rung(SHARE, "custom operators have no other implementation that could take their nodes")
     yield rung(NUMERICS, lambda: operators.check_numerics(probes), context.sandbox.budget)
+    yield from _emulated(context, emulations)
     blocker = rocm.reason if rocm.status is not Status.PASSED else ""
     yield rung(GPU, lambda: operators.check_gpu(context, GpuWatch(), blocker), context.sandbox.budget)
 
 
-def _providers(context: RungContext, blocker: str) -> Iterator[Rung]:
+def _providers(context: RungContext, blocker: str, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
     models, no_models = write_models(context.work / "models")
     context = replace(
         context,
@@ -234,7 +258,14 @@ def _providers(context: RungContext, blocker: str) -> Iterator[Rung]:
     yield rung(OPERATORS, lambda: providers.check_operators(probes), context.sandbox.budget)
     yield rung(SHARE, lambda: providers.check_share(probes), context.sandbox.budget)
     yield rung(NUMERICS, lambda: providers.check_numerics(probes), context.sandbox.budget)
+    yield from _emulated(context, emulations)
     yield rung(GPU, lambda: providers.check_gpu(probes, GpuWatch()), context.sandbox.budget)
+
+
+def _emulated(context: RungContext, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
+    """A rung for each target whose device code is run on the CPU."""
+    for emulation in emulations:
+        yield rung(emulation.rung_name, partial(check_emulated, context, emulation), context.sandbox.budget)
 
 
 def _session_blocker(subject: Subject, load_rung: Rung, rocm_probes: LoadProbes) -> str:

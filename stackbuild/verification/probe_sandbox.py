@@ -97,7 +97,8 @@ class ProbeSandbox:
     """The folder of one ladder and what its probes see of the machine.
 
     In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
-    machine's: a recipe's base, say. `check` is called meanwhile and may raise.
+    machine's: a recipe's base, say. `env` is added to each probe's environment, and `inherited` are descriptors that every
+    probe gets beside its own. `check` is called meanwhile and may raise.
     """
 
     folder: Path
@@ -105,6 +106,8 @@ class ProbeSandbox:
     readable: tuple[Path, ...] = ()
     rocm: bool = False
     root: Path | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    inherited: tuple[int, ...] = ()
     check: Callable[[], None] = lambda: None
     budget: Budget = field(default_factory=Budget)
 
@@ -133,7 +136,8 @@ class ProbeSandbox:
             job_file.write(json.dumps(job).encode())
             job_file.seek(0)
             argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
-            result = self._run(argv, min(seconds, left), env, (job_file.fileno(), answer.fileno()), ())
+            descriptors = (job_file.fileno(), answer.fileno(), *self.inherited)
+            result = self._run(argv, min(seconds, left), (*self.env, *env), descriptors, ())
             exceeded = self.budget.seconds if result.timed_out and left < seconds else 0.0
             return replace(result, answer=_read(answer), budget=exceeded)
 

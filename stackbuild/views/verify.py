@@ -39,4 +39,4 @@ def _line(rung: Rung) -> Text:
     mark, style = _MARKS[rung.status]
     seconds = f"{rung.seconds:5.1f} s" if rung.status is not Status.SKIPPED else " " * 7
     reason = clean(rung.reason.replace("\n", " "))
-    return Text.assemble((f"{mark} ", style), f"{rung.name:<19}", (f"{seconds}  ", "dim"), reason)
+    return Text.assemble((f"{mark} ", style), f"{rung.name:<18} ", (f"{seconds}  ", "dim"), reason)

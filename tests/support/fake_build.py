@@ -56,7 +56,9 @@ class FakeCommands:
                 self.most_memory = max(self.most_memory, sum(self.memory.get(n, MEMORY) for n in now))
         self.during(name)
         time.sleep(self.seconds)
-        (output(spec) / "made").write_text(name if name in self.same else f"{name} {exec.argv[2:]} {self._inputs(spec)}")
+        (output(spec) / "made").write_text(
+            name if name in self.same else f"{name} {exec.argv[2:]} {self._inputs(spec)}"
+        )
         with self.lock:
             self.ended.append(name)
         if name in self.codes:

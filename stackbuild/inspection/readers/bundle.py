@@ -49,7 +49,7 @@ def bundle(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
 
 def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     """Read a plain bundle: its table, then each code object's header and metadata."""
-    table, end = yield from _table(at, room, budget)
+    table, end = yield from directory(at, room, budget)
     objects: list[CodeObject] = []
     problems: list[str] = []
     shared = 0
@@ -78,7 +78,9 @@ def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems), vacant)
 
 
-def _table(at: int, room: int, budget: ReadBudget) -> Generator[tuple[int, int], bytes, tuple[list[DirectoryRow], int]]:
+def directory(
+    at: int, room: int, budget: ReadBudget
+) -> Generator[tuple[int, int], bytes, tuple[list[DirectoryRow], int]]:
     """The entries of a bundle (offset, size, ID), and where its table of them ends."""
     head = yield at, min(room, _FIRST)
     if len(head) < 32 or head[:24] != MAGIC:

@@ -29,7 +29,7 @@ from stackbuild.inspection.readers.source import ByteSource
 _LOAD, _DYNAMIC, _STACK, _PROPERTY = 1, 2, 0x6474E551, 0x6474E553
 _PLTRELSZ, _HASH, _STRTAB, _SYMTAB, _RELA, _RELASZ, _STRSZ, _TEXTREL, _JMPREL, _FLAGS = 2, 4, 5, 6, 7, 8, 10, 22, 23, 30
 _DF_TEXTREL = 4
-_GNU_HASH, _VERNEED = 0x6FFFFEF5, 0x6FFFFFFE
+_GNU_HASH, _VERSYM, _VERNEED = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFE
 NEEDED, SONAME, RPATH, RUNPATH = 1, 14, 15, 29
 _ISA_NEEDED = 0xC0008002  # GNU_PROPERTY_X86_ISA_1_NEEDED
 _BATCH = 4_096
@@ -87,24 +87,42 @@ class ElfImage:
 
     def versions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """(soname, symbol versions asked of it), by following the links from DT_VERNEED."""
-        found: list[tuple[str, tuple[str, ...]]] = []
+        return tuple((file, tuple(name for _, name in rows)) for file, rows in self._version_needs())
+
+    def asked(self) -> dict[str, tuple[str, str]]:
+        """Each undefined symbol to the (soname, version) that is asked of it; ("", "") where none is."""
+        numbers = {number: (file, name) for file, rows in self._version_needs() for number, name in rows}
+        at, versym = self._last.get(_SYMTAB, 0), self._last.get(_VERSYM, 0)
+        count = self._hashed() or self._relocated() if at else 0
+        _at_most("dynamic symbols", count, SYMBOLS)
+        table = struct.iter_unpack("<IBBHQQ", self._exactly(at, 24 * count)) if count else ()
+        words = struct.unpack(f"<{count}H", self._exactly(versym, 2 * count)) if versym else (0,) * count
+        return {
+            self._string(name): numbers.get(word & 0x7FFF, ("", ""))
+            for (name, info, _, section, _, _), word in zip(table, words, strict=True)
+            if name and info >> 4 and not section
+        }
+
+    def _version_needs(self) -> list[tuple[str, list[tuple[int, str]]]]:
+        """(soname, (number in DT_VERSYM, version) of each version asked of it)."""
+        found: list[tuple[str, list[tuple[int, str]]]] = []
         at, left = self._last.get(_VERNEED, 0), VERSION_NEEDS
         while at:
             _, _, file, first, following = struct.unpack("<HHIII", self._exactly(at, 16))
-            versions: list[str] = []
+            versions: list[tuple[int, str]] = []
             aux = at + first
             while True:
                 left -= 1
                 if left < 0:
                     raise LimitError(f"more than {VERSION_NEEDS} symbol-version needs")
-                _, _, _, name, step = struct.unpack("<IHHII", self._exactly(aux, 16))
-                versions.append(self._string(name))
+                _, _, number, name, step = struct.unpack("<IHHII", self._exactly(aux, 16))
+                versions.append((number, self._string(name)))
                 if not step:
                     break
                 aux += step
-            found.append((self._string(file), tuple(versions)))
+            found.append((self._string(file), versions))
             at = at + following if following else 0
-        return tuple(found)
+        return found
 
     def symbols(self, entries: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(exported, undefined) symbols. `entries` is the number in a section header, used only without a hash table."""

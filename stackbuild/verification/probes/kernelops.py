@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import error_metrics
 import numpy as np
@@ -20,9 +22,7 @@ def do(job: Job) -> Job:
     made = options({})
     made.register_custom_ops_library(package_library(job["module"]))
     rows: dict[str, Job] = {}
-    for case in kernel_cases.all_cases(job["seed"]):
-        if case.op != job["op"]:
-            continue
+    for case in sampled(kernel_cases.all_cases(job["seed"]), job["op"], *job["sample"]):
         row = rows.setdefault(str(case.dtype), {"cases": 0, "wrong": [], "failed": [], "worst": None})
         row["cases"] += 1
         try:
@@ -34,6 +34,25 @@ def do(job: Job) -> Job:
             row["wrong"].append(f"{case.name}: {why}")
         worst(row, got, case.expected)
     return {"rows": rows, "onnxruntime": ort.__version__}
+
+
+def sampled(cases: Iterable[Any], op: str, most: int, largest: int) -> Iterator[Any]:
+    """The operator's cases: all, or of each element type `most` of those with at most `largest` values, from the fewest to the most."""
+    kinds: dict[str, list[Any]] = {}
+    for case in cases:
+        if case.op == op and not (most and values(case) > largest):
+            kinds.setdefault(str(case.dtype), []).append(case)
+    for chosen in kinds.values():
+        if most < 2 or len(chosen) <= most:
+            yield from chosen
+            continue
+        chosen.sort(key=values)
+        yield from (chosen[number * (len(chosen) - 1) // (most - 1)] for number in range(most))
+
+
+def values(case: Any) -> int:
+    """How many values a case has, of all inputs and the output."""
+    return sum(int(value.size) for value in (case.expected, *case.inputs.values()) if value is not None)
 
 
 def run(kernel_cases: object, case: object, made: ort.SessionOptions) -> np.ndarray:

@@ -27,6 +27,10 @@ class CustomOpProbes:
 
     context: RungContext
     env: tuple[tuple[str, str], ...] = ()
+    sample: tuple[int, int] = (0, 0)
+    """The most cases of an operator and element type, and the most values that one has; (0, 0) for all of them."""
+    seconds: float = SECONDS
+    operators: tuple[str, ...] = OPERATORS
 
     @property
     def has_cases(self) -> bool:
@@ -34,7 +38,7 @@ class CustomOpProbes:
 
     @cached_property
     def results(self) -> dict[str, ProbeResult]:
-        return {op: self._probe(op) for op in OPERATORS}
+        return {op: self._probe(op) for op in self.operators}
 
     def rows(self, op: str) -> list[tuple[str, dict[str, Json]]]:
         """(element type, what came of its cases) of an operator that answered."""
@@ -47,8 +51,9 @@ class CustomOpProbes:
             "module": self.context.subject.package,
             "cases": str(self.context.kernels),
             "seed": 0,
+            "sample": [*self.sample],
         }
-        return self.context.sandbox.probe("kernelops", job, SECONDS, self.env)
+        return self.context.sandbox.probe("kernelops", job, self.seconds, self.env)
 
 
 def check_operators(probes: CustomOpProbes) -> RungOutcome:
@@ -69,7 +74,7 @@ def check_operators(probes: CustomOpProbes) -> RungOutcome:
                 found.append(
                     OPERATOR.finding(f"{op} {dtype}", f"{len(failed)} of {row.get('cases')} cases: {failed[0]}")
                 )
-    return RungOutcome(tuple(found), says=f"{', '.join(OPERATORS)}: {_cases(probes)} cases on the CPU")
+    return RungOutcome(tuple(found), says=f"{', '.join(probes.operators)}: {case_count(probes)} cases on the CPU")
 
 
 def check_numerics(probes: CustomOpProbes) -> RungOutcome:
@@ -78,13 +83,13 @@ def check_numerics(probes: CustomOpProbes) -> RungOutcome:
         return RungOutcome(skip="no reference is known for its operators")
     found = [
         NUMERICS.finding(f"{op} {dtype}", f"{len(wrong)} of {row.get('cases')} cases: {wrong[0]}")
-        for op in OPERATORS
+        for op in probes.operators
         for dtype, row in probes.rows(op)
         if (wrong := _texts(row, "wrong"))
     ]
-    if not _cases(probes):
+    if not case_count(probes):
         return RungOutcome(tuple(found), skip="no operator ran")
-    return RungOutcome(tuple(found), says=f"{_cases(probes)} cases against float64; {_worst(probes)}")
+    return RungOutcome(tuple(found), says=f"{case_count(probes)} cases against float64; {worst_errors(probes)}")
 
 
 def check_gpu(context: RungContext, watch: GpuWatch, blocker: str) -> RungOutcome:
@@ -99,7 +104,7 @@ def check_gpu(context: RungContext, watch: GpuWatch, blocker: str) -> RungOutcom
         return worked
     return RungOutcome(
         (*worked.findings, *check_operators(probes).findings, *check_numerics(probes).findings),
-        says=f"{worked.says}; {_worst(probes)}",
+        says=f"{worked.says}; {worst_errors(probes)}",
     )
 
 
@@ -108,16 +113,20 @@ def _texts(row: dict[str, Json], key: str) -> list[str]:
     return [str(text) for text in listed] if isinstance(listed, list) else []
 
 
-def _cases(probes: CustomOpProbes) -> int:
+def case_count(probes: CustomOpProbes) -> int:
+    """How many cases were run."""
     return sum(
-        int(cases) for op in OPERATORS for _, row in probes.rows(op) if isinstance(cases := row.get("cases"), int)
+        int(cases)
+        for op in probes.operators
+        for _, row in probes.rows(op)
+        if isinstance(cases := row.get("cases"), int)
     )
 
 
-def _worst(probes: CustomOpProbes) -> str:
+def worst_errors(probes: CustomOpProbes) -> str:
     """The worst relative RMS error of each element type, with its other measures."""
     worst: dict[str, dict[str, Json]] = {}
-    for op in OPERATORS:
+    for op in probes.operators:
         for dtype, row in probes.rows(op):
             errors = row.get("worst")
             if isinstance(errors, dict) and not number(errors.get("rel_rms")) < number(

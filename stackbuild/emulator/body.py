@@ -1,0 +1,515 @@
+"""The body of a kernel in C: basic blocks as labels, instructions as calls of the functions of their forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from stackbuild.emulator.decoder import DecodeError, Instruction, decode
+from stackbuild.emulator.encodings import Family
+from stackbuild.emulator.memory import MemoryCall, c_memory, c_memory_signature, memory_call
+from stackbuild.emulator.operands import Source, UnknownInstruction, source
+from stackbuild.emulator.registers import register_checks, waits, written_notes
+from stackbuild.emulator.scalars import FORMATS, c_scalar, scalar_text
+from stackbuild.emulator.vectors import SUPPORTED, VectorCall, VectorForm, c_function, signature, vector_calls
+
+BRANCHES = {
+    "s_branch": "1", "s_cbranch_scc0": "!w->scc", "s_cbranch_scc1": "w->scc", "s_cbranch_vccz": "lane_mask(w->s + 106) == 0",
+    "s_cbranch_vccnz": "lane_mask(w->s + 106) != 0", "s_cbranch_execz": "EXECUTE == 0", "s_cbranch_execnz": "EXECUTE != 0",
+}  # fmt: skip
+NOTHING = frozenset((
+    "s_nop", "s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu", "s_clause", "s_sleep", "s_setprio", "s_inst_prefetch",
+    "s_set_inst_prefetch_distance", "s_icache_inv", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_expcnt",
+    "s_wait_loadcnt", "s_wait_storecnt", "s_wait_dscnt", "s_wait_kmcnt", "s_wait_samplecnt", "s_wait_bvhcnt", "s_wait_expcnt",
+    "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_wait_idle", "s_wait_event", "s_ttracedata", "s_ttracedata_imm", "s_dcache_inv",
+    "s_dcache_wb", "s_gl1_inv", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbl2", "buffer_inv", "buffer_invl2", "buffer_wbinvl1",
+    "buffer_wbinvl1_vol", "global_wb", "global_inv", "global_wbinv", "v_nop", "s_sendmsg", "s_version", "s_incperflevel", "s_decperflevel",
+    "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_prefetch_buffer_data",
+))  # fmt: skip
+"""Instructions that change no register and no memory of the wave."""
+
+_PLACE = "@function@"
+_LOADS = re.compile(r"s_load_(?:dword|b)(?:x?(\d+))?$")
+_MFMA = re.compile(r"v_mfma_f32_(16x16|32x32)x(\d+)(?:_(\d)b)?_(f16|bf16|bf16_1k|f32|xf32)$")
+_WMMA = re.compile(r"v_wmma_(f32|f16|bf16)_16x16x16_(f16|bf16)$")
+
+
+def branch_target(inst: Instruction) -> int:
+    """Where a direct branch goes."""
+    distance = inst.fields["simm16"]
+    return inst.end + 4 * (distance - (1 << 16) if distance >> 15 else distance)
+
+
+def reachable(code: bytes, family: Family, entry: int, end: int) -> dict[int, Instruction]:
+    """The instructions that can run from `entry`, by offset. What lies beyond `end` is left out. Raises DecodeError."""
+    found: dict[int, Instruction] = {}
+    waiting = [entry]
+    while waiting:
+        at = waiting.pop()
+        while at not in found and entry <= at < end:
+            inst = decode(code, family, at)
+            found[at] = inst
+            if inst.name in BRANCHES:
+                waiting.append(branch_target(inst))
+                if inst.name == "s_branch":
+                    break
+            if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end"):
+                break
+            at = inst.end
+    return dict(sorted(found.items()))
+
+
+@dataclass
+class FunctionTable:
+    """The functions of forms that bodies call: their definitions by name, in order.
+
+    A function's name ends in a digest of its text and of `options`, so that libraries of several code objects share it.
+    """
+
+    lanes: int
+    options: str
+    definitions: dict[str, str] = field(default_factory=dict)
+    declarations: dict[str, str] = field(default_factory=dict)
+    names: dict[object, str] = field(default_factory=dict)
+    refusals: dict[object, UnknownInstruction] = field(default_factory=dict)
+
+    def vector(self, form: VectorForm) -> str:
+        """The function of a vector form."""
+        if form in self.refusals:
+            raise self.refusals[form]
+        if form not in self.names:
+            try:
+                self._add(form, form.name, c_function(form, _PLACE), signature(form, _PLACE))
+            except UnknownInstruction as refusal:
+                self.refusals[form] = refusal
+                raise
+        return self.names[form]
+
+    def memory(self, inst: Instruction) -> tuple[str, list[str]]:
+        """The function of a memory instruction, and what it is called with."""
+        call = memory_call(inst)
+        scalar, vector = call.base is not None, call.address is not None
+        if call.access.space == "SPACE_BUFFER":
+            raise UnknownInstruction(f"{inst.name} is not known")
+        key = (call.access, call.wide, vector, scalar)
+        if key not in self.names:
+            definition = c_memory(call.access, _PLACE, wide=call.wide, vector=vector, scalar=scalar)
+            self._add(key, inst.name, definition, c_memory_signature(call.access, _PLACE, vector=vector, scalar=scalar))
+        given = [f"V({call.target})", f"V({call.data})", f"V({call.second})", str(call.offsets[0]), str(call.offsets[1])]
+        if vector:
+            given.append(f"V({call.address})")
+        if scalar:
+            wide = call.access.space != "SPACE_SCRATCH"
+            given.append(f"get64(w->s + {call.base})" if wide else f"S({call.base})")
+        return self.names[key], given
+
+    def special(self, key: str, declaration: str, body: str) -> str:
+        """A function that is written out."""
+        if key not in self.names:
+            head = declaration.format(_PLACE)
+            self._add(key, key, f"{head}\n{{\n{body}\n}}", head)
+        return self.names[key]
+
+    def _add(self, key: object, name: str, definition: str, declaration: str) -> None:
+        symbol = f"{name}_{sha256(f'{self.options} {definition}'.encode()).hexdigest()[:16]}"
+        self.names[key] = symbol
+        self.definitions[symbol] = definition.replace(_PLACE, symbol)
+        self.declarations[symbol] = declaration.replace(_PLACE, symbol)
+
+
+@dataclass
+class KernelBody:
+    """A kernel in C. `rows` are the vector registers it touches; `blocks` the first instruction of each counted block."""
+
+    lines: list[str]
+    rows: int
+    blocks: list[int]
+    instructions: dict[int, Instruction]
+
+
+class _Writer:
+    def __init__(self, family: Family, lanes: int, table: FunctionTable, counters: bool, sanitize: bool) -> None:
+        self.family, self.lanes, self.table = family, lanes, table
+        self.counters, self.sanitize = counters, sanitize
+        self.rows = 1
+        self.base = 0
+
+    def write(self, inst: Instruction) -> list[str]:
+        """C statements of one instruction. Raises UnknownInstruction."""
+        if inst.name in NOTHING:
+            return waits(inst) if self.sanitize else []
+        if self.sanitize:
+            return [*register_checks(inst, self.lanes, inst.offset - self.base), *self.plain(inst), *written_notes(inst, self.lanes)]
+        return self.plain(inst)
+
+    def plain(self, inst: Instruction) -> list[str]:
+        """The statements without what the sanitizer adds but for memory."""
+        name, kind = inst.name, inst.format.name
+        if name in _SPECIAL:
+            return _SPECIAL[name](self, inst)
+        if kind == "SMEM":
+            return self.scalar_load(inst)
+        if kind in FORMATS:
+            return self.scalar(inst)
+        if name.startswith(("v_mfma", "v_wmma")):
+            return self.matrix(inst)
+        if kind in SUPPORTED:
+            return self.vector(inst)
+        if kind in ("DS", "FLAT", "GLOBAL", "SCRATCH", "VFLAT", "VGLOBAL", "VSCRATCH"):
+            return self.memory(inst)
+        raise UnknownInstruction(f"{name} is not known")
+
+    def scalar(self, inst: Instruction) -> list[str]:
+        if inst.name in ("s_getpc_b64",):
+            return [f"set64(w->s + {inst.fields['sdst']}, w->image + {inst.end});"]
+        if any(part in inst.name for part in ("setpc", "swappc", "rfe", "getreg", "setreg", "movrel", "call_b64")):
+            raise UnknownInstruction(f"{inst.name} is not known")
+        return c_scalar(inst, self.lanes)
+
+    def scalar_load(self, inst: Instruction) -> list[str]:
+        f, name = inst.fields, inst.name
+        found = _LOADS.match(name)
+        if not found or "buffer" in name:
+            raise UnknownInstruction(f"{name} is not known")
+        count = int(found[1] or 1)
+        words = count if "dword" in name else count // 32
+        field_name = "ioffset" if "ioffset" in f else "offset"
+        width = inst.format.fields[field_name].high - inst.format.fields[field_name].low + 1
+        offset = f[field_name] - (1 << width) if f[field_name] >> width - 1 else f[field_name]
+        address = f"get64(w->s + {f['sbase'] * 2})"
+        if inst.format.family == "cdna":
+            if f["soffset_en"]:
+                address += f" + S({f['soffset']})"
+            if not f["imm"]:
+                offset = 0
+                if not f["soffset_en"]:
+                    raise UnknownInstruction(f"{name} with an offset in a register of the old form is not known")
+        elif f["soffset"] != 124:
+            address += f" + S({f['soffset']})"
+        pc = [f"w->pc = {inst.offset - self.base};"]
+        lines = [*pc, f"scalar_load(w, {f['sdata']}, {address} + (int64_t){offset}, {words});"]
+        if self.sanitize:
+            lines.append(f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];")
+        return lines
+
+    def vector(self, inst: Instruction) -> list[str]:
+        calls = vector_calls(inst, self.lanes)
+        if len(calls) == 1:
+            return self.vector_call(inst, calls[0])
+        first, second = calls
+        lines = ["{"]
+        clash = next((s for s in second.sources if first.target and s.kind == "v" and s.number == first.target.number), None)
+        replaced: dict[int, str] = {}
+        if clash and first.target:  # both read before either writes
+            lines.append(f"memcpy(w->temp, V({clash.number}), 4 * LANES);")
+            replaced[clash.number] = "w->temp"
+        lines += self.vector_call(inst, first)
+        lines += self.vector_call(inst, second, replaced)
+        return [*lines, "}"]
+
+    def vector_call(self, inst: Instruction, call: VectorCall, replaced: dict[int, str] | None = None) -> list[str]:
+        symbol = self.table.vector(call.form)
+        meaning = call.form.meaning()
+        lines: list[str] = []
+        mask = "EXECUTE"
+        rows = [self.operand(s, replaced or {}) for s in call.sources]
+        if inst.format.variant in ("DPP16", "DPP8") and call.sources:
+            words = max(1, call.sources[0].bits // 32)
+            lines.append(self.swizzle(inst, rows[0], words))
+            mask, rows[0] = "m", "w->temp"
+        given = [mask]
+        if "D0" in meaning.writes and call.target:
+            self.touch(call.target.registers)
+            given.append(f"V({call.target.number})")
+        given += rows
+        if "VCCL" in meaning.reads:
+            given.append(f"lane_mask(w->s + {call.mask_in})")
+        if call.form.literal:
+            given.append(f"{call.literal:#x}u")
+        text = f"{symbol}({', '.join(given)})"
+        if self.counters:
+            lines.append("w->counts.lane_operations += (uint64_t)__builtin_popcountll(EXECUTE);")
+        if {"VCCL", "D0L", "EXECL"} & meaning.writes:
+            text = self.set_mask(inst, call, text)
+        lines.append(f"{text};")
+        return ["{", *lines, "}"] if mask == "m" else lines
+
+    def set_mask(self, inst: Instruction, call: VectorCall, text: str) -> str:
+        if call.writes_exec:
+            if inst.format.family != "cdna":
+                return f"set_lane_mask(w->s + 126, {text})"
+            other = call.mask_out if call.mask_out is not None else 106
+            return f"{{ uint64_t r = {text}; set_lane_mask(w->s + {other}, r); set_lane_mask(w->s + 126, r); }}"
+        if call.mask_out is None or (call.mask_out == 124 and inst.format.family != "cdna"):
+            return text
+        return f"set_lane_mask(w->s + {call.mask_out}, {text})"
+
+    def operand(self, taken: Source, replaced: dict[int, str]) -> str:
+        if taken.kind == "v":
+            self.touch(taken.registers)
+            return replaced.get(taken.number, f"V({taken.number})")
+        return scalar_text(taken)
+
+    def touch(self, registers: range) -> None:
+        self.rows = max(self.rows, registers.stop)
+
+    def swizzle(self, inst: Instruction, row: str, words: int) -> str:
+        f = inst.fields
+        if inst.format.variant == "DPP8":
+            selects = sum(f[f"lane_sel_{i}"] << 3 * i for i in range(8))
+            inactive = int(f.get("src0", 233) == 234)
+            return f"uint64_t m = dpp8(w, EXECUTE, w->temp, {row}, {words}, {selects:#x}u, {inactive});"
+        return (
+            f"uint64_t m = dpp16(w, EXECUTE, w->temp, {row}, {words}, {f['dpp']:#x}u, {f['row_mask']:#x}u, {f['bank_mask']:#x}u, "
+            f"{f['bc']}, {f.get('fi', 0)});"
+        )
+
+    def memory(self, inst: Instruction) -> list[str]:
+        if inst.name in _LANE_MOVES:
+            return self.lane_move(inst)
+        call = memory_call(inst)
+        symbol, given = self.table.memory(inst)
+        count = call.access.words * (2 if call.access.pair else 1)
+        self.touch(range(call.target, call.target + count))
+        self.touch(range(call.data, call.data + call.access.words * (2 if call.access.operation == "cmpswap" else 1)))
+        if call.access.pair:
+            self.touch(range(call.second, call.second + call.access.words))
+        if call.address is not None:
+            self.touch(range(call.address, call.address + 2))
+        lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, EXECUTE, {', '.join(given)});"]
+        return self.checked_access(inst, call, lines) if self.sanitize else lines
+
+    def checked_access(self, inst: Instruction, call: MemoryCall, lines: list[str]) -> list[str]:
+        """An access with the sanitizer's checks of its registers before and its notes behind."""
+        pc, access = inst.offset - self.base, call.access
+        before = []
+        if call.address is not None:
+            words = 2 if call.wide else 1
+            before.append(f'check_written(w, {pc}, {call.address}, {words}, "the address is in a register that was never written");')
+        if access.verb != "load":
+            before.append(f'check_written(w, {pc}, {call.data}, {access.words}, "what is stored was never written");')
+        behind = []
+        if access.verb == "load" or access.returns:
+            count = access.words * (2 if access.pair else 1)
+            behind.append(f"note_written(w, {call.target}, {count});")
+        for counter in {"vm": ("COUNTER_VECTOR",), "lgkm": ("COUNTER_LDS",)}.items():
+            if counter[0] not in call.waits:
+                continue
+            behind.append(f"ISSUE({counter[1][0]});")
+            if access.verb == "load" or access.returns:
+                behind.append(f"note_load(w, {call.target}, {count}, {counter[1][0]});")
+        return [*before, *lines, *behind]
+
+    def lane_move(self, inst: Instruction) -> list[str]:
+        f = inst.fields
+        offset = f["offset0"] | f["offset1"] << 8
+        target, address, data = f["vdst"], f["addr"], f["data0"]
+        self.touch(range(max(target, address, data) + 1))
+        given = "uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset"
+        name = inst.name
+        if name == "ds_swizzle_b32":
+            body = "    (void)x; swizzle(w, m, d, a, offset);"
+        else:
+            body = f"    {'bpermute' if 'bpermute' in name else 'permute'}(w, m, d, a, x, offset);"
+        symbol = self.table.special(name, f"void {{}}(struct wave *w, {given})", body)
+        mask = "FULL" if name == "ds_bpermute_fi_b32" else "EXECUTE"
+        lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, {mask}, V({target}), V({address}), V({data}), {offset});"]
+        if self.sanitize:
+            lines += ["ISSUE(COUNTER_LDS);", f"note_written(w, {target}, 1);", f"note_load(w, {target}, 1, COUNTER_LDS);"]
+        return lines
+
+    def matrix(self, inst: Instruction) -> list[str]:
+        found = _MFMA.match(inst.name)
+        if found:
+            return self.mfma(inst, int(found[1].split("x")[0]), int(found[2]), int(found[3] or 1), found[4])
+        found = _WMMA.match(inst.name)
+        if not found:
+            raise UnknownInstruction(f"{inst.name} is not known")
+        f = inst.fields
+        if f["neg"] or f["neg_hi"] or f["clmp"]:
+            raise UnknownInstruction(f"{inst.name} with a sign or clamp is not known")
+        out, taken, new = found[1], found[2], inst.format.family == "rdna4"
+        c, word = self.accumulator(inst, 0)
+        if c == "0" and out != "f32":
+            word = f"({word} & 0xffffu) * 0x10001u"
+        key = inst.name
+        body = (
+            f"    wmma(w, d, a, b, c, word, {int(taken == 'bf16')}, {int(out != 'f32')}, (int)high, {int(new)});"
+        )
+        head = "void {}(struct wave *w, uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t word, uint32_t high)"
+        symbol = self.table.special(key, head, body)
+        self.touch(range(f["vdst"] + 8))
+        self.touch(range(max(f["src0"], f["src1"]) - 256 + 8))
+        high = f["opsel"] >> 2 & 1
+        return [f"{symbol}(w, V({f['vdst']}), V({f['src0'] - 256}), V({f['src1'] - 256}), {c}, {word}, {high});"]
+
+    def accumulator(self, inst: Instruction, acc: int) -> tuple[str, str]:
+        """The row of the third operand, or the word that stands in all its places."""
+        code = inst.fields["src2"]
+        if code >= 256:
+            self.touch(range(code - 256 + acc + 32))
+            return f"V({code - 256 + acc})", "0"
+        return "0", scalar_text(source(inst, code, None, self.lanes))
+
+    def mfma(self, inst: Instruction, rows: int, depth: int, blocks: int, kind: str) -> list[str]:
+        f = inst.fields
+        if "cbsz" not in f or f["cbsz"] or f["abid"] or f["blgp"] or kind == "xf32":
+            raise UnknownInstruction(f"{inst.name} in this form is not known")
+        acc = 256 if f["acc_cd"] else 0
+        c, word = self.accumulator(inst, acc)
+        a, b = (f[n] - 256 + (256 if f["acc"] >> i & 1 else 0) for i, n in enumerate(("src0", "src1")))
+        head = "void {}(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t word)"
+        if kind == "f32":
+            body = f"    mfma_f32(d, a, b, c, word, {rows}, {depth}, {blocks});"
+        else:
+            body = f"    mfma_f16(d, a, b, c, word, {rows}, {depth}, {blocks}, {int(kind != 'f16')});"
+        symbol = self.table.special(inst.name, head, body)
+        self.touch(range(max(f["vdst"] + acc, a, b) + 32))
+        return [f"{symbol}(V({f['vdst'] + acc}), V({a}), V({b}), {c}, {word});"]
+
+    # --- written out
+
+    def readlane(self, inst: Instruction) -> list[str]:
+        f = inst.fields
+        if f["src0"] < 256:
+            raise UnknownInstruction(f"{inst.name} of no vector register is not known")
+        self.touch(range(f["src0"] - 256 + 1))
+        lane = scalar_text(source(inst, f["src1"], None, self.lanes))
+        return [f"S({f['vdst']}) = V({f['src0'] - 256})[{lane} & (LANES - 1)];"]
+
+    def readfirstlane(self, inst: Instruction) -> list[str]:
+        f = inst.fields
+        if f["src0"] < 256:
+            return [f"S({f['vdst']}) = {scalar_text(source(inst, f['src0'], None, self.lanes))};"]
+        self.touch(range(f["src0"] - 256 + 1))
+        return [f"S({f['vdst']}) = V({f['src0'] - 256})[first_lane(EXECUTE)];"]
+
+    def writelane(self, inst: Instruction) -> list[str]:
+        f = inst.fields
+        self.touch(range(f["vdst"] + 1))
+        value, lane = (scalar_text(source(inst, f[n], None, self.lanes)) for n in ("src0", "src1"))
+        return [f"V({f['vdst']})[{lane} & (LANES - 1)] = {value};"]
+
+    def swap(self, inst: Instruction) -> list[str]:
+        f = inst.fields
+        if f["src0"] < 256:
+            raise UnknownInstruction(f"{inst.name} of no vector register is not known")
+        d, s = f["vdst"], f["src0"] - 256
+        self.touch(range(max(d, s) + 1))
+        return [
+            f"for (uint32_t l = 0; l < LANES; l++) if (EXECUTE >> l & 1) "
+            f"{{ uint32_t t = V({d})[l]; V({d})[l] = V({s})[l]; V({s})[l] = t; }}"
+        ]
+
+    def permlane(self, inst: Instruction) -> list[str]:
+        f = inst.fields
+        if f["src0"] < 256:
+            raise UnknownInstruction(f"{inst.name} of no vector register is not known")
+        low, high = (scalar_text(source(inst, f[n], None, self.lanes)) for n in ("src1", "src2"))
+        self.touch(range(max(f["vdst"], f["src0"] - 256) + 1))
+        other = int("x16" in inst.name)
+        return [
+            f"permlane16(w, EXECUTE, V({f['vdst']}), V({f['src0'] - 256}), {low}, {high}, {other}, "
+            f"{f['opsel'] & 1}, {f['opsel'] >> 1 & 1});"
+        ]
+
+    def trap(self, inst: Instruction) -> list[str]:
+        return [f"w->pc = {inst.offset - self.base};", 'w->calls->report(w, 4, -1, 0, "");', "return WAVE_ERROR;"]
+
+    def mode(self, inst: Instruction) -> list[str]:
+        """s_round_mode and s_denorm_mode: only what HIP's kernels run with, nearest even and denormals kept."""
+        if (inst.name == "s_round_mode" and inst.fields["simm16"] & 15 == 0) or (
+            inst.name == "s_denorm_mode" and inst.fields["simm16"] & 15 == 15
+        ):
+            return []
+        raise UnknownInstruction(f"{inst.name} {inst.fields['simm16']} is not known")
+
+    def time(self, inst: Instruction) -> list[str]:
+        return [f"set64(w->s + {inst.fields['sdata']}, (uint64_t)-w->fuel);"]
+
+    def nothing(self, inst: Instruction) -> list[str]:
+        return []
+
+
+_LANE_MOVES = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_bpermute_fi_b32")
+_SPECIAL = {
+    "v_readlane_b32": _Writer.readlane,
+    "v_readfirstlane_b32": _Writer.readfirstlane,
+    "v_writelane_b32": _Writer.writelane,
+    "v_swap_b32": _Writer.swap,
+    "v_permlane16_b32": _Writer.permlane,
+    "v_permlanex16_b32": _Writer.permlane,
+    "s_trap": _Writer.trap,
+    "s_round_mode": _Writer.mode,
+    "s_denorm_mode": _Writer.mode,
+    "s_memtime": _Writer.time,
+    "s_memrealtime": _Writer.time,
+}
+
+
+def kernel_body(
+    code: bytes, family: Family, entry: int, end: int, lanes: int, table: FunctionTable, *, symbol: str, counters: bool, sanitize: bool
+) -> KernelBody:
+    """A kernel's function `int SYMBOL(struct wave *w)` in C. Raises UnknownInstruction and DecodeError."""
+    found = reachable(code, family, entry, end)
+    leaders = sorted(set(_leaders(found, entry)))
+    writer = _Writer(family, lanes, table, counters, sanitize)
+    writer.base = entry
+    resumes = [0]
+    lines: list[str] = []
+    numbers = {at: i for i, at in enumerate(leaders)}
+    for at, inst in found.items():
+        if at in numbers:
+            lines.append(f"L{at}:;")
+            if counters:
+                lines.append(f"w->blocks[{numbers[at]}]++;")
+        try:
+            lines += _instruction(writer, inst, found, resumes, entry)
+        except UnknownInstruction as error:
+            raise UnknownInstruction(f"{error.what} (at {at - entry:#x})") from None
+        if inst.end not in found and not _ends(inst):
+            lines += [f"w->pc = {inst.offset - entry};", 'w->calls->report(w, 6, -1, 0, "");', "return WAVE_ERROR;"]
+    head = [f"int {symbol}(struct wave *w)", "{", "switch (w->resume) {"]
+    head += [f"case {i}: {f'goto R{i};' if i else 'break;'}" for i in resumes]
+    return KernelBody([*head, "}", f"goto L{entry};", *lines, "}"], writer.rows, leaders, found)
+
+
+def _ends(inst: Instruction) -> bool:
+    return inst.name in ("s_branch", "s_endpgm", "s_endpgm_saved", "s_trap", "s_code_end")
+
+
+def _instruction(writer: _Writer, inst: Instruction, found: dict[int, Instruction], resumes: list[int], entry: int) -> list[str]:
+    if inst.name in BRANCHES:
+        target = branch_target(inst)
+        if target not in found:
+            jump = f'{{ w->pc = {inst.offset - entry}; w->calls->report(w, 6, -1, 0, ""); return WAVE_ERROR; }}'
+        elif target <= inst.offset:
+            jump = f'{{ if (--w->fuel < 0) {{ w->pc = {inst.offset - entry}; w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }} goto L{target}; }}'
+        else:
+            jump = f"goto L{target};"
+        return [f"if ({BRANCHES[inst.name]}) {jump}"] if inst.name != "s_branch" else [jump]
+    if inst.name in ("s_endpgm", "s_endpgm_saved"):
+        return ["return WAVE_END;"]
+    if inst.name == "s_code_end":
+        return [f"w->pc = {inst.offset - entry};", 'w->calls->report(w, 6, -1, 0, "");', "return WAVE_ERROR;"]
+    if inst.name in ("s_barrier", "s_barrier_wait"):
+        resumes.append(resumes[-1] + 1)
+        number = resumes[-1]
+        return [f"w->pc = {inst.offset - entry};", f"w->resume = {number};", "return WAVE_BARRIER;", f"R{number}:;"]
+    if inst.name == "s_barrier_signal":
+        return []
+    return writer.write(inst)
+
+
+def _leaders(found: dict[int, Instruction], entry: int) -> Iterator[int]:
+    yield entry
+    for inst in found.values():
+        if inst.name in BRANCHES:
+            for at in (branch_target(inst), inst.end):
+                if at in found:
+                    yield at
+
+
+__all__ = ["DecodeError", "FunctionTable", "KernelBody", "kernel_body", "reachable"]

@@ -1,0 +1,210 @@
+"""A code object as the emulator needs it: the loaded image, kernel descriptors, arguments, variables, relocations.
+
+Layouts are those of LLVM's AMDGPUUsage. The metadata note is read by `stackbuild.inspection`'s reader of MessagePack.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+
+from stackbuild.core.errors import Stop
+from stackbuild.inspection.limits import KERNELS, PROGRAM_HEADERS
+from stackbuild.inspection.readers.byte_parser import MalformedError
+from stackbuild.inspection.readers.codeobject import EM_AMDGPU
+from stackbuild.inspection.readers.messagepack import unpack
+from stackbuild.tables.targets import of_e_flags
+
+_PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
+_R_RELATIVE64 = 13
+_LARGEST = 1 << 30
+
+
+class CodeObjectError(Stop):
+    """A code object that cannot be loaded."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One kernel argument of the metadata; `kind` is its `.value_kind`."""
+
+    name: str
+    kind: str
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """The 64 bytes at NAME.kd. `entry` is the address of the first instruction."""
+
+    group_bytes: int
+    private_bytes: int
+    kernarg_bytes: int
+    entry: int
+    rsrc1: int
+    rsrc2: int
+    rsrc3: int
+    properties: int
+
+    def bit(self, number: int) -> bool:
+        """A bit of the kernel's code properties."""
+        return bool(self.properties >> number & 1)
+
+    @property
+    def user_registers(self) -> int:
+        """Scalar registers that are set before the kernel starts, without workgroup ids."""
+        return self.rsrc2 >> 1 & 31
+
+    @property
+    def flushes_denormals(self) -> bool:
+        """Whether float32 denormals are flushed: FLOAT_DENORM_MODE_32 is not 3."""
+        return self.rsrc1 >> 16 & 3 != 3
+
+
+@dataclass(frozen=True)
+class KernelImage:
+    """One kernel: its descriptor, where its code lies, and its arguments."""
+
+    name: str
+    symbol: str
+    descriptor: Descriptor
+    code_end: int
+    lanes: int
+    registers: tuple[int, int, int]
+    maximum_workgroup: int
+    arguments: tuple[Argument, ...]
+
+    @property
+    def explicit_bytes(self) -> int:
+        """Bytes of the kernarg segment before the hidden arguments."""
+        return max((a.offset + a.bytes for a in self.arguments if not a.kind.startswith("hidden_")), default=0)
+
+
+@dataclass(frozen=True)
+class LoadedObject:
+    """A code object: `image` is its memory from address 0; `relocations` are (address, addend) of relative pointers."""
+
+    target: str
+    version: int
+    image: bytes
+    symbols: dict[str, tuple[int, int]]
+    relocations: tuple[tuple[int, int], ...]
+    metadata: dict[bytes, object]
+
+    @cached_property
+    def kernels(self) -> tuple[KernelImage, ...]:
+        """The kernels of the metadata, in their order. Raises CodeObjectError."""
+        listed = self.metadata.get(b"amdhsa.kernels", [])
+        if not isinstance(listed, list):
+            raise CodeObjectError("the code object's list of kernels is no list")
+        return tuple(self._kernel(entry) for entry in listed)
+
+    def _kernel(self, entry: object) -> KernelImage:
+        if not isinstance(entry, dict):
+            raise CodeObjectError("a kernel in the code object's metadata is no map")
+        name, symbol = _text(entry, b".name"), _text(entry, b".symbol")
+        if symbol not in self.symbols:
+            raise CodeObjectError(f"kernel {name} has no descriptor {symbol}")
+        descriptor = self._descriptor(symbol)
+        start, size = self.symbols.get(name, (descriptor.entry, 0))
+        if not size:
+            later = [at for at, _ in self.symbols.values() if at > start]
+            size = min(later, default=len(self.image)) - start
+        arguments = entry.get(b".args", [])
+        listed = arguments if isinstance(arguments, list) else []
+        return KernelImage(
+            name, symbol, descriptor, start + size, _number(entry, b".wavefront_size"),
+            (_number(entry, b".vgpr_count"), _number(entry, b".sgpr_count"), _number(entry, b".agpr_count")),
+            _number(entry, b".max_flat_workgroup_size"), tuple(_argument(a) for a in listed),
+        )  # fmt: skip
+
+    def _descriptor(self, symbol: str) -> Descriptor:
+        at, _ = self.symbols[symbol]
+        if at + 64 > len(self.image):
+            raise CodeObjectError(f"descriptor {symbol} lies outside of the code object")
+        group, private, kernarg, _, offset = struct.unpack_from("<IIIIq", self.image, at)
+        rsrc3, rsrc1, rsrc2, properties = struct.unpack_from("<IIIH", self.image, at + 44)
+        return Descriptor(group, private, kernarg, at + offset, rsrc1, rsrc2, rsrc3, properties)
+
+
+def load(data: bytes) -> LoadedObject:
+    """Load a code object's segments and read its symbols and metadata. Raises CodeObjectError."""
+    try:
+        return _load(data)
+    except (struct.error, IndexError, MalformedError, UnicodeDecodeError) as error:
+        raise CodeObjectError(f"the code object is broken: {error}") from None
+
+
+def _load(data: bytes) -> LoadedObject:
+    if data[:6] != b"\x7fELF\x02\x01":
+        raise CodeObjectError("the code object is no 64-bit ELF file")
+    machine, _, _, phoff, _, flags, _, _, count = struct.unpack_from("<HIQQQIHHH", data, 18)
+    if machine != EM_AMDGPU:
+        raise CodeObjectError(f"the ELF file is of machine {machine}, not AMDGPU ({EM_AMDGPU})")
+    if count > PROGRAM_HEADERS:
+        raise CodeObjectError(f"the code object has {count} program headers; at most {PROGRAM_HEADERS} are read")
+    version = {1: 3, 2: 4, 3: 5, 4: 6}.get(data[8], 0)
+    headers = [struct.unpack_from("<IIQQQQQQ", data, phoff + 56 * i) for i in range(count)]
+    end = max((h[3] + h[6] for h in headers if h[0] == _PT_LOAD), default=0)
+    if not 0 < end <= _LARGEST:
+        raise CodeObjectError(f"the code object takes {end} bytes when loaded; at most {_LARGEST} are")
+    image = bytearray(end)
+    for kind, _, offset, address, _, size, _, _ in headers:
+        if kind == _PT_LOAD:
+            if offset + size > len(data):
+                raise CodeObjectError("a segment of the code object lies beyond the file")
+            image[address : address + size] = data[offset : offset + size]
+    dynamic = next((h for h in headers if h[0] == _PT_DYNAMIC), None)
+    symbols, relocations = _dynamic(bytes(image), dynamic[3], dynamic[6]) if dynamic else ({}, ())
+    note = next((h for h in headers if h[0] == _PT_NOTE), None)
+    metadata = _metadata(data[note[2] : note[2] + note[5]]) if note else {}
+    return LoadedObject(of_e_flags(flags, version), version, bytes(image), symbols, relocations, metadata)
+
+
+def _metadata(notes: bytes) -> dict[bytes, object]:
+    name_size, size, _ = struct.unpack_from("<III", notes, 0)
+    start = 12 + (name_size + 3 & ~3)
+    return unpack(notes[start : start + size], "kernel metadata", KERNELS)
+
+
+def _dynamic(image: bytes, at: int, size: int) -> tuple[dict[str, tuple[int, int]], tuple[tuple[int, int], ...]]:
+    """Symbols by name as (address, bytes), and relative relocations."""
+    tags: dict[int, int] = {}
+    for tag, value in struct.iter_unpack("<QQ", image[at : at + (size & ~15)]):
+        if tag == 0:
+            break
+        tags[tag] = value
+    symbols: dict[str, tuple[int, int]] = {}
+    table, names = tags.get(6, 0), tags.get(5, 0)
+    count = struct.unpack_from("<I", image, tags[4] + 4)[0] if 4 in tags else max(0, (names - table) // 24)
+    for i in range(count):
+        name, _, _, _, address, length = struct.unpack_from("<IBBHQQ", image, table + 24 * i)
+        end = image.index(b"\0", names + name)
+        if name:
+            symbols[image[names + name : end].decode()] = (address, length)
+    relocations = []
+    for offset, info, addend in struct.iter_unpack("<QQq", image[tags.get(7, 0) : tags.get(7, 0) + tags.get(8, 0)]):
+        if info & 0xFFFFFFFF != _R_RELATIVE64:
+            raise CodeObjectError(f"relocation {info & 0xFFFFFFFF} of the code object is not known")
+        relocations.append((offset, addend))
+    return symbols, tuple(relocations)
+
+
+def _text(entry: dict[bytes, object], key: bytes) -> str:
+    value = entry.get(key, b"")
+    return value.decode() if isinstance(value, bytes) else ""
+
+
+def _number(entry: dict[bytes, object], key: bytes) -> int:
+    value = entry.get(key, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _argument(entry: object) -> Argument:
+    if not isinstance(entry, dict):
+        raise CodeObjectError("a kernel argument in the code object's metadata is no map")
+    return Argument(
+        _text(entry, b".name"), _text(entry, b".value_kind"), _number(entry, b".offset"), _number(entry, b".size")
+    )

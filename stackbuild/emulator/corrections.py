@@ -1,0 +1,85 @@
+"""Pseudocode where the shipped text is incomplete, differs from what the guides say beside it, or is slow as written.
+
+The key is an operation's name; a name with a family before it, "cdna/v_mad_mix_f32", holds there alone.
+"""
+
+from __future__ import annotations
+
+_FLOATS = {"f16": "f16", "f32": "f32", "f64": "f64"}
+
+CODE: dict[str, str] = {
+    # Rounding to the nearest even: floor(x + 0.5), as written, rounds the sum first.
+    **{f"v_rndne_{t}": f"D0.{t} = rint(S0.{t})" for t in _FLOATS},
+    **{f"v_fract_{t}": f"D0.{t} = fract(S0.{t})" for t in _FLOATS},
+    # −0 orders before +0, which the text's comparisons of floating point do not say.
+    **{f"v_{m}_{t}": f"D0.{t} = v_{m}_{t}(S0.{t}, S1.{t})" for m in ("max", "min") for t in _FLOATS},
+    **{f"v_{m}_num_{t}": f"D0.{t} = v_{m}_{t}(S0.{t}, S1.{t})" for m in ("max", "min") for t in _FLOATS},
+    **{f"v_{m}3_{t}": f"D0.{t} = v_{m}_{t}(v_{m}_{t}(S0.{t}, S1.{t}), S2.{t})" for m in ("max", "min") for t in ("f16", "f32")},
+    **{f"v_{m}3_num_{t}": f"D0.{t} = v_{m}_{t}(v_{m}_{t}(S0.{t}, S1.{t}), S2.{t})" for m in ("max", "min") for t in ("f16", "f32")},
+    **{f"v_{m}3_{t}": f"D0.{t} = v_{m}_{t}(v_{m}_{t}(S0.{t}, S1.{t}), S2.{t})"
+       for m in ("max", "min") for t in ("i32", "u32", "i16", "u16")},
+    **{f"v_rcp_{t}": f"D0.{t} = rcp(S0.{t})" for t in _FLOATS},
+    "v_rcp_iflag_f32": "D0.f32 = rcp(S0.f32)",
+    **{f"v_rsq_{t}": f"D0.{t} = rsq(S0.{t})" for t in _FLOATS},
+    **{f"v_sqrt_{t}": f"D0.{t} = sqrt(S0.{t})" for t in _FLOATS},
+    **{f"v_exp_{t}": f"D0.{t} = exp2(S0.{t})" for t in ("f16", "f32")},
+    "v_exp_legacy_f32": "D0.f32 = exp2(S0.f32)",
+    "v_log_legacy_f32": "D0.f32 = log2(S0.f32)",
+    **{f"v_log_{t}": f"D0.{t} = log2(S0.{t})" for t in ("f16", "f32")},
+    **{f"v_ldexp_{t}": f"D0.{t} = ldexp(S0.{t}, {s})" for t, s in (("f32", "S1.i32"), ("f16", "32'I(S1.i16)"), ("f64", "S1.i32"))},
+    "v_frexp_exp_i32_f32": "D0.i32 = frexp_exp(S0.f32)",
+    "v_frexp_mant_f32": "D0.f32 = frexp_mant(S0.f32)",
+    # Divisions: the text leaves out that D0 is S0 where nothing is scaled.
+    "v_div_scale_f32": "D0.f32 = div_scale(S0.f32, S1.f32, S2.f32);\nVCC.u64[laneId] = div_scale_vcc(S0.f32, S1.f32, S2.f32)",
+    "v_div_fixup_f32": "D0.f32 = div_fixup(S0.f32, S1.f32, S2.f32)",
+    "v_div_fixup_f16": "D0.f16 = div_fixup(S0.f16, S1.f16, S2.f16)",
+    "v_div_fmas_f32": "D0.f32 = VCC.u64[laneId] ? ldexp(fma(S0.f32, S1.f32, S2.f32), 64 - 32) : fma(S0.f32, S1.f32, S2.f32)",
+    "v_perm_b32": "D0.u32 = { perm({ S0.u32, S1.u32 }, S2.u32[31 : 24]), perm({ S0.u32, S1.u32 }, S2.u32[23 : 16]), "
+    "perm({ S0.u32, S1.u32 }, S2.u32[15 : 8]), perm({ S0.u32, S1.u32 }, S2.u32[7 : 0]) }",
+    "v_mbcnt_lo_u32_b32": "D0.u32 = S1.u32 + countbits(S0.u32 & 32'U((1LL << laneId.u32) - 1LL))",
+    "v_mbcnt_hi_u32_b32": "D0.u32 = S1.u32 + countbits(S0.u32 & 32'U(((1LL << laneId.u32) - 1LL) >> 32U))",
+    "v_bcnt_u32_b32": "D0.u32 = S1.u32 + countbits(S0.u32)",
+    "v_accvgpr_write": "D0.b32 = S0.b32",
+    "v_accvgpr_read": "D0.b32 = S0.b32",
+    "v_accvgpr_mov_b32": "D0.b32 = S0.b32",
+    "v_mac_f32": "D0.f32 = S0.f32 * S1.f32 + D0.f32",
+    "v_mul_legacy_f32": "D0.f32 = ((S0.f32 == 0.0F) || (S1.f32 == 0.0F)) ? 0.0F : S0.f32 * S1.f32",
+    "v_mul_dx9_zero_f32": "D0.f32 = ((S0.f32 == 0.0F) || (S1.f32 == 0.0F)) ? 0.0F : S0.f32 * S1.f32",
+    "s_movk_i32": "D0.i32 = 32'I(signext(SIMM16.i16))",
+    "s_addk_i32": "tmp = D0.i32;\nD0.i32 = D0.i32 + 32'I(signext(SIMM16.i16));\n"
+    "SCC = ((tmp.u32[31] == SIMM16.u16[15]) && (tmp.u32[31] != D0.u32[31]))",
+    "s_mulk_i32": "D0.i32 = D0.i32 * 32'I(signext(SIMM16.i16))",
+    "s_cmovk_i32": "D0.i32 = SCC ? 32'I(signext(SIMM16.i16)) : D0.i32",
+    "s_nop": "",
+    **{f"s_cmpk_{c}_i32": f"SCC = S0.i32 {s} 32'I(signext(SIMM16.i16))"
+       for c, s in (("eq", "=="), ("lg", "!="), ("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))},
+    **{f"s_cmpk_{c}_u32": f"SCC = S0.u32 {s} 32'U(SIMM16.u16)"
+       for c, s in (("eq", "=="), ("lg", "!="), ("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))},
+    "v_dual_mov_b32": "D0.b32 = S0.b32",
+    "v_dual_add_f32": "D0.f32 = S0.f32 + S1.f32",
+    "v_dual_sub_f32": "D0.f32 = S0.f32 - S1.f32",
+    "v_dual_subrev_f32": "D0.f32 = S1.f32 - S0.f32",
+    "v_dual_mul_f32": "D0.f32 = S0.f32 * S1.f32",
+    "v_dual_mul_dx9_zero_f32": "D0.f32 = ((S0.f32 == 0.0F) || (S1.f32 == 0.0F)) ? 0.0F : S0.f32 * S1.f32",
+    "v_dual_fmac_f32": "D0.f32 = fma(S0.f32, S1.f32, D0.f32)",
+    "v_dual_fmaak_f32": "D0.f32 = fma(S0.f32, S1.f32, SIMM32.f32)",
+    "v_dual_fmamk_f32": "D0.f32 = fma(S0.f32, SIMM32.f32, S1.f32)",
+    "v_dual_max_f32": "D0.f32 = v_max_f32(S0.f32, S1.f32)",
+    "v_dual_min_f32": "D0.f32 = v_min_f32(S0.f32, S1.f32)",
+    "v_dual_max_num_f32": "D0.f32 = v_max_f32(S0.f32, S1.f32)",
+    "v_dual_min_num_f32": "D0.f32 = v_min_f32(S0.f32, S1.f32)",
+    "v_dual_cndmask_b32": "D0.u32 = VCC.u64[laneId] ? S1.u32 : S0.u32",
+    "v_dual_add_nc_u32": "D0.u32 = S0.u32 + S1.u32",
+    "v_dual_lshlrev_b32": "D0.u32 = S1.u32 << S0[4 : 0].u32",
+    "v_dual_and_b32": "D0.u32 = S0.u32 & S1.u32",
+    "v_swap_b32": "",
+    "v_fmac_dx9_zero_f32": "D0.f32 = ((S0.f32 == 0.0F) || (S1.f32 == 0.0F)) ? D0.f32 : fma(S0.f32, S1.f32, D0.f32)",
+}  # fmt: skip
+
+#: GFX90A and GFX942 have other operations under numbers that the table of GFX950 gives.
+NAMES: dict[tuple[str, str], str] = {("gfx90a", "v_dot2c_f32_bf16"): "v_mac_f32"}
+
+
+def code_of(name: str, shipped: str) -> str:
+    """The pseudocode by which an operation runs."""
+    return CODE.get(name, shipped)

@@ -1,0 +1,150 @@
+"""AMD's instruction encodings, operand types and pseudocode, from the tables that tinygrad ships.
+
+The only module that imports tinygrad. Its tables are made from AMD's ISA guides and machine-readable ISA files. A format
+is a list of bit fields; an operation is a number of the format's `op` field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from stackbuild.core.errors import Stop
+
+FAMILIES = {
+    "gfx90a": "cdna",
+    "gfx942": "cdna",
+    "gfx950": "cdna",
+    "gfx1100": "rdna3",
+    "gfx1101": "rdna3",
+    "gfx1102": "rdna3",
+    "gfx1103": "rdna3",
+    "gfx1150": "rdna3",
+    "gfx1151": "rdna3",
+    "gfx1152": "rdna3",
+    "gfx1153": "rdna3",
+    "gfx1200": "rdna4",
+    "gfx1201": "rdna4",
+}
+"""Target to the family whose tables decode it."""
+
+_SUFFIXES = ("_SDWA_SDST", "_SDWA", "_DPP16", "_DPP8", "_LIT")
+
+
+class EncodingError(Stop):
+    """The emulator's tables are not installed, or know no such target."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """Bits `high`…`low` of an instruction. `kind` is the class of tinygrad's field, e.g. "Src", "VGPR", "Bit"."""
+
+    name: str
+    high: int
+    low: int
+    kind: str
+
+    def of(self, word: int) -> int:
+        """The field's value in an instruction's bits."""
+        return word >> self.low & (1 << self.high - self.low + 1) - 1
+
+
+@dataclass(frozen=True)
+class OperandType:
+    """What an operation takes in a field: `form` is its number format, `bits` its width, `place` where it may lie."""
+
+    form: str
+    bits: int
+    place: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of a format. `code` is its pseudocode, "" where the tables have none."""
+
+    name: str
+    operands: dict[str, OperandType]
+    code: str
+
+
+@dataclass(frozen=True)
+class Format:
+    """One encoding. `name` has no suffix; `variant` is "", "LIT", "DPP16", "DPP8", "SDWA" or "SDWA_SDST".
+
+    `operations` are by the number in field `op`, those of a dual format (VOPD) by the number in `opx` and in `opy`.
+    """
+
+    family: str
+    name: str
+    variant: str
+    size: int
+    mask: int
+    match: int
+    fields: dict[str, Field]
+    operations: dict[int, Operation]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The formats of one family: those without a suffix by the top nine bits of the first word, most specific first."""
+
+    name: str
+    formats: dict[int, tuple[Format, ...]]
+    variants: dict[tuple[str, str], Format]
+
+
+def family_name(target: str) -> str:
+    """The family of a target such as "gfx942:sramecc+". Raises EncodingError."""
+    base = target.partition(":")[0]
+    if base not in FAMILIES:
+        raise EncodingError(
+            f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(FAMILIES))}."
+        )
+    return FAMILIES[base]
+
+
+@cache
+def family(name: str) -> Family:
+    """The tables of "cdna", "rdna3" or "rdna4". Raises EncodingError where tinygrad is not installed."""
+    try:
+        instructions: Any = import_module(f"tinygrad.runtime.autogen.amd.{name}.ins")
+        operands: Any = import_module(f"tinygrad.runtime.autogen.amd.{name}.operands")
+        pseudocode: Any = import_module(f"tinygrad.runtime.autogen.amd.{name}.str_pcode")
+        language: Any = import_module("tinygrad.renderer.amd.dsl")
+    except ImportError:
+        raise EncodingError(
+            "AMD's instruction tables are not installed", next='Run: pip install "stackbuild[emulator]"'
+        ) from None
+    made = [
+        _format(name, klass, operands.OPERANDS, pseudocode.PCODE)
+        for klass in vars(instructions).values()
+        if isinstance(klass, type) and issubclass(klass, language.Inst) and klass.__module__ == instructions.__name__
+        and not klass.__name__.startswith(("EXP", "VEXPORT"))
+    ]  # fmt: skip
+    plain = sorted((f for f in made if not f.variant), key=lambda f: -f.mask.bit_count())
+    index = {top: tuple(f for f in plain if (top << 23 ^ f.match) & f.mask & 0xFF800000 == 0) for top in range(512)}
+    return Family(name, index, {(f.name, f.variant): f for f in made})
+
+
+def _format(family: str, klass: Any, operands: Any, pseudocode: Any) -> Format:
+    fields = {name: Field(name, f.hi, f.lo, type(f).__name__.removesuffix("Field")) for name, f in klass._fields}
+    mask = match = 0
+    for name, f in klass._fields:
+        if fields[name].kind == "FixedBit":
+            mask |= f.mask << f.lo
+            match |= f.default << f.lo
+    numbers = dict(klass._fields).get("op") or dict(klass._fields)["opy"]
+    allowed = numbers.allowed if numbers.allowed is not None else set(numbers._enum)
+    operations = {
+        op.value: Operation(
+            op.name.lower().removesuffix("_e32").removesuffix("_e64"),
+            {k: OperandType(v[0].name, v[1], v[2].name) for k, v in operands.get(op, {}).items()},
+            pseudocode.get(op, ""),
+        )
+        for op in allowed
+    }
+    full = klass.__name__
+    suffix = next((s for s in _SUFFIXES if full.endswith(s)), "")
+    return Format(family, full.removesuffix(suffix), suffix.lstrip("_"), klass._base_size, mask, match, fields, operations)

@@ -1,0 +1,82 @@
+/* What the sanitizer keeps beside a wave's registers and a workgroup's LDS. Included by executor.c.
+ *
+ * A byte of LDS knows its last writer and its readers between two barriers. A wave runs alone up to its next barrier, so
+ * that two accesses of one interval by two waves, one of them a write, are a race whatever the order was.
+ */
+#ifndef STACKBUILD_SANITIZER_H
+#define STACKBUILD_SANITIZER_H
+
+static void note_access(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, int use)
+{
+    struct shadow *h = w->shadow;
+    if (use == USE_ATOMIC && address % bytes) report(w, EMULATOR_MISALIGNED, (int)lane, address, "an atomic access off its boundary");
+    if (!h || space != SPACE_LDS || address + bytes > w->lds_bytes) return;
+    for (uint64_t at = address; at < address + bytes; at++) {
+        struct lds_byte *b = &h->lds[at];
+        if (b->interval != h->interval) {
+            b->interval = h->interval;
+            b->writer = 0;
+            b->readers = 0;
+            b->atomic = 0;
+        }
+        char text[96];
+        if (use == USE_READ || use == USE_ATOMIC) {
+            if (!b->set) {
+                snprintf(text, sizeof text, "LDS byte %llu is read and was never written", (unsigned long long)at);
+                report(w, EMULATOR_UNINITIALISED, (int)lane, at, text);
+            }
+            if (b->writer && b->writer != w->index + 1 && !(b->atomic && use == USE_ATOMIC)) {
+                snprintf(text, sizeof text, "LDS byte %llu was written by wave %u", (unsigned long long)at, b->writer - 1u);
+                report(w, EMULATOR_RACE, (int)lane, at, text);
+            }
+        }
+        if (use != USE_READ) {
+            uint64_t others = b->readers & ~(1ull << (w->index & 63));
+            if (use == USE_WRITE && (others || (b->writer && b->writer != w->index + 1))) {
+                snprintf(text, sizeof text, "LDS byte %llu was %s by another wave", (unsigned long long)at, others ? "read" : "written");
+                report(w, EMULATOR_RACE, (int)lane, at, text);
+            }
+            b->writer = (uint16_t)(w->index + 1);
+            b->atomic = use == USE_ATOMIC;
+            b->set = 1;
+        }
+        if (use == USE_READ) b->readers |= 1ull << (w->index & 63);
+    }
+}
+
+static int is_sanitized(const struct kernel *k) { return strstr(k->object->folder, "sanitized") != NULL; }
+
+static void sanitizer_open(const struct kernel *k, struct wave **waves, uint32_t count, uint32_t lds_bytes)
+{
+    if (!is_sanitized(k)) return;
+    struct lds_byte *lds = calloc((size_t)lds_bytes + 1, sizeof *lds);
+    for (uint32_t i = 0; i < count; i++) {
+        waves[i]->shadow = calloc(1, sizeof *waves[i]->shadow);
+        waves[i]->shadow->lds = lds;
+    }
+}
+static void sanitizer_close(struct wave **waves, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!waves[i]->shadow) continue;
+        if (i == 0) free(waves[i]->shadow->lds);
+        free(waves[i]->shadow);
+    }
+}
+/* A wave starts: only the work-item ids are in its vector registers. */
+static void sanitizer_start(struct wave *w, uint32_t lds_bytes)
+{
+    struct shadow *h = w->shadow;
+    if (!h) return;
+    struct lds_byte *lds = h->lds;
+    memset(h, 0, sizeof *h);
+    h->lds = lds;
+    h->written[0] = 1;
+    if (w->index == 0) memset(lds, 0, sizeof *lds * lds_bytes);
+}
+static void sanitizer_interval(struct wave **waves, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (waves[i]->shadow) waves[i]->shadow->interval++;
+}
+#endif

@@ -1,0 +1,429 @@
+/* One wave's state, and what translated code calls. LANES (32 or 64), SANITIZE and COUNTERS (0 or 1) are defined by the compiler's command line.
+ *
+ * A vector register is a row of LANES words; registers of 64 bits are two rows. Accumulation registers follow from row 256.
+ * Scalar registers, VCC (106), M0 (124 or 125) and EXEC (126) lie in s.
+ */
+#ifndef STACKBUILD_WAVE_H
+#define STACKBUILD_WAVE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define SHARED_APERTURE 0x0001000000000000ull
+#define PRIVATE_APERTURE 0x0002000000000000ull
+#define APERTURE_MASK 0xffff000000000000ull
+
+enum wave_stop { WAVE_END, WAVE_BARRIER, WAVE_ERROR };
+enum wave_space { SPACE_GLOBAL, SPACE_LDS, SPACE_SCRATCH, SPACE_FLAT };
+enum wave_use { USE_READ, USE_WRITE, USE_ATOMIC };
+
+struct wave;
+struct wave_counts {
+    uint64_t lane_operations, global_bytes, global_segments, flat_to_lds, flat_to_global, lds_cycles, lds_conflicts;
+};
+struct wave_callbacks {
+    /* `kind` is one of emulator.h's; `lane` −1 for none. */
+    void (*report)(struct wave *w, int kind, int lane, uint64_t address, const char *text);
+    int (*in_range)(struct wave *w, uint64_t address, uint32_t bytes, int write);
+    /* An access of one lane to memory of a space. */
+    void (*access)(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, int use);
+};
+
+/* What the sanitizer knows of a wave's registers. A register is under way while its number is above the counter's `done`. */
+struct shadow {
+    uint32_t issued[3], done[3]; /* vector memory, LDS, scalar memory */
+    uint32_t vector[3][512], scalar[128];
+    uint8_t written[512];
+    uint32_t said_pc;
+    struct lds_byte { uint32_t interval; uint16_t writer; uint64_t readers; uint8_t atomic, set; } *lds; /* of the workgroup */
+    uint32_t interval;
+};
+enum wave_counter { COUNTER_VECTOR, COUNTER_LDS, COUNTER_SCALAR };
+
+struct wave {
+    uint32_t *v;
+    uint32_t s[128];
+    uint32_t scc;
+    uint32_t pc;       /* of the last instruction that can fail */
+    uint32_t resume;   /* where to go on, 0: at the start */
+    uint32_t rows;     /* of v */
+    int64_t fuel;      /* jumps left */
+    uint8_t *lds;
+    uint8_t *scratch;  /* of lane 0; a lane has scratch_bytes */
+    uint64_t image;    /* address of the code object's first byte */
+    uint32_t lds_bytes, scratch_bytes;
+    uint32_t index;    /* in the workgroup */
+    uint32_t mode;     /* of hwreg 1 */
+    uint64_t lanes;    /* active at the start */
+    const struct wave_callbacks *calls;
+    struct shadow *shadow;
+    uint64_t *blocks;  /* how often each basic block ran */
+    struct wave_counts counts;
+    void *context;
+    uint32_t temp[8 * 64]; /* operands before a swizzle of lanes */
+    uint8_t sink[64];
+};
+
+#ifdef LANES
+#include "arithmetic.h"
+
+#define FULL (LANES == 64 ? ~0ull : 0xffffffffull)
+#define V(n) (w->v + (n) * LANES)
+#define S(n) (w->s[n])
+#define API static inline __attribute__((always_inline, unused))
+#if defined(__clang__)
+#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (uint32_t l = 0; l < LANES; l++)
+#else
+#define EACH_LANE _Pragma("GCC ivdep") for (uint32_t l = 0; l < LANES; l++)
+#endif
+
+API uint64_t get64(const uint32_t *p) { uint64_t r; memcpy(&r, p, 8); return r; }
+API void set64(uint32_t *p, uint64_t x) { memcpy(p, &x, 8); }
+API uint64_t lane_mask(const uint32_t *p) { return LANES == 64 ? get64(p) : *p; }
+API void set_lane_mask(uint32_t *p, uint64_t x) { if (LANES == 64) set64(p, x); else *p = (uint32_t)x; }
+#define EXECUTE lane_mask(w->s + 126)
+
+/* The mask of lanes whose word is not zero. */
+API uint64_t pack_lanes(const uint32_t *bits)
+{
+    uint64_t r = 0;
+    for (int i = 0; i < LANES; i++) r |= (uint64_t)(bits[i] & 1) << i;
+    return r;
+}
+
+/* --- memory --- */
+
+API uint8_t *lds_place(struct wave *w, uint32_t lane, uint32_t address, uint32_t bytes)
+{
+    if (__builtin_expect((uint64_t)address + bytes > w->lds_bytes, 0)) {
+        if (SANITIZE) w->calls->report(w, 17, (int)lane, address, "");
+        memset(w->sink, 0, sizeof w->sink);
+        return w->sink;
+    }
+    return w->lds + address;
+}
+API uint8_t *scratch_place(struct wave *w, uint32_t lane, uint32_t address, uint32_t bytes)
+{
+    if (__builtin_expect((uint64_t)address + bytes > w->scratch_bytes, 0)) {
+        if (SANITIZE) w->calls->report(w, 18, (int)lane, address, "");
+        memset(w->sink, 0, sizeof w->sink);
+        return w->sink;
+    }
+    return w->scratch + (size_t)lane * w->scratch_bytes + address;
+}
+
+#if SANITIZE
+#define ISSUE(counter) (++w->shadow->issued[counter])
+/* Registers whose load is under way are not read and not written. */
+API void check_vectors(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
+{
+    const struct shadow *h = w->shadow;
+    for (uint32_t r = first; r < first + count; r++)
+        if (h->vector[0][r] > h->done[0] || h->vector[1][r] > h->done[1]) {
+            w->pc = pc;
+            w->calls->report(w, 22, -1, 0, "a vector register whose load is under way");
+        }
+}
+API void check_scalars(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
+{
+    for (uint32_t r = first; r < first + count; r++)
+        if (w->shadow->scalar[r] > w->shadow->done[2]) {
+            w->pc = pc;
+            w->calls->report(w, 22, -1, 0, "a scalar register whose load is under way");
+        }
+}
+API void check_written(struct wave *w, uint32_t pc, uint32_t first, uint32_t count, const char *what)
+{
+    for (uint32_t r = first; r < first + count; r++)
+        if (!w->shadow->written[r]) {
+            w->pc = pc;
+            w->calls->report(w, 20, -1, 0, what);
+        }
+}
+API void note_written(struct wave *w, uint32_t first, uint32_t count) { memset(w->shadow->written + first, 1, count); }
+API void note_load(struct wave *w, uint32_t first, uint32_t count, int counter)
+{
+    for (uint32_t r = first; r < first + count; r++) w->shadow->vector[counter][r] = w->shadow->issued[counter];
+}
+/* A counter waits until at most `left` accesses are under way. Scalar loads end in any order: only 0 says something of them. */
+API void wait_for(struct wave *w, int counter, uint32_t left)
+{
+    struct shadow *h = w->shadow;
+    if (counter == COUNTER_SCALAR && left) return;
+    if (h->issued[counter] > left && h->done[counter] < h->issued[counter] - left) h->done[counter] = h->issued[counter] - left;
+}
+#endif
+
+API uint8_t *place(struct wave *w, int space, uint32_t lane, uint64_t address, uint32_t bytes, int use)
+{
+    if (space == SPACE_FLAT) {
+        uint64_t aperture = address & APERTURE_MASK;
+        space = aperture == SHARED_APERTURE ? SPACE_LDS : aperture == PRIVATE_APERTURE ? SPACE_SCRATCH : SPACE_GLOBAL;
+        if (space != SPACE_GLOBAL) address &= 0xffffffffull;
+    }
+#if SANITIZE
+    w->calls->access(w, lane, space, address, bytes, use);
+    if (space == SPACE_GLOBAL && !w->calls->in_range(w, address, bytes, use != USE_READ)) {
+        memset(w->sink, 0, sizeof w->sink);
+        return w->sink;
+    }
+#else
+    (void)use;
+#endif
+    if (space == SPACE_LDS) return lds_place(w, lane, (uint32_t)address, bytes);
+    if (space == SPACE_SCRATCH) return scratch_place(w, lane, (uint32_t)address, bytes);
+    return (uint8_t *)(uintptr_t)address;
+}
+API uint32_t load32(const uint8_t *p) { uint32_t r; memcpy(&r, p, 4); return r; }
+API uint32_t load16(const uint8_t *p) { uint16_t r; memcpy(&r, p, 2); return r; }
+API void store32(uint8_t *p, uint32_t x) { memcpy(p, &x, 4); }
+API void store16(uint8_t *p, uint32_t x) { uint16_t r = (uint16_t)x; memcpy(p, &r, 2); }
+
+API void scalar_load(struct wave *w, uint32_t to, uint64_t address, uint32_t words)
+{
+#if SANITIZE
+    if (address & 3) w->calls->report(w, 19, -1, address, "a scalar load off a multiple of 4");
+    if (!w->calls->in_range(w, address, 4 * words, 0)) { memset(w->s + to, 0, 4 * words); return; }
+#endif
+    memcpy(w->s + to, (const void *)(uintptr_t)(address & ~3ull), 4 * words);
+}
+
+#if COUNTERS
+/* What one access of a wave costs: distinct segments of 64 bytes of memory, or the most dwords in one of 32 banks of LDS. */
+static __attribute__((unused, noinline)) void count_access(struct wave *w, uint64_t m, const uint64_t *addresses, uint32_t bytes, int space)
+{
+    uint64_t segments[LANES * 3];
+    uint32_t count = 0, lds = 0, active = 0, load[32] = {0}, most = 0, least;
+    uint64_t dwords[LANES * 4];
+    uint32_t dword_count = 0;
+    for (uint32_t l = 0; l < LANES; l++) {
+        if (!(m >> l & 1)) continue;
+        uint64_t address = addresses[l], aperture = address & APERTURE_MASK;
+        active++;
+        if (space == SPACE_LDS || (space == SPACE_FLAT && aperture == SHARED_APERTURE)) {
+            lds++;
+            for (uint64_t at = (address & 0xffffffffull) / 4; at <= ((address & 0xffffffffull) + bytes - 1) / 4 && dword_count < LANES * 4; at++) {
+                uint32_t i = 0;
+                while (i < dword_count && dwords[i] != at) i++;
+                if (i == dword_count) {
+                    dwords[dword_count++] = at;
+                    if (++load[at % 32] > most) most = load[at % 32];
+                }
+            }
+        } else if (space != SPACE_SCRATCH) {
+            w->counts.global_bytes += bytes;
+            for (uint64_t at = address / 64; at <= (address + bytes - 1) / 64; at++) {
+                uint32_t i = count;
+                while (i > 0 && segments[i - 1] != at) i--;
+                if (!i) segments[count++] = at;
+            }
+        }
+    }
+    w->counts.global_segments += count;
+    least = (dword_count + 31) / 32;
+    w->counts.lds_cycles += most;
+    w->counts.lds_conflicts += most > least ? most - least : 0;
+    if (space == SPACE_FLAT && active) {
+        w->counts.flat_to_lds += lds == active;
+        w->counts.flat_to_global += lds == 0;
+    }
+}
+#endif
+
+/* --- lanes --- */
+
+API uint32_t first_lane(uint64_t m) { return m ? (uint32_t)__builtin_ctzll(m) : 0; }
+
+/* The lane that a lane reads by DPP16's control word; −1 where there is none. */
+API int dpp_source(uint32_t lane, uint32_t control)
+{
+    uint32_t row = lane & ~15u, in = lane & 15u;
+    if (control < 0x100) return (int)((lane & ~3u) | (control >> (lane & 3) * 2 & 3));
+    if (control > 0x100 && control <= 0x10f) return in + (control & 15) < 16 ? (int)(row + in + (control & 15)) : -1; /* row_shl */
+    if (control > 0x110 && control <= 0x11f) return in >= (control & 15) ? (int)(row + in - (control & 15)) : -1;     /* row_shr */
+    if (control > 0x120 && control <= 0x12f) return (int)(row + ((in - (control & 15)) & 15));                        /* row_ror */
+    if (control == 0x130) return lane + 1 < LANES ? (int)lane + 1 : -1;                                               /* wave_shl */
+    if (control == 0x134) return (int)((lane + 1) % LANES);                                                           /* wave_rol */
+    if (control == 0x138) return lane >= 1 ? (int)lane - 1 : -1;                                                      /* wave_shr */
+    if (control == 0x13c) return (int)((lane + LANES - 1) % LANES);                                                   /* wave_ror */
+    if (control == 0x140) return (int)(row + 15 - in);                                                                /* row_mirror */
+    if (control == 0x141) return (int)((lane & ~7u) + 7 - (lane & 7u));                                               /* row_half_mirror */
+    if (control == 0x142) return lane >= 16 ? (int)(row - 1) : -1;                                                    /* row_bcast:15 */
+    if (control == 0x143) return lane >= 32 ? 31 : -1;                                                                /* row_bcast:31 */
+    if (control >= 0x150 && control <= 0x15f) return (int)(row + (control & 15));                                     /* row_share, row_newbcast */
+    if (control >= 0x160 && control <= 0x16f) return (int)(row + (in ^ (control & 15)));                              /* row_xmask */
+    return -2;
+}
+/* Moves a source's lanes into w->temp and returns the lanes that are written. `rows` words of 32 bits each. */
+API uint64_t dpp16(struct wave *w, uint64_t m, uint32_t *to, const uint32_t *from, uint32_t rows, uint32_t control, uint32_t row_mask,
+                   uint32_t bank_mask, int bound_zero, int inactive)
+{
+    uint64_t written = 0;
+    for (uint32_t l = 0; l < LANES; l++) {
+        int at = dpp_source(l, control);
+        int there = at >= 0 && (inactive || (m >> at & 1));
+        for (uint32_t r = 0; r < rows; r++) to[r * LANES + l] = there ? from[r * LANES + (uint32_t)at] : 0;
+        if (!(m >> l & 1) || !(row_mask >> (l >> 4 & 3) & 1) || !(bank_mask >> (l >> 2 & 3) & 1)) continue;
+        if (there || bound_zero) written |= 1ull << l;
+    }
+    (void)w;
+    return written;
+}
+API uint64_t dpp8(struct wave *w, uint64_t m, uint32_t *to, const uint32_t *from, uint32_t rows, uint32_t selects, int inactive)
+{
+    for (uint32_t l = 0; l < LANES; l++) {
+        uint32_t at = (l & ~7u) | (selects >> (l & 7) * 3 & 7);
+        int there = inactive || (m >> at & 1);
+        for (uint32_t r = 0; r < rows; r++) to[r * LANES + l] = there ? from[r * LANES + at] : 0;
+    }
+    (void)w;
+    return m;
+}
+
+API void bpermute(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset)
+{
+    uint32_t t[LANES];
+    uint32_t group = LANES == 64 ? 64 : 32;
+    for (uint32_t l = 0; l < LANES; l++) {
+        uint32_t at = (a[l] + offset) / 4 % group;
+        t[l] = m >> at & 1 ? x[at] : 0;
+        if (SANITIZE && (m >> l & 1) && !(m >> at & 1)) w->calls->report(w, 24, (int)l, at, "");
+    }
+    for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) d[l] = t[l];
+}
+API void permute(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset)
+{
+    uint32_t t[LANES] = {0};
+    uint32_t group = LANES == 64 ? 64 : 32;
+    for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) t[(a[l] + offset) / 4 % group] = x[l];
+    for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) d[l] = t[l];
+    (void)w;
+}
+API void swizzle(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *x, uint32_t pattern)
+{
+    uint32_t t[LANES];
+    for (uint32_t l = 0; l < LANES; l++) {
+        uint32_t at;
+        if (pattern & 0x8000) at = (l & ~3u) | (pattern >> (l & 3) * 2 & 3);
+        else at = (l & 32) | ((((l & 31) & (pattern & 31)) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31));
+        t[l] = m >> at & 1 ? x[at] : 0;
+    }
+    for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) d[l] = t[l];
+    (void)w;
+}
+/* v_permlane16 and v_permlanex16: any lane of the same or of the other row of 16. */
+API void permlane16(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *x, uint32_t low, uint32_t high, int other, int inactive, int bound_zero)
+{
+    uint32_t t[LANES];
+    uint64_t selects = (uint64_t)high << 32 | low, written = 0;
+    for (uint32_t l = 0; l < LANES; l++) {
+        uint32_t at = ((l & ~15u) ^ (other ? 16u : 0u)) + (uint32_t)(selects >> (l & 15) * 4 & 15);
+        int there = inactive || (m >> at & 1);
+        t[l] = there ? x[at] : 0;
+        if (there || bound_zero) written |= 1ull << l;
+    }
+    for (uint32_t l = 0; l < LANES; l++) if (m & written & 1ull << l) d[l] = t[l];
+    (void)w;
+}
+
+/* --- matrices: D = A·B + C over the whole wave, EXEC ignored. Sums go over k in order, each step rounded to float32. --- */
+
+API void mfma_f16(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t c_word, int M, int K, int blocks, int bf16)
+{
+    int groups = LANES / (M * blocks), per = K / groups;
+    float A[4][32][32], B[4][32][32], D[4][32][32]; /* [block][k][row or column], [block][row][column] */
+    for (uint32_t l = 0; l < LANES; l++)
+        for (int j = 0; j < per; j++) {
+            int at = (int)l % M, block = (int)l / M % blocks, k = (int)l / (M * blocks) * per + j;
+            uint32_t x = a[(j / 2) * LANES + l] >> (j & 1) * 16 & 0xffff, y = b[(j / 2) * LANES + l] >> (j & 1) * 16 & 0xffff;
+            A[block % 4][k][at] = bf16 ? bits_bf16(x) : bits_f16(x);
+            B[block % 4][k][at] = bf16 ? bits_bf16(y) : bits_f16(y);
+        }
+    int rows = M * M * blocks / LANES;
+    for (int block = 0; block < blocks; block++)
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < M; j++) {
+                int r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
+                int l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
+                D[block][i][j] = bits_f32(c ? c[r * LANES + l] : c_word);
+            }
+    for (int block = 0; block < blocks; block++)
+        for (int i = 0; i < M; i++)
+            for (int k = 0; k < K; k++)
+                for (int j = 0; j < M; j++) D[block][i][j] = __builtin_fmaf(A[block][k][i], B[block][k][j], D[block][i][j]);
+    for (int block = 0; block < blocks; block++)
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < M; j++) {
+                int r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
+                int l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
+                d[r * LANES + l] = canonical_f32(f32_bits(D[block][i][j]));
+            }
+    (void)rows;
+}
+API void mfma_f32(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t c_word, int M, int K, int blocks)
+{
+    int groups = LANES / (M * blocks), per = K / groups;
+    float A[4][8][32], B[4][8][32], D[4][32][32];
+    for (uint32_t l = 0; l < LANES; l++)
+        for (int j = 0; j < per; j++) {
+            int at = (int)l % M, block = (int)l / M % blocks, k = (int)l / (M * blocks) * per + j;
+            A[block % 4][k][at] = bits_f32(a[j * LANES + l]);
+            B[block % 4][k][at] = bits_f32(b[j * LANES + l]);
+        }
+    for (int block = 0; block < blocks; block++)
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < M; j++) {
+                int r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
+                int l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
+                D[block][i][j] = bits_f32(c ? c[r * LANES + l] : c_word);
+            }
+    for (int block = 0; block < blocks; block++)
+        for (int i = 0; i < M; i++)
+            for (int k = 0; k < K; k++)
+                for (int j = 0; j < M; j++) D[block][i][j] = __builtin_fmaf(A[block][k][i], B[block][k][j], D[block][i][j]);
+    for (int block = 0; block < blocks; block++)
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < M; j++) {
+                int r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
+                int l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
+                d[r * LANES + l] = canonical_f32(f32_bits(D[block][i][j]));
+            }
+}
+/* RDNA3: every lane of a half has a whole row of A (column of B), both halves the same. RDNA4: a half has half of K. */
+API void wmma(struct wave *w, uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t c_word, int bf16, int half_out, int high, int rdna4)
+{
+    float A[16][16], B[16][16], D[16][16];
+    for (int l = 0; l < (rdna4 ? 32 : 16); l++)
+        for (int j = 0; j < (rdna4 ? 8 : 16); j++) {
+            int k = rdna4 ? l / 16 * 8 + j : j;
+            uint32_t x = a[(j / 2) * LANES + l] >> (j & 1) * 16 & 0xffff, y = b[(j / 2) * LANES + l] >> (j & 1) * 16 & 0xffff;
+            A[k][l % 16] = bf16 ? bits_bf16(x) : bits_f16(x);
+            B[k][l % 16] = bf16 ? bits_bf16(y) : bits_f16(y);
+        }
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < 16; i++)
+            for (int j = 0; j < 16; j++) {
+                /* LANES 32. Wave64 of RDNA3: row 4·r + lane/16; of RDNA4: 4·(lane/16) + r. */
+                int groups = LANES / 16, per = 16 / groups;
+                int r = rdna4 ? i % per : i / groups, l = (rdna4 ? i / per : i % groups) * 16 + j;
+                int word = half_out && rdna4 ? r / 2 : r, shift = half_out ? (rdna4 ? (r & 1) * 16 : high * 16) : 0;
+                uint32_t *p = d + word * LANES + l;
+                if (pass == 0) {
+                    uint32_t x = c ? c[word * LANES + l] : c_word;
+                    D[i][j] = !half_out ? bits_f32(x) : bf16 ? bits_bf16(x >> shift & 0xffff) : bits_f16(x >> shift & 0xffff);
+                } else if (!half_out) {
+                    *p = canonical_f32(f32_bits(D[i][j]));
+                } else {
+                    uint32_t x = bf16 ? bf16_bits(D[i][j]) : canonical_f16(f16_bits(D[i][j]));
+                    *p = (*p & ~(0xffffu << shift)) | x << shift;
+                }
+            }
+        if (pass == 0)
+            for (int i = 0; i < 16; i++)
+                for (int k = 0; k < 16; k++)
+                    for (int j = 0; j < 16; j++) D[i][j] = __builtin_fmaf(A[k][i], B[k][j], D[i][j]);
+    }
+    (void)w;
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+"""C sources compiled by the machine's compiler when they are used, and kept by the digest of all that went in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from stackbuild.core.digest import of_text
+from stackbuild.core.errors import MachineLacks
+
+NATIVE = Path(__file__).with_name("native")
+_SECONDS = 300.0
+_FLAGS = ("-std=gnu11", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
+
+
+def compiler() -> str:
+    """The machine's C compiler. Raises MachineLacks where there is none."""
+    found = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
+    if found is None:
+        raise MachineLacks("there is no C compiler, which the emulator needs", next="apt-get install gcc libc6-dev")
+    return found
+
+
+def compiled(
+    sources: Sequence[Path],
+    name: str,
+    folder: Path,
+    *,
+    defines: Sequence[str] = (),
+    generated: str = "",
+    versions: str = "",
+    libraries: Sequence[str] = (),
+) -> Path:
+    """A shared library NAME, its soname too, in a folder below `folder`.
+
+    `generated` is one more C source, `versions` a version script. Raises MachineLacks with what the compiler said.
+    """  # fmt: skip
+    command = [compiler(), *_FLAGS, *(f"-D{define}" for define in defines), f"-Wl,-soname,{name}"]
+    texts = [
+        path.read_text("utf-8") for path in (*sources, *sorted({h for s in sources for h in s.parent.glob("*.h")}))
+    ]
+    key = of_text("\0".join([*command[1:], generated, versions, *libraries, *texts]))
+    home = folder / f"{name}-{key[:24]}"
+    if (home / name).is_file():
+        return home / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        made, script, more = Path(work) / name, Path(work) / "versions.map", Path(work) / "generated.c"
+        more.write_text(generated, "utf-8")
+        script.write_text(versions, "utf-8")
+        parts = [*map(str, sources), str(more), "-o", str(made), *libraries]
+        done = subprocess.run(
+            [*command, *([f"-Wl,--version-script,{script}"] if versions else []), *parts],
+            capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        if done.returncode:
+            raise MachineLacks(
+                f"{name} does not compile: {(done.stderr or done.stdout).strip()[-600:]}", where=command[0]
+            )
+        home.mkdir(exist_ok=True)
+        made.replace(home / name)
+    return home / name

@@ -1,0 +1,333 @@
+"""Typed statements → Python, for the plain interpreter. Integers are wrapped by type, floating point is rounded after each step.
+
+This shares no code with the C back end (c_code.py, native/arithmetic.h): the two check each other.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from stackbuild.emulator.semantics import Assignment, Condition, Semantics, Statement, Type, Value
+
+_FORMS = {16: "<e", 32: "<f", 64: "<d"}
+_QUIET = {16: 0x7E00, 32: 0x7FC00000, 64: 0x7FF8000000000000}
+_LARGEST = {16: 65520.0, 32: 3.4028235677973366e38}
+Number = int | float
+
+
+def rounded(number: float, bits: int) -> float:
+    """A double rounded to the nearest number of `bits`, ties to even."""
+    if bits == 64 or number != number or number in (math.inf, -math.inf):
+        return number
+    if abs(number) >= _LARGEST[bits]:
+        return math.copysign(math.inf, number)
+    return float(struct.unpack(_FORMS[bits], struct.pack(_FORMS[bits], number))[0])
+
+
+def rounded_brain(number: float) -> float:
+    """A double rounded to bfloat16."""
+    if number != number or number in (math.inf, -math.inf):
+        return number
+    exact = Fraction(number)
+    _, exponent = math.frexp(number)
+    step = Fraction(2) ** max(exponent - 8, -133)
+    value = round(exact / step) * step
+    return math.copysign(math.inf, number) if abs(value) >= Fraction(2) ** 128 else math.copysign(float(value), number)
+
+
+def float_bits(number: float, type: Type) -> int:
+    """The bits of a number; those of every NaN are the same."""
+    if type.kind == "g":
+        return 0x7FC0 if number != number else int.from_bytes(struct.pack("<f", number), "little") >> 16
+    if number != number:
+        return _QUIET[type.bits]
+    return int.from_bytes(struct.pack(_FORMS[type.bits], number), "little")
+
+
+def bits_float(bits: int, type: Type) -> float:
+    """The number of some bits."""
+    if type.kind == "g":
+        return float(struct.unpack("<f", struct.pack("<I", bits << 16))[0])
+    return float(struct.unpack(_FORMS[type.bits], bits.to_bytes(type.bits // 8, "little"))[0])
+
+
+def wrapped(number: int, type: Type) -> int:
+    """An integer in a type's width."""
+    number &= (1 << type.bits) - 1
+    return number - (1 << type.bits) if type.kind == "i" and number >> type.bits - 1 else number
+
+
+def fused(a: float, b: float, c: float, bits: int) -> float:
+    """a·b + c with one rounding."""
+    if not all(map(math.isfinite, (a, b, c))):
+        return a * b + c if not (math.isinf(c) and math.isfinite(a * b)) else c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        product_sign = math.copysign(1, a) * math.copysign(1, b)
+        return -0.0 if (product_sign < 0 and math.copysign(1, c) < 0) and (a * b == 0 or Fraction(a) * Fraction(b) == 0) else 0.0
+    return _nearest(exact, bits)
+
+
+def _nearest(exact: Fraction, bits: int) -> float:
+    """A rational number rounded to the nearest of a floating-point format."""
+    precision, least, most = {16: (11, -24, 16), 32: (24, -149, 128), 64: (53, -1074, 1024)}[bits]
+    size = abs(exact)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1
+    step = Fraction(2) ** max(exponent - precision + 1, least)
+    value = round(size / step) * step  # Python's round is to even
+    if value >= Fraction(2) ** most:
+        return math.copysign(math.inf, exact)
+    return math.copysign(float(value), exact)
+
+
+def _divide(a: float, b: float) -> float:
+    if b == 0:
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
+    return a / b
+
+
+class Lane:
+    """The registers of one lane, and of the wave, that statements read and set."""
+
+    def __init__(self, registers: dict[str, Number]) -> None:
+        self.names = registers
+
+    def run(self, lines: Sequence[Statement]) -> None:
+        """Run statements."""
+        for line in lines:
+            if isinstance(line, Assignment):
+                self.names[line.name] = self.value(line.value)
+            elif isinstance(line, Condition):
+                self.run(line.then if self.value(line.value) else line.otherwise)
+
+    def value(self, value: Value) -> Any:
+        """A value as a Python number."""
+        op, type, parts = value.op, value.type, value.parts
+        if op == "const":
+            return value.data
+        if op == "read":
+            return self.names[str(value.data)]
+        if op == "choose":
+            return self.value(parts[1] if self.value(parts[0]) else parts[2])
+        if op == "bits" and parts[0].op == "float":  # a move: no rounding, and a NaN keeps its bits
+            return self.value(parts[0].parts[0])
+        given = [self.value(part) for part in parts]
+        return _OPERATORS[op](value, type, given) if op in _OPERATORS else _binary(value, type, given)
+
+
+def _convert(value: Value, type: Type, given: list[Any]) -> Number:
+    number = given[0]
+    if type.kind in "ui":
+        if number != number:
+            return 0
+        low, high = (0, (1 << type.bits) - 1) if type.kind == "u" else (-(1 << type.bits - 1), (1 << type.bits - 1) - 1)
+        return high if number >= high else low if number <= low else int(number)
+    if type.kind == "g":
+        return rounded_brain(float(number))
+    if isinstance(number, int):
+        return _nearest(Fraction(number), type.bits) if number else 0.0
+    return rounded(float(number), type.bits)
+
+
+def _rounded_result(number: float, type: Type) -> float:
+    return rounded_brain(number) if type.kind == "g" else rounded(number, type.bits)
+
+
+def _shift(value: Value, type: Type, given: list[Any]) -> int:
+    number, count = given
+    if value.op == "<<":
+        return wrapped(number << count, type) if count < type.bits else 0
+    return int(number >> count) if count < type.bits else (-1 if number < 0 else 0)
+
+
+def _binary(value: Value, type: Type, given: list[Any]) -> Number:
+    left, right = given
+    op = value.op
+    if op in _COMPARISONS:
+        return int(_COMPARISONS[op](left, right))
+    if op in ("&&", "||"):
+        return int(bool(left and right) if op == "&&" else bool(left or right))
+    if type.kind in "fg":
+        exact: Callable[[Any, Any], Any] = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": _divide}[op]
+        return _rounded_result(exact(left, right), type)
+    whole: dict[str, Callable[[int, int], int]] = {
+        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b, "|": lambda a, b: a | b,
+        "^": lambda a, b: a ^ b, "/": lambda a, b: int(Fraction(a, b)) if b else 0, "%": lambda a, b: a - b * int(Fraction(a, b)) if b else 0,
+    }  # fmt: skip
+    return wrapped(whole[op](left, right), type)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def _call(value: Value, type: Type, given: list[Any]) -> Number:
+    name, first = str(value.data), value.parts[0].type
+    if name == "fma":
+        return fused(float(given[0]), float(given[1]), float(given[2]), type.bits)
+    if name == "reverse":
+        return int(f"{given[0]:0{first.bits}b}"[::-1], 2)
+    if name in ("countbits",):
+        return int(given[0]).bit_count()
+    if name == "ctz":
+        return (int(given[0]) & -int(given[0])).bit_length() - 1
+    if name == "clz":
+        return first.bits - int(given[0]).bit_length() if given[0] else -1
+    if name in ("maxint", "minint"):
+        return int(max(given) if name == "maxint" else min(given))
+    if name == "perm":
+        return _permuted_byte(int(given[0]), int(given[1]))
+    return _float_call(name, type, first, [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(given)])
+
+
+def _permuted_byte(data: int, select: int) -> int:
+    if select >= 13:
+        return 0xFF
+    if select == 12:
+        return 0
+    if select >= 8:
+        return 0xFF if data >> ((select & 3) * 16 + 15) & 1 else 0
+    return data >> select * 8 & 0xFF
+
+
+def _float_call(name: str, type: Type, first: Type, given: list[Any]) -> Number:
+    x = given[0]
+    if name in ("isNAN", "isQuietNAN"):
+        return int(x != x)
+    if name == "isSignalNAN":
+        return 0
+    if name == "sign":
+        return int(math.copysign(1, x) < 0)
+    if name == "exponent":
+        return float_bits(x, first) >> {16: 10, 32: 23, 64: 52}[first.bits] & {16: 31, 32: 255, 64: 2047}[first.bits]
+    if name == "isEven":
+        return int(math.isfinite(x) and math.floor(x / 2) * 2 == x)
+    if name in ("maxnum", "minnum"):
+        return _extreme(name, float(given[0]), float(given[1]))
+    if name == "abs":
+        return abs(float(x))
+    if name == "cvtToQuietNAN":
+        return float(x)
+    if name in ("div_scale", "div_scale_vcc"):
+        return _div_scale(name, *given)
+    if name == "div_fixup":
+        return _div_fixup(*given)
+    return _rounded_result(_function(name, x, given, type.bits), type)
+
+
+def _extreme(name: str, a: float, b: float) -> float:
+    if a != a:
+        return b
+    if b != b:
+        return a
+    if a == b:
+        positive = math.copysign(1, a) > 0
+        return a if positive == (name == "maxnum") else b
+    return max(a, b) if name == "maxnum" else min(a, b)
+
+
+def _function(name: str, x: float, given: list[Any], bits: int) -> float:
+    finite = math.isfinite(x)
+    if name in ("floor", "trunc", "ceil", "rint"):
+        if not finite:
+            return x
+        whole: dict[str, Callable[[float], int]] = {"floor": math.floor, "trunc": math.trunc, "ceil": math.ceil, "rint": round}
+        return math.copysign(float(whole[name](x)), x)
+    if name == "fract":
+        part = x - math.copysign(math.floor(x), x) if finite else math.nan
+        return part if part != part else min(part, 1.0 - 2.0 ** -{16: 11, 32: 24, 64: 53}[bits])  # never 1
+    if name == "sqrt":
+        return math.nan if x < 0 or x != x else math.sqrt(x) if x else x
+    if name == "rcp":
+        return _divide(1.0, x)
+    if name == "rsq":
+        return math.nan if x < 0 or x != x else math.copysign(math.inf, x) if x == 0 else 0.0 if x == math.inf else 1.0 / math.sqrt(x)
+    if name == "exp2":
+        return math.nan if x != x else math.inf if x > 1023 else 0.0 if x < -1074 else 2.0**x
+    if name == "log2":
+        return math.nan if x != x or x < 0 else -math.inf if x == 0 else math.inf if x == math.inf else math.log2(x)
+    if name in ("sin", "cos"):
+        return math.nan if not finite else math.sin(x) if name == "sin" else math.cos(x)
+    if name == "ldexp":
+        try:
+            return math.ldexp(x, max(-3000, min(3000, int(given[1])))) if finite else x
+        except OverflowError:
+            return math.copysign(math.inf, x)
+    if name == "frexp_mant":
+        return math.frexp(x)[0] if finite else x
+    if name == "frexp_exp":
+        return math.frexp(x)[1] if finite else 0
+    raise KeyError(name)
+
+
+def _div_scale(name: str, value: float, denominator: float, numerator: float) -> Number:
+    single = Type("f", 32)
+    e1, e2 = (float_bits(x, single) >> 23 & 255 for x in (denominator, numerator))
+    inverse = _divide(1.0, denominator)
+    quotient = rounded(_divide(numerator, denominator), 32)
+    tiny_inverse, tiny = abs(inverse) < 2.0**-126, 0 < abs(quotient) < 2.0**-126
+    if name == "div_scale_vcc":
+        if numerator == 0 or denominator == 0:
+            return 0
+        return 1 if e2 - e1 >= 96 else 0 if e1 == 0 else int(tiny)
+    same = [float_bits(value, single) == float_bits(x, single) for x in (denominator, numerator)]
+    up, down = (rounded(math.ldexp(value, n), 32) if math.isfinite(value) else value for n in (64, -64))
+    if numerator == 0 or denominator == 0:
+        return math.nan
+    if e2 - e1 >= 96:
+        return up if same[0] else value
+    if e1 == 0:
+        return up
+    if tiny_inverse and tiny:
+        return up if same[0] else value
+    if tiny_inverse:
+        return down
+    if tiny:
+        return up if same[1] else value
+    return up if e2 <= 23 else value
+
+
+def _div_fixup(value: float, denominator: float, numerator: float) -> float:
+    sign = math.copysign(1, denominator) * math.copysign(1, numerator)
+    single = Type("f", 32)
+    if numerator != numerator or denominator != denominator:
+        return math.nan
+    if (numerator == 0 and denominator == 0) or (math.isinf(numerator) and math.isinf(denominator)):
+        return math.nan
+    if denominator == 0 or math.isinf(numerator):
+        return sign * math.inf
+    if math.isinf(denominator) or numerator == 0:
+        return sign * 0.0
+    e1, e2 = (float_bits(x, single) >> 23 & 255 for x in (denominator, numerator))
+    return sign * (0.0 if e2 - e1 < -150 else abs(value)) if value == value else math.nan
+
+
+_OPERATORS: dict[str, Callable[[Value, Type, list[Any]], Any]] = {
+    "wrap": lambda value, type, given: wrapped(given[0], type),
+    "convert": _convert,
+    "bits": lambda value, type, given: float_bits(given[0], value.parts[0].type),
+    "float": lambda value, type, given: bits_float(given[0], type),
+    "slice": lambda value, type, given: given[0] >> int(value.data) & (1 << type.bits) - 1,
+    "not": lambda value, type, given: int(not given[0]),
+    "invert": lambda value, type, given: wrapped(~given[0], type),
+    "negative": lambda value, type, given: -given[0] if type.kind in "fg" else wrapped(-given[0], type),
+    "call": _call,
+    "<<": _shift,
+    ">>": _shift,
+}
+
+
+def run_semantics(meaning: Semantics, registers: dict[str, Number]) -> dict[str, Number]:
+    """Run an operation's statements on registers and return them and its own variables."""
+    names: dict[str, Number] = {name: 0.0 if type.kind in "fg" else 0 for name, type in meaning.variables.items()}
+    names.update(registers)
+    Lane(names).run(meaning.statements)
+    return names

@@ -1,0 +1,96 @@
+"""Which registers an instruction touches, for the sanitizer, and what waits for memory: C statements of the checks."""
+
+from __future__ import annotations
+
+from stackbuild.emulator.decoder import Instruction
+
+_NO_SCALARS = 104
+_GFX12 = {
+    "s_wait_loadcnt": ("COUNTER_VECTOR",), "s_wait_dscnt": ("COUNTER_LDS",), "s_wait_kmcnt": ("COUNTER_SCALAR",),
+}  # fmt: skip
+
+
+def _vectors(inst: Instruction) -> list[tuple[int, int]]:
+    """Vector registers that a vector ALU or memory instruction reads or writes: (first, count)."""
+    f, found = inst.fields, []
+    for name, operand in inst.operation.operands.items():
+        if name not in f or not operand.place:
+            continue
+        value = f[name]
+        if name in ("vdst", "vsrc1", "addr", "vaddr", "data", "data0", "data1", "vdata", "vsrc") and "SDST" not in inst.format.name:
+            if operand.place in ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC"):
+                continue
+            value += 256
+        if value >= 256:
+            acc = _accumulates(inst, name)
+            found.append((value - 256 + acc, max(1, operand.bits // 32)))
+    return found
+
+
+def _accumulates(inst: Instruction, name: str) -> int:
+    """256 where a field names an accumulation register."""
+    f = inst.fields
+    if "acc_cd" in f:
+        bit = {"vdst": f["acc_cd"], "src2": f["acc_cd"], "src0": f["acc"] & 1, "src1": f["acc"] >> 1 & 1}.get(name, 0)
+        return 256 if bit else 0
+    if name in ("vdst", "data", "data0", "data1", "vdata") and f.get("acc"):
+        return 256
+    place = inst.operation.operands[name].place
+    return 256 if place in ("OPR_ACCVGPR", "OPR_SRC_ACCVGPR") else 0
+
+
+def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
+    f, found = inst.fields, []
+    for name, operand in inst.operation.operands.items():
+        value = f.get(name)
+        if value is None or name in ("simm16",):
+            continue
+        if name == "sbase":
+            value *= 2
+        bits = lanes if operand.form == "FMT_NUM_M64" else operand.bits
+        scalar = name in ("sdst", "ssrc0", "ssrc1", "sdata", "sbase", "saddr", "soffset", "src0", "src1", "src2")
+        scalar = scalar or (name == "vdst" and operand.place in ("OPR_SREG", "OPR_SDST", "OPR_SREG_NOVCC"))
+        if scalar and value < _NO_SCALARS:
+            found.append((value, max(1, bits // 32)))
+    return found
+
+
+def register_checks(inst: Instruction, lanes: int, pc: int) -> list[str]:
+    """Checks that no register of an instruction has a load under way."""
+    made = [f"check_vectors(w, {pc}, {first}, {count});" for first, count in _vectors(inst)]
+    return made + [f"check_scalars(w, {pc}, {first}, {count});" for first, count in _scalars(inst, lanes)]
+
+
+def written_notes(inst: Instruction, lanes: int) -> list[str]:
+    """Notes that vector registers have values, behind an instruction of the ALU."""
+    if not inst.name.startswith("v_"):
+        return []
+    if inst.format.name == "VOPD":
+        f = inst.fields
+        rows = [f["vdstx"], f["vdsty"] << 1 | ((f["vdstx"] & 1) ^ 1)]
+        return [f"note_written(w, {row}, 1);" for row in rows]
+    operand = inst.operation.operands.get("vdst")
+    if operand is None or operand.place in ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC"):
+        return []
+    return [f"note_written(w, {inst.fields['vdst'] + _accumulates(inst, 'vdst')}, {max(1, operand.bits // 32)});"]
+
+
+def waits(inst: Instruction) -> list[str]:
+    """What an instruction waits for: counters and how many accesses may be left."""
+    value = inst.fields.get("simm16", 0)
+    name, family = inst.name, inst.format.family
+    if name == "s_waitcnt":
+        if family == "cdna":
+            vector, lds = value & 15 | value >> 14 << 4, value >> 8 & 15
+        else:
+            vector, lds = value >> 10 & 63, value >> 4 & 63
+        left = [("COUNTER_VECTOR", vector), ("COUNTER_LDS", lds), ("COUNTER_SCALAR", lds)]
+    elif name in ("s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt"):
+        left = [("COUNTER_LDS", value & 63)]
+        if name == "s_wait_loadcnt_dscnt":
+            left.append(("COUNTER_VECTOR", value >> 8 & 63))
+    elif name == "s_wait_idle":
+        left = [(counter, 0) for counter in ("COUNTER_VECTOR", "COUNTER_LDS", "COUNTER_SCALAR")]
+    else:
+        left = [(counter, value & 63) for counter in _GFX12.get(name, ())]
+    return [f"wait_for(w, {counter}, {count});" for counter, count in left]

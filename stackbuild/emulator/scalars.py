@@ -1,0 +1,101 @@
+"""Scalar ALU instructions → C statements over the wave's scalar registers."""
+
+from __future__ import annotations
+
+from stackbuild.emulator.c_code import declarations, missing_functions, statements
+from stackbuild.emulator.corrections import code_of
+from stackbuild.emulator.decoder import Instruction
+from stackbuild.emulator.operands import Source, UnknownInstruction, source
+from stackbuild.emulator.pseudocode import PseudocodeError
+from stackbuild.emulator.semantics import Semantics, semantics
+
+FORMATS = ("SOP1", "SOP2", "SOPC", "SOPK")
+VCC, EXEC, NULL = 106, 126, 124
+
+
+def scalar_sources(inst: Instruction, lanes: int) -> list[Source]:
+    """The scalar operands that are read, in order; of s_cmpk and the like the register in the target's field."""
+    kinds, f = inst.operation.operands, inst.fields
+    found = [source(inst, f[name], kinds[name], lanes) for name in ("ssrc0", "ssrc1") if name in f and name in kinds]
+    if inst.format.name == "SOPK" and "cmpk" in inst.name:
+        found = [Source("s", f["sdst"], 32, "B32")]
+    return found
+
+
+def target_bits(inst: Instruction) -> int:
+    """The width of the destination."""
+    operand = inst.operation.operands.get("sdst")
+    return operand.bits if operand else 32
+
+
+def scalar_meaning(inst: Instruction, lanes: int) -> Semantics:
+    """The statements of a scalar instruction. Raises UnknownInstruction."""
+    code = code_of(inst.name, inst.operation.code)
+    if not code:
+        raise UnknownInstruction(f"{inst.name} is not known")
+    widths = [64, 64, 64, max(32, target_bits(inst))]
+    for i, taken in enumerate(scalar_sources(inst, lanes)):
+        widths[i] = max(32, taken.bits)
+    try:
+        meaning = semantics(code, lanes, widths, {"SIMM16": inst.fields.get("simm16", 0), "SIMM32": inst.literal})
+    except PseudocodeError as error:
+        raise UnknownInstruction(f"{inst.name} is not known: {error.what}") from None
+    unknown = (meaning.reads | meaning.writes) & {"LANE", "VCCL", "D0L", "EXECL", "SIMM32"}
+    unknown |= {f"S{i}" for i in range(len(scalar_sources(inst, lanes)), 3)} & meaning.reads
+    if unknown:
+        raise UnknownInstruction(f"{inst.name} is not known: it uses {', '.join(sorted(unknown))}")
+    return meaning
+
+
+def scalar_text(taken: Source) -> str:
+    """C text of a scalar operand, raw bits."""
+    if taken.kind == "c":
+        return f"{taken.number:#x}ull" if taken.bits > 32 else f"{taken.number & 0xFFFFFFFF:#x}u"
+    if taken.kind == "s":
+        return f"get64(w->s + {taken.number})" if taken.bits == 64 else f"S({taken.number})"
+    if taken.name in ("shared_base", "private_base"):
+        aperture = "SHARED_APERTURE" if taken.name == "shared_base" else "PRIVATE_APERTURE"
+        return aperture if taken.bits == 64 else f"(uint32_t)({aperture} >> 32)"
+    if taken.name == "vccz":
+        return "(lane_mask(w->s + 106) == 0)"
+    if taken.name == "execz":
+        return "(EXECUTE == 0)"
+    if taken.name == "scc":
+        return "w->scc"
+    raise UnknownInstruction(f"source {taken.name} is not known")
+
+
+def c_scalar(inst: Instruction, lanes: int) -> list[str]:
+    """The C block of a scalar instruction. Raises UnknownInstruction."""
+    meaning = scalar_meaning(inst, lanes)
+    lines = ["{"]
+    for i, taken in enumerate(scalar_sources(inst, lanes)):
+        kind = "uint64_t" if taken.bits > 32 else "uint32_t"
+        lines.append(f"{kind} S{i} = {scalar_text(taken)};")
+    used = meaning.reads | meaning.writes
+    if "SCC" in used:
+        lines.append("uint32_t SCC = w->scc;")
+    if "EXEC" in used:
+        lines.append("uint64_t EXEC = EXECUTE;")
+    if "VCC" in used:
+        lines.append("uint64_t VCC = lane_mask(w->s + 106);")
+    if "M0" in used:
+        lines.append(f"uint32_t M0 = S({124 if inst.format.family == 'cdna' else 125});")
+    bits, target = target_bits(inst), inst.fields.get("sdst", 0)
+    wide = bits == 64
+    if "D0" in used:
+        lines.append(f"uint{max(32, bits)}_t D0 = {f'get64(w->s + {target})' if wide else f'S({target})'};")
+    lines += declarations(meaning)
+    body = statements(meaning.statements)
+    if missing := missing_functions(body):
+        raise UnknownInstruction(f"{inst.name} is not known: C has no {', '.join(sorted(missing))}")
+    lines += body
+    if "SCC" in meaning.writes:
+        lines.append("w->scc = SCC;")
+    if "EXEC" in meaning.writes:
+        lines.append("set_lane_mask(w->s + 126, EXEC);")
+    if "VCC" in meaning.writes:
+        lines.append("set_lane_mask(w->s + 106, VCC);")
+    if "D0" in meaning.writes and not (target == NULL and inst.format.family != "cdna"):
+        lines.append(f"set64(w->s + {target}, D0);" if wide else f"S({target}) = D0;")
+    return [*lines, "}"]

@@ -1,0 +1,689 @@
+"""Pseudocode → typed statements, the one source of the translator's C and of the interpreter's Python.
+
+Every value has a type: unsigned, signed or floating point, and a width in bits. Loops are unrolled, lambdas put in
+place. What an operation reads and writes has fixed names: `S0`, `S1`, `S2` (raw bits of the operands, modifiers
+applied), `D0` (the destination), `VCC` and `EXEC` (masks), `VCCL`, `D0L`, `EXECL` (the bit of this lane in a mask), `SCC`,
+`SIMM16`, `SIMM32`, `LANE`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from stackbuild.emulator.pseudocode import Node, PseudocodeError, parse
+
+
+class Type(NamedTuple):
+    """`kind` is "u", "i", "f" or "g" (bfloat16); a weak type is that of a number without a suffix."""
+
+    kind: str
+    bits: int
+    weak: bool = False
+
+
+BOOL = Type("u", 1)
+U32 = Type("u", 32)
+I32 = Type("i", 32)
+I64 = Type("i", 64)
+F32 = Type("f", 32)
+
+
+@dataclass(frozen=True)
+class Value:
+    """An expression: an operator, its type, what it takes. `data` is a name, a constant or the lowest bit of a slice."""
+
+    op: str
+    type: Type
+    parts: tuple[Value, ...] = ()
+    data: str | int | float = 0
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Sets a variable."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Runs one of two lists of statements."""
+
+    value: Value
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+Statement = Assignment | Condition
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """What an operation does to one lane, or to the wave. `variables` are local names and their types."""
+
+    statements: tuple[Statement, ...]
+    variables: dict[str, Type]
+    reads: frozenset[str]
+    writes: frozenset[str]
+    result: Type
+    """The type by which `D0` was written last; its bits are those of the destination that are written."""
+
+
+REGISTERS = {
+    "S0": Type("u", 64),
+    "S1": Type("u", 64),
+    "S2": Type("u", 64),
+    "D0": Type("u", 64),
+    "VCC": Type("u", 64),
+    "EXEC": Type("u", 64),
+    "SCC": BOOL,
+    "SIMM16": Type("u", 16),
+    "SIMM32": U32,
+    "LANE": U32,
+    "M0": U32,
+    "VCCL": BOOL,
+    "D0L": BOOL,
+    "EXECL": BOOL,
+}
+_NAMES = {"laneId": "LANE", "laneID": "LANE", "EXEC_LO": "EXEC", "SIMM": "SIMM16"}
+_LANES = {"VCC": "VCCL", "D0": "D0L", "EXEC": "EXECL"}
+_VIEW = re.compile(r"(u|i|f|b|bf)(\d+)$")
+_FLOATS = {
+    ("INF", 32): 0x7F800000,
+    ("INF", 16): 0x7C00,
+    ("INF", 64): 0x7FF0000000000000,
+    ("NAN", 16): 0x7E00,
+    ("NAN", 32): 0x7FC00000,
+    ("NAN", 64): 0x7FF8000000000000,
+}
+_COMPARISONS = ("==", "!=", "<>", "<", ">", "<=", ">=")
+BUILTINS: dict[str, tuple[str, int] | None] = {
+    "fma": None, "floor": None, "trunc": None, "ceil": None, "rint": None, "sqrt": None, "fract": None, "abs": None,
+    "exp2": None, "log2": None, "sin": None, "cos": None, "ldexp": None, "rcp": None, "rsq": None, "maxnum": None,
+    "minnum": None, "mantissa": None, "cvtToQuietNAN": None, "frexp_mant": None,
+    "isNAN": ("u", 1), "isSignalNAN": ("u", 1), "isQuietNAN": ("u", 1), "sign": ("u", 1), "isEven": ("u", 1),
+    "exponent": ("i", 32), "frexp_exp": ("i", 32), "countbits": ("u", 32), "ctz": ("i", 32), "clz": ("i", 32), "cls": ("i", 32),
+    "div_scale": None, "div_scale_vcc": ("u", 1), "div_fixup": None, "div_fmas": None, "cvt_pkrtz": ("f", 16),
+    "reverse": None, "perm": ("u", 8), "maxint": None, "minint": None,
+}  # fmt: skip
+"""Functions that both back ends have. None: the result has the first argument's type."""
+
+_CONVERSION = re.compile(r"v?_?(?:cvt_)?(u|i|f|bf|snorm|unorm)(\d+)_to_(u|i|f|bf)(\d+)$")
+
+
+def view_type(text: str) -> Type:
+    """The type of `.f32`, `.b16`, `.bf16`. Raises PseudocodeError."""
+    found = _VIEW.match(text)
+    if not found:
+        raise PseudocodeError(f".{text} is no type that is known")
+    kind = {"b": "u", "bf": "g"}.get(found[1], found[1])
+    return Type(kind, int(found[2]))
+
+
+def constant(value: int | float, type: Type) -> Value:
+    """A number of a type, wrapped to its width."""
+    if type.kind in "ui" and isinstance(value, int):
+        value &= (1 << type.bits) - 1
+        if type.kind == "i" and value >> type.bits - 1:
+            value -= 1 << type.bits
+    return Value("const", type, (), value)
+
+
+def convert(value: Value, type: Type) -> Value:
+    """The number in another type: integers wrap, floating point rounds."""
+    have = value.type
+    if (have.kind, have.bits) == (type.kind, type.bits):
+        return Value(value.op, type, value.parts, value.data) if have.weak != type.weak else value
+    if have.kind in "ui" and type.kind in "ui":
+        return constant(int(value.data), type) if value.op == "const" else Value("wrap", type, (value,))
+    if value.op == "const" and type.kind == "f":
+        return Value("const", type, (), float(value.data))
+    return Value("convert", type, (value,))
+
+
+def bits_of(value: Value) -> Value:
+    """The bits of a value, unsigned."""
+    kind, bits, _ = value.type
+    if kind == "u":
+        return value
+    return convert(value, Type("u", bits)) if kind == "i" else Value("bits", Type("u", bits), (value,))
+
+
+def view(value: Value, type: Type) -> Value:
+    """A value's bits as another type: the low ones where it is wider, extended where it is narrower."""
+    have = value.type
+    if have.kind in "ui" and type.kind in "ui":
+        return convert(value, type)
+    if have.kind == type.kind and have.bits == type.bits:
+        return value
+    if have.kind in "fg" and type.kind in "fg":
+        return convert(value, type)
+    raw = convert(bits_of(value), Type("u", type.bits))
+    return Value("float", type, (raw,)) if type.kind in "fg" else convert(raw, type)
+
+
+@dataclass
+class _Scope:
+    """Names of one operation while its tree is walked."""
+
+    lanes: int
+    source_bits: Sequence[int]
+    variables: dict[str, Type] = field(default_factory=dict)
+    arrays: dict[str, tuple[Type, int]] = field(default_factory=dict)
+    constants: dict[str, Value] = field(default_factory=dict)
+    lambdas: dict[str, Node] = field(default_factory=dict)
+    reads: set[str] = field(default_factory=set)
+    writes: set[str] = field(default_factory=set)
+    result: Type = U32
+    full: bool = False
+    """Whether the upper half of `D0` is written."""
+    loops: int = 0
+
+    # --- expressions
+
+    def value(self, node: Node) -> Value:
+        kind = node.kind
+        if kind == "number":
+            return _number(node.text)
+        if kind == "name":
+            return self.name(node.text)
+        if kind == "view":
+            return self.viewed(node)
+        if kind in ("slice", "piece", "element"):
+            return self.part(node)
+        if kind == "cast":
+            return self.cast(node)
+        if kind == "binary":
+            return self.binary(node.text, self.value(node.parts[0]), self.value(node.parts[1]), node)
+        if kind == "unary":
+            return self.unary(node)
+        if kind == "choose":
+            condition, yes, no = (self.value(part) for part in node.parts)
+            condition = truth(condition)
+            if condition.op == "const":
+                return yes if condition.data else no
+            type = _common(yes, no)
+            return Value("choose", type, (condition, convert(yes, type), convert(no, type)))
+        if kind == "join":
+            return self.join([self.value(part) for part in node.parts])
+        if kind == "function":
+            return self.function(node)
+        raise PseudocodeError(f"a {kind} is no value")
+
+    def name(self, text: str) -> Value:
+        text = _NAMES.get(text, text)
+        if text in self.constants:
+            return self.constants[text]
+        if text in self.variables:
+            return Value("read", self.variables[text], (), text)
+        if text in REGISTERS:
+            self.reads.add(text)
+            type = REGISTERS[text]
+            if text in ("S0", "S1", "S2"):
+                type = Type("u", self.source_bits[int(text[1])])
+            elif text == "D0":
+                type = Type("u", self.source_bits[3])
+            return Value("read", type, (), text)
+        if text in ("WAVE32", "WAVE64"):
+            return constant(int(self.lanes == int(text[4:])), BOOL)
+        if text == "INF":
+            return Value("const", Type("f", 64, weak=True), (), float("inf"))
+        if text == "PI":
+            return Value("const", Type("f", 64, weak=True), (), 3.141592653589793)
+        raise PseudocodeError(f"{text} is not known")
+
+    def viewed(self, node: Node) -> Value:
+        base = node.parts[0]
+        if base.kind == "name" and base.text in ("INF", "NAN"):
+            type = view_type(node.text)
+            return Value("float", type, (constant(_FLOATS[base.text, type.bits], Type("u", type.bits)),))
+        if base.kind == "name" and base.text == "WAVE_MODE":
+            return constant(0, BOOL)  # IEEE: off in compute shaders of HIP
+        if base.kind == "element" and base.parts[0].kind == "name" and base.parts[0].text == "S":
+            return view(self.value(Node("name", (), f"S{int(self.value(base.parts[1]).data)}")), view_type(node.text))
+        return view(self.value(base), view_type(node.text))
+
+    def part(self, node: Node) -> Value:
+        base, first = node.parts[0], self.index(node.parts[1])
+        root = base.parts[0] if base.kind == "view" else base
+        if root.kind == "name" and root.text in self.arrays and node.kind == "element":
+            return self.name(f"{root.text}_{self.fixed(first)}")
+        if root.kind == "name" and root.text == "S" and node.kind == "element":
+            return self.name(f"S{self.fixed(first)}")
+        if node.kind == "element" and root.kind == "name" and first.op == "read" and first.data == "LANE":
+            if root.text not in _LANES:
+                raise PseudocodeError(f"{root.text}[laneId] is not known")
+            self.reads.add(_LANES[root.text])
+            return Value("read", BOOL, (), _LANES[root.text])
+        value = bits_of(self.value(base))
+        if node.kind == "element":
+            return _piece(value, first, 1)
+        if node.kind == "piece":
+            return _piece(value, first, self.fixed(self.index(node.parts[2])))
+        last = self.index(node.parts[2])
+        if first.op != "const":  # S0.u32[n * 32 + 31 : n * 32]
+            width = self.width(node.parts[1], node.parts[2])
+            return _piece(value, last, width)
+        high, low = self.fixed(first), self.fixed(last)
+        if high < low:  # [0 : 31]: reversed
+            return Value("call", value.type, (value,), "reverse")
+        return _piece(value, last, high - low + 1)
+
+    def index(self, node: Node) -> Value:
+        return self.value(node)
+
+    def width(self, high: Node, low: Node) -> int:
+        """Of `[n * 32 + 31 : n * 32]`, whose upper end is the lower one plus a number."""
+        if high.kind == "binary" and high.text == "+" and high.parts[0] == low:
+            return self.fixed(self.value(high.parts[1])) + 1
+        raise PseudocodeError("a slice has no fixed width")
+
+    def fixed(self, value: Value) -> int:
+        if value.op != "const":
+            raise PseudocodeError("an index is no constant")
+        return int(value.data)
+
+    def cast(self, node: Node) -> Value:
+        bits, _, kind = node.text.partition("'")
+        value = self.value(node.parts[0])
+        type = Type({"U": "u", "I": "i", "F": "f", "B": "u"}[kind], int(bits))
+        if type.kind == "f" and value.op == "const" and node.parts[0].text.startswith("0x"):
+            return view(convert(value, Type("u", type.bits)), type)
+        if type.kind in "ui" and value.type.kind in "fg":
+            if kind != "B":
+                return convert(value, type)
+            return view(value, type)
+        return convert(value, type)
+
+    def unary(self, node: Node) -> Value:
+        value = self.value(node.parts[0])
+        sign = node.text
+        if sign == "+":
+            return value
+        if sign == "!":
+            value = truth(value)
+            return constant(1 - int(value.data), BOOL) if value.op == "const" else Value("not", BOOL, (value,))
+        if value.op == "const" and sign == "-":
+            number = -value.data if isinstance(value.data, int | float) else 0
+            type = Type("i", value.type.bits, value.type.weak) if value.type.kind == "u" else value.type
+            return Value("const", type, (), number)
+        if sign == "~" and value.op == "const":
+            return constant(~int(value.data), Type(value.type.kind, max(value.type.bits, 32), value.type.weak))
+        return Value("negative" if sign == "-" else "invert", value.type, (value,))
+
+    def binary(self, sign: str, left: Value, right: Value, node: Node | None = None) -> Value:
+        if sign in ("&&", "||"):
+            left, right = truth(left), truth(right)
+            return _folded(Value(sign, BOOL, (left, right)))
+        if sign == "**":
+            if right.type.kind in "ui":
+                one = Value("const", left.type, (), 1.0)
+                if not (left.op == "const" and left.data == 2.0):
+                    raise PseudocodeError("a power of something else than two")
+                return Value("call", left.type, (one, convert(right, I32)), "ldexp")
+            raise PseudocodeError("a power that is no integer")
+        if sign in ("<<", ">>"):
+            if left.type.weak:
+                left = convert(left, I32)
+            return _folded(Value(sign, left.type, (left, convert(right, U32))))
+        type = _common(left, right)
+        left, right = convert(left, type), convert(right, type)
+        if sign in _COMPARISONS:
+            return _folded(Value({"<>": "!="}.get(sign, sign), BOOL, (left, right)))
+        if sign in ("+", "-", "*") and type == BOOL:
+            type = U32
+            left, right = convert(left, type), convert(right, type)
+        return _folded(Value(sign, type, (left, right)))
+
+    def join(self, parts: list[Value]) -> Value:
+        raw = [bits_of(part) for part in parts]
+        width = sum(part.type.bits for part in raw)
+        type = Type("u", width)
+        whole = constant(0, type)
+        at = width
+        for part in raw:
+            at -= part.type.bits
+            moved = Value("<<", type, (convert(part, type), constant(at, U32)))
+            whole = moved if whole.op == "const" else Value("|", type, (whole, moved))
+        return whole
+
+    def function(self, node: Node) -> Value:
+        name = node.text
+        if name in self.lambdas:
+            return self.inline(self.lambdas[name], [self.value(part) for part in node.parts])
+        given = [self.value(part) for part in node.parts]
+        if name == "signext":
+            return convert(Value(given[0].op, given[0].type, given[0].parts, given[0].data), I64)
+        if name == "signext_from_bit":
+            return self.sign_from_bit(given[0], given[1])
+        if name == "pow" and given[0].op == "const" and given[0].data == 2.0:
+            return Value("call", given[1].type, (given[1],), "exp2")
+        found = _CONVERSION.match(name)
+        if found and found[1] not in ("snorm", "unorm"):
+            return convert(given[0], view_type(found[3] + found[4]))
+        three = re.match(r"v_(max|min)3(?:_num)?_(\w+)$", name)
+        if three:
+            inner, _ = _known_function(f"v_{three[1]}_{three[2]}", given)
+            type = _strong(given[0].type)
+            return Value("call", type, (Value("call", type, (given[0], given[1]), inner), given[2]), inner)
+        name, arguments = _known_function(name, given)
+        if name not in BUILTINS:
+            raise PseudocodeError(f"the function {name} is not known")
+        rule = BUILTINS[name]
+        type = Type(*rule) if rule else _strong(arguments[0].type)
+        return Value("call", type, tuple(arguments), name)
+
+    def sign_from_bit(self, value: Value, width: Value) -> Value:
+        """The value's low bits, sign extended from bit `width - 1`; 0 where width is 0."""
+        bits = value.type.bits
+        signed = Type("i", bits)
+        value = convert(value, signed)
+        shift = self.binary("-", constant(bits, U32), convert(width, U32))
+        moved = Value(">>", signed, (Value("<<", signed, (value, shift)), shift))
+        return Value("choose", signed, (truth(width), moved, constant(0, signed)))
+
+    def inline(self, function: Node, given: list[Value]) -> Value:
+        names, body = function.parts
+        saved = dict(self.constants)
+        self.constants.update({name.text: value for name, value in zip(names.parts, given, strict=True)})
+        try:
+            return self.returned(list(body.parts))
+        finally:
+            self.constants = saved
+
+    def returned(self, statements: list[Node]) -> Value:
+        """The value of a lambda's body: an expression, or `if`s that end in `return`."""
+        first = statements[0]
+        if first.kind == "return" or first.kind == "call":
+            return self.value(first.parts[0])
+        if first.kind == "if" and len(statements) == 1:
+            yes, no = self.returned(list(first.parts[1].parts)), self.returned(list(first.parts[2].parts))
+            type = _common(yes, no)
+            return Value("choose", type, (truth(self.value(first.parts[0])), convert(yes, type), convert(no, type)))
+        raise PseudocodeError(f"a lambda with a {first.kind} is not known")
+
+    # --- statements
+
+    def block(self, nodes: Sequence[Node]) -> tuple[Statement, ...]:
+        made: list[Statement] = []
+        for node in nodes:
+            made += self.statement(node)
+        return tuple(made)
+
+    def statement(self, node: Node) -> Sequence[Statement]:
+        if node.kind == "assign":
+            return self.assign(node.parts[0], self.value(node.parts[1]))
+        if node.kind == "block":
+            return self.block(node.parts)
+        if node.kind == "if":
+            condition = truth(self.value(node.parts[0]))
+            if condition.op == "const":
+                return self.block(node.parts[1 if condition.data else 2].parts)
+            return [Condition(condition, self.block(node.parts[1].parts), self.block(node.parts[2].parts))]
+        if node.kind == "for":
+            return self.loop(node)
+        if node.kind == "declare":
+            self.declare(node)
+            return []
+        if node.kind == "lambda":
+            self.lambdas[node.text] = node
+            return []
+        raise PseudocodeError(f"the statement {node.kind} is not known")
+
+    def declare(self, node: Node) -> None:
+        kind, count = node.parts
+        if node.text in ("OFFSET", "DATA0", "VDST", "S"):
+            return
+        bits, _, letter = kind.text.partition("'")
+        type = Type({"U": "u", "I": "i", "F": "f", "B": "u"}[letter], int(bits))
+        if count.text:
+            self.arrays[node.text] = (type, int(count.text))
+            for i in range(int(count.text)):
+                self.variables[f"{node.text}_{i}"] = type
+        else:
+            self.variables[node.text] = type
+
+    def loop(self, node: Node) -> Sequence[Statement]:
+        first, last = (self.fixed(self.value(part)) for part in node.parts[:2])
+        if last - first > 64:
+            raise PseudocodeError("a loop of more than 64 turns")
+        saved = self.constants.get(node.text)
+        guard = ""
+        if _has_break(node.parts[2]):
+            self.loops += 1
+            guard = f"broken{self.loops}"
+            self.variables[guard] = BOOL
+        made: list[Statement] = [Assignment(guard, constant(0, BOOL))] if guard else []
+        for i in range(first, last + 1):
+            self.constants[node.text] = constant(i, I32)
+            body = self.guarded(node.parts[2].parts, guard)
+            if guard:
+                made.append(Condition(Value("not", BOOL, (Value("read", BOOL, (), guard),)), tuple(body), ()))
+            else:
+                made += body
+        self.constants.pop(node.text)
+        if saved:
+            self.constants[node.text] = saved
+        return made
+
+    def guarded(self, nodes: Sequence[Node], guard: str) -> list[Statement]:
+        made: list[Statement] = []
+        for node in nodes:
+            if node.kind == "break":
+                made.append(Assignment(guard, constant(1, BOOL)))
+            elif node.kind == "if" and guard:
+                condition = truth(self.value(node.parts[0]))
+                then, otherwise = (tuple(self.guarded(part.parts, guard)) for part in node.parts[1:])
+                made.append(Condition(condition, then, otherwise))
+            else:
+                made += self.statement(node)
+        return made
+
+    def assign(self, target: Node, value: Value) -> Sequence[Statement]:
+        if target.kind == "join":
+            return self.scatter(target, value)
+        type, base = None, target
+        if target.kind == "view":
+            type, base = view_type(target.text), target.parts[0]
+        if base.kind == "name":
+            return self.whole(_NAMES.get(base.text, base.text), type, value)
+        root = base.parts[0]
+        if root.kind == "view":
+            root = root.parts[0]
+        if root.kind != "name":
+            raise PseudocodeError("a part of a part cannot be set")
+        first = self.index(base.parts[1])
+        if base.kind == "element" and first.op == "read" and first.data == "LANE" and root.text in _LANES:
+            name = _LANES[root.text]
+            self.writes.add(name)
+            return [Assignment(name, truth(value))]
+        if base.kind == "element" and root.text in self.arrays:
+            name = f"{root.text}_{self.fixed(first)}"
+            return [Assignment(name, _stored(value, type or self.variables[name], self.variables[name]))]
+        low = first if base.kind == "element" else self.index(base.parts[2])
+        width = 1 if base.kind == "element" else self.fixed(first) - self.fixed(low) + 1
+        if width <= 0:
+            if root.text != "D0":
+                raise PseudocodeError("a reversed slice is set")
+            return self.whole("D0", Type("u", 1 - width), value)
+        return self.insert(_NAMES.get(root.text, root.text), self.fixed(low), width, type, value)
+
+    def scatter(self, target: Node, value: Value) -> Sequence[Statement]:
+        """`{ D1.u1, D0.u64 } = value`: a carry into VCC and the rest."""
+        names = [part.parts[0].text for part in target.parts]
+        if names != ["D1", "D0"]:
+            raise PseudocodeError("a join that is set is not known")
+        bits = view_type(target.parts[1].text).bits
+        self.variables["wide"] = value.type
+        whole = Value("read", value.type, (), "wide")
+        self.writes.add("VCCL")
+        carry = _piece(bits_of(whole), constant(bits, U32), 1)
+        return [
+            Assignment("wide", value),
+            Assignment("VCCL", carry),
+            *self.whole("D0", Type("u", bits), convert(bits_of(whole), Type("u", bits))),
+        ]
+
+    def whole(self, name: str, type: Type | None, value: Value) -> Sequence[Statement]:
+        if name in REGISTERS:
+            self.writes.add(name)
+            if name == "SCC":
+                return [Assignment("SCC", truth(value))]
+            if name == "VCC" and value.op == "const":
+                self.writes.add("VCCL")
+                return [Assignment("VCCL", truth(value))]
+            if name == "D0":
+                self.result = type or _strong(value.type)
+                return [Assignment("D0", bits_of(_stored(value, self.result, self.result)))]
+            return [Assignment(name, convert(bits_of(_stored(value, type or value.type, type or value.type)), REGISTERS[name]))]
+        if name not in self.variables:
+            self.variables[name] = _strong(type or value.type)
+        have = self.variables[name]
+        return [Assignment(name, _stored(value, type or have, have))]
+
+    def insert(self, name: str, low: int, width: int, type: Type | None, value: Value) -> Sequence[Statement]:
+        """Sets bits of a variable or register."""
+        if name in REGISTERS:
+            self.writes.add(name)
+            whole = self.name(name)
+            if name == "D0":
+                if low + width == self.source_bits[3] and low:
+                    self.result = Type("u", self.source_bits[3])
+                    self.full = True
+                elif not low and not self.full:
+                    self.result = Type(type.kind, width) if type else Type("u", width)
+        else:
+            if name not in self.variables:
+                self.variables[name] = Type("u", max(self.source_bits[3], 32))
+            whole = Value("read", self.variables[name], (), name)
+        have = Type("u", whole.type.bits)
+        part = bits_of(_stored(value, type or Type("u", width), Type(type.kind if type else "u", width)))
+        moved = _folded(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
+        kept = Value("&", have, (bits_of(whole), constant(~((1 << width) - 1 << low), have)))
+        return [Assignment(name, convert(Value("|", have, (kept, moved)), whole.type))]
+
+
+def _strong(type: Type) -> Type:
+    return Type(type.kind, type.bits)
+
+
+def _stored(value: Value, type: Type, have: Type) -> Value:
+    """A value as it is kept in a variable of type `have` when it is set through a view of `type`."""
+    if value.type.kind in "fg" and type.kind in "ui":
+        value = view(value, type)
+    elif type.kind in "fg" and value.type.kind in "ui":
+        value = convert(value, type) if value.op == "const" and value.type.weak else view(value, type)
+    else:
+        value = convert(value, type)
+    return value if (type.kind, type.bits) == (have.kind, have.bits) else view(value, have)
+
+
+def truth(value: Value) -> Value:
+    """A value as a condition."""
+    if value.type == BOOL:
+        return value
+    if value.op == "const":
+        return constant(int(bool(value.data)), BOOL)
+    return Value("!=", BOOL, (value, convert(constant(0, I32), value.type)))
+
+
+def _piece(value: Value, low: Value, width: int) -> Value:
+    """`width` bits from bit `low`."""
+    type = Type("u", width)
+    if low.op == "const":
+        start = int(low.data)
+        if value.op == "const":
+            return constant(int(value.data) >> start, type)
+        if value.type.bits < start + width:
+            value = convert(value, Type("u", start + width))
+        return convert(value, type) if start == 0 else Value("slice", type, (value,), start)
+    moved = Value(">>", value.type, (value, convert(low, U32)))
+    return convert(moved, type)
+
+
+def _common(left: Value, right: Value) -> Type:
+    """The type in which two values meet."""
+    a, b = left.type, right.type
+    if a.weak != b.weak:
+        strong, weak = (b, a) if a.weak else (a, b)
+        if weak.kind == "f" and strong.kind != "f":
+            return Type("f", 64)
+        return strong if strong.bits > 1 or weak.kind == "f" else Type("u", 32)
+    if "f" in (a.kind, b.kind) or "g" in (a.kind, b.kind):
+        wide = max((t for t in (a, b) if t.kind in "fg"), key=lambda t: t.bits)
+        return Type("f", wide.bits, a.weak and b.weak)
+    if a.kind == b.kind:
+        return Type(a.kind, max(a.bits, b.bits), a.weak and b.weak)
+    if a.bits == b.bits:
+        return Type("u", a.bits)
+    return a if a.bits > b.bits else b
+
+
+def _known_function(name: str, given: list[Value]) -> tuple[str, list[Value]]:
+    """The function both back ends have for one of the guides' names."""
+    found = re.match(r"v_(max|min)(?:_num)?_(f|u|i)(\d+)$", name)
+    if found:
+        return (found[1] + "num") if found[2] == "f" else found[1] + "int", given
+    if name in ("s_ff1_i32_b32", "s_ff1_i32_b64"):
+        return "ctz", given
+    return name, given
+
+
+def _number(text: str) -> Value:
+    if "'" in text:
+        bits, _, rest = text.partition("'")
+        kind = {"U": "u", "I": "i", "F": "f", "B": "u"}.get(rest[-1], "") if not rest.startswith("0x") else ""
+        digits = rest[:-1] if kind else rest
+        if "." in digits:
+            return Value("const", Type("f", int(bits)), (), float(digits))
+        type = Type(kind or "u", int(bits))
+        if type.kind == "f":
+            return Value("const", type, (), float(digits))
+        return constant(int(digits, 0), type)
+    if "." in text:
+        if text.endswith("F"):
+            return Value("const", F32, (), float(text[:-1]))
+        return Value("const", Type("f", 64, weak=True), (), float(text))
+    for suffix, type in (("ULL", Type("u", 64)), ("LL", I64), ("U", U32), ("L", I64)):
+        if text.endswith(suffix):
+            return constant(int(text.removesuffix(suffix), 0), type)
+    if text.endswith("F") and not text.startswith("0x"):
+        return Value("const", F32, (), float(text[:-1]))
+    number = int(text, 0)
+    return constant(number, Type("i", 32 if number < 1 << 31 else 64, weak=True))
+
+
+_FOLDS: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b,
+    "==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b), "<": lambda a, b: int(a < b), ">": lambda a, b: int(a > b),
+    "<=": lambda a, b: int(a <= b), ">=": lambda a, b: int(a >= b), "&&": lambda a, b: int(a and b), "||": lambda a, b: int(a or b),
+    "/": lambda a, b: a // b, "%": lambda a, b: a % b,
+}  # fmt: skip
+
+
+def _folded(value: Value) -> Value:
+    """A number where both sides are integers that are known."""
+    if all(part.op == "const" and isinstance(part.data, int) for part in value.parts) and value.op in _FOLDS:
+        a, b = (int(part.data) for part in value.parts)
+        return constant(_FOLDS[value.op](a, b), value.type)
+    return value
+
+
+def _has_break(node: Node) -> bool:
+    return node.kind == "break" or any(_has_break(part) for part in node.parts)
+
+
+def semantics(code: str, lanes: int, source_bits: Sequence[int], constants: dict[str, int] | None = None) -> Semantics:
+    """The statements of an operation whose sources and destination (last) have `source_bits`. Raises PseudocodeError."""
+    scope = _Scope(lanes, source_bits)
+    for name, number in (constants or {}).items():
+        scope.constants[name] = constant(number, U32)
+    statements = scope.block(parse(code).parts)
+    return Semantics(
+        statements, scope.variables, frozenset(scope.reads), frozenset(scope.writes), scope.result
+    )

@@ -1,0 +1,252 @@
+"""A code object → a folder of compiled kernels.
+
+FOLDER/<sha256 of the code object>-<options>/ has image.bin (the loaded segments), kernels.json and kernels.txt (the same for
+executor.c: a record a line, fields divided by tabs), a library and a listing for each translated kernel. Functions of
+instructions lie in FOLDER/operations-<options>/, shared by all code objects.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from stackbuild.core.errors import Stop
+from stackbuild.emulator.body import FunctionTable, KernelBody, kernel_body
+from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
+from stackbuild.emulator.counts import block_counts
+from stackbuild.emulator.decoder import DecodeError
+from stackbuild.emulator.encodings import Family, family, family_name
+from stackbuild.emulator.listing import text_of
+from stackbuild.emulator.operands import UnknownInstruction
+
+NATIVE = Path(__file__).parent / "native"
+FLAGS = (
+    "-std=gnu11", "-march=native", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
+    "-fno-strict-aliasing", "-w",
+)  # fmt: skip
+
+
+class TranslationError(Stop):
+    """A code object that cannot be translated: no compiler, or another target's code."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a translation has beside the kernels: checks, counts."""
+
+    target: str
+    sanitize: bool
+    counters: bool
+
+    def text(self, lanes: int) -> str:
+        """The name of a variant."""
+        parts = [str(lanes), "sanitized" if self.sanitize else "", "counted" if self.counters else ""]
+        return "-".join(part for part in parts if part)
+
+
+def translate(
+    code_object: bytes, target: str, folder: Path, *, sanitize: bool, counters: bool, kernels: Sequence[str] | None
+) -> Path:
+    """Translate kernels of a code object and return the folder below `folder` that holds them.
+
+    `kernels` are mangled names; None for all. Kernels that lie there already are not translated again. A kernel with an
+    unknown instruction is in the list with its problem. Raises EncodingError, CodeObjectError and TranslationError.
+    """
+    options = Options(target, sanitize, counters)
+    loaded = load(code_object)
+    tables = family(family_name(target))
+    if loaded.target.partition(":")[0] != target.partition(":")[0]:
+        raise TranslationError(f"the code object is for {loaded.target}, not for {target}")
+    out = folder / f"{sha256(code_object + _sources()).hexdigest()}-{options.text(0).lstrip('0-') or 'plain'}"
+    out.mkdir(parents=True, exist_ok=True)
+    with _locked(out), _locked(folder):
+        _Translation(loaded, tables, options, folder, out).run(kernels)
+    return out
+
+
+def _sources() -> bytes:
+    """A digest of what the emulator itself consists of: another version translates anew."""
+    files = sorted([*Path(__file__).parent.glob("*.py"), *NATIVE.glob("*.h")])
+    return sha256(b"".join(file.read_bytes() for file in files)).digest()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class _Translation:
+    def __init__(self, loaded: LoadedObject, tables: Family, options: Options, folder: Path, out: Path) -> None:
+        self.loaded, self.tables, self.options, self.folder, self.out = loaded, tables, options, folder, out
+        self.done: dict[str, dict[str, object]] = {}
+        state = out / "kernels.json"
+        if state.exists():
+            self.done = {row["name"]: row for row in json.loads(state.read_text())["kernels"]}
+
+    def run(self, names: Sequence[str] | None) -> None:
+        """Translate what is asked for and not there, then write the lists."""
+        known = {kernel.name: kernel for kernel in self.loaded.kernels}
+        for name in names or ():
+            if name not in known:
+                raise TranslationError(f"the code object has no kernel {name}")
+        wanted = [k for n, k in known.items() if (names is None or n in names) and not self._translated(n)]
+        for lanes in (32, 64):
+            some = [kernel for kernel in wanted if kernel.lanes == lanes]
+            if some:
+                self._compile(some, lanes)
+        self._write()
+
+    def _translated(self, name: str) -> bool:
+        row = self.done.get(name)
+        return bool(row and (row["library"] or row["problem"]))
+
+    def _compile(self, kernels: list[KernelImage], lanes: int) -> None:
+        variant = self.options.text(lanes)
+        table = FunctionTable(lanes, f"{variant} {_sources().hex()}")
+        bodies: list[tuple[KernelImage, KernelBody, str]] = []
+        for kernel in kernels:
+            symbol = f"kernel_{sha256(kernel.name.encode()).hexdigest()[:16]}"
+            try:
+                body = self._body(kernel, lanes, table, symbol)
+            except (UnknownInstruction, DecodeError) as error:
+                self.done[kernel.name] = {"library": "", "problem": error.what}
+                continue
+            bodies.append((kernel, body, symbol))
+        operations = _Operations(self.folder / f"operations-{variant}", variant)
+        libraries = operations.provide(table)
+        jobs = [self._source(kernel, body, symbol, table) for kernel, body, symbol in bodies]
+        _compile_all([(source, library, "-Og", libraries) for source, library in jobs], variant)
+        for (kernel, body, symbol), (_, library) in zip(bodies, jobs, strict=True):
+            self.done[kernel.name] = {
+                "library": library.name, "function": symbol, "problem": "", "rows": body.rows, "blocks": body.blocks,
+                "instructions": len(body.instructions),
+            }  # fmt: skip
+
+    def _body(self, kernel: KernelImage, lanes: int, table: FunctionTable, symbol: str) -> KernelBody:
+        if kernel.descriptor.flushes_denormals and not self.options.sanitize:
+            raise UnknownInstruction("a kernel that flushes float32 denormals is not known")
+        return kernel_body(
+            self.loaded.image, self.tables, kernel.descriptor.entry, kernel.code_end, lanes, table, symbol=symbol,
+            counters=self.options.counters, sanitize=self.options.sanitize,
+        )  # fmt: skip
+
+    def _source(self, kernel: KernelImage, body: KernelBody, symbol: str, table: FunctionTable) -> tuple[Path, Path]:
+        """Write the C file and the listing of a kernel."""
+        used = "\n".join(body.lines)
+        declared = "\n".join(f"{text};" for name, text in table.declarations.items() if f"{name}(" in used)
+        source = self.out / f"{symbol}.c"
+        source.write_text(f'#include "wave.h"\n{declared}\n{used}\n')
+        entry = kernel.descriptor.entry
+        listing = [f"{at - entry}\t{text_of(inst)}\n" for at, inst in body.instructions.items()]
+        (self.out / f"{symbol}.txt").write_text("".join(listing))
+        (self.out / f"{symbol}.counts").write_text(block_counts(body.instructions, body.blocks))
+        return source, self.out / f"{symbol}.so"
+
+    def _write(self) -> None:
+        rows = [self._row(kernel) for kernel in self.loaded.kernels]
+        (self.out / "image.bin").write_bytes(self.loaded.image)
+        text = json.dumps({"target": self.loaded.target, "kernels": rows}, indent=1)
+        _replace(self.out / "kernels.json", text)
+        _replace(self.out / "kernels.txt", "".join(self._records(rows)))
+
+    def _row(self, kernel: KernelImage) -> dict[str, object]:
+        d = kernel.descriptor
+        made = self.done.get(kernel.name, {})
+        return {
+            "name": kernel.name, "symbol": kernel.symbol, "library": made.get("library", ""), "function": made.get("function", ""),
+            "problem": made.get("problem", ""), "wavefront": kernel.lanes, "kernarg_bytes": d.kernarg_bytes,
+            "explicit_bytes": kernel.explicit_bytes, "group_bytes": d.group_bytes, "private_bytes": d.private_bytes,
+            "vgprs": kernel.registers[0], "sgprs": kernel.registers[1], "agprs": kernel.registers[2],
+            "maximum_workgroup": kernel.maximum_workgroup, "rsrc1": d.rsrc1, "rsrc2": d.rsrc2, "properties": d.properties,
+            "rows": made.get("rows", 0), "blocks": made.get("blocks", []), "instructions": made.get("instructions", 0), "entry": d.entry,
+            "arguments": [{"name": a.name, "kind": a.kind, "offset": a.offset, "bytes": a.bytes} for a in kernel.arguments],
+        }  # fmt: skip
+
+    def _records(self, rows: list[dict[str, object]]) -> Iterator[str]:
+        yield f"emulator\t1\t{self.loaded.target.partition(':')[0]}\t{family_name(self.loaded.target)}\t{len(self.loaded.image)}\n"
+        for at, addend in self.loaded.relocations:
+            yield f"relocation\t{at}\t{addend}\n"
+        for name, (at, size) in self.loaded.symbols.items():
+            if not name.endswith(".kd"):
+                yield f"variable\t{name}\t{at}\t{size}\n"
+        keys = ("wavefront", "kernarg_bytes", "explicit_bytes", "group_bytes", "private_bytes", "vgprs", "sgprs", "agprs",
+                "maximum_workgroup", "rsrc1", "rsrc2", "properties", "rows")  # fmt: skip
+        for row in rows:
+            numbers = "\t".join(str(row[key]) for key in keys)
+            blocks = row["blocks"]
+            count = len(blocks) if isinstance(blocks, list) else 0
+            problem = str(row["problem"]).replace("\t", " ").replace("\n", " ")
+            yield f"kernel\t{row['name']}\t{row['symbol']}\t{row['library']}\t{row['function']}\t{numbers}\t{count}\t{problem}\n"
+            arguments = row["arguments"]
+            for a in arguments if isinstance(arguments, list) else []:
+                yield f"argument\t{a['offset']}\t{a['bytes']}\t{a['kind']}\t{a['name']}\n"
+
+
+class _Operations:
+    """The libraries of operations' functions of one variant, and which function is in which."""
+
+    def __init__(self, folder: Path, variant: str) -> None:
+        self.folder, self.variant = folder, variant
+        folder.mkdir(parents=True, exist_ok=True)
+        self.index = folder / "index.json"
+        self.where: dict[str, str] = json.loads(self.index.read_text()) if self.index.exists() else {}
+
+    def provide(self, table: FunctionTable) -> list[Path]:
+        """Compile the functions that are not there yet; the libraries that hold those of the table."""
+        missing = [name for name in table.definitions if name not in self.where]
+        jobs = []
+        for start in range(0, len(missing), 64):
+            names = missing[start : start + 64]
+            library = self.folder / f"{sha256(' '.join(names).encode()).hexdigest()[:16]}.so"
+            source = library.with_suffix(".c")
+            source.write_text('#include "wave.h"\n' + "\n".join(table.definitions[name] for name in names) + "\n")
+            jobs.append((source, library, "-O2 -ftree-vectorize", list[Path]()))
+            self.where.update(dict.fromkeys(names, library.name))
+        _compile_all(jobs, self.variant)
+        if missing:
+            _replace(self.index, json.dumps(self.where, indent=0))
+        return sorted({self.folder / self.where[name] for name in table.definitions})
+
+
+def _replace(path: Path, text: str) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.write_text(text)
+    fresh.replace(path)
+
+
+def compiler() -> str:
+    """The machine's C compiler: `CC`, else cc."""
+    return os.environ.get("CC", "cc")
+
+
+def _compile_all(jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant: str) -> None:
+    """Compile sources to libraries, as many at once as there are cores. Raises TranslationError."""
+    lanes, *features = variant.split("-")
+    defines = [f"-DLANES={lanes}", f"-DSANITIZE={int('sanitized' in features)}", f"-DCOUNTERS={int('counted' in features)}"]
+    waiting, running = list(jobs), list[tuple[Path, Path, subprocess.Popen[bytes]]]()
+    while waiting or running:
+        while waiting and len(running) < (os.cpu_count() or 1):
+            source, library, level, libraries = waiting.pop()
+            fresh = library.with_suffix(".new")
+            # The libraries stand by their whole paths in the result.
+            command = [compiler(), *level.split(), *FLAGS, *defines, f"-I{NATIVE}", str(source), "-o", str(fresh), *map(str, libraries), "-lm"]
+            try:
+                running.append((fresh, library, subprocess.Popen(command, stderr=subprocess.PIPE)))
+            except OSError as error:
+                raise TranslationError(
+                    f"no C compiler: {compiler()} cannot be started ({error.strerror})", next="Install gcc or clang, or set CC."
+                ) from None
+        fresh, library, process = running.pop(0)
+        _, errors = process.communicate()
+        if process.returncode:
+            raise TranslationError(f"{compiler()} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}")
+        fresh.replace(library)

@@ -1,0 +1,192 @@
+"""Random instruction sequences through the translator and the interpreter: every register must be the same."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import run
+
+from stackbuild.emulator.body import FunctionTable, kernel_body
+from stackbuild.emulator.decoder import DecodeError, Instruction, decode
+from stackbuild.emulator.encodings import Family, Format, family, family_name
+from stackbuild.emulator.interpreter import InterpretedWave
+from stackbuild.emulator.listing import text_of
+from stackbuild.emulator.operands import UnknownInstruction
+from stackbuild.emulator.pseudocode import PseudocodeError
+from stackbuild.emulator.translate import FLAGS, NATIVE, TranslationError, compiler
+
+ROWS = 24
+_FORMATS = ("VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOPC", "VOP3_SDST", "SOP1", "SOP2", "SOPC", "SOPK", "VOPD")
+_INEXACT = ("v_exp", "v_log", "v_sin", "v_cos", "v_rsq", "v_sqrt_f16", "v_frexp", "v_trig", "v_rcp_f16")
+"""Operations whose result the guides bound but do not define: the two back ends use different functions."""
+_ENDS = {"cdna": 0xBF810000, "rdna3": 0xBFB00000, "rdna4": 0xBFB00000}
+_SPECIAL_FLOATS = (0, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0x7FC00000, 1, 0x807FFFFF, 0x3C003C00, 0x7BFF0001, 0x00010400)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A sequence after which the two differ: its text, and what differs."""
+
+    target: str
+    number: int
+    instructions: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """How many sequences and instructions were compared, the operations among them, and every difference."""
+
+    sequences: int
+    instructions: int
+    operations: frozenset[str]
+    differences: tuple[Difference, ...]
+
+
+def _random_field(rng: random.Random, format: Format, name: str, high: int, low: int, kind: str) -> int:
+    width = high - low + 1
+    if kind == "VGPR":
+        return rng.randrange(ROWS - 4)
+    if kind == "SGPR" or (kind == "SSrc" and name == "vdst"):
+        return rng.choice((rng.randrange(20, 40, 2), 106))
+    if kind in ("Src", "SSrc"):
+        vector = kind == "Src" and rng.random() < 0.6
+        if vector:
+            return 256 + rng.randrange(ROWS - 4)
+        return rng.choice((rng.randrange(0, 20, 2), 106, 128 + rng.randrange(65), 193 + rng.randrange(16), 240 + rng.randrange(9), 255))
+    if name in ("omod", "clmp", "neg", "abs", "opsel", "neg_hi"):
+        return rng.randrange(1 << width) if rng.random() < 0.25 else 0
+    if name in ("opsel_hi", "opsel_hi2"):
+        return (1 << width) - 1 if rng.random() < 0.7 else rng.randrange(1 << width)
+    if name == "dpp":
+        return rng.choice((rng.randrange(256), 0x101 + rng.randrange(15), 0x111 + rng.randrange(15), 0x121 + rng.randrange(15), 0x140, 0x141))
+    return rng.randrange(1 << width)
+
+
+def random_instruction(rng: random.Random, tables: Family) -> tuple[bytes, Instruction]:
+    """One random instruction of the ALU, encoded and decoded again."""
+    formats = [f for (name, _), f in tables.variants.items() if name in _FORMATS and f.operations]
+    while True:
+        format = rng.choice(formats)
+        word = format.match
+        for name, field in format.fields.items():
+            if field.kind == "FixedBit":
+                continue
+            value = _random_field(rng, format, name, field.high, field.low, field.kind)
+            if name in ("op", "opx", "opy"):
+                value = rng.choice(list(format.operations))
+            if name == "src0" and format.variant:
+                value = {"DPP16": 250, "DPP8": 233, "LIT": 255}.get(format.variant, 249)
+            word |= (value & (1 << field.high - field.low + 1) - 1) << field.low
+        code = word.to_bytes(format.size, "little")
+        try:
+            inst = decode(code, tables)
+        except DecodeError:
+            continue
+        if inst.size == format.size and not inst.name.startswith(_INEXACT):
+            return code, inst
+
+
+def _sequences(rng: random.Random, tables: Family, lanes: int, count: int, length: int) -> Iterator[list[tuple[bytes, Instruction]]]:
+    table = FunctionTable(lanes, "trial")
+    for _ in range(count):
+        sequence: list[tuple[bytes, Instruction]] = []
+        while len(sequence) < length:
+            code, inst = random_instruction(rng, tables)
+            try:
+                _probe(code, tables, lanes, table, inst)
+            except (UnknownInstruction, PseudocodeError):
+                continue
+            sequence.append((code, inst))
+        yield sequence
+
+
+def _probe(code: bytes, tables: Family, lanes: int, table: FunctionTable, inst: Instruction) -> None:
+    """Raises UnknownInstruction where one of the two does not have an instruction."""
+    whole = code + _ENDS[tables.name].to_bytes(4, "little")
+    kernel_body(whole, tables, 0, len(whole), lanes, table, symbol="probe", counters=False, sanitize=False)
+    InterpretedWave(lanes, [[0] * lanes for _ in range(ROWS + 512)], [0] * 130).run(inst)
+
+
+def compare(target: str, folder: Path, *, sequences: int, length: int = 4, seed: int = 0, wave: int = 0) -> TrialResult:
+    """Compare `sequences` random sequences of `length` instructions on random registers. Raises TranslationError."""
+    tables = family(family_name(target))
+    lanes = wave or (64 if tables.name == "cdna" else 32)
+    rng = random.Random(seed)
+    table = FunctionTable(lanes, f"trial{seed}")
+    made = list(_sequences(rng, tables, lanes, sequences, length))
+    bodies = []
+    for i, sequence in enumerate(made):
+        code = b"".join(code for code, _ in sequence) + _ENDS[tables.name].to_bytes(4, "little")
+        body = kernel_body(code, tables, 0, len(code), lanes, table, symbol=f"sequence_{i}", counters=False, sanitize=False)
+        bodies.append("\n".join(body.lines))
+    library = compile_sequences(folder, table, bodies, lanes, f"{target}-{seed}-{sequences}")
+    differences = [d for i, sequence in enumerate(made) for d in _run(library, i, sequence, lanes, rng, target)]
+    names = frozenset(inst.name for sequence in made for _, inst in sequence)
+    return TrialResult(sequences, sequences * length, names, tuple(differences))
+
+
+def compile_sequences(folder: Path, table: FunctionTable, bodies: list[str], lanes: int, name: str) -> ctypes.CDLL:
+    folder.mkdir(parents=True, exist_ok=True)
+    driver = (
+        "int trial(int (*f)(struct wave *), uint32_t *v, uint32_t *s, uint32_t *scc) {\n"
+        "static struct wave w; memset(&w, 0, sizeof w); w.v = v; w.scc = *scc; memcpy(w.s, s, sizeof w.s);\n"
+        "int r = f(&w); memcpy(s, w.s, sizeof w.s); *scc = w.scc; return r; }\n"
+    )
+    parts = {"operations": list(table.definitions.values()), "bodies": [*(f"{d};" for d in table.declarations.values()), *bodies, driver]}
+    objects = []
+    for part, level in (("operations", "-O1"), ("bodies", "-Og")):
+        source, made = folder / f"{name}-{part}.c", folder / f"{name}-{part}.o"
+        source.write_text('#include "wave.h"\n' + "\n".join(parts[part]) + "\n")
+        flags = [flag for flag in FLAGS if flag != "-shared"]
+        _tool([compiler(), level, *flags, f"-DLANES={lanes}", "-DSANITIZE=0", "-DCOUNTERS=0", f"-I{NATIVE}", "-c", str(source), "-o", str(made)])
+        objects.append(str(made))
+    library = folder / f"{name}.so"
+    _tool([compiler(), "-shared", *objects, "-o", str(library), "-lm"])
+    return ctypes.CDLL(str(library))
+
+
+def _tool(command: list[str]) -> None:
+    made = run(command, capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise TranslationError(f"{command[0]} failed: {made.stderr[:600]}")
+
+
+def _random_word(rng: random.Random) -> int:
+    return rng.choice(_SPECIAL_FLOATS) if rng.random() < 0.2 else rng.getrandbits(32) if rng.random() < 0.5 else (
+        0x3F000000 + rng.getrandbits(26) | rng.getrandbits(1) << 31
+    )  # fmt: skip
+
+
+def _run(
+    library: ctypes.CDLL, number: int, sequence: list[tuple[bytes, Instruction]], lanes: int, rng: random.Random, target: str
+) -> Iterator[Difference]:
+    words = [_random_word(rng) for _ in range(64)]
+    v = [[rng.choice(words) for _ in range(lanes)] for _ in range(ROWS)]
+    s = [rng.choice(words) for _ in range(128)]
+    active = 0
+    for _ in range(3):
+        active |= 1 << rng.randrange(lanes)
+    s[126], s[127] = active & 0xFFFFFFFF, active >> 32
+    scc = rng.getrandbits(1)
+    memory = (ctypes.c_uint32 * (544 * lanes))(*[word for row in v for word in row])
+    scalars, flag = (ctypes.c_uint32 * 128)(*s), ctypes.c_uint32(scc)
+    library.trial(getattr(library, f"sequence_{number}"), memory, scalars, ctypes.byref(flag))
+    wave = InterpretedWave(lanes, [*v, *([0] * lanes for _ in range(520))], [*s, 0, 0], scc)
+    for _, inst in sequence:
+        try:
+            wave.run(inst)
+        except (OverflowError, KeyError, ValueError) as error:
+            yield Difference(target, number, (f"{text_of(inst)} {inst.word:#x}",), f"the interpreter failed: {error!r}")
+            return
+    found = [
+        f"v{row} lane {lane}: {memory[row * lanes + lane]:#x} translated, {wave.v[row][lane]:#x} interpreted"
+        for row in range(544) for lane in range(lanes) if memory[row * lanes + lane] != wave.v[row][lane]
+    ]  # fmt: skip
+    found += [f"s{i}: {scalars[i]:#x} translated, {wave.s[i]:#x} interpreted" for i in range(128) if scalars[i] != wave.s[i]]
+    found += [f"scc: {flag.value} translated, {wave.scc} interpreted"] if flag.value != wave.scc else []
+    if found:
+        yield Difference(target, number, tuple(f"{text_of(inst)} {inst.word:#x}" for _, inst in sequence), "; ".join(found[:3]))

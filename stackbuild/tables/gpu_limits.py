@@ -1,0 +1,79 @@
+"""The table of limits by GPU: what a workgroup may have, and how much a compute unit does in one clock."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from stackbuild.core.errors import UsageError
+from stackbuild.tables import targets
+
+TABLE = Path(__file__).with_name("gpu_limits.toml")
+
+
+@dataclass(frozen=True)
+class GpuLimits:
+    """The limits of one GPU. Units and sources of each number are in gpu_limits.toml."""
+
+    target: str
+    product: str
+    units: int
+    lds_bytes: int
+    l2_bytes: int
+    simds: int
+    vgpr_bytes: int
+    vgpr_granule: int
+    waves_per_simd: int
+    clock_ghz: float
+    memory_gbps: float
+    valu_flops: int
+    matrix_flops: int
+    sources: tuple[str, ...]
+    emulated: bool
+
+    @property
+    def wave(self) -> int:
+        """The wavefront width that compilers default to."""
+        return targets.TARGETS[self.target].wave
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What HIP calls the compute capability: 9 and 0 of gfx90a, 11 and 0 of gfx1100."""
+        number = re.sub(r"\D.*", "", self.target.removeprefix("gfx")[:-2])
+        return int(number), int(self.target[-2], 16)
+
+    @property
+    def description(self) -> str:
+        """The lines that the HIP stand-in reads (native/hip/device.c)."""
+        major, minor = self.version
+        rows = {
+            "target": self.target, "wave": self.wave, "units": self.units, "major": major, "minor": minor,
+            "lds_bytes": self.lds_bytes, "l2_bytes": self.l2_bytes, "workgroups_per_unit": self.waves_per_simd * self.simds,
+            "threads_per_unit": self.waves_per_simd * self.simds * self.wave,
+        }  # fmt: skip
+        return "".join(f"{key} {value}\n" for key, value in rows.items())
+
+
+@cache
+def all_limits() -> dict[str, GpuLimits]:
+    """The whole table, by target."""
+    rows = tomllib.loads(TABLE.read_text("utf-8"))
+    return {name: GpuLimits(target=name, **row | {"sources": tuple(row["sources"])}) for name, row in rows.items()}
+
+
+@cache
+def emulated_targets() -> tuple[str, ...]:
+    """The targets that the emulator runs."""
+    return tuple(name for name, row in all_limits().items() if row.emulated)
+
+
+def limits_of(target: str) -> GpuLimits:
+    """The limits of a target that is emulated. Raises UsageError with the targets that are."""
+    found = all_limits().get(targets.processor(target))
+    if found is None or not found.emulated:
+        known = "is known, but not emulated" if targets.is_known(target) else "is no target that is known"
+        raise UsageError(f"{target} {known}", next=f"emulated are {', '.join(emulated_targets())}")
+    return found

@@ -1,0 +1,83 @@
+"""Counters of a wheel's kernels on an emulated GPU: its operators run in the sandbox of `verify`, with this Python's packages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import ZipFile
+
+from stackbuild.core.errors import MachineLacks, UsageError, VerificationFailed
+from stackbuild.core.resources import folder
+from stackbuild.emulator.counter_model import EmulatedCounters, summed
+from stackbuild.emulator.hip_runtime import imports_of, runtime_folder
+from stackbuild.emulator.service import CHANNEL, EmulatorService
+from stackbuild.inspection import inspect
+from stackbuild.tables.gpu_limits import limits_of
+from stackbuild.verification.probe_sandbox import ProbeSandbox
+from stackbuild.verification.rung import RungContext
+from stackbuild.verification.rungs.emulation import SAMPLE, SECONDS
+from stackbuild.verification.rungs.operators import ON_GPU, PACKAGE, CustomOpProbes, check_numerics, check_operators
+from stackbuild.verification.subject import subject_of
+from stackbuild.verification.workspace import workspace
+
+
+@dataclass(frozen=True)
+class CounterRequest:
+    """What is counted: a wheel's kernels on a target; `whole`: in every case. Translated kernels are kept in `kept`."""
+
+    wheel: Path
+    target: str
+    kept: Path
+    whole: bool = False
+
+
+def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> tuple[EmulatedCounters, ...]:
+    """The counters of every kernel that the wheel's operators launch.
+
+    Raises UsageError for a wheel of other operators, MachineLacks where something is missing, VerificationFailed where an
+    operator fails or is wrong: counters of wrong work are worth nothing.
+    """
+    limits = limits_of(request.target)
+    if request.wheel.suffix != ".whl" or not request.wheel.is_file():
+        raise UsageError("not a wheel", where=str(request.wheel), next="give a wheel of stackbuild-kernels")
+    subject = subject_of((inspect(request.wheel),))
+    if subject.package != PACKAGE:
+        raise UsageError(
+            "no cases are known for its operators", where=request.wheel.name, next="counters are of the bundled kernels"
+        )
+    service = EmulatorService(limits, request.kept / "kernels", counters=True)
+    service.folder.mkdir(parents=True, exist_ok=True)
+    with workspace() as work:
+        unpacked = work / "wheel"
+        with ZipFile(request.wheel) as archive:
+            archive.extractall(unpacked)
+        imports = imports_of(sorted(unpacked.rglob("*.so")))
+        if imports is None:
+            raise UsageError("none of its libraries needs the HIP runtime", where=request.wheel.name)
+        runtime = runtime_folder(imports, request.kept / "runtime")
+        with service.running() as descriptor:
+            (work / "probes-folder").mkdir()
+            sandbox = ProbeSandbox(
+                work / "probes-folder", Path(sys.executable), check=check,
+                readable=(unpacked, Path(sys.prefix), folder("kernels").resolve(), runtime.parent, service.folder),
+                env=(("PYTHONPATH", str(unpacked)), ("LD_LIBRARY_PATH", str(runtime)), (CHANNEL, str(descriptor))),
+                inherited=(descriptor,),
+            )  # fmt: skip
+            probes = CustomOpProbes(
+                RungContext(subject, (), sandbox, folder("kernels"), work),
+                ON_GPU,
+                (0, 0) if request.whole else SAMPLE,
+                SECONDS,
+            )
+            findings = (*check_operators(probes).findings, *check_numerics(probes).findings)
+    if findings:
+        raise VerificationFailed(
+            f"{findings[0].subject}: {findings[0].found}",
+            next=f"stackbuild verify {request.wheel} --emulate {request.target}",
+        )
+    rows = summed(service.reports)
+    if not rows:
+        raise MachineLacks("no kernel was launched", where=request.wheel.name)
+    return rows

@@ -1,0 +1,137 @@
+"""The rung "device code, emulated": the wheel's gfx code objects run on the CPU, inside the real ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.emulator.hip_runtime import HostImports, imports_of, runtime_folder
+from stackbuild.emulator.service import CHANNEL, EmulatorService
+from stackbuild.inspection.rules.rule import RuleDescription, counted
+from stackbuild.model.findings import Finding
+from stackbuild.tables.gpu_limits import limits_of
+from stackbuild.verification.catalogue import EMULATED_ACCESS, EMULATED_CALL, EMULATED_CODE, OPERATOR
+from stackbuild.verification.probe_sandbox import ProbeSandbox
+from stackbuild.verification.rung import RungContext, RungOutcome
+from stackbuild.verification.rungs import operators, providers
+from stackbuild.verification.subject import Form, installed_path
+
+SECONDS = 1800.0
+#: The most cases of an operator and element type, and the most values of one: enough to launch every family of kernels.
+SAMPLE = (6, 20_000)
+_NO_CODE = frozenset(("hipErrorNoBinaryForGpu", "hipErrorInvalidDeviceFunction", "hipErrorSharedObjectInitFailed"))
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """What is emulated: a target, the folder that keeps translated kernels, and how much is run.
+
+    `whole` runs every case instead of a sample. `operators` are the bundled ones that are run.
+    """
+
+    target: str
+    folder: Path
+    whole: bool = False
+    sanitize: bool = False
+    operators: tuple[str, ...] = operators.OPERATORS
+
+    @property
+    def rung_name(self) -> str:
+        """The rung's name, which the claim repeats: it says what ran, and where."""
+        return f"device code, emulated {self.target} on a CPU"
+
+
+def check_emulated(context: RungContext, emulation: Emulation) -> RungOutcome:
+    """Run the wheel's operators on an emulated GPU and compare their answers with float64 references."""
+    if find_spec("tinygrad") is None:
+        return RungOutcome(skip="the emulator's tables are not installed here: pip install 'stackbuild[emulator]'")
+    libraries = [context.sandbox.site / installed_path(lib.path) for lib in context.subject.libraries]
+    try:
+        imports = imports_of(path for path in libraries if path.is_file())
+        if imports is None:
+            return RungOutcome(skip="none of its libraries needs the HIP runtime")
+        service = EmulatorService(
+            limits_of(emulation.target), emulation.folder / "kernels", sanitize=emulation.sanitize
+        )
+        service.folder.mkdir(parents=True, exist_ok=True)
+        with _emulating(context, imports, service, emulation) as emulated:
+            if context.subject.form is Form.CUSTOM_OPS:
+                return _custom_ops(emulated, service, emulation)
+            if context.subject.form is Form.PLUGIN:
+                return _plugin(emulated, service)
+    except MachineLacks as lacks:
+        return RungOutcome(skip=f"{lacks.what}: {lacks.next}" if lacks.next else lacks.what)
+    except UsageError as wrong:
+        return RungOutcome((EMULATED_CODE.finding(context.subject.name, wrong.what),))
+    return RungOutcome(skip="only custom-op libraries and plugin EPs can be run on an emulated GPU")
+
+
+@contextmanager
+def _emulating(
+    context: RungContext, imports: HostImports, service: EmulatorService, emulation: Emulation
+) -> Iterator[RungContext]:
+    """The context with probes that load the stand-in in the place of ROCm, which they do not see."""
+    runtime = runtime_folder(imports, emulation.folder / "runtime")
+    with service.running() as descriptor:
+        sandbox: ProbeSandbox = replace(
+            context.sandbox,
+            rocm=False,
+            readable=(*context.sandbox.readable, runtime.parent, service.folder),
+            env=(*context.sandbox.env, ("LD_LIBRARY_PATH", str(runtime)), (CHANNEL, str(descriptor))),
+            inherited=(*context.sandbox.inherited, descriptor),
+        )
+        yield replace(context, sandbox=sandbox)
+
+
+def _custom_ops(context: RungContext, service: EmulatorService, emulation: Emulation) -> RungOutcome:
+    sample = (0, 0) if emulation.whole else SAMPLE
+    probes = operators.CustomOpProbes(context, operators.ON_GPU, sample, SECONDS, emulation.operators)
+    ran = operators.check_operators(probes)
+    if ran.skip:
+        return ran
+    found = (*_findings(service), *ran.findings, *operators.check_numerics(probes).findings, *_idle(context, service))
+    says = f"{operators.case_count(probes)} cases in {_work(service)}; {operators.worst_errors(probes)}"
+    return RungOutcome(found, says=says)
+
+
+def _plugin(context: RungContext, service: EmulatorService) -> RungOutcome:
+    probes = providers.ProviderProbes(context, (), "models are not run on an emulated GPU", "")
+    ran = providers.check_operators(probes)
+    if ran.skip:
+        return ran
+    found = (*_findings(service), *ran.findings, *providers.check_numerics(probes).findings, *_idle(context, service))
+    return RungOutcome(found, says=f"{ran.says} in {_work(service)}")
+
+
+def _work(service: EmulatorService) -> str:
+    """What ran, in a few words."""
+    dispatches = service.of("dispatch")
+    return f"{len(dispatches)} dispatches of {counted(len({each.get('kernel') for each in dispatches}), 'kernel')}"
+
+
+def _idle(context: RungContext, service: EmulatorService) -> Iterator[Finding]:
+    """A finding where no kernel was launched: what answered was not device code."""
+    if not service.of("dispatch") and not service.of("error"):
+        yield OPERATOR.finding(context.subject.name, "no kernel was launched: its operators ran on the CPU")
+
+
+def _findings(service: EmulatorService) -> Iterator[Finding]:
+    """What the stand-in reported: each kernel's defect, missing call and failed call once."""
+    rows: list[tuple[RuleDescription, str, str]] = []
+    for said in service.reports:
+        fields = said.fields
+        if said.kind == "finding":
+            place = " ".join(filter(None, (fields.get("pc", ""), fields.get("instruction", ""))))
+            rows.append(
+                (EMULATED_ACCESS, fields.get("kernel", ""), f"{fields.get('kind')} at {place}: {fields.get('text')}")
+            )
+        elif said.kind == "host call":
+            rows.append((EMULATED_CALL, fields.get("name", ""), "the stand-in of the HIP runtime has no such call"))
+        elif said.kind == "error":
+            rule = EMULATED_CODE if fields.get("code") in _NO_CODE else EMULATED_CALL
+            rows.append((rule, fields.get("call", ""), f"{fields.get('text')} ({fields.get('code')})"))
+    yield from (rule.finding(subject, text) for rule, subject, text in dict.fromkeys(rows))

@@ -1,0 +1,72 @@
+"""The wheel of the bundled kernels on emulated targets, and what it counts there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackbuild.verification.rungs.emulation import Emulation
+from stackbuild.verification.rungs.operators import OPERATORS
+from support.kernels import KERNELS
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(3000)]
+
+
+def test_the_rung_says_what_was_emulated_and_where_it_ran() -> None:
+    assert Emulation("gfx1100", Path("x")).rung_name == "device code, emulated gfx1100 on a CPU"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx1100"])
+def test_every_operator_is_right_on_every_target(target: str, kernels: Any) -> None:
+    outcome = kernels.check(target=target)
+    assert outcome.findings == ()
+    assert OPERATORS and outcome.says.startswith("72 cases in "), outcome
+
+
+def test_a_target_that_the_wheel_lacks_is_an_error_with_its_name(kernels: Any) -> None:
+    outcome = kernels.check(target="gfx1201", operators=("LeakyRelu",))
+    assert any(
+        "no code object for gfx1201; it has gfx1030, gfx1100, gfx90a, gfx942" in f.found for f in outcome.findings
+    )
+
+
+@pytest.mark.slow
+def test_counters_keep_the_budgets_that_they_were_written_as(kernels: Any, tmp_path: Path) -> None:
+    def bench(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [
+            sys.executable,
+            "-m",
+            "stackbuild",
+            "bench",
+            "kernels",
+            str(kernels.wheel),
+            "--emulated",
+            "gfx1100",
+            *words,
+        ]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    budgets = tmp_path / "budgets.toml"
+    shipped = bench("--budgets", str(KERNELS / "tools" / "emulated-budgets.toml"))
+    assert shipped.returncode == 0, shipped.stdout[-2000:] + shipped.stderr[-500:]
+    first = bench("--write-budgets", str(budgets), "--json")
+    assert first.returncode == 0, first.stderr[-2000:]
+    rows = json.loads(first.stdout)["kernels"]
+    assert all(
+        row["counters"]["counters"]["instructions"] > 0 and row["binds"] in row["model"]["clocks"] for row in rows
+    )
+    second = bench("--budgets", str(budgets))
+    assert second.returncode == 0 and "within the budgets" in second.stdout
+    text = budgets.read_text()
+    name = rows[0]["counters"]["kernel"]
+    budget = f"{name} = {{ dispatches = {rows[0]['counters']['dispatches']}, instructions = "
+    assert budget in text
+    budgets.write_text(text.replace(budget + str(rows[0]["counters"]["counters"]["instructions"]), budget + "10"))
+    third = bench("--budgets", str(budgets))
+    assert third.returncode == 6 and "over the budget of 10" in third.stdout

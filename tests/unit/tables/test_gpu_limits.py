@@ -1,0 +1,42 @@
+"""The table of limits by GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.emulator.encodings import FAMILIES
+from stackbuild.tables.gpu_limits import all_limits, emulated_targets, limits_of
+from stackbuild.tables.targets import BUILDABLE
+
+
+def test_a_target_is_emulated_where_the_emulator_has_its_family() -> None:
+    assert set(emulated_targets()) == set(all_limits()) & set(FAMILIES)
+
+
+@pytest.mark.parametrize("target", sorted(all_limits()))
+def test_each_row_is_of_a_gpu_that_recipes_can_name(target: str) -> None:
+    row = all_limits()[target]
+    assert target in BUILDABLE
+    assert row.sources and set(row.sources) <= {"specs", "cdna", "amd", "isa"}
+    assert row.waves_per_simd * row.simds * row.wave in (2048, 1024)
+    assert row.vgpr_bytes // (4 * row.simds * row.wave) in (512, 1024, 1536)  # registers of a lane of a SIMD
+
+
+def test_the_version_is_that_of_the_name() -> None:
+    found = {name: row.version for name, row in all_limits().items()}
+    assert (
+        found["gfx90a"] == (9, 0)
+        and found["gfx942"] == (9, 4)
+        and found["gfx1201"] == (12, 0)
+        and found["gfx1030"] == (10, 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "said"), [("gfx9999", "no target that is known"), ("gfx1030", "known, but not emulated")]
+)
+def test_a_target_that_is_not_emulated_is_refused_by_its_name(target: str, said: str) -> None:
+    with pytest.raises(UsageError, match=f"{target} is {said}") as refused:
+        limits_of(target)
+    assert "gfx1100" in refused.value.next
