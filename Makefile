@@ -1,5 +1,5 @@
 # Two targets for newcomers: `make demo` and `make test`. Both do all the set-up themselves.
-.PHONY: demo test check setup docs nightly kernels clean
+.PHONY: demo test check setup docs nightly kernels release clean
 
 demo: setup
 	.venv/bin/stackbuild build --recipe debian-13
@@ -19,6 +19,9 @@ kernels: setup
 nightly: setup
 	ci/test --docker --slow --network
 	CAMPAIGN_EXECUTIONS=1000000 .venv/bin/python ci/campaign run
+
+release: setup
+	ci/release
 
 setup:
 	@ci/setup

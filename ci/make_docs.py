@@ -1,7 +1,7 @@
 """Writes what the docs have from the code, or compares it (`--check`, exit 1 where something is stale).
 
-That is docs/recipes.md, docs/cli.md and docs/rules.md whole, and in docs/design.md and CONTRIBUTING.md what stands between
-`<!-- made by ci/docs -->` and `<!-- end -->`: the layers of ci/layout.py.
+That is docs/recipes.md, docs/cli.md and docs/rules.md whole, and what stands between `<!-- made by ci/docs -->` and
+`<!-- end -->`: in docs/design.md and CONTRIBUTING.md the layers of ci/layout.py, in docs/security.md the refused system calls.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import layout
 
 from stackbuild.cli import load_commands
 from stackbuild.cli.app import commands
+from stackbuild.runners import seccomp
 from stackbuild.verification.catalogue import catalogue
 from stackbuild.views.reference import MADE, recipe_reference
 from stackbuild.views.rules import text_of_all
@@ -46,6 +47,7 @@ def pages() -> dict[Path, str]:
         DOCS / "cli.md": cli_reference(),
         DOCS / "rules.md": text_of_all(catalogue()),
         DOCS / "design.md": with_section(DOCS / "design.md", layout.table()),
+        DOCS / "security.md": with_section(DOCS / "security.md", seccomp.table()),
         DOCS.parent / "CONTRIBUTING.md": with_section(DOCS.parent / "CONTRIBUTING.md", layout.order()),
     }
 

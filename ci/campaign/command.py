@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -17,6 +18,8 @@ examples:
   .venv/bin/python ci/campaign run --share 0.1          a tenth of each, drawn with today's date
   .venv/bin/python ci/campaign run hostile-step --only fifo --seed 20261123
 """
+PROGRESS_SECONDS = 30.0
+"""So often a run without a terminal says how far a rig has come."""
 
 
 def main(words: list[str]) -> int:
@@ -69,7 +72,14 @@ def today() -> int:
 def _run(rig: frame.Rig, options: argparse.Namespace) -> frame.Count:
     cases = frame.chosen(rig, options.seed, options.share, options.only)
 
+    told, tried = time.monotonic(), 0
+
     def tick(case: frame.Case, lost: str) -> None:
+        nonlocal told, tried
+        tried += 1
+        if not sys.stderr.isatty() and time.monotonic() - told > PROGRESS_SECONDS:
+            told = time.monotonic()
+            print(f"  {rig.name}: {tried} of {len(cases)}", file=sys.stderr, flush=True)
         if lost:
             print(f"  LOST {rig.name} {case.name}: {lost}", file=sys.stderr)
             print(

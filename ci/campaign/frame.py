@@ -118,5 +118,16 @@ def scratch(name: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, stderr=subprocess.DEVNULL)
+        opened = [
+            "find",
+            str(folder),
+            "-type",
+            "d",
+            "-exec",
+            "chmod",
+            "u+rwx",
+            "{}",
+            "+",
+        ]  # files may be links to the tests' base
+        subprocess.run(opened, check=False, stderr=subprocess.DEVNULL)
         subprocess.run(["rm", "-rf", "--", str(folder)], check=True)

@@ -21,7 +21,9 @@ sys.path[:1] = [str(CI), str(CI.parent / "tests"), str(CI.parent)]
 if __name__ == "__main__":
     import atheris
 
-    with atheris.instrument_imports(include=["stackbuild.inspection", "stackbuild.bench.results_file", "stackbuild.model"]):
+    with atheris.instrument_imports(
+        include=["stackbuild.inspection", "stackbuild.bench.results_file", "stackbuild.model"]
+    ):
         from campaign import parsers
 
     folder = Path(tempfile.mkdtemp(prefix="stackbuild-guided-"))

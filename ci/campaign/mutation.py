@@ -6,7 +6,20 @@ import json
 from random import Random
 from typing import Any
 
-_NUMBERS = (0, 1, 0x7F, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
+_NUMBERS = (
+    0,
+    1,
+    0x7F,
+    0xFF,
+    0xFFFF,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    1 << 40,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 64) - 1,
+)
 _TOKENS = (
     b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"AMDGPU\0\0", b"amdhsa.kernels", b"PK\x01\x02", b"PK\x05\x06",
     b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff", b"\x81\xa1x", b"\xc1", b"\0" * 64,

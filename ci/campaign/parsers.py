@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.mutation import spoilt, spoilt_json
+from stackbuild import judgement
 from stackbuild.bench.gate import DEFAULT
 from stackbuild.bench.results_file import document, read_benchmarks, read_verdict
 from stackbuild.core import yaml
@@ -25,14 +26,12 @@ from stackbuild.inspection import Expectations, inspect, judge
 from stackbuild.inspection.readers import bundle, ccob, codeobject, elf, messagepack, tensile, wheel
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import BackwardReadError, Feed, MalformedError, read_all
-from stackbuild.judgement import judge as judge_gates
 from stackbuild.model.gates import Gates
 from stackbuild.pipeline.run_record import of_results
 from stackbuild.views.markdown import markdown
+from support import binaries
 from support.benchmark_results import measured, sealed
 from support.binaries import GOOD, TARGETS, code_object, fatbin, kernel, library, record, without_sections, zipped
-from support.binaries import bundle as plain_bundle
-from support.binaries import ccob as packed_bundle
 
 TODAY = date(2026, 11, 20)
 
@@ -78,8 +77,8 @@ def _objects() -> tuple[bytes, ...]:
 
 
 def _bundles() -> tuple[bytes, ...]:
-    one = plain_bundle({t: code_object(t, [kernel("k")]) for t in TARGETS})
-    return one, packed_bundle(one, 1, 1), packed_bundle(one, 2, 0), packed_bundle(one, 3, 1), fatbin()
+    one = binaries.bundle({t: code_object(t, [kernel("k")]) for t in TARGETS})
+    return one, binaries.ccob(one, 1, 1), binaries.ccob(one, 2, 0), binaries.ccob(one, 3, 1), fatbin()
 
 
 def _libraries() -> tuple[bytes, ...]:
@@ -104,7 +103,9 @@ def _stream_object(data: bytes) -> None:
 
 def _parse_bundles(data: bytes) -> None:
     with suppress(MalformedError):
-        read_all(bundle.bundles(0, len(data), ReadBudget(len(data)), lambda at: None), lambda at, size: data[at : at + size])
+        read_all(
+            bundle.bundles(0, len(data), ReadBudget(len(data)), lambda at: None), lambda at, size: data[at : at + size]
+        )
 
 
 def _parse_header(data: bytes) -> None:
@@ -171,7 +172,7 @@ def _parse_results(data: bytes, folder: Path) -> None:
     path.write_bytes(data)
     with suppress(Stop):
         found = read_benchmarks(path)
-        markdown(of_results(found, judge_gates(found, DEFAULT, TODAY)))
+        markdown(of_results(found, judgement.judge(found, DEFAULT, TODAY)))
     with suppress(Stop):
         read_verdict(path)
 
@@ -189,7 +190,7 @@ GATES = b"""gates:
 def _parse_gates(data: bytes) -> None:
     with suppress(Stop, ValidationError):
         found, _ = yaml.compose(data.decode("utf-8", "replace"), "g.yaml")
-        judge_gates(measured(), Gates.model_validate(found).gates, TODAY)
+        judgement.judge(measured(), Gates.model_validate(found).gates, TODAY)
 
 
 def targets(folder: Path) -> dict[str, tuple[Target, int]]:
@@ -200,7 +201,7 @@ def targets(folder: Path) -> dict[str, tuple[Target, int]]:
         (Target("code objects", _of(_objects), _parse_object), 400_000),
         (Target("code objects in a stream", _of(_objects), _stream_object), 150_000),
         (Target("bundles", _of(_bundles), _parse_bundles), 150_000),
-        (Target("CCOB headers", _of(lambda: (packed_bundle(b"x"), packed_bundle(b"x", 1), packed_bundle(b"x", 2, 0))), _parse_header), 150_000),
+        (Target("CCOB headers", _of(lambda: (binaries.ccob(b"x"), binaries.ccob(b"x", 1), binaries.ccob(b"x", 2, 0))), _parse_header), 150_000),
         (Target("MessagePack", _of(lambda: desc), _parse_messagepack), 250_000),
         (Target("Tensile libraries", _of(lambda: tensile_files), _parse_tensile), 100_000),
         (Target("metadata of wheels", _of(_texts), _parse_texts), 60_000),
@@ -217,5 +218,3 @@ def scratch() -> Path:
     """A folder for the targets that read files, in memory where that is possible."""
     shared = Path("/dev/shm")
     return Path(tempfile.mkdtemp(prefix="stackbuild-fuzz-", dir=shared if shared.is_dir() else None))
-
-

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +15,13 @@ from functools import cache
 from pathlib import Path
 
 from campaign.frame import NotRun
+from stackbuild.actions.image import PACKAGE_MANAGER
 from stackbuild.core.cancel import Stopper
-from stackbuild.runners import choose
+from stackbuild.runners import bwrap, choose
 from stackbuild.runners.cgroup import limits
 from stackbuild.runners.protocol import Exec, ExecResult, Mount, SessionSpec
 from stackbuild.store.store import Store, new_run_id
+from stackbuild.verification.probe_sandbox import ProbeSandbox
 from support.build_bench import ensure_base
 
 RUNNERS = ("sandbox", "docker")
@@ -42,7 +45,9 @@ def base() -> tuple[Path, str]:
 @cache
 def lacking(runner: str) -> str:
     """Why that runner cannot be used here, "" where it can."""
-    if runner == "sandbox":
+    if runner == "image" and os.geteuid() != 0:
+        return "only root extends images"
+    if runner != "docker":
         gone = [tool for tool in ("bwrap", "unshare", "mmdebstrap") if not shutil.which(tool)]
         return f"not installed: {', '.join(gone)}" if gone else ""
     where = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
@@ -105,11 +110,42 @@ class Attacked:
 
     def run(self, *argv: str) -> ExecResult:
         """Run a command in a session of its own; its output is `said`."""
+        if self.runner in PLACES:
+            code, said = PLACES[self.runner](self.folder, argv)
+            self.log.write_text(said)
+            self.result = ExecResult(code, 0.0)
+            return self.result
         runner = choose(self.runner, store=self.store, base_is_image=False)
         environment = (("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", "/tmp"))
         with runner.open(self.spec()) as session:
             self.result = session.run(Exec(argv, environment, "/build", self.log), Stopper())
         return self.result
+
+
+def in_cell(folder: Path, argv: tuple[str, ...]) -> tuple[int, str]:
+    """Run a command where `verify` runs wheels: its exit code and output."""
+    cell = ProbeSandbox(folder / "cell", Path(sys.executable))
+    (folder / "cell").mkdir()
+    log = cell.out / "log"
+    result = cell.furnish(["/bin/sh", "-c", 'log=$0; "$@" > "$log" 2>&1', str(log), *argv], 120)
+    return result.code, log.read_text(errors="replace") if log.is_file() else result.tail
+
+
+def in_image(folder: Path, argv: tuple[str, ...]) -> tuple[int, str]:
+    """Run a command as a `RUN` line that extends an image: with a package manager's capabilities, and the network."""
+    sandbox = bwrap.Bwrap(
+        bwrap.installed(),
+        root=("--ro-bind", str(base()[0]), "/"),
+        env=(("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),),
+        user_namespace=False,
+        network=True,
+        capabilities=PACKAGE_MANAGER,
+    )
+    return sandbox.run(*argv)
+
+
+PLACES = {"cell": in_cell, "image": in_image}
+"""What is no runner but has the same walls."""
 
 
 @contextmanager

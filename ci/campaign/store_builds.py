@@ -73,7 +73,9 @@ def other_user() -> Builder:
     return Builder("nobody", (*user.prefix, user.python), {**user.environment, "PATH": os.environ["PATH"]}, user.uid)
 
 
-def traced(builder: Builder, root: Path, *inject: str, output: str = "/dev/null", calls: str = CALLS) -> subprocess.CompletedProcess[str]:
+def traced(
+    builder: Builder, root: Path, *inject: str, output: str = "/dev/null", calls: str = CALLS
+) -> subprocess.CompletedProcess[str]:
     """That build under strace. As the other user, strace runs as that user too: the prefix ends in an `exec`."""
     if not shutil.which("strace"):
         raise NotRun("strace is not installed")

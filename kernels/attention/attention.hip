@@ -5,6 +5,7 @@
 #include "attention/attention_direct_kernels.hpp"
 #include "attention/attention_hopper.hpp"
 #include "attention/attention_plan.hpp"
+#include "attention/attention_rows.hpp"
 #include "attention/attention_tiled.hpp"
 #include "common/limits.hpp"
 
@@ -27,17 +28,22 @@ Status run_direct(const AttentionParams& p, hipStream_t stream) {
 
 }  // namespace
 
-size_t attention_workspace_bytes(const AttentionParams&) { return 0; }
+size_t attention_workspace_bytes(const AttentionParams& p) {
+  return validate(p).ok() && !is_empty(p) ? rows_workspace(p) : 0;
+}
 
 bool gpu::attention_is_fast(const AttentionParams& p) {
-  return validate(p).ok() && !is_empty(p) && takes_tiles(p) && takes_hopper(p);
+  if (!validate(p).ok() || is_empty(p)) return false;
+  return prefers_rows(p) || (takes_tiles(p) && takes_hopper(p));
 }
 
 Status gpu::attention(const AttentionParams& p, const Launch& launch) {
   SBK_TRY(validate(p));
   if (is_empty(p)) return {};
   const auto stream = static_cast<hipStream_t>(launch.stream);
+  if (prefers_rows(p)) return run_rows(p, launch);
   if (takes_tiles(p)) return run_tiled(p, p.scale, stream);
+  if (takes_rows(p)) return run_rows(p, launch);
   return p.dtype == DataType::float32 ? run_direct<float>(p, stream) : run_direct<__half>(p, stream);
 }
 

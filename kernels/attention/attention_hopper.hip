@@ -54,7 +54,7 @@ Status choose_form(const AttentionParams& p, float scale, hipStream_t stream) {
 }  // namespace
 
 bool takes_hopper(const AttentionParams& p) {
-  return p.dtype == DataType::float16 && takes_strides(p.q_strides, p.batch, p.query_heads, p.query_length) &&
+  return p.dtype == DataType::float16 && p.head_size <= 128 && p.value_size <= 128 && takes_strides(p.q_strides, p.batch, p.query_heads, p.query_length) &&
          takes_strides(p.k_strides, p.batch, p.key_heads, p.key_length) &&
          takes_strides(p.v_strides, p.batch, p.key_heads, p.key_length) && on_hopper() &&
          TensorMapMakers::get().tiled != nullptr;

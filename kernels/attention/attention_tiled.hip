@@ -1,5 +1,7 @@
 #include "attention/attention_tiled.hpp"
 
+#include <algorithm>
+
 #include "attention/attention_hopper.hpp"
 #include "attention/attention_plan.hpp"
 #include "attention/attention_tiled_kernels.hpp"
@@ -22,7 +24,7 @@ Status enqueue(const AttentionParams& p, float scale, hipStream_t stream) {
   // Under a causal mask blocks differ in length by the tile: all heads' longest first, so that the device empties at once.
   const bool tiles_last = p.causal && tiles <= kMostBlocksAcross;
   const dim3 grid = tiles_last ? dim3(heads, batch, tiles) : dim3(tiles, heads, batch);
-  attention_tiled<T, Shape, General><<<grid, dim3(kTiledThreads), Shape::kShared, stream>>>(p, scale, tiles_last);
+  attention_tiled<T, Shape, General><<<grid, dim3(Shape::kThreads), Shape::kShared, stream>>>(p, scale, tiles_last);
   return check_launch();
 }
 
@@ -46,18 +48,34 @@ bool first_that_fits(const DeviceFacts& device, F use) {
 template <class T, class F>
 bool with_shape(const AttentionParams& p, const DeviceFacts& device, F use) {
   constexpr bool kSingle = sizeof(T) == 4;
-  const bool wide = p.head_size > 64 || p.value_size > 64;
+  const int64_t size = std::max(p.head_size, p.value_size);
 #if SBK_NVIDIA
   using WideMany = TiledShape<T, 128, 128, kSingle ? 16 : 32>;
   using Wide = TiledShape<T, 128, 64, kSingle ? 16 : 64>;
   using Many = TiledShape<T, 64, 128, kSingle ? 32 : 64>;
   using Few = TiledShape<T, 64, 64, 64>;
+  using Medium = TiledShape<T, 96, 64, 32>;
+  using Wider = TiledShape<T, 160, 64, kSingle ? 16 : 32>;
+  using Widest = TiledShape<T, 256, 64, kSingle ? 16 : 32>;
   // Tiles of 128 queries read keys half as often; they need enough of them.
   const bool many = ceil_div(p.query_length, 128) * p.query_heads * p.batch >= device.units;
-  if (wide) return many ? first_that_fits<WideMany, Wide>(device, use) : first_that_fits<Wide>(device, use);
+  if (size > 160) return first_that_fits<Widest>(device, use);
+  if (size > 128) return first_that_fits<Wider>(device, use);
+  if (size > 96) return many ? first_that_fits<WideMany, Wide>(device, use) : first_that_fits<Wide>(device, use);
+  if (size > 64) return first_that_fits<Medium>(device, use);
   return many ? first_that_fits<Many, Few>(device, use) : first_that_fits<Few>(device, use);
 #else
-  if (wide) return first_that_fits<TiledShape<T, 128, 64, kSingle ? 16 : 32>>(device, use);
+  // Longer heads are more than RDNA's registers hold, and of float32 more than the LDS does: attention by rows takes them, and
+  // in the provider hipBLAS.
+  if constexpr (kSingle) {
+    if (size > 128) return false;
+  } else {
+    if (size > 192) return false;
+    if (size > 160) return first_that_fits<TiledShape<T, 192, 64, 16>>(device, use);
+    if (size > 128) return first_that_fits<TiledShape<T, 160, 64, 32>>(device, use);
+  }
+  if (size > 96) return first_that_fits<TiledShape<T, 128, 64, kSingle ? 16 : 32>>(device, use);
+  if (size > 64) return first_that_fits<TiledShape<T, 96, 64, kSingle ? 16 : 32>>(device, use);
   return first_that_fits<TiledShape<T, 64, 64, 32>>(device, use);
 #endif
 }
@@ -84,7 +102,7 @@ bool has_room(const AttentionParams& p) {
 
 bool takes_tiles(const AttentionParams& p) {
   const int64_t lanes = kVectorBytes / static_cast<int64_t>(size_of(p.dtype));
-  if (p.head_size > 128 || p.value_size > 128 || p.head_size == 0 || p.key_length == 0) return false;
+  if (p.head_size > 256 || p.value_size > 256 || p.head_size == 0 || p.key_length == 0) return false;
   if (p.mask_query_stride < 0 || p.mask_query_stride > INT32_MAX) return false;
   if (p.query_heads > kMostBlocksAcross || p.batch > kMostBlocksAcross || p.query_length > INT32_MAX / 2 || p.key_length > INT32_MAX / 2) {
     return false;

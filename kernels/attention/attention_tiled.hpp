@@ -6,7 +6,7 @@
 
 namespace sbk::attention_detail {
 
-// Head sizes up to 128, rows that start on whole vectors, a grid that fits.
+// Head sizes up to 256 (as far as the device's shared memory goes), rows that start on whole vectors, a grid that fits.
 bool takes_tiles(const AttentionParams& p);
 Status run_tiled(const AttentionParams& p, float scale, hipStream_t stream);
 

@@ -12,19 +12,18 @@
 
 namespace sbk::attention_detail {
 
-constexpr int kTiledThreads = 128;
-
-// Tile sizes. D: head size and value size, padded. Shared memory stays under half of a multiprocessor's on NVIDIA.
-template <class T, int D, int BQ, int BK>
+// Tile sizes. D: head size and value size, padded. Shared memory stays under half of a multiprocessor's on NVIDIA, but for
+// float32 heads above 128.
+template <class T, int D, int BQ, int BK, int Threads = 128>
 struct TiledShape {
-  static constexpr int kD = D, kQueries = BQ, kKeys = BK;
+  static constexpr int kD = D, kQueries = BQ, kKeys = BK, kThreads = Threads;
   static constexpr int kPad = lanes_of<T>();
   static constexpr int kLd = D + kPad;         // of queries and keys, and of values where they lie as in memory
   static constexpr int kLdKeys = BK + kPad;    // of transposed values and of weights
 #if SBK_NVIDIA
   // On a multiprocessor at once. Without the number, nvcc 13.0 gives the smaller float32 forms half the registers there are
   // room for, and they take a fifth longer. 0: as nvcc likes.
-  static constexpr int kBlocks = sizeof(T) == 4 ? 2 : 0;
+  static constexpr int kBlocks = sizeof(T) == 4 ? (D > 128 ? 1 : 2) : 0;
   static constexpr int kBuffers = 2;
   static constexpr int kValueCount = BK * kLd;
   static constexpr int kWeightCount = 0;
@@ -56,23 +55,28 @@ __device__ __forceinline__ float fast_exp2(float x) {
 template <class T, class Shape, int Rows>
 struct RowCopies {
   static constexpr int kPerRow = Shape::kD / lanes_of<T>();
-  static constexpr int kCount = Rows * kPerRow / kTiledThreads;
-  static_assert(kCount * kTiledThreads == Rows * kPerRow);
+  static constexpr int kCount = Rows * kPerRow / Shape::kThreads;
+  static_assert(kCount * Shape::kThreads == Rows * kPerRow);
   Copies<kCount> copies;
 
-  static constexpr int kStep = kTiledThreads / kPerRow;  // rows from one of a thread's copies to the next
-  static_assert(kStep * kPerRow == kTiledThreads);
+  // Where whole rows make up one vector of every thread, a thread's copies are of one column.
+  static constexpr bool kOneColumn = Shape::kThreads % kPerRow == 0;
+  static constexpr int kStep = kOneColumn ? Shape::kThreads / kPerRow : 1;  // rows from one of a thread's copies to the next
 
-  __device__ __forceinline__ static int row(int i) { return static_cast<int>(threadIdx.x) / kPerRow + i * kStep; }
-  __device__ __forceinline__ static int column() { return static_cast<int>(threadIdx.x) % kPerRow * lanes_of<T>(); }
+  __device__ __forceinline__ static int place(int i) { return static_cast<int>(threadIdx.x) + i * Shape::kThreads; }
+  __device__ __forceinline__ static int row(int i) {
+    return kOneColumn ? static_cast<int>(threadIdx.x) / kPerRow + i * kStep : place(i) / kPerRow;
+  }
+  __device__ __forceinline__ static int column(int i) { return (kOneColumn ? static_cast<int>(threadIdx.x) : place(i)) % kPerRow * lanes_of<T>(); }
 
   __device__ __forceinline__ void begin(T* to, const T* from, int64_t stride, int64_t rows, int columns) {
-    const int left = column() < columns ? static_cast<int>(min(rows, int64_t{Rows})) : 0;
-    const T* const first = from + row(0) * stride + column();
+    const int left = static_cast<int>(min(rows, int64_t{Rows}));
+    const T* const first = from + row(0) * stride + column(0);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      const bool valid = row(i) < left;
-      copies.begin(i, to + row(i) * Shape::kLd + column(), valid ? first + i * kStep * stride : from, valid);
+      const bool valid = row(i) < left && column(i) < columns;
+      const T* const at = kOneColumn ? first + i * kStep * stride : from + row(i) * stride + column(i);
+      copies.begin(i, to + row(i) * Shape::kLd + column(i), valid ? at : from, valid);
     }
   }
 
@@ -83,7 +87,7 @@ struct RowCopies {
     for (int i = 0; i < kCount; ++i) {
       const Vec<T, lanes_of<T>()> values = copies.template held<T>(i);
 #pragma unroll
-      for (int j = 0; j < lanes_of<T>(); ++j) to[(column() + j) * Shape::kLdKeys + row(i)] = values.v[j];
+      for (int j = 0; j < lanes_of<T>(); ++j) to[(column(i) + j) * Shape::kLdKeys + row(i)] = values.v[j];
     }
 #endif
   }
@@ -121,9 +125,10 @@ class TiledBlock {
   __device__ __forceinline__ void run() {
     const int tiles = (keys_end_ + Shape::kKeys - 1) / Shape::kKeys;
     begin_queries();
+    if (kInTurn) query_copies_.copies.finish();
     if (tiles > 0) begin_tile(0);
     Copies<1>{}.commit();
-    query_copies_.copies.finish();
+    if (!kInTurn) query_copies_.copies.finish();
     if (tiles > 0) finish_tile();
     clear_state();
     for (int tile = 0; tile < tiles; ++tile) {
@@ -144,7 +149,7 @@ class TiledBlock {
   }
 
  private:
-  static constexpr int kWaves = kTiledThreads / kWaveSize;
+  static constexpr int kWaves = Shape::kThreads / kWaveSize;
   // gfx90a's matrix units take float16's subnormal numbers for zeros, and anywhere they are coarse. So AMD's weights of float16
   // are 2^14 times as large, the largest 2^14 then, of numbers that end at 2^16. Their sums are too, and it cancels. (That a
   // rounding of a large top times log2(e) cannot carry them past that end, the difference is multiplied, not each score.)
@@ -157,7 +162,10 @@ class TiledBlock {
   static_assert(kRowTiles * 16 * kWaves == Shape::kQueries);
   // Whether tiles without a weight are looked for. Without a mask they are rare; but the branch keeps nvcc from mixing what
   // comes before it with what comes after, for which the larger forms have no registers.
-  static constexpr bool kMaySkip = General || (SBK_NVIDIA && kRowTiles > 1);
+  static constexpr bool kMaySkip = General || (SBK_NVIDIA && (kRowTiles > 1 || Shape::kD > 160));
+
+  // The queries and a tile of long heads at once are more than a lane's registers hold on AMD.
+  static constexpr bool kInTurn = !SBK_NVIDIA && Shape::kD > 128;
 
   __device__ __forceinline__ int wave_row() const { return wave_id() * kRowTiles * 16; }
 
@@ -175,12 +183,13 @@ class TiledBlock {
     const int buffer = tile % Shape::kBuffers;
     key_copies_.begin(keys_ + buffer * Shape::kKeyCount, k_ + key0 * p_.k_strides.sequence, p_.k_strides.sequence,
                       keys_end_ - key0, static_cast<int>(p_.head_size));
+    if (kInTurn) key_copies_.copies.finish();
     value_copies_.begin(values_ + buffer * Shape::kValueCount, v_ + key0 * p_.v_strides.sequence,
                         p_.v_strides.sequence, keys_end_ - key0, static_cast<int>(p_.value_size));
   }
 
   __device__ __forceinline__ void finish_tile() {
-    key_copies_.copies.finish();
+    if (!kInTurn) key_copies_.copies.finish();
     value_copies_.finish_transposed(values_);
   }
 
@@ -443,7 +452,7 @@ class TiledBlock {
     constexpr int kLanes = lanes_of<T>();
     using V = Vec<T, kLanes>;
     T* y = static_cast<T*>(p_.y) + batch_ * p_.y_strides.batch + head_ * p_.y_strides.head;
-    for (int i = static_cast<int>(threadIdx.x); i < Shape::kQueries * Shape::kD / kLanes; i += kTiledThreads) {
+    for (int i = static_cast<int>(threadIdx.x); i < Shape::kQueries * Shape::kD / kLanes; i += Shape::kThreads) {
       const int line = i / (Shape::kD / kLanes), column = i % (Shape::kD / kLanes) * kLanes;
       if (query0_ + line >= p_.query_length || column >= p_.value_size) continue;
       *reinterpret_cast<V*>(y + int64_t{query0_ + line} * p_.y_strides.sequence + column) =
@@ -466,9 +475,9 @@ class TiledBlock {
 #endif  // device pass
 
 #if SBK_NVIDIA
-#define SBK_TILED_BOUNDS kTiledThreads, Shape::kBlocks
+#define SBK_TILED_BOUNDS Shape::kThreads, Shape::kBlocks
 #else
-#define SBK_TILED_BOUNDS kTiledThreads
+#define SBK_TILED_BOUNDS Shape::kThreads
 #endif
 
 // Grid: x over tiles of queries, y over query heads, z over the batch; tiles_last: heads, batch, tiles.

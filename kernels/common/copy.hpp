@@ -29,7 +29,7 @@ class Copies {
                    "r"(valid ? Bytes : 0));
     }
 #else
-    to_[i] = static_cast<Held*>(to);
+    to_[i] = in_lds(to);
     Held value = {};  // a vector type, not a structure: a structure's copy would live in scratch memory
     if (valid) value = *static_cast<const Held*>(from);
     held_[i] = value;
@@ -70,8 +70,17 @@ class Copies {
  private:
 #if !SBK_NVIDIA
   typedef uint32_t Held __attribute__((ext_vector_type(Bytes / 4)));
+#if defined(__AMDGCN__)
+  // A pointer kept in a member loses its address space, and stores through it become FLAT instructions, which ask for every
+  // address whether it is LDS and count as memory loads too.
+  typedef __attribute__((address_space(3))) Held LdsHeld;
+#else
+  typedef Held LdsHeld;
+#endif
+  __device__ __forceinline__ static LdsHeld* in_lds(void* to) { return (LdsHeld*)to; }
+
   Held held_[N];
-  Held* to_[N];
+  LdsHeld* to_[N];
 #endif
 };
 

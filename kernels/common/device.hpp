@@ -76,6 +76,40 @@ __device__ inline void wave_barrier() {
 #endif
 }
 
+// Every lane gets the sum, or the greatest, of the 16 neighbouring lanes that it is one of. On AMD a row's rotations are a
+// part of the addition itself (DPP); a shuffle would go through LDS.
+#if defined(__AMDGCN__)
+template <int Rotation>
+__device__ __forceinline__ float row_rotated(float x) {
+  constexpr int kRotateRight = 0x120;  // DPP_ROW_RR
+  const int bits = __builtin_bit_cast(int, x);
+  return __builtin_bit_cast(float, __builtin_amdgcn_update_dpp(bits, bits, kRotateRight | Rotation, 0xf, 0xf, false));
+}
+__device__ __forceinline__ float row16_sum(float x) {
+  x += row_rotated<8>(x);
+  x += row_rotated<4>(x);
+  x += row_rotated<2>(x);
+  return x + row_rotated<1>(x);
+}
+__device__ __forceinline__ float row16_max(float x) {
+  x = fmaxf(x, row_rotated<8>(x));
+  x = fmaxf(x, row_rotated<4>(x));
+  x = fmaxf(x, row_rotated<2>(x));
+  return fmaxf(x, row_rotated<1>(x));
+}
+#else
+__device__ __forceinline__ float row16_sum(float x) {
+#pragma unroll
+  for (int mask = 8; mask > 0; mask /= 2) x += shuffle_xor(x, mask);
+  return x;
+}
+__device__ __forceinline__ float row16_max(float x) {
+#pragma unroll
+  for (int mask = 8; mask > 0; mask /= 2) x = fmaxf(x, shuffle_xor(x, mask));
+  return x;
+}
+#endif
+
 // Every lane gets the sum over its wave.
 __device__ inline float wave_sum(float value) {
 #pragma unroll

@@ -70,6 +70,11 @@ __device__ inline void clear(Accumulator& c) {
 }
 
 // Reductions over the lanes that hold one row.
+#if !SBK_NVIDIA
+static_assert(TileLayout::kLanesPerRow == 16);
+__device__ inline float row_max(float x) { return row16_max(x); }
+__device__ inline float row_sum(float x) { return row16_sum(x); }
+#else
 __device__ inline float row_max(float x) {
 #pragma unroll
   for (int mask = 1; mask < TileLayout::kLanesPerRow; mask *= 2) x = fmaxf(x, shuffle_xor(x, mask));
@@ -80,6 +85,7 @@ __device__ inline float row_sum(float x) {
   for (int mask = 1; mask < TileLayout::kLanesPerRow; mask *= 2) x += shuffle_xor(x, mask);
   return x;
 }
+#endif
 
 #if SBK_NVIDIA
 
@@ -375,6 +381,25 @@ __device__ __forceinline__ void multiply_tiles(Accumulator (&sums)[M][N], const 
     constexpr int kUnroll = SBK_NVIDIA ? Slabs : 1;
 #pragma unroll kUnroll
     for (int slab = 0; slab < Slabs; ++slab) {
+      // On AMD the operands of the shorter side stay, and the longer's come and go: long heads have no registers for all.
+      if constexpr (!SBK_NVIDIA && M < N) {
+        Operand<T> rows[M];
+#pragma unroll
+        for (int m = 0; m < M; ++m) load_rows(rows[m], a + m * 16 * lda + slab * slab_of<T>(), lda);
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+          Ready<T> column, row;
+          Operand<T> o;
+          load_columns(o, b + n * 16 * ldb + slab * slab_of<T>(), ldb);
+          column.set(o);
+#pragma unroll
+          for (int m = 0; m < M; ++m) {
+            row.set(rows[m]);
+            multiply_add(sums[m][n], row, column);
+          }
+        }
+        continue;
+      }
       Ready<T> columns[N];
 #pragma unroll
       for (int n = 0; n < N; ++n) {
@@ -395,22 +420,27 @@ __device__ __forceinline__ void multiply_tiles(Accumulator (&sums)[M][N], const 
   } else {
     constexpr int kLanes = lanes_of<T>();
     using V = Vec<T, kLanes>;
-    const T* column = b + (lane_id() % 16) * ldb;
+    constexpr int kAtOnce = N > 8 ? N / 2 : N;  // tiles of columns whose operands a lane has registers for
+    static_assert(N % kAtOnce == 0);
+#pragma unroll
+    for (int first = 0; first < N; first += kAtOnce) {
+      const T* column = b + (first * 16 + lane_id() % 16) * ldb;
 #pragma unroll 1  // unrolled, the compiler fetches everything at once and spills
-    for (int k = 0; k < Slabs * slab_of<T>(); k += kLanes) {
-      V right[N];
+      for (int k = 0; k < Slabs * slab_of<T>(); k += kLanes) {
+        V right[kAtOnce];
 #pragma unroll
-      for (int n = 0; n < N; ++n) right[n] = *reinterpret_cast<const V*>(column + n * 16 * ldb + k);
+        for (int n = 0; n < kAtOnce; ++n) right[n] = *reinterpret_cast<const V*>(column + n * 16 * ldb + k);
 #pragma unroll
-      for (int m = 0; m < M; ++m) {
+        for (int m = 0; m < M; ++m) {
 #pragma unroll
-        for (int i = 0; i < TileLayout::kValues; ++i) {
-          const V left = *reinterpret_cast<const V*>(a + (m * 16 + TileLayout::row(i)) * lda + k);
+          for (int i = 0; i < TileLayout::kValues; ++i) {
+            const V left = *reinterpret_cast<const V*>(a + (m * 16 + TileLayout::row(i)) * lda + k);
 #pragma unroll
-          for (int n = 0; n < N; ++n) {
+            for (int n = 0; n < kAtOnce; ++n) {
 #pragma unroll
-            for (int j = 0; j < kLanes; ++j) {
-              sums[m][n].v[i] = fmaf(to_float(left.v[j]), to_float(right[n].v[j]), sums[m][n].v[i]);
+              for (int j = 0; j < kLanes; ++j) {
+                sums[m][first + n].v[i] = fmaf(to_float(left.v[j]), to_float(right[n].v[j]), sums[m][first + n].v[i]);
+              }
             }
           }
         }

@@ -15,8 +15,9 @@ namespace conv_detail {
 namespace {
 
 template <class T>
-Status run_direct(const ConvParams& params, hipStream_t stream) {
+Status run_direct(const ConvParams& params, const int32_t* only_if, hipStream_t stream) {
   DirectPlan d;
+  d.only_if = only_if;
   d.p = with_three_axes(params);
   d.x = strides_of(params.layout, params.in_channels, d.p.in);
   d.y = strides_of(params.layout, params.out_channels, d.p.out);
@@ -112,15 +113,20 @@ size_t workspace_for(const ConvParams& p) {
 }
 
 Status run_as_told(const ConvParams& p, const Launch& launch) {
+  const int32_t* only_if = nullptr;
   switch (p.algorithm) {
-    case ConvAlgorithm::implicit_gemm: return run_gemm(p, launch);
+    case ConvAlgorithm::implicit_gemm:
+      SBK_TRY(run_gemm(p, launch));
+      only_if = gemm_flag(p, launch);
+      if (only_if == nullptr) return {};
+      break;
     case ConvAlgorithm::winograd2: return run_winograd(p, 2, launch);
     case ConvAlgorithm::winograd4: return run_winograd(p, 4, launch);
     case ConvAlgorithm::depthwise: return run_depthwise(p, launch);
     default: break;
   }
   const auto stream = static_cast<hipStream_t>(launch.stream);
-  return p.dtype == DataType::float32 ? run_direct<float>(p, stream) : run_direct<__half>(p, stream);
+  return p.dtype == DataType::float32 ? run_direct<float>(p, only_if, stream) : run_direct<__half>(p, only_if, stream);
 }
 
 }  // namespace conv_detail

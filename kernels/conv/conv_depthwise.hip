@@ -12,12 +12,13 @@ namespace {
 int taps_of(const ConvParams& p) {
   const bool square = p.spatial == 2 && p.kernel[0] == p.kernel[1] && p.stride[0] == p.stride[1];
   const bool plain = p.dilation[0] == 1 && p.dilation[1] == 1 && (p.stride[0] == 1 || p.stride[0] == 2);
-  return square && plain && (p.kernel[0] == 3 || p.kernel[0] == 5) ? static_cast<int>(p.kernel[0]) : 0;
+  const bool seven = p.kernel[0] == 7 && p.stride[0] == 1 && p.layout == Layout::channels_last;
+  return square && plain && (p.kernel[0] == 3 || p.kernel[0] == 5 || seven) ? static_cast<int>(p.kernel[0]) : 0;
 }
 
 bool takes_last(const ConvParams& p) {
   const size_t bytes = kDepthwiseLanes * size_of(p.dtype);
-  return taps_of(p) > 0 && p.in_channels == p.out_channels && p.out_channels % kDepthwiseLanes == 0 &&
+  return p.in_channels == p.out_channels && p.out_channels % kDepthwiseLanes == 0 &&
          p.out_channels / kDepthwiseLanes / kDepthwiseVectors < kMostBlocksAcross && aligned_to(p.x, bytes) && aligned_to(p.y, bytes);
 }
 
@@ -40,6 +41,10 @@ Depthwise describe(const ConvParams& p) {
     const int run = taps_of(p) > 0 ? kDepthwiseDown : 1;
     d.items = p.batch * p.out_channels * ceil_div(d.OH, run) * d.OW;
     d.by_width = divisor(d.OW), d.by_height = divisor(ceil_div(d.OH, run)), d.by_channels = divisor(d.channels);
+  } else if (taps_of(p) == 0) {
+    d.vectors = d.channels / kDepthwiseLanes;
+    d.items = p.batch * d.OH * d.OW * d.vectors;
+    d.by_chunk = divisor(d.vectors), d.by_width = divisor(d.OW), d.by_height = divisor(d.OH);
   } else {
     const int64_t line = ceil_div(d.OW, kDepthwiseRun);
     d.vectors = d.channels / kDepthwiseLanes;
@@ -55,10 +60,12 @@ Status enqueue(const Depthwise& d, Layout layout, hipStream_t stream) {
   const dim3 threads(kDepthwiseThreads);
   if (layout == Layout::channels_first) {
     const int64_t blocks = ceil_div(d.items, kDepthwiseThreads);
-    return launch_overlapped(depthwise_planes<T, Taps, Stride>, dim3(static_cast<uint32_t>(blocks)), threads, 0, stream, d);
+    if constexpr (Taps == 7) return unsupported("conv: no such depthwise kernel");  // taps_of does not choose it
+    else return launch_overlapped(depthwise_planes<T, Taps, Stride>, dim3(static_cast<uint32_t>(blocks)), threads, 0, stream, d);
   }
   if constexpr (Taps == 0) {
-    return unsupported("conv: no such depthwise kernel");  // takes_last has refused it
+    const int64_t blocks = ceil_div(d.items, kDepthwiseThreads);
+    return launch_overlapped(depthwise_any_last<T>, dim3(static_cast<uint32_t>(blocks)), threads, 0, stream, d);
   } else {
     DeviceFacts device;
     SBK_TRY(device_facts(&device));
@@ -70,28 +77,47 @@ Status enqueue(const Depthwise& d, Layout layout, hipStream_t stream) {
   }
 }
 
+constexpr int64_t kLimit = INT32_MAX / 4;  // outputs at a time, counted in 32 bits
+
 template <class T>
-Status run(const ConvParams& p, hipStream_t stream) {
+Status run_images(const ConvParams& p, hipStream_t stream) {
   const Depthwise d = describe(p);
   const int taps = taps_of(p);
   const bool every = p.stride[0] == 1;
   if (taps == 3) return every ? enqueue<T, 3, 1>(d, p.layout, stream) : enqueue<T, 3, 2>(d, p.layout, stream);
+  if (taps == 7) return enqueue<T, 7, 1>(d, p.layout, stream);
   if (taps == 5) return every ? enqueue<T, 5, 1>(d, p.layout, stream) : enqueue<T, 5, 2>(d, p.layout, stream);
   return enqueue<T, 0, 0>(d, p.layout, stream);
+}
+
+// In parts of images that one launch counts: four at a time, which start on whole vectors.
+template <class T>
+Status run(const ConvParams& p, hipStream_t stream) {
+  constexpr int64_t kWhole = 4;
+  const int64_t out = output_count(p) / p.batch, in = p.in_channels * p.in[0] * (p.spatial == 2 ? p.in[1] : 1);
+  const int64_t most = (kLimit - 1) / out, images = most >= p.batch || most < kWhole ? most : most / kWhole * kWhole;
+  return in_parts(p.batch, images, [&](int64_t first, int64_t count) {
+    const auto past = [&](const void* data, int64_t values) { return data == nullptr ? nullptr : static_cast<const T*>(data) + first * values; };
+    ConvParams part = p;
+    part.batch = count;
+    part.x = past(p.x, in);
+    part.residual = past(p.residual, out);
+    part.y = const_cast<T*>(past(p.y, out));
+    return run_images<T>(part, stream);
+  });
 }
 
 }  // namespace
 
 bool takes_depthwise(const ConvParams& p) {
-  if (p.spatial > 2 || p.in_channels == 0 || p.groups != p.in_channels) return false;
-  constexpr int64_t kLimit = INT32_MAX / 4;
+  if (p.spatial > 2 || p.in_channels == 0 || p.groups != p.in_channels || p.batch == 0) return false;
   for (int i = 0; i < p.spatial; ++i) {
     const int64_t reach = (p.out[i] - 1 + kDepthwiseDown) * p.stride[i] + (p.kernel[i] - 1) * p.dilation[i] + p.pad_begin[i];
     if (p.stride[i] >= kLimit || p.dilation[i] >= kLimit || p.kernel[i] >= kLimit || p.in[i] >= kLimit || reach >= kLimit) {
       return false;
     }
   }
-  if (output_count(p) >= kLimit) return false;
+  if (output_count(p) / p.batch >= kLimit) return false;
   const int64_t width = p.in[p.spatial - 1];  // a line of the input is counted in 32 bits, and there is one
   if (width == 0 || width * p.in_channels >= kLimit) return false;
   return p.layout == Layout::channels_first || takes_last(p);

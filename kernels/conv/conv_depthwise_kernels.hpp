@@ -193,4 +193,47 @@ __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Dep
   }
 }
 
+// Channels last, any filter: a thread has a vector of channels of one output. Neighbours in a wave are neighbours in the
+// channels.
+template <class T>
+__global__ void __launch_bounds__(kDepthwiseThreads) depthwise_any_last(const Depthwise d) {
+  constexpr int kLanes = kDepthwiseLanes;
+  using V = Vec<T, kLanes>;
+  wait_for_previous();
+  const bool plain = depthwise_plain(d);
+  const T* const image = static_cast<const T*>(d.x);
+  const T* const filters = static_cast<const T*>(d.w);
+  T* const y = static_cast<T*>(d.y);
+  const int taps = d.R * d.S;
+  const int64_t step = static_cast<int64_t>(gridDim.x) * kDepthwiseThreads;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kDepthwiseThreads + threadIdx.x; i < d.items; i += step) {
+    const auto pixel = d.by_chunk.divide(static_cast<uint32_t>(i));
+    const int channel = static_cast<int>(static_cast<uint32_t>(i) - pixel * d.by_chunk.divisor()) * kLanes;
+    const auto line = d.by_width.divide(pixel);
+    const int ow = static_cast<int>(pixel - line * d.by_width.divisor());
+    const auto n = d.by_height.divide(line);
+    const int oh = static_cast<int>(line - n * d.by_height.divisor());
+    const int h0 = oh * d.stride[0] - d.pad[0], w0 = ow * d.stride[1] - d.pad[1];
+    const T* x = image + static_cast<int64_t>(n) * d.H * d.W * d.channels + channel;
+    const T* w = filters + static_cast<int64_t>(channel) * taps;
+    float sums[kLanes] = {};
+    for (int r = 0; r < d.R; ++r) {
+      const int h = h0 + r * d.dilation[0];
+      if (static_cast<uint32_t>(h) >= static_cast<uint32_t>(d.H)) continue;
+      for (int s = 0; s < d.S; ++s) {
+        const int column = w0 + s * d.dilation[1];
+        if (static_cast<uint32_t>(column) >= static_cast<uint32_t>(d.W)) continue;
+        const V values = *reinterpret_cast<const V*>(x + (static_cast<int64_t>(h) * d.W + column) * d.channels);
+#pragma unroll
+        for (int j = 0; j < kLanes; ++j) sums[j] = fmaf(to_float(values.v[j]), to_float(w[j * taps + r * d.S + s]), sums[j]);
+      }
+    }
+    const int64_t at = static_cast<int64_t>(pixel) * d.channels + channel;
+    V out;
+#pragma unroll
+    for (int j = 0; j < kLanes; ++j) out.v[j] = plain ? from_float<T>(sums[j]) : depthwise_value<T>(d, channel + j, at + j, sums[j]);
+    *reinterpret_cast<V*>(y + at) = out;
+  }
+}
+
 }  // namespace sbk::conv_detail

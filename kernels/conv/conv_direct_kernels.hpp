@@ -26,24 +26,34 @@ struct DirectPlan {
   ConvParams p;  // three spatial axes; absent ones have extent 1
   Strides x, w, y;
   int64_t outputs;
+  const int32_t* only_if;  // nothing is done where it holds 0; or null
 };
 
 template <class T>
 __global__ void __launch_bounds__(kDirectThreads) conv_direct(DirectPlan d) {
+  if (d.only_if != nullptr && *d.only_if == 0) return;
   const ConvParams& p = d.p;
   const T* w = static_cast<const T*>(p.w);
   const int64_t step = static_cast<int64_t>(gridDim.x) * kDirectThreads;
+  const bool last = p.layout == Layout::channels_last;
   const int64_t in_per_group = p.in_channels / p.groups;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kDirectThreads + threadIdx.x; i < d.outputs; i += step) {
-    int64_t rest = i;
+    int64_t rest = i, k = 0;
+    if (last) {  // neighbours in a wave are neighbours in memory
+      k = rest % p.out_channels;
+      rest /= p.out_channels;
+    }
     const int64_t o2 = rest % p.out[2];
     rest /= p.out[2];
     const int64_t o1 = rest % p.out[1];
     rest /= p.out[1];
     const int64_t o0 = rest % p.out[0];
     rest /= p.out[0];
-    const int64_t k = rest % p.out_channels;
-    const int64_t n = rest / p.out_channels;
+    if (!last) {
+      k = rest % p.out_channels;
+      rest /= p.out_channels;
+    }
+    const int64_t n = rest;
     const int64_t group = k / (p.out_channels / p.groups);
     const T* x = static_cast<const T*>(p.x) + n * d.x.n + group * in_per_group * d.x.c;
     float sum = 0.0f;

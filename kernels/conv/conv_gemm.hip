@@ -12,31 +12,74 @@ constexpr size_t kAlign = 256;
 
 size_t rounded(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
+constexpr int64_t kLimit = INT32_MAX / 2;  // places in the input are 32 bits, those of padding pixels included
+
 struct Sizes {
-  int64_t c, k, padded;              // of a group
-  int64_t h, w, oh, ow, r, s, rows;  // one-dimensional convolutions have h = oh = r = 1
-  int32_t axis;                      // index of the width in the params' arrays
+  int64_t merged;                    // groups that become one
+  int64_t groups, c, k, padded;      // those that there are then, and channels of one
+  int64_t own_c, own_k;              // channels of the convolution's own groups
+  int64_t d, h, w, od, oh, ow, q, r, s, rows;  // absent axes are 1; the width is the last
   int32_t vector;                    // bytes of channels copied at a time
+
+  int64_t area() const { return d * h * w; }
+  int64_t taps() const { return q * r * s; }
 };
 
-Sizes sizes_of(const ConvParams& p) {
+// Groups narrower than a tile become one group of its width, whose filters hold zeros for each other's channels: the same
+// tiles multiply, with fewer of them, and channels are read in whole vectors.
+int64_t merged_groups(const ConvParams& p, int64_t taps) {
+  constexpr int64_t kTile = 32, kMost = 64;
+  const int64_t c = p.in_channels / p.groups, k = p.out_channels / p.groups;
+  if (p.groups == 1 || !(c < 8 || k < 16 || (taps > 1 && c < kTile && k < kTile))) return 1;
+  // Hopper's copy engine takes float16 in stages of 64 channels.
+  const int64_t wanted = SBK_NVIDIA && p.dtype == DataType::float16 ? 2 * kTile : kTile;
+  int64_t best = 1;
+  for (int64_t m = 1; m <= std::min(p.groups, kMost); ++m) {
+    if (p.groups % m != 0) continue;
+    best = m;
+    if (m * k >= wanted && m * c >= wanted) break;
+  }
+  return best;
+}
+
+// A convolution without a window is the same over one axis of all pixels.
+ConvParams without_axes(const ConvParams& p) {
+  bool plain = p.spatial == kConvMaxSpatial;
+  for (int i = 0; i < p.spatial; ++i) plain = plain && p.kernel[i] == 1 && p.stride[i] == 1 && p.pad_begin[i] == 0 && p.in[i] == p.out[i];
+  if (!plain) return p;
+  ConvParams q = p;
+  q.spatial = 1;
+  q.in[0] = q.out[0] = p.in[0] * p.in[1] * p.in[2];
+  return q;
+}
+
+Sizes sizes_of(const ConvParams& given) {
+  const ConvParams p = with_three_axes(without_axes(given));
   Sizes z{};
-  z.c = p.in_channels / p.groups;
+  z.d = p.in[0], z.h = p.in[1], z.w = p.in[2];
+  z.od = p.out[0], z.oh = p.out[1], z.ow = p.out[2];
+  z.q = p.kernel[0], z.r = p.kernel[1], z.s = p.kernel[2];
+  z.merged = merged_groups(p, z.taps());
+  z.groups = p.groups / z.merged;
+  z.own_c = p.in_channels / p.groups;
+  z.own_k = p.out_channels / p.groups;
+  z.c = z.own_c * z.merged;
+  z.k = z.own_k * z.merged;
   // Images have three channels: eight of float16 would multiply mostly zeros.
-  z.vector = p.dtype == DataType::float16 && z.c <= 4 ? kVectorBytes / 2 : kVectorBytes;
+  z.vector = p.dtype == DataType::float16 && z.c <= 4 && z.groups == 1 && z.d == 1 && z.q == 1 ? kVectorBytes / 2 : kVectorBytes;
   const int64_t lanes = z.vector / static_cast<int64_t>(size_of(p.dtype));
-  z.k = p.out_channels / p.groups;
   z.padded = ceil_div(z.c, lanes) * lanes;
-  z.axis = p.spatial - 1;
-  const auto height = [&](const int64_t (&v)[kConvMaxSpatial]) { return p.spatial == 1 ? 1 : v[0]; };
-  z.h = height(p.in);
-  z.oh = height(p.out);
-  z.r = height(p.kernel);
-  z.w = p.in[z.axis];
-  z.ow = p.out[z.axis];
-  z.s = p.kernel[z.axis];
-  z.rows = p.batch * z.oh * z.ow;
+  z.rows = p.batch * z.od * z.oh * z.ow;
   return z;
+}
+
+// Images at a time, so that places and rows stay in 32 bits: in eights, which start on whole vectors, or one by one. 0 where one
+// is too many.
+int64_t images_at_once(const ConvParams& p, const Sizes& z) {
+  if (p.batch == 0) return 0;
+  const int64_t image = std::max({z.rows / p.batch, z.area() * z.padded * z.groups, int64_t{1}});
+  const int64_t most = (kLimit - 1) / image;
+  return most >= p.batch ? p.batch : most > 8 ? most / 8 * 8 : std::min<int64_t>(most, 1);
 }
 
 template <class T, int N, bool FromLast>
@@ -76,20 +119,21 @@ Status prepare(const ConvParams& p, const Sizes& z, const Launch& launch, const 
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   if (needs.input > 0) {
     *x = launch.workspace;
-    SBK_TRY(pack<T>({p.x, launch.workspace, p.batch, i32(z.h * z.w), i32(p.groups), i32(z.c), i32(z.padded)},
+    SBK_TRY(pack<T>({p.x, launch.workspace, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded), 1, 1, nullptr},
                     p.layout == Layout::channels_last, stream));
   }
   if (needs.filter > 0) {
     void* to = static_cast<char*>(launch.workspace) + rounded(needs.input);
     *w = to;
-    SBK_TRY(pack<T>({p.w, to, p.out_channels, i32(z.r * z.s), 1, i32(z.c), i32(z.padded)},
+    SBK_TRY(pack<T>({p.w, to, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded), i32(z.merged), i32(z.own_k), gemm_flag(p, launch)},
                     p.filter_layout == FilterLayout::channels_last, stream));
   }
   return {};
 }
 
 template <class T>
-GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void* w) {
+GemmConv describe(const ConvParams& given, const Sizes& z, const void* x, const void* w) {
+  const ConvParams p = with_three_axes(without_axes(given));
   const int64_t lanes = z.vector / static_cast<int64_t>(sizeof(T));
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   const auto u32 = [](int64_t v) { return static_cast<uint32_t>(v); };
@@ -99,27 +143,28 @@ GemmConv describe(const ConvParams& p, const Sizes& z, const void* x, const void
   g.bias = p.bias;
   g.residual = p.residual;
   g.y = p.y;
+  g.D = i32(z.d);
+  g.Q = i32(z.q);
   g.H = i32(z.h);
   g.W = i32(z.w);
   g.C = i32(z.padded);
   g.K = i32(z.k);
   g.R = i32(z.r);
   g.S = i32(z.s);
-  g.x_channels = i32(z.padded * p.groups);
+  g.x_channels = i32(z.padded * z.groups);
   g.y_channels = i32(p.out_channels);
-  const bool two = p.spatial == 2;
-  g.stride[0] = two ? i32(p.stride[0]) : 1;
-  g.dilation[0] = two ? i32(p.dilation[0]) : 1;
-  g.pad[0] = two ? i32(p.pad_begin[0]) : 0;
-  g.stride[1] = i32(p.stride[z.axis]);
-  g.dilation[1] = i32(p.dilation[z.axis]);
-  g.pad[1] = i32(p.pad_begin[z.axis]);
+  for (int i = 0; i < 2; ++i) {
+    g.stride[i] = i32(p.stride[i + 1]), g.dilation[i] = i32(p.dilation[i + 1]), g.pad[i] = i32(p.pad_begin[i + 1]);
+  }
+  g.deep_stride = i32(p.stride[0]), g.deep_dilation = i32(p.dilation[0]), g.deep_pad = i32(p.pad_begin[0]);
   g.rows = i32(z.rows);
-  g.k_vectors = i32(z.r * z.s * z.padded / lanes);
-  g.image = FastDivisor(u32(z.oh * z.ow));
+  g.k_vectors = i32(z.taps() * z.padded / lanes);
+  g.image = FastDivisor(u32(z.od * z.oh * z.ow));
+  g.plane = FastDivisor(u32(z.oh * z.ow));
   g.line = FastDivisor(u32(z.ow));
   g.tap = FastDivisor(u32(z.padded / lanes));
   g.tap_line = FastDivisor(u32(z.s));
+  g.tap_plane = FastDivisor(u32(z.r * z.s));
   g.channels_last = p.layout == Layout::channels_last;
   g.aligned = aligned_to(p.y, kVectorBytes) && aligned_to(p.residual, kVectorBytes);
   g.activation = p.activation;
@@ -134,7 +179,7 @@ GemmConv images_of(const GemmConv& g, int64_t element, int64_t first, int64_t co
   };
   GemmConv part = g;
   part.rows = static_cast<int32_t>(count * pixels);
-  part.x = past(g.x, first * g.H * g.W * g.x_channels);
+  part.x = past(g.x, first * g.D * g.H * g.W * g.x_channels);
   part.residual = past(g.residual, first * pixels * g.y_channels);
   part.y = const_cast<char*>(past(g.y, first * pixels * g.y_channels));
   part.aligned = aligned_to(part.y, kVectorBytes) && aligned_to(part.residual, kVectorBytes);
@@ -166,35 +211,35 @@ constexpr int kSlabs = 4, kStages = 3, kParts = 4;
 constexpr int kSlabs = 2, kStages = 2, kParts = 2;
 #endif
 
-template <class T>
+template <class T, bool Deep>
 struct Tiles {
   static constexpr int kCount = 5;
   static constexpr GemmTile kList[kCount] = {{64, 32, 0.69}, {64, 64, 0.95}, {128, 64, 1.1}, {128, 128, 1.3}, {32, 32, 0.57}};
   // use(shape) of a tile, for `k_vectors` along K.
   template <class F>
   static auto with(int tile, [[maybe_unused]] int64_t k_vectors, F use) {
-    if (tile == 0) return use(GemmShape<T, 64, 32, 128, 2, kSlabs, kStages>{});
-    if (tile == 1) return use(GemmShape<T, 64, 64, 128, 2, kSlabs, kStages>{});
-    if (tile == 2) return use(GemmShape<T, 128, 64, 256, 4, kSlabs, kStages>{});
-    if (tile == 3) return use(GemmShape<T, 128, 128, 256, 2, kSlabs, kStages>{});
-    return use(GemmShape<T, 32, 32, 128, 1, kSlabs, kStages, kVectorBytes, false, kParts>{});
+    if (tile == 0) return use(GemmShape<T, 64, 32, 128, 2, kSlabs, kStages, kVectorBytes, false, 1, Deep>{});
+    if (tile == 1) return use(GemmShape<T, 64, 64, 128, 2, kSlabs, kStages, kVectorBytes, false, 1, Deep>{});
+    if (tile == 2) return use(GemmShape<T, 128, 64, 256, 4, kSlabs, kStages, kVectorBytes, false, 1, Deep>{});
+    if (tile == 3) return use(GemmShape<T, 128, 128, 256, 2, kSlabs, kStages, kVectorBytes, false, 1, Deep>{});
+    return use(GemmShape<T, 32, 32, 128, 1, kSlabs, kStages, kVectorBytes, false, kParts, Deep>{});
   }
 };
 
 #if SBK_NVIDIA
 // float32 there is three tf32 products: splitting operands costs registers, and larger tiles leave too few waves. Where
 // K is long, adding the sums of two slabs at a time wins; where it is short, the waves that those registers cost.
-template <>
-struct Tiles<float> {
+template <bool Deep>
+struct Tiles<float, Deep> {
   static constexpr int kCount = 3;
   static constexpr GemmTile kList[kCount] = {{64, 32, 0.6}, {64, 64, 1.0}, {32, 32, 0.97}};
   static constexpr int kLong = 16;  // vectors: two stages
   template <class F>
   static auto with(int tile, int64_t k_vectors, F use) {
-    if (tile == 0) return use(GemmShape<float, 64, 32, 128, 2, kSlabs, kStages>{});
-    if (tile == 2) return use(GemmShape<float, 32, 32, 128, 1, kSlabs, kStages, kVectorBytes, false, kParts>{});
-    if (k_vectors <= kLong) return use(GemmShape<float, 64, 64, 128, 2, kSlabs, kStages>{});
-    return use(GemmShape<float, 64, 64, 128, 2, kSlabs, kStages, kVectorBytes, true>{});
+    if (tile == 0) return use(GemmShape<float, 64, 32, 128, 2, kSlabs, kStages, kVectorBytes, false, 1, Deep>{});
+    if (tile == 2) return use(GemmShape<float, 32, 32, 128, 1, kSlabs, kStages, kVectorBytes, false, kParts, Deep>{});
+    if (k_vectors <= kLong) return use(GemmShape<float, 64, 64, 128, 2, kSlabs, kStages, kVectorBytes, false, 1, Deep>{});
+    return use(GemmShape<float, 64, 64, 128, 2, kSlabs, kStages, kVectorBytes, true, 1, Deep>{});
   }
 };
 #endif
@@ -205,15 +250,15 @@ using NarrowShape = GemmShape<__half, 128, 64, 256, 4, 2, kStages, kVectorBytes 
 // Whether the device has the shared memory for a tile. Hopper's, behind the others in the list, are made for its own.
 template <class T>
 bool has_room(int tile, const GemmConv& g, const DeviceFacts& device) {
-  if (tile >= Tiles<T>::kCount) return true;
-  return Tiles<T>::with(tile, g.k_vectors, [&](auto shape) { return most_shared_bytes<decltype(shape)>(device.wave) <= device.shared; });
+  if (tile >= Tiles<T, false>::kCount) return true;  // a deep tile takes as much
+  return Tiles<T, false>::with(tile, g.k_vectors, [&](auto shape) { return most_shared_bytes<decltype(shape)>(device.wave) <= device.shared; });
 }
 
 // The general kernels' tiles and, for float16 on Hopper, wgmma's after them.
 template <class T>
 int tiles_of(const GemmConv& g, GemmTile (&tiles)[kMaxGemmTiles]) {
   int count = 0;
-  for (const GemmTile& tile : Tiles<T>::kList) tiles[count++] = tile;
+  for (const GemmTile& tile : Tiles<T, false>::kList) tiles[count++] = tile;
   if constexpr (sizeof(T) == 2) {
     count += wgmma_tiles(g, tiles + count);
   }
@@ -229,7 +274,8 @@ int choose_tile(const GemmConv& g, int64_t groups, int variant, const DeviceFact
   if (variant > 0 && variant <= count) return has_room<T>(variant - 1, g, device) ? variant - 1 : -1;
   // Of wgmma's alone, where there are any: their rates have a scale of their own.
   int best = -1;
-  for (int i = count > Tiles<T>::kCount ? Tiles<T>::kCount : 0; i < count; ++i) {
+  constexpr int kGeneral = Tiles<T, false>::kCount;
+  for (int i = count > kGeneral ? kGeneral : 0; i < count; ++i) {
     if (!has_room<T>(i, g, device)) continue;
     if (best < 0 || cost(g, groups, device.units, tiles[i]) < cost(g, groups, device.units, tiles[best])) best = i;
   }
@@ -242,8 +288,10 @@ Status launch_gemm(const GemmConv& g, int64_t groups, int variant, hipStream_t s
   SBK_TRY(device_facts(&device));
   const int tile = choose_tile<T>(g, groups, variant, device);
   if (tile < 0) return unsupported("conv: the device has too little shared memory (LDS) for a tile");
-  if (tile >= Tiles<T>::kCount) return launch_wgmma(g, groups, tile - Tiles<T>::kCount, stream);
-  return Tiles<T>::with(tile, g.k_vectors, [&](auto shape) { return enqueue<decltype(shape)>(g, groups, stream); });
+  if (tile >= Tiles<T, false>::kCount) return launch_wgmma(g, groups, tile - Tiles<T, false>::kCount, stream);
+  const auto use = [&](auto shape) { return enqueue<decltype(shape)>(g, groups, stream); };
+  if (is_deep(g)) return Tiles<T, true>::with(tile, g.k_vectors, use);
+  return Tiles<T, false>::with(tile, g.k_vectors, [&](auto shape) { return enqueue<decltype(shape)>(g, groups, stream); });
 }
 
 template <class T>
@@ -252,18 +300,38 @@ Status run(const ConvParams& p, const Launch& launch) {
   const void* x = nullptr;
   const void* w = nullptr;
   SBK_TRY(prepare<T>(p, z, launch, &x, &w));
-  const GemmConv g = describe<T>(p, z, x, w);
+  GemmConv g = describe<T>(p, z, x, w);
+  g.odd = gemm_flag(p, launch);
   const auto stream = static_cast<hipStream_t>(launch.stream);
   if constexpr (sizeof(T) == 2) {
-    if (z.vector < kVectorBytes) return enqueue<NarrowShape>(g, p.groups, stream);
+    if (z.vector < kVectorBytes) return enqueue<NarrowShape>(g, z.groups, stream);
   }
-  return launch_gemm<T>(g, p.groups, p.variant, stream);
+  return launch_gemm<T>(g, z.groups, p.variant, stream);
 }
+
+// Of the images [first, first + count).
+ConvParams part_of(const ConvParams& p, int64_t first, int64_t count) {
+  int64_t in = p.in_channels, out = p.out_channels;
+  for (int i = 0; i < p.spatial; ++i) in *= p.in[i], out *= p.out[i];
+  const auto past = [&](const void* data, int64_t values) {
+    return data == nullptr ? nullptr : static_cast<const char*>(data) + first * values * static_cast<int64_t>(size_of(p.dtype));
+  };
+  ConvParams part = p;
+  part.batch = count;
+  part.x = past(p.x, in);
+  part.residual = past(p.residual, out);
+  part.y = const_cast<char*>(past(p.y, out));
+  return part;
+}
+
+// As many images as are made at once.
+ConvParams first_part(const ConvParams& p) { return part_of(p, 0, images_at_once(p, sizes_of(p))); }
 
 }  // namespace
 
-int gemm_variants(const ConvParams& p) {
-  if (sums_nothing(p)) return 0;  // and has no taps to divide by
+int gemm_variants(const ConvParams& whole) {
+  if (sums_nothing(whole) || !gemm_needs(whole).fits) return 0;  // and may have no taps to divide by
+  const ConvParams p = first_part(whole);
   const Sizes z = sizes_of(p);
   if (z.vector < kVectorBytes) return 1;
   GemmTile tiles[kMaxGemmTiles];
@@ -271,43 +339,58 @@ int gemm_variants(const ConvParams& p) {
                                       : tiles_of<__half>(describe<__half>(p, z, nullptr, nullptr), tiles);
 }
 
-// Wasted work is the limit: a group's channels are padded to a vector and its output channels to a tile.
 GemmNeeds gemm_needs(const ConvParams& p) {
   GemmNeeds needs;
-  if (p.spatial > 2 || p.in_channels == 0) return needs;
+  if (sums_nothing(p) || p.batch == 0) return needs;
   const Sizes z = sizes_of(p);
-  if (p.groups > 1 && (z.k < 16 || z.c < 8)) return needs;
-  const int64_t limit = INT32_MAX / 2;  // places in the input are 32 bits, those of padding pixels included
-  if (z.rows >= limit || p.batch * z.h * z.w * z.padded * p.groups >= limit || z.r * z.s * z.padded >= limit ||
-      p.groups > kMostBlocksAcross || z.r > kMaxTaps || z.s > kMaxTaps) {
+  const int64_t images = images_at_once(p, z);
+  if (images == 0 || z.taps() * z.padded >= kLimit || z.groups > kMostBlocksAcross || z.q > kMaxTaps || z.r > kMaxTaps || z.s > kMaxTaps) {
     return needs;
   }
-  const size_t element = size_of(p.dtype);
+  const auto element = static_cast<int64_t>(size_of(p.dtype));
+  // What merged groups spoil is made again from the residual, of all images.
+  if (z.merged > 1 && (images < p.batch || (p.residual != nullptr && p.residual == p.y))) return needs;
   needs.fits = true;
   const bool padding = z.padded != z.c;
-  // A tensor that does not start on a vector is copied as well; null stands for a pointer that will be aligned.
-  if (padding || (p.layout == Layout::channels_first && z.h * z.w > 1) || !aligned_to(p.x, kVectorBytes)) {
-    needs.input = static_cast<size_t>(p.batch * z.h * z.w * z.padded * p.groups) * element;
+  // A tensor that does not start on a vector is copied as well; null stands for a pointer that will be aligned. So is one
+  // whose later images do not.
+  const bool apart = images < p.batch && images * z.area() * p.in_channels * element % kVectorBytes != 0;
+  if (padding || apart || (p.layout == Layout::channels_first && z.area() > 1) || !aligned_to(p.x, kVectorBytes)) {
+    needs.input = static_cast<size_t>(images * z.area() * z.padded * z.groups * element);
   }
-  if (padding || (p.filter_layout == FilterLayout::channels_first && z.r * z.s > 1) || !aligned_to(p.w, kVectorBytes)) {
-    needs.filter = static_cast<size_t>(p.out_channels * z.r * z.s * z.padded) * element;
+  if (padding || z.merged > 1 || (p.filter_layout == FilterLayout::channels_first && z.taps() > 1) || !aligned_to(p.w, kVectorBytes)) {
+    needs.filter = static_cast<size_t>(p.out_channels * z.taps() * z.padded * element);
+  }
+  if (z.merged > 1) {  // the flag lies behind the filters
+    needs.flag = rounded(needs.input) + rounded(needs.filter);
+    needs.filter = rounded(needs.filter) + kAlign;
   }
   return needs;
 }
 
-bool takes_gemm(const ConvParams& p) {
+int32_t* gemm_flag(const ConvParams& p, const Launch& launch) {
+  const size_t at = gemm_needs(p).flag;
+  return at == 0 ? nullptr : reinterpret_cast<int32_t*>(static_cast<char*>(launch.workspace) + at);
+}
+
+bool takes_gemm(const ConvParams& whole) {
   DeviceFacts device;
-  if (!gemm_needs(p).fits || !device_facts(&device).ok()) return false;
+  if (!gemm_needs(whole).fits || !device_facts(&device).ok()) return false;
+  const ConvParams p = first_part(whole);
   const Sizes z = sizes_of(p);
   if (z.vector < kVectorBytes) return most_shared_bytes<NarrowShape>(device.wave) <= device.shared;
   const int tile = p.dtype == DataType::float32
-                       ? choose_tile<float>(describe<float>(p, z, nullptr, nullptr), p.groups, p.variant, device)
-                       : choose_tile<__half>(describe<__half>(p, z, nullptr, nullptr), p.groups, p.variant, device);
+                       ? choose_tile<float>(describe<float>(p, z, nullptr, nullptr), z.groups, p.variant, device)
+                       : choose_tile<__half>(describe<__half>(p, z, nullptr, nullptr), z.groups, p.variant, device);
   return tile >= 0;
 }
 
 Status run_gemm(const ConvParams& p, const Launch& launch) {
-  return p.dtype == DataType::float32 ? run<float>(p, launch) : run<__half>(p, launch);
+  const int64_t images = images_at_once(p, sizes_of(p));
+  return in_parts(p.batch, images, [&](int64_t first, int64_t count) {
+    const ConvParams part = part_of(p, first, count);
+    return p.dtype == DataType::float32 ? run<float>(part, launch) : run<__half>(part, launch);
+  });
 }
 
 }  // namespace sbk::conv_detail

@@ -12,14 +12,21 @@ namespace sbk::conv_detail {
 struct GemmNeeds {
   bool fits = false;
   size_t input = 0, filter = 0;
+  size_t flag = 0;  // where in the workspace gemm_flag is; 0 where there is none
 };
 
 GemmNeeds gemm_needs(const ConvParams& p);
+// Where run_gemm has merged groups, whose filters hold zeros for each other's channels: in the workspace, 1 where a sum was no
+// number, which may have been another group's. Then the convolution has to be made again in another way. Else null.
+int32_t* gemm_flag(const ConvParams& p, const Launch& launch);
 // Whether it takes the shape, and the current device has the shared memory for the tile that `p` names, or for any.
 bool takes_gemm(const ConvParams& p);
 // ConvParams::variant names one of the tiles, from 1; 0 leaves the choice to their cost.
 int gemm_variants(const ConvParams& p);
 Status run_gemm(const ConvParams& p, const Launch& launch);
+
+// Whether an image has three axes to gather over.
+inline bool is_deep(const GemmConv& g) { return g.D > 1 || g.Q > 1 || g.image.divisor() != g.plane.divisor(); }
 
 // Output pixels and channels of a block, and how well tiles of that size keep the matrix units busy, relative to others.
 struct GemmTile {

@@ -16,9 +16,10 @@ namespace sbk::conv_detail {
 // Paired: see multiply_tiles. Parts: waves that share a tile's sums, each with its part of every stage's slabs (where
 // waves are narrowest); that keeps a device busy with few tiles.
 template <class T, int BM, int BN, int Threads, int WM, int Slabs, int Stages, int VB = kVectorBytes,
-          bool Paired = false, int Parts = 1>
+          bool Paired = false, int Parts = 1, bool Deep = false>
 struct GemmShape {
   using Type = T;
+  static constexpr bool kDeep = Deep;  // whether images may have three axes
   static constexpr bool kPaired = Paired;
   static constexpr int kM = BM, kN = BN, kThreads = Threads, kVector = VB, kSlabs = Slabs, kStages = Stages;
   static constexpr int kLanes = VB / static_cast<int>(sizeof(T));
@@ -74,27 +75,40 @@ struct Slot {
 };
 
 // One block's loads of the input. Which taps of a pixel fall inside the image is worked out once, as bits: of the taps
-// where they are 32 or fewer, else of the lines and columns of taps.
+// where they are 32 or fewer, else of the planes, lines and columns of taps.
 template <class Shape>
 class InputRows {
  public:
   using T = typename Shape::Type;
   static constexpr int kRows = Shape::kM / Shape::kRowStep;
 
-  __device__ __forceinline__ InputRows(const GemmConv& g, int first_row, int group) : g_(g), few_(g.R * g.S <= 32) {
+  __device__ __forceinline__ InputRows(const GemmConv& g, int first_row, int group) : g_(g), few_(g.Q * g.R * g.S <= 32) {
     x_ = static_cast<const T*>(g.x) + group * g.C;
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const int row = first_row + slot_.row + i * Shape::kRowStep;
       const uint32_t n = g.image.divide(row);
-      const uint32_t pixel = row - n * g.image.divisor();
+      uint32_t pixel = row - n * g.image.divisor(), od = 0;
+      if constexpr (Shape::kDeep) {
+        od = g.plane.divide(pixel);
+        pixel -= od * g.plane.divisor();
+      }
       const uint32_t oh = g.line.divide(pixel);
       const uint32_t ow = pixel - oh * g.line.divisor();
       const int h = static_cast<int>(oh) * g.stride[0] - g.pad[0], w = static_cast<int>(ow) * g.stride[1] - g.pad[1];
-      const uint32_t lines = row < g.rows ? inside(h, g.dilation[0], g.R, g.H) : 0;
+      uint32_t lines = row < g.rows ? inside(h, g.dilation[0], g.R, g.H) : 0;
       columns_[i] = inside(w, g.dilation[1], g.S, g.W);
+      int plane = static_cast<int>(n);
+      if constexpr (Shape::kDeep) {
+        const int d = static_cast<int>(od) * g.deep_stride - g.deep_pad;
+        planes_[i] = inside(d, g.deep_dilation, g.Q, g.D);
+        plane = plane * g.D + d;
+      }
       lines_[i] = few_ ? taps(lines, columns_[i]) : lines;
-      at_[i] = ((static_cast<int>(n) * g.H + h) * g.W + w) * g.x_channels;
+      if constexpr (Shape::kDeep) {
+        if (few_) lines_[i] = taps_of_planes(planes_[i], lines_[i]);
+      }
+      at_[i] = ((plane * g.H + h) * g.W + w) * g.x_channels;
     }
   }
 
@@ -102,15 +116,24 @@ class InputRows {
     const int vector = slot_.vector(step);
     const uint32_t tap = g_.tap.divide(vector);
     const int c = static_cast<int>(vector - tap * g_.tap.divisor()) * Shape::kLanes;
-    const uint32_t r = g_.tap_line.divide(tap);
-    const uint32_t s = tap - r * g_.tap_line.divisor();
-    const int lines = static_cast<int>(r) * g_.dilation[0] * g_.W + static_cast<int>(s) * g_.dilation[1];
+    uint32_t q = 0, flat = tap;
+    if constexpr (Shape::kDeep) {
+      q = g_.tap_plane.divide(tap);
+      flat = tap - q * g_.tap_plane.divisor();
+    }
+    const uint32_t r = g_.tap_line.divide(flat);
+    const uint32_t s = flat - r * g_.tap_line.divisor();
+    int lines = static_cast<int>(r) * g_.dilation[0] * g_.W + static_cast<int>(s) * g_.dilation[1];
+    if constexpr (Shape::kDeep) lines += static_cast<int>(q) * g_.deep_dilation * g_.H * g_.W;
     const int offset = lines * g_.x_channels + c;
     const bool inside_k = vector < g_.k_vectors;
     char* to = slot_.in(stage);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const uint32_t bits = few_ ? lines_[i] >> tap : (lines_[i] >> r) & (columns_[i] >> s);
+      uint32_t bits = few_ ? lines_[i] >> tap : (lines_[i] >> r) & (columns_[i] >> s);
+      if constexpr (Shape::kDeep) {
+        if (!few_) bits &= planes_[i] >> q;
+      }
       copies.begin(i, to + i * Shape::kRowStep * Shape::kRowBytes, x_ + (at_[i] + offset), inside_k && (bits & 1u));
     }
   }
@@ -130,12 +153,18 @@ class InputRows {
     return bits;
   }
 
+  __device__ __forceinline__ uint32_t taps_of_planes(uint32_t planes, uint32_t of_plane) const {
+    uint32_t bits = 0;
+    for (int q = 0; q < g_.Q; ++q) bits |= (planes >> q & 1u) ? of_plane << (q * g_.R * g_.S) : 0u;
+    return bits;
+  }
+
   const GemmConv& g_;
   const bool few_;
   Slot<Shape> slot_;
   const T* x_;
   int at_[kRows];  // of tap (0, 0), which may lie outside; the launcher takes inputs below 2^31 values
-  uint32_t lines_[kRows], columns_[kRows];
+  uint32_t lines_[kRows], columns_[kRows], planes_[Shape::kDeep ? kRows : 1];
 };
 
 // One block's loads of the filters: rows are output channels, K dense.

@@ -16,12 +16,22 @@ struct Pack {
   void* to;
   int64_t items;
   int32_t area, groups, channels, padded;  // channels: of a group, before and after padding
+  // Filters of `merged` groups that become one: `own` outputs each. A filter's channels come behind those of the groups before
+  // its own, and the others are zeros.
+  int32_t merged, own;
+  int32_t* cleared;  // becomes 0; or null
 };
+
+__device__ inline void clear_flag(const Pack& p) {
+  if (p.cleared != nullptr && blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x == 0) *p.cleared = 0;
+}
 
 template <class T, bool FromLast>
 __device__ inline T packed_value(const Pack& p, int64_t item, int s, int cp) {
-  const int group = p.groups == 1 ? 0 : cp / p.padded, c = cp - group * p.padded;
-  if (s >= p.area || group >= p.groups || c >= p.channels) return from_float<T>(0.0f);
+  const int group = p.groups == 1 ? 0 : cp / p.padded;
+  int c = cp - group * p.padded;
+  if (p.merged > 1) c -= static_cast<int>(item / p.own % p.merged) * p.channels;
+  if (c < 0 || s >= p.area || group >= p.groups || c >= p.channels) return from_float<T>(0.0f);
   const int64_t channels = static_cast<int64_t>(p.groups) * p.channels;
   const int64_t channel = static_cast<int64_t>(group) * p.channels + c;
   const T* from = static_cast<const T*>(p.from);
@@ -41,6 +51,7 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack(Pack p) {
   const int total = p.groups * p.padded;
   T* to = static_cast<T*>(p.to);
   wait_for_previous();
+  clear_flag(p);
   for (int64_t item = blockIdx.z; item < p.items; item += gridDim.z) {
     T held[kPer][2];
 #pragma unroll
@@ -80,6 +91,7 @@ template <class T, int N, bool FromLast>
 __global__ void __launch_bounds__(kPackThreads) conv_pack_narrow(Pack p) {
   const int s = static_cast<int>(blockIdx.x) * kPackThreads + static_cast<int>(threadIdx.x);
   wait_for_previous();
+  clear_flag(p);
   if (s >= p.area) return;
   for (int64_t item = blockIdx.y; item < p.items; item += gridDim.y) {
     Vec<T, N> values;

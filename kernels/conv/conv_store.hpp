@@ -10,23 +10,28 @@ namespace sbk::conv_detail {
 constexpr int kMaxTaps = 32;  // per axis: a lane keeps one bit for each
 
 struct GemmConv {
-  const void* x;         // [N, H, W, groups, C]
-  const void* w;         // [groups * K, R, S, C]
+  const void* x;         // [N, D, H, W, groups, C]
+  const void* w;         // [groups * K, Q, R, S, C]
   const void* bias;      // [groups * K] or null
   const void* residual;  // like y, or null
   void* y;
   int32_t H, W, C, K, R, S;  // C: input channels of a group, a multiple of a vector; K: output channels of a group
+  int32_t D, Q;              // the outermost axis of three and its taps; else 1
+  int32_t* odd;              // becomes 1 where a sum is no number or infinite; null where nobody asks
   int32_t x_channels;        // groups * C
   int32_t y_channels;        // groups * K
   int32_t stride[2], dilation[2], pad[2];
-  int32_t rows;              // output pixels: N * OH * OW
-  int32_t k_vectors;         // R * S * C / vector
+  int32_t deep_stride, deep_dilation, deep_pad;  // of the outermost axis of three
+  int32_t rows;              // output pixels: N * OD * OH * OW
+  int32_t k_vectors;         // Q * R * S * C / vector
   int32_t column_tiles;
   FastDivisor columns;       // by column_tiles
-  FastDivisor image;         // by OH * OW
+  FastDivisor image;         // by OD * OH * OW
+  FastDivisor plane;         // by OH * OW
   FastDivisor line;          // by OW
   FastDivisor tap;           // by C / vector
   FastDivisor tap_line;      // by S
+  FastDivisor tap_plane;     // by R * S
   bool channels_last;        // of y and residual
   bool aligned;              // y and residual start on whole vectors
   ActivationParams activation;
@@ -48,6 +53,12 @@ __device__ __forceinline__ void write(const GemmConv& g, int64_t at, const float
 #pragma unroll
       for (int i = 0; i < kLoad; ++i) sums[j + i] += more.v[i];
     }
+  }
+  if (g.odd != nullptr) {
+    float most = 0.0f;
+#pragma unroll
+    for (int j = 0; j < N; ++j) most += fabsf(sums[j]);
+    if (!(most < INFINITY)) *g.odd = 1;
   }
   if (!Plain && g.bias != nullptr) {
     const auto* bias = static_cast<const T*>(g.bias) + channel;

@@ -27,7 +27,7 @@ Box box_of(const GemmConv& g) {
 
 // The engine's limits: corners in 8 bits, offsets of taps too, strides up to 8.
 bool takes_tma(const GemmConv& g) {
-  if (g.C % 64 != 0 || g.H == 0 || g.W == 0 || TensorMapMakers::get().im2col == nullptr || TensorMapMakers::get().tiled == nullptr) return false;
+  if (g.C % 64 != 0 || is_deep(g) || g.H == 0 || g.W == 0 || TensorMapMakers::get().im2col == nullptr || TensorMapMakers::get().tiled == nullptr) return false;
   const Box box = box_of(g);
   for (int i = 0; i < 2; ++i) {
     if (box.lower[i] < -128 || box.upper[i] < -128 || box.upper[i] > 127 || g.stride[i] > 8) return false;
@@ -60,9 +60,9 @@ Status map_filter(const GemmConv& g, uint32_t channels, CUtensorMap* map) {
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
-template <int BM, int BN, int Stages>
+template <int BM, int BN, int Stages, bool Deep>
 Status enqueue(const GemmConv& g, int64_t groups, hipStream_t stream) {
-  using Shape = HopperShape<BM, BN, Stages>;
+  using Shape = HopperShape<BM, BN, Stages, Deep>;
   return enqueue_tiles<Shape>(conv_wgmma<Shape>, Shape::kThreads, Shape::kAlign, g, groups, stream);
 }
 
@@ -73,6 +73,13 @@ Status enqueue_tma(const GemmConv& g, int64_t groups, hipStream_t stream) {
   SBK_TRY(map_input(g, BM, &input));
   SBK_TRY(map_filter(g, BN, &filter));
   return enqueue_tiles<Shape>(conv_tma<Shape>, Shape::kBlock, Shape::kAlign, g, groups, stream, input, filter);
+}
+
+template <bool Deep>
+Status launch_gathered(const GemmConv& g, int64_t groups, int index, hipStream_t stream) {
+  if (index == 0) return enqueue<64, 64, 4, Deep>(g, groups, stream);
+  if (index == 1) return enqueue<128, 64, 4, Deep>(g, groups, stream);
+  return enqueue<128, 128, 4, Deep>(g, groups, stream);
 }
 
 constexpr GemmTile kTiles[] = {{64, 64, 0.85}, {128, 64, 0.92}, {128, 128, 1.0}};
@@ -92,11 +99,8 @@ int wgmma_tiles(const GemmConv& g, GemmTile* tiles) {
 }
 
 Status launch_wgmma(const GemmConv& g, int64_t groups, int index, hipStream_t stream) {
-  if (!takes_tma(g)) {
-    if (index == 0) return enqueue<64, 64, 4>(g, groups, stream);
-    if (index == 1) return enqueue<128, 64, 4>(g, groups, stream);
-    return enqueue<128, 128, 4>(g, groups, stream);
-  }
+  if (is_deep(g)) return launch_gathered<true>(g, groups, index, stream);
+  if (!takes_tma(g)) return launch_gathered<false>(g, groups, index, stream);
   switch (index) {
     case 0: return enqueue_tma<64, 64, 6>(g, groups, stream);
     case 1: return enqueue_tma<128, 64, 4>(g, groups, stream);

@@ -9,9 +9,10 @@ namespace sbk::conv_detail {
 
 // A block's tile of BM pixels by BN channels, 64 pixels to a warpgroup. A stage has rows of 128 bytes, swizzled: within
 // eight rows, vector v of row r lies in place v ^ r.
-template <int BM, int BN, int Stages>
+template <int BM, int BN, int Stages, bool Deep = false>
 struct HopperShape {
   using Type = __half;
+  static constexpr bool kDeep = Deep;
   static constexpr int kM = BM, kN = BN, kThreads = BM * 2, kVector = kVectorBytes, kStages = Stages;
   static constexpr int kLanes = lanes_of<__half>();
   static constexpr int kRowBytes = 128, kVectorsPerRow = kRowBytes / kVector, kDepth = kRowBytes / 2;

@@ -12,9 +12,9 @@ from stackbuild.sources.local import settle
 def do(job: Job) -> dict[str, str]:
     """Fetch and unpack into `job.out`. Notes: `sha256` of the archive, and those of `patched`."""
     url, sha256 = job.params["url"], job.params["sha256"]
-    archive = job.scratch / url.rpartition("/")[2]
+    archive = job.scratch / "archive"  # what a URL ends in may be no name, or too long
     found = fetch(Wanted(url, named(sha256)), archive, job.mirror, job.stopper)
-    unpack(archive, job.out)
+    unpack(archive, job.out, url)
     notes = patched(job)
     settle(job.out)
     return {"sha256": found, **notes}

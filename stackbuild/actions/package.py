@@ -19,13 +19,16 @@ from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.model.lock import File
 from stackbuild.model.recipe import Source
 from stackbuild.sources.archive import unpack
-from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.http import TransferLimits, Wanted, fetch
 from stackbuild.sources.local import settle
 from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
 _OFFLINE = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Failed to establish|Network is unreachable"
 )
+
+MOST_OF_PAGE = TransferLimits(most=64 << 20)
+"""A project's page on the index: its links take some 300 bytes each."""
 
 _DEFAULT = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 
@@ -94,8 +97,8 @@ def _sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
     page = folder / "page.html"
     index = _index()
     project = re.sub(r"[-_.]+", "-", name).lower()
-    fetch(Wanted(f"{index}/{project}/"), page, None, stopper)
-    links = re.findall(r'href="([^"#]+)#sha256=([0-9a-f]{64})"', page.read_text("utf-8"))
+    fetch(Wanted(f"{index}/{project}/"), page, None, stopper, MOST_OF_PAGE)
+    links = re.findall(r'href="([^"#\[\]]+)#sha256=([0-9a-f]{64})"', page.read_text("utf-8", "replace"))
     wanted = {f"{n}-{version}.{end}" for n in (name, project, project.replace("-", "_")) for end in ("tar.gz", "zip")}
     for link, sha256 in links:
         file = unquote(link.rpartition("/")[2])

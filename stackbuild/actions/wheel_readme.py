@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from stackbuild.tables.packages import packages_of
 from stackbuild.tables.targets import TARGETS, processor
 
 Kind = Literal["onnxruntime", "plugin", "custom-ops", "other"]
@@ -49,6 +50,11 @@ def kind_of(package: str, module: str) -> Kind:
     return "custom-ops" if "def get_library_path" in module else "other"
 
 
+def _packages(soname: str) -> str:
+    debian, amd = packages_of(soname)
+    return f": package `{debian}` of Debian and Ubuntu, `{amd}` of AMD" if debian else ""
+
+
 def readme(title: str, summary: str, package: str, kind: Kind, targets: Sequence[str], outside: Sequence[str]) -> str:
     """Markdown. `targets` are those of the wheel's GPU code, `outside` the sonames that it needs of the machine."""
     lines = [f"# {title}", "", summary, ""]
@@ -61,6 +67,6 @@ def readme(title: str, summary: str, package: str, kind: Kind, targets: Sequence
         lines.append(f"- GPU code for {target}: {names or 'no product name is known'}")
     if not targets:
         lines.append("- It holds no GPU code. What it calls compiles at run time, or runs on the CPU.")
-    lines += [f"- `{soname}` comes from the machine" for soname in outside]
+    lines += [f"- `{soname}` comes from the machine{_packages(soname)}" for soname in outside]
     lines += ["", "The statements beside the wheel on its index say what was verified, and on which machine.", ""]
     return "\n".join(lines)

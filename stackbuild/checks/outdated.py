@@ -37,7 +37,7 @@ class SourceTags:
         return bool(self.newest or self.in_line)
 
 
-def outdated(recipe: Recipe, mirror: Mirror | None) -> tuple[SourceTags, ...]:
+def newer_tags(recipe: Recipe, mirror: Mirror | None) -> tuple[SourceTags, ...]:
     """Each git source of a recipe. A server that cannot be asked is a `problem`, not an error: the others are told."""
     found = []
     for name, source in sorted(recipe.sources.items()):

@@ -80,7 +80,7 @@ def kernels(
     The wheel is one of custom ops. Sides are paired and interleaved, in rounds of fresh processes. With --emulated nothing is timed:
     the kernels run on the CPU in software, and instructions, bytes and bank conflicts are counted (docs/emulator.md).
 
-    Example: stackbuild bench kernels dist/simple/*/stackbuild_kernels-*.whl --emulated gfx1100 --budgets kernels/emulated-budgets.toml
+    Example: stackbuild bench kernels dist/simple/*/stackbuild_kernels-*.whl --emulated gfx1100 --budgets kernels/tools/emulated-budgets.toml
     """
     if emulated is not None:
         _count(wheel, emulated, emulate_all, BudgetFiles(budgets, write_budgets), arguments.json)

@@ -110,13 +110,13 @@ def outdated(
 
     Example: stackbuild recipe outdated --recipe rocm-7.2
     """
-    from stackbuild.checks.outdated import outdated as compare
+    from stackbuild.checks.outdated import newer_tags
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_outdated
 
-    found = compare(load(name).recipe, mirror_of(mirror, os.environ))
+    found = newer_tags(load(name).recipe, mirror_of(mirror, os.environ))
     print_json({"recipe": name, "sources": found}, "stackbuild.outdated/1") if json else draw_outdated(found)
     if any(row.is_outdated for row in found):
         leave(10)

@@ -47,6 +47,13 @@ def verify(
     emulate_all: Annotated[
         bool, option("--emulate-all", help="With --emulate: every case of every operator, not a sample. Takes minutes.")
     ] = False,
+    sanitize: Annotated[
+        bool,
+        option(
+            "--sanitize",
+            help="With --emulate: also look for races, missing waits, registers and LDS read before they are written.",
+        ),
+    ] = False,
     require: Annotated[
         str,
         option(
@@ -78,13 +85,14 @@ def verify(
 
     stopper = Stopper()
     required = required_rungs(require)
-    if emulate_all and not emulate:
-        raise UsageError("--emulate-all says how much of --emulate is run", next="add --emulate gfx1100")
+    if (emulate_all or sanitize) and not emulate:
+        raise UsageError("--emulate-all and --sanitize are about --emulate", next="add --emulate gfx1100")
     options = replace(
         _options(recipe, wheelhouse, runtime, python, hide_rocm, root),
         emulate=tuple(dict.fromkeys(filter(None, (emulate or "").split(",")))),
         emulator_folder=default_root() / EMULATOR,
         emulate_whole=emulate_all,
+        sanitize=sanitize,
         check=stopper.check,
     )
     with stopper.on_signals():

@@ -22,6 +22,7 @@ from stackbuild.model.gates import (
     Gate,
     LimitGate,
     MemoryGate,
+    SelfCheck,
     ShareGate,
     SpeedupGate,
     Waiver,
@@ -58,7 +59,7 @@ def judge(
             wrong |= {v.case: v.says for v in found if v.outcome is GateOutcome.FAIL}
         verdicts += [_apply_waivers(verdict, gate, today) for verdict in found]
     notes = (benchmarks.inputs.says,) if benchmarks.inputs else ()
-    said = (*_waiver_notes(gates, today), *_same_notes(benchmarks, gates), *notes)
+    said = (*_waiver_notes(gates, today), *_same_notes(benchmarks, gates), *_self_check_notes(gates), *notes)
     return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=said)
 
 
@@ -193,6 +194,18 @@ def _same_notes(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[str, ...
         f"{a.label} and {b.label} are the same artifact (sha256 {a.sha256[:12]}): the comparison shows noise alone"
         for a, b in sides
         if a and b and a.sha256 and (a.sha256, a.provider, a.options) == (b.sha256, b.provider, b.options)
+    )
+
+
+def _self_check_notes(gates: Sequence[Gate]) -> tuple[str, ...]:
+    """What is said of gates that judge on a machine which is not quiet."""
+    usual = SelfCheck()
+    checks = [(gate.name or gate.kind, gate.self_check) for gate in gates if isinstance(gate, BaselineGate)]
+    return tuple(
+        f"{name}: the machine may differ from itself by {check.median:.1%} and spread over {check.spread:.1%},"
+        f" usual are {usual.median:.1%} and {usual.spread:.1%}"
+        for name, check in checks
+        if check.median > usual.median or check.spread > usual.spread
     )
 
 

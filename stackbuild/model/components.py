@@ -238,6 +238,7 @@ class Wheel(Component):
     """A wheel packed from the Python packages that another component installed into its output."""
 
     kind: Literal["wheel"]
+    needs: tuple[Name, ...] = Field(description="The one component that it packs.")
     distribution: str = Field(
         pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", description="The distribution's name."
     )

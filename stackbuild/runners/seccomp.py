@@ -41,17 +41,13 @@ class Argument:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Calls that are refused with `error`, what for, and the `argument` that a call is refused for (None: always).
-
-    `nesting`: what a user namespace inside the sandbox needs; allowed where that was asked for.
-    """
+    """Calls that are refused with `error`, what for, and the `argument` that a call is refused for (None: always)."""
 
     what: str
     calls: tuple[str, ...]
     why: str
     error: int = errno.EPERM
     argument: Argument | None = None
-    nesting: bool = False
 
 
 REFUSALS = (
@@ -79,14 +75,12 @@ REFUSALS = (
         ("clone", "unshare"),
         "with CLONE_NEWUSER: root of a nested namespace reaches parts of the kernel that an ordinary user does not",
         argument=Argument(0, "any", (CLONE_NEWUSER,)),
-        nesting=True,
     ),
     Refusal(
         "clone3",
         ("clone3",),
         "its flags lie in memory that a filter cannot read; the C library uses clone on ENOSYS",
         errno.ENOSYS,
-        nesting=True,
     ),
     Refusal(
         "mounts and namespaces",
@@ -95,7 +89,6 @@ REFUSALS = (
             *("open_tree", "mount_setattr"),
         ),
         "they need a capability that a step does not have",
-        nesting=True,
     ),
     Refusal(
         "terminal input",
@@ -164,11 +157,6 @@ Instruction = tuple[int, int, int, int]
 """Code, how many instructions to skip when the test holds and when not, and the operand."""
 
 
-def refusals(nesting: bool = False) -> tuple[Refusal, ...]:
-    """The rows that hold; with `nesting` all but those that a nested user namespace needs."""
-    return tuple(row for row in REFUSALS if not (nesting and row.nesting))
-
-
 def architecture() -> Architecture:
     """This machine's. Raises MachineLacks where there is no table for it."""
     try:
@@ -181,12 +169,12 @@ def architecture() -> Architecture:
 
 
 @cache
-def program(nesting: bool = False) -> bytes:
+def program() -> bytes:
     """The filter as an array of `struct sock_filter`, as seccomp_export_bpf(3) would write it. Raises MachineLacks."""
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in assemble(architecture(), nesting))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in assemble(architecture()))
 
 
-def assemble(machine: Architecture, nesting: bool = False) -> list[Instruction]:
+def assemble(machine: Architecture) -> list[Instruction]:
     """The filter's instructions. Calls of another instruction set or ABI (i386, x32) are refused with ENOSYS."""
     code: list[Instruction] = [
         (_LOAD, 0, 0, _AUDIT),
@@ -196,7 +184,7 @@ def assemble(machine: Architecture, nesting: bool = False) -> list[Instruction]:
         (_ABOVE, 0, 1, machine.most),
         (_RETURN, 0, 0, _ERROR | errno.ENOSYS),
     ]
-    for row in refusals(nesting):
+    for row in REFUSALS:
         for call in row.calls:
             if (number := machine.numbers.get(call)) is not None:
                 body = _body(row)
@@ -220,11 +208,11 @@ def _body(row: Refusal) -> list[Instruction]:
 
 
 @contextlib.contextmanager
-def filter_file(nesting: bool = False) -> Iterator[int]:
+def filter_file() -> Iterator[int]:
     """A descriptor that the program can be read from once, for bubblewrap's `--seccomp`. Raises MachineLacks."""
     file = os.memfd_create("seccomp", os.MFD_CLOEXEC)
     try:
-        os.write(file, program(nesting))
+        os.write(file, program())
         os.lseek(file, 0, os.SEEK_SET)
         yield file
     finally:

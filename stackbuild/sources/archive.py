@@ -63,22 +63,23 @@ class _Member:
         return tuple(part for part in self.path.split("/") if part not in ("", "."))
 
 
-def unpack(archive: Path, out: Path) -> None:
-    """Unpack into the empty folder `out`; one single top folder is left away. Raises StepFailed, OSError; nothing is
+def unpack(archive: Path, out: Path, called: str = "") -> None:
+    """Unpack into the empty folder `out`; one single top folder is left away. Messages call it `called`. Raises StepFailed, OSError; nothing is
     left then."""
+    called = called or archive.name
     try:
         if (tar := _opened_tar(archive)) is not None:
             with contextlib.closing(tar):
-                _untar(tar, archive, out)
+                _untar(tar, _most_bytes(archive), out, called)
         elif zipfile.is_zipfile(archive):
-            _unzip(archive, out)
+            _unzip(archive, out, called)
         else:
-            raise StepFailed("neither a tar nor a zip archive", where=archive.name, next="only these are unpacked")
+            raise StepFailed("neither a tar nor a zip archive", where=called, next="only these are unpacked")
     except BaseException as error:
         for left in out.iterdir():
             atomic.remove(left)
         if isinstance(error, _DAMAGE) or (isinstance(error, OSError) and error.errno in _OF_DAMAGE):
-            raise StepFailed(f"the archive is damaged: {error}", where=archive.name) from None
+            raise StepFailed(f"the archive is damaged: {error}", where=called) from None
         raise
 
 
@@ -91,6 +92,7 @@ class _Forwards:
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
+        self.tell, self.close = file.tell, file.close
         self.is_listing = True
 
     def read(self, size: int = -1) -> bytes:
@@ -102,12 +104,6 @@ class _Forwards:
         if self.is_listing and (whence != 0 or place < self.file.tell() - 1):
             raise tarfile.ReadError("a header leads back")
         return self.file.seek(place, whence)
-
-    def tell(self) -> int:
-        return self.file.tell()
-
-    def close(self) -> None:
-        self.file.close()
 
 
 class _Tar(tarfile.TarFile):
@@ -134,19 +130,18 @@ def _opened_tar(archive: Path) -> _Tar | None:
         raise
 
 
-def _untar(tar: _Tar, archive: Path, out: Path) -> None:
+def _untar(tar: _Tar, limit: int, out: Path, called: str) -> None:
     infos: list[tarfile.TarInfo] = []
-    members: list[_Member] = []
-    limit, total = _most_bytes(archive), 0
-    for info in tar:
-        if (member := _of_tar(info, archive.name)) is None:
-            continue
+    total = 0
+    for count, info in enumerate(tar, 1):
+        total += max(info.size, 0)
+        if count > MOST_MEMBERS or total > limit:
+            _refuse_beyond(count, total, limit, called)
         infos.append(info)
-        members.append(member)
-        total += member.size
-        _refuse_beyond(len(members), total, limit, archive.name)
+    infos = [info for info in infos if not _is_header(info)]
+    members = [_of_tar(info, called) for info in infos]
     cast(_Forwards, tar.fileobj).is_listing = False
-    writing = _Writing(out, _vet(members, archive.name))
+    writing = _Writing(out, _vet(members, called))
     for info, member in zip(infos, members, strict=True):
         writing.write(member, lambda info=info: tar.extractfile(info))  # type: ignore[misc]
 
@@ -169,9 +164,7 @@ def _is_header(info: tarfile.TarInfo) -> bool:
     return info.type in (tarfile.XGLTYPE, tarfile.XHDTYPE)
 
 
-def _of_tar(info: tarfile.TarInfo, archive: str) -> _Member | None:
-    if _is_header(info):
-        return None
+def _of_tar(info: tarfile.TarInfo, archive: str) -> _Member:
     if info.size < 0:
         raise StepFailed(f"{info.name!r} has {info.size} bytes", where=archive)
     if info.isdir():
@@ -183,12 +176,12 @@ def _of_tar(info: tarfile.TarInfo, archive: str) -> _Member | None:
     raise StepFailed(f"{info.name!r} is neither file, folder nor symbolic link", where=archive)
 
 
-def _unzip(archive: Path, out: Path) -> None:
+def _unzip(archive: Path, out: Path, called: str) -> None:
     with zipfile.ZipFile(archive) as file:
         infos = file.infolist()
-        _refuse_beyond(len(infos), sum(info.file_size for info in infos), _most_bytes(archive), archive.name)
-        members = [_of_zip(i, file, archive.name) for i in infos]
-        writing = _Writing(out, _vet(members, archive.name))
+        _refuse_beyond(len(infos), sum(info.file_size for info in infos), _most_bytes(archive), called)
+        members = [_of_zip(i, file, called) for i in infos]
+        writing = _Writing(out, _vet(members, called))
         for info, member in zip(infos, members, strict=True):
             writing.write(member, lambda info=info: file.open(info))  # type: ignore[misc]
 

@@ -46,6 +46,8 @@ KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy
 OF_A_MIRROR = Path(__file__).with_name("mirror.gitconfig")
 SECONDS = 3600.0
 """A whole call of git. A server that sends less than http.lowSpeedLimit bytes a second is given up long before."""
+MOST_MODULES, DEEPEST_MODULE = 1000, 16
+"""Submodules of a source, all together, and how deep they lie in each other."""
 MOST_SAID = 64 << 20
 """Bytes that git may say: names of refs, or one file."""
 _OFFLINE = re.compile(
@@ -159,6 +161,27 @@ def checkout(revision: Revision, target: Path, *, submodules: bool) -> str:
 
     Raises LockError where the ref has moved or the commit is gone, StepFailed, MachineLacks.
     """
+    head, below = _checked_out(revision, target, submodules)
+    todo = [(target / path, one, 1) for path, one in below]
+    for folder, one, depth in todo:
+        _refuse_maze(len(todo), depth, revision.url)
+        folder.mkdir(parents=True, exist_ok=True)
+        _, below = _checked_out(one, folder, submodules)
+        todo += [(folder / path, inner, depth + 1) for path, inner in below]
+    return head
+
+
+def _refuse_maze(modules: int, depth: int, url: str) -> None:
+    """A repository can have itself as a submodule, at an earlier commit, and that one again."""
+    if modules > MOST_MODULES or depth > DEEPEST_MODULE:
+        raise StepFailed(
+            f"{url} has more than {MOST_MODULES} submodules, or submodules more than {DEEPEST_MODULE} deep",
+            next="leave `submodules` out and take what is needed as sources of their own",
+        )
+
+
+def _checked_out(revision: Revision, target: Path, submodules: bool) -> tuple[str, tuple[tuple[str, Revision], ...]]:
+    """The files of one repository, without `.git`: the full commit, and the paths and revisions of its submodules."""
     url, ref, commit = revision.url, revision.ref, revision.commit
     # All files are wanted, but not of all history.
     _begin(target, url, revision.mirror, partial=bool(_SHORT.fullmatch(ref) or revision.exclude))
@@ -185,13 +208,9 @@ def checkout(revision: Revision, target: Path, *, submodules: bool) -> str:
         head,
         mirror=revision.mirror,
     )
-    if submodules:
-        for path, sub_url, sub_commit in modules(target, url):
-            folder = target / path
-            folder.mkdir(parents=True, exist_ok=True)
-            checkout(Revision(sub_url, sub_commit, sub_commit, revision.mirror), folder, submodules=True)
+    below = modules(target, url) if submodules else ()
     atomic.remove(target / ".git")
-    return head
+    return head, tuple((path, Revision(at, sub, sub, revision.mirror)) for path, at, sub in below)
 
 
 def _begin(target: Path, url: str, mirror: Mirror | None, *, partial: bool = True) -> None:
@@ -326,6 +345,14 @@ def read(revision: Revision, path: str) -> str:
 def copy(revision: Revision, folder: Path, *, submodules: bool) -> None:
     """Put a bare repository with the commit, and those of its submodules where they are asked for, into the mirror
     `folder`. Raises as `checkout`."""
+    todo = [(revision, 0)]
+    for one, depth in todo:
+        _refuse_maze(len(todo), depth, revision.url)
+        todo += [(inner, depth + 1) for inner in _copied(one, folder, submodules)]
+
+
+def _copied(revision: Revision, folder: Path, submodules: bool) -> tuple[Revision, ...]:
+    """The same of one repository; its submodules' revisions."""
     url, ref, mirror = revision.url, revision.ref, revision.mirror
     parts = urlsplit(vetted(url))
     bare = folder / (parts.hostname or "") / (parts.path.strip("/").removesuffix(".git") + ".git")
@@ -346,8 +373,7 @@ def copy(revision: Revision, folder: Path, *, submodules: bool) -> None:
         _git(bare, "init", "--quiet", "--bare", ".")
         _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
         _git(bare, "fetch", "--quiet", "--depth=1", "--no-tags", str(tree), f"{name}:{name}", mirror=Mirror(folder))
-    for _, sub_url, sub_commit in below:
-        copy(Revision(sub_url, sub_commit, sub_commit, mirror), folder, submodules=True)
+    return tuple(Revision(at, commit, commit, mirror) for _, at, commit in below)
 
 
 def _beside(url: str, of: str) -> str:

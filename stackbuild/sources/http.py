@@ -76,7 +76,10 @@ def place_in(mirror: Path, url: str) -> Path:
 
     Raises StepFailed for a URL that would lead out of the mirror.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # such as a host in half a pair of brackets
+        parts = urlsplit("")
     inside = PurePosixPath(parts.path.lstrip("/"))
     if parts.scheme != "https" or not parts.hostname or ".." in inside.parts or not inside.name:
         raise StepFailed(f"the URL {url!r} is refused: https, a host and a plain path")

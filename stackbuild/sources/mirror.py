@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core import digest
-from stackbuild.core.errors import LockError, MachineLacks, UsageError
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed, UsageError
 from stackbuild.sources import bundle
 
 VARIABLE = "STACKBUILD_MIRROR"
@@ -79,7 +79,7 @@ def pack_object(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) ->
 def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] | None:
     """Put a step's output from the mirror into the empty folder `out`. Returns its notes, None where no mirror has it.
 
-    Raises LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of
+    Raises StepFailed where it is no archive, LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of
     an output: against whom may write to the mirror only the index's digest helps (sources/bundle.py).
     """
     card_path = mirror.folder / "objects" / f"{key}.json" if mirror else None
@@ -95,10 +95,10 @@ def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] 
             next="copy the bundle again",
         )
     bundle.check(mirror.folder, mirror.index_digest, {archive: found, card_path: digest.of_file(card_path)})
-    subprocess.run(
-        ["tar", "--extract", f"--file={archive}", f"--directory={out}", "--no-same-owner", "--delay-directory-restore"],
-        check=True,
-    )
+    words = ["tar", "--extract", f"--file={archive}", f"--directory={out}", "--no-same-owner", "--delay-directory-restore"]
+    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise StepFailed(f"the mirror's {archive.name} cannot be unpacked: {done.stderr.strip()[-300:]}", where=key)
     return notes
 
 

@@ -8,7 +8,8 @@
     quarantine/           what did not verify
     failed/RECIPE.STEP/   the tree of the last failure of a step
     runs/RUN/             events and logs
-    ccache/               the compiler cache of all steps
+    ccache/DOMAIN/        a compiler cache: of one recipe on one base with one lock
+    id                    names the store among those that share a Docker engine
 
 A tree and its manifest are staged in tmp/ and flushed, then renamed, then their folders are flushed; the record comes
 last, likewise. So a record never names a tree that is not whole, wherever the process dies.

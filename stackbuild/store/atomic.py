@@ -30,6 +30,24 @@ def stage_text(path: Path, text: str, scratch: Path) -> Path:
     return staged
 
 
+def read_whole(path: Path) -> str:
+    """The text of a regular file. Raises ValueError where there is another thing or no text, OSError.
+
+    No link is followed, and nobody is waited for at a FIFO.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise ValueError("a link or a socket") from None
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise ValueError("not a file")
+    with os.fdopen(fd, "rb") as file:
+        return file.read().decode("utf-8")
+
+
 def write_hint(path: Path, text: str, scratch: Path) -> None:
     """The same without the flushes, for what may be lost: after a power cut it is there, broken or gone, and only costs time."""
     staged = scratch / f"{path.name}.{os.getpid()}.{id(text)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store import atomic, tree
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, named_key
 from stackbuild.store.unfinished import UnfinishedMark
 
 
@@ -106,8 +106,8 @@ def check_store(store: Store) -> tuple[Damage, ...]:
 def collect(store: Store, keep_days: float, now: float, max_size: int = 0) -> GcReport:
     """Remove records not written in `keep_days` days unless they are a recipe's latest, then trees nothing names.
 
-    Failed steps' folders and the quarantine go too when they are that old, and what killed runs left but for build
-    trees. With `max_size` (bytes of outputs, 0: no bound) the oldest outputs go until no more is left, the latest too.
+    Failed steps' folders, compiler caches and the quarantine go too when they are that old, and what killed runs left
+    but for build trees. With `max_size` (bytes of outputs, 0: no bound) the oldest outputs go until no more is left, the latest too.
     `now` is in seconds since the epoch. Raises MachineLacks while another run uses the store.
     """
     store.reap()
@@ -144,7 +144,7 @@ def _shrink(store: Store, max_size: int, report: GcReport) -> GcReport:
 
 
 def _collect(store: Store, limit: float) -> GcReport:
-    latest = {path.read_text("ascii", "replace").strip() for path in (store.root / "latest").glob("*.key")}
+    latest = {named_key(path) for path in (store.root / "latest").glob("*.key")}
     named_by = [(record.key, record.like) for record in records(store)]
     latest |= {like for key, like in named_by if key in latest} | {key for key, like in named_by if like in latest}
     gone = 0
@@ -164,7 +164,8 @@ def _collect(store: Store, limit: float) -> GcReport:
         if os.lstat(path).st_mtime < limit:
             size += _on_disk(path)
             store.forget_failed(path.name)
-    for path in (store.root / "quarantine").iterdir():
-        if os.lstat(path).st_mtime < limit:
+    for path in (*(store.root / "quarantine").iterdir(), *(store.root / "ccache").iterdir()):
+        if os.lstat(path).st_mtime < limit:  # a compiler cache's is that of its last use
+            size += _on_disk(path)
             atomic.remove(path)
     return GcReport(gone, trees, size)

@@ -23,6 +23,8 @@ FORMAT = "1"
 FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")
 EMULATOR = "emulator"
 """The folder of translated kernels and compiled runtimes beside those: a cache, which may be removed at any time."""
+PRIVATE = ("tmp", "failed", "quarantine", "ccache")
+"""Folders with what steps wrote as they liked, setuid programs too: only the store's owner can enter."""
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 
@@ -92,6 +94,9 @@ class Store:
         try:
             for name in FOLDERS:
                 (root / name).mkdir(parents=True, exist_ok=True)
+            for name in PRIVATE:
+                if (root / name).stat().st_mode & 0o077:
+                    (root / name).chmod(0o700)
             self._alive = self._hold_alive()
             with self.collecting():  # a clean-up that did not see this run alive ends first
                 pass
@@ -177,10 +182,10 @@ class Store:
         quarantine."""
         path = self._path("records", key, ".json")
         try:
-            record = Record.read(path.read_text("utf-8"))
+            record = Record.read(atomic.read_whole(path))
         except FileNotFoundError:
             return None
-        except (ValueError, IsADirectoryError):
+        except ValueError:
             self._quarantine(path)
             return None
         except OSError:  # it may be readable the next time: a miss, and left where it is
@@ -218,8 +223,8 @@ class Store:
 
     def _difference(self, tree_digest: str) -> str:
         try:
-            text = self._path("manifests", tree_digest).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            text = atomic.read_whole(self._path("manifests", tree_digest))
+        except (OSError, ValueError) as error:
             return f"its manifest cannot be read: {error}"
         if digest.of_text(text) != tree_digest:
             return "its manifest has changed"
@@ -276,12 +281,8 @@ class Store:
 
     def latest(self, recipe: str) -> tuple[Record, ...]:
         """The last record of each of a recipe's steps."""
-        found = []
-        for path in (self.root / "latest").glob(f"{recipe}.*.key"):
-            key = path.read_text("ascii", "replace").strip()
-            if _KEY.fullmatch(key) and (record := self.find(key)):
-                found.append(record)
-        return tuple(found)
+        keys = (named_key(path) for path in (self.root / "latest").glob(f"{recipe}.*.key"))
+        return tuple(record for key in keys if key and (record := self.find(key)))
 
     # --- what steps that did not end have left
 
@@ -356,10 +357,10 @@ class Store:
         """The JSON value remembered under a key, or None."""
         path = self._path("memos", key, ".json")
         try:
-            memo = digest.json_of(path.read_text("utf-8"))
+            memo = digest.json_of(atomic.read_whole(path))
             if memo["sha256"] == digest.of_value([key, memo["value"]]):
                 return memo["value"]  # type: ignore[no-any-return]
-        except (IsADirectoryError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             pass
         except OSError:  # absent, or not readable this time: a miss, and left where it is
             return None
@@ -371,6 +372,15 @@ class Store:
         body = digest.json_of(digest.canonical(value))
         memo = {"sha256": digest.of_value([key, body]), "value": body}
         atomic.write_whole(self._path("memos", key, ".json"), digest.canonical(memo), self.tmp)
+
+
+def named_key(pointer: Path) -> str:
+    """The key in a pointer to the latest record; "" where it holds none."""
+    try:
+        key = atomic.read_whole(pointer).strip()
+    except (OSError, ValueError):
+        return ""
+    return key if _KEY.fullmatch(key) else ""
 
 
 def unusable(error: OSError, path: Path) -> MachineLacks:

@@ -139,7 +139,7 @@ def seal(root: Path) -> None:
 
     Raises OutOfBounds, OSError.
     """
-    root.chmod(stat.S_IMODE(root.stat().st_mode) | 0o700)
+    root.chmod(stat.S_IMODE(root.stat().st_mode) & 0o1777 | 0o700)
     with opened(root) as top:
         for path, kind, status in walk(top):
             mode = stat.S_IMODE(status.st_mode)

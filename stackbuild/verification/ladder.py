@@ -54,7 +54,7 @@ class VerifyOptions:
     `root` is another root file system, such as the recipe's base. It replaces this machine where that is too old or lacks
     the Python, and libraries that need a ROCm which this machine lacks are loaded there. `check` is called often and may
     raise to stop. `emulate` are the targets whose device code is run on the CPU; translated kernels are kept in
-    `emulator_folder`. Each is a rung of its own; `emulate_whole` runs every case instead of a sample.
+    `emulator_folder`. Each is a rung of its own; `emulate_whole` runs every case instead of a sample, `sanitize` looks for races and their like.
     """
 
     wheelhouse: Path | None = None
@@ -66,13 +66,16 @@ class VerifyOptions:
     emulate: tuple[str, ...] = ()
     emulator_folder: Path | None = None
     emulate_whole: bool = False
+    sanitize: bool = False
     check: Callable[[], None] = lambda: None
 
     @property
     def emulations(self) -> tuple[Emulation, ...]:
         """What the rungs of device code run. Raises UsageError for a target that cannot be emulated."""
         folder = self.emulator_folder or Path(tempfile.gettempdir()) / f"stackbuild-emulator-{os.geteuid()}"
-        return tuple(Emulation(limits_of(target).target, folder, self.emulate_whole) for target in self.emulate)
+        return tuple(
+            Emulation(limits_of(target).target, folder, self.emulate_whole, self.sanitize) for target in self.emulate
+        )
 
 
 def verify(
@@ -138,7 +141,7 @@ def _run(
     if result.code:
         yield from (skipped_rung(name, f"no virtual environment can be made: {result.problem}") for name in ladder[1:])
         return
-    import_rung = rung(IMPORT, lambda: check_import(subject, clean, options.wheelhouse))
+    import_rung = rung(IMPORT, lambda: check_import(subject, clean, options.wheelhouse), clean.budget)
     yield import_rung
     if not any(clean.site.glob("*.dist-info")):
         why = import_rung.reason if import_rung.status is Status.SKIPPED else f"{IMPORT} failed"
@@ -178,20 +181,19 @@ def _load_in_other_root(context: RungContext, root: Path, names: frozenset[str],
     if host is None:
         return replace(skipped, reason=f"{skipped.reason}; {why}")
     sandbox = replace(context.sandbox, python=host.python, root=root)
-    made = rung(
-        LOAD_ROCM, lambda: check_loading_with_rocm(LoadProbes(replace(context, sandbox=sandbox), names, rocm=True))
-    )
+    probes = LoadProbes(replace(context, sandbox=sandbox), names, rocm=True)
+    made = rung(LOAD_ROCM, lambda: check_loading_with_rocm(probes), sandbox.budget)
     return replace(made, reason=f"{made.reason}, in {host.description}")
 
 
 def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder: tuple[str, ...]) -> Iterator[Rung]:
     """The rungs above import: load without ROCm, load with it, then, where it can be imported, use within ONNX Runtime."""
     probes = LoadProbes(context)
-    first = rung(LOAD, lambda: check_loading(probes))
+    first = rung(LOAD, lambda: check_loading(probes), context.sandbox.budget)
     yield first
     context = replace(context, sandbox=replace(context.sandbox, rocm=options.rocm))
     rocm_probes = LoadProbes(context, unloaded_libraries(probes), rocm=True)
-    second = rung(LOAD_ROCM, lambda: check_loading_with_rocm(rocm_probes))
+    second = rung(LOAD_ROCM, lambda: check_loading_with_rocm(rocm_probes), context.sandbox.budget)
     other = (
         options.root
         if second.status is Status.SKIPPED and unloaded_libraries(probes) and context.sandbox.root is None
@@ -201,7 +203,7 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     if reason := _no_use(options, context, import_rung):
         yield from (skipped_rung(name, reason) for name in ladder[4:])
     elif changed := overwritten(context.sandbox.site, context.subject.wheels, options.wheelhouse):
-        yield rung(OPERATORS, lambda: RungOutcome(changed))
+        yield rung(OPERATORS, lambda: RungOutcome(changed), context.sandbox.budget)
         yield from (
             skipped_rung(name, "what is installed beside it is not what its wheels hold") for name in ladder[5:]
         )
@@ -237,12 +239,12 @@ def _runtime(subject: Subject, options: VerifyOptions) -> tuple[str, ...]:
 
 def _custom_ops(context: RungContext, rocm: Rung, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
     probes = operators.CustomOpProbes(context)
-    yield rung(OPERATORS, lambda: operators.check_operators(probes))
+    yield rung(OPERATORS, lambda: operators.check_operators(probes), context.sandbox.budget)
     yield skipped_rung(SHARE, "custom operators have no other implementation that could take their nodes")
-    yield rung(NUMERICS, lambda: operators.check_numerics(probes))
+    yield rung(NUMERICS, lambda: operators.check_numerics(probes), context.sandbox.budget)
     yield from _emulated(context, emulations)
     blocker = rocm.reason if rocm.status is not Status.PASSED else ""
-    yield rung(GPU, lambda: operators.check_gpu(context, GpuWatch(), blocker))
+    yield rung(GPU, lambda: operators.check_gpu(context, GpuWatch(), blocker), context.sandbox.budget)
 
 
 def _providers(context: RungContext, blocker: str, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
@@ -252,17 +254,19 @@ def _providers(context: RungContext, blocker: str, emulations: tuple[Emulation, 
         sandbox=replace(context.sandbox, readable=(*context.sandbox.readable, *{m.path.parent for m in models})),
     )
     probes = providers.ProviderProbes(context, models, no_models, blocker)
-    yield rung(OPERATORS, lambda: providers.check_operators(probes))
-    yield rung(SHARE, lambda: providers.check_share(probes))
-    yield rung(NUMERICS, lambda: providers.check_numerics(probes))
+    yield rung(OPERATORS, lambda: providers.check_operators(probes), context.sandbox.budget)
+    yield rung(SHARE, lambda: providers.check_share(probes), context.sandbox.budget)
+    yield rung(NUMERICS, lambda: providers.check_numerics(probes), context.sandbox.budget)
     yield from _emulated(context, emulations)
-    yield rung(GPU, lambda: providers.check_gpu(probes, GpuWatch()))
+    yield rung(GPU, lambda: providers.check_gpu(probes, GpuWatch()), context.sandbox.budget)
 
 
 def _emulated(context: RungContext, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
     """A rung for each target whose device code is run on the CPU."""
     for emulation in emulations:
-        yield rung(emulation.rung_name, lambda emulation=emulation: check_emulated(context, emulation))  # type: ignore[misc]
+        yield rung(
+            emulation.rung_name, lambda emulation=emulation: check_emulated(context, emulation), context.sandbox.budget
+        )  # type: ignore[misc]
 
 
 def _session_blocker(subject: Subject, load_rung: Rung, rocm_probes: LoadProbes) -> str:

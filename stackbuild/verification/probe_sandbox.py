@@ -8,6 +8,7 @@ writes (profiles, outputs) is read by other probes only. Each probe is a process
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import shutil
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -39,19 +40,40 @@ OVERRIDES = (
 )  # fmt: skip
 
 
+class Budget:
+    """The time that all probes of a rung share; without an end until a rung begins it."""
+
+    def __init__(self) -> None:
+        self.seconds = math.inf
+        self._until = math.inf
+
+    def begin(self, seconds: float) -> None:
+        """From now on probes have that many seconds together."""
+        self.seconds, self._until = seconds, time.monotonic() + seconds
+
+    def left(self) -> float:
+        return max(0.0, self._until - time.monotonic())
+
+
 @dataclass(frozen=True)
 class ProbeResult:
-    """How a probe ended: exit code (negative: by that signal), its answer, and the end of what it printed, to be shown only."""
+    """How a probe ended: exit code (negative: by that signal), its answer, and the end of what it printed, to be shown only.
+
+    `budget` is the rung's in seconds where that ran out, 0 where it did not.
+    """
 
     code: int
     timed_out: bool
     seconds: float
     answer: dict[str, Json]
     tail: str
+    budget: float = 0.0
 
     @property
     def termination(self) -> str:
         """'' for a process that exited by itself, otherwise what ended it."""
+        if self.budget:
+            return f"did not end within the {self.budget:.0f} s that all probes of this check share"
         if self.timed_out:
             return f"did not end within {self.seconds:.0f} s"
         if self.code < 0 or self.code > 128:
@@ -87,6 +109,7 @@ class ProbeSandbox:
     env: tuple[tuple[str, str], ...] = ()
     inherited: tuple[int, ...] = ()
     check: Callable[[], None] = lambda: None
+    budget: Budget = field(default_factory=Budget)
 
     @property
     def site(self) -> Path:
@@ -101,7 +124,10 @@ class ProbeSandbox:
     def probe(
         self, name: str, job: dict[str, Json], seconds: float, env: tuple[tuple[str, str], ...] = ()
     ) -> ProbeResult:
-        """Run `probes/NAME.py` on a job."""
+        """Run `probes/NAME.py` on a job: for so many seconds, and no longer than the rung's budget has left."""
+        left = self.budget.left()
+        if not left:
+            return ProbeResult(-signal.SIGKILL, True, 0.0, {}, "", self.budget.seconds)
         scripts = self.folder / "probes"
         if not scripts.exists():
             shutil.copytree(PROBES, scripts, ignore=shutil.ignore_patterns("__pycache__"))
@@ -111,8 +137,9 @@ class ProbeSandbox:
             job_file.seek(0)
             argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
             descriptors = (job_file.fileno(), answer.fileno(), *self.inherited)
-            result = self._run(argv, seconds, (*self.env, *env), descriptors, ())
-            return ProbeResult(result.code, result.timed_out, result.seconds, _read(answer), result.tail)
+            result = self._run(argv, min(seconds, left), (*self.env, *env), descriptors, ())
+            exceeded = self.budget.seconds if result.timed_out and left < seconds else 0.0
+            return replace(result, answer=_read(answer), budget=exceeded)
 
     def furnish(self, argv: list[str], seconds: float) -> ProbeResult:
         """Run a command that may write to the environment: the one that makes it, and pip."""

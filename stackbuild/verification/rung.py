@@ -10,8 +10,11 @@ from pathlib import Path
 from stackbuild.inspection.rules.rule import RuleDescription
 from stackbuild.model.findings import Finding, Rung, Severity, Status
 from stackbuild.verification.catalogue import CRASH
-from stackbuild.verification.probe_sandbox import ProbeResult, ProbeSandbox
+from stackbuild.verification.probe_sandbox import Budget, ProbeResult, ProbeSandbox
 from stackbuild.verification.subject import Subject
+
+RUNG_SECONDS = 900.0
+"""What all probes of a rung have together: a wheel with a hundred endless constructors takes no longer than one with one."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,10 @@ class RungOutcome:
     says: str = ""
 
 
-def rung(name: str, check: Callable[[], RungOutcome]) -> Rung:
-    """Run one rung: failed by an error finding, skipped with a reason, otherwise passed."""
+def rung(name: str, check: Callable[[], RungOutcome], budget: Budget) -> Rung:
+    """Run one rung: failed by an error finding, skipped with a reason, otherwise passed. Its probes share `RUNG_SECONDS`."""
     started = time.monotonic()
+    budget.begin(RUNG_SECONDS)
     outcome = check()
     seconds = time.monotonic() - started
     errors = [f for f in outcome.findings if f.severity is Severity.ERROR]

@@ -151,7 +151,7 @@ def _laid_out(
         "<16sHHIQQQIHHHHHH", body, 0, b"\x7fELF\x02\x01\x01" + b"\0" * 9, 3, machine, 1, 0, 64, shoff, 0, 64, 56, phnum, 64,
         len(index), index[".shstrtab"],
     )  # fmt: skip
-    headers = [(1, 5, 0, len(body)), (2, 6, where[".dynamic"], len(parts[".dynamic"]))]
+    headers = [(1, 5, 0, shoff), (2, 6, where[".dynamic"], len(parts[".dynamic"]))]
     headers += [(0x6474E551, stack, 0, 0)] if stack is not None else []
     if ".note.gnu.property" in parts:
         headers.append((0x6474E553, 4, where[".note.gnu.property"], len(parts[".note.gnu.property"])))

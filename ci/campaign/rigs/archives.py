@@ -40,7 +40,9 @@ def _attempt(write: Callable[[Path], Path], is_hostile: bool, folder: Path) -> s
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) << 10
     if took > MOST_SECONDS or grown > MOST_MEMORY:
         return f"it took {took:.1f} s and {grown >> 20} MiB"
-    if [path.name for path in folder.iterdir() if path.name not in ("archive", "around")] or len(list(out.parent.iterdir())) != 1:
+    if [path.name for path in folder.iterdir() if path.name not in ("archive", "around")] or len(
+        list(out.parent.iterdir())
+    ) != 1:
         return "something was written outside"
     if is_refused:
         return "the refusal left files" if any(out.iterdir()) else ""

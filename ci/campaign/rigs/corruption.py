@@ -11,10 +11,10 @@ from pathlib import Path
 from random import Random
 
 from campaign.benches import MADE, bench_in, built, outputs, unsound, write
-from campaign.frame import Case, Rig, scratch
+from campaign.frame import Case, Rig
 
-PLACES = ("trees", "manifests", "records", "latest", "format")
-OF_EACH = 4
+PLACES = ("trees", "manifests", "records", "latest")
+OF_EACH = 5
 """Damages of one kind to one file, where chance decides where."""
 
 Harm = Callable[[Path, Random], None]
@@ -113,20 +113,24 @@ def targets(store: Path) -> list[str]:
             folders[:] = [name for name in folders if name not in bases and not (Path(place) / name).is_symlink()]
             paths = [Path(place) / name for name in names]
             found += [path for path in paths if path not in own and path.name not in bases and "base" not in path.name]
-    found += [store / "format"]
-    linked = [p for tree in (store / "trees").glob("*/*") if tree.name not in bases for p in tree.rglob("*") if p.is_symlink()]
+    linked = [
+        p for tree in (store / "trees").glob("*/*") if tree.name not in bases for p in tree.rglob("*") if p.is_symlink()
+    ]
     return sorted({str(path.relative_to(store)) for path in (*found, *linked)})
 
 
 def cases(random: Random) -> Sequence[Case]:
-    with scratch("corruption"):
-        found = targets(built() / "store")
+    store = built() / "store"
+    read_by_two = outputs(store, "one")[0].name
     made = []
-    for place in found:
+    for place in targets(store):
+        nonces = ("other",) if read_by_two in place else ("first", "other")  # else nobody uses it
         for name, harm in HARMS.items():
             for i in range(OF_EACH if name in BY_CHANCE else 1):
                 seed = random.randrange(1 << 30)
-                made += [Case(f"{name} {i} {place} {nonce}", partial(_attempt, place, harm, seed, nonce)) for nonce in ("first", "other")]
+                made += [
+                    Case(f"{name} {i} {place} {nonce}", partial(_attempt, place, harm, seed, nonce)) for nonce in nonces
+                ]
     return made
 
 

@@ -21,9 +21,15 @@ from stackbuild.sources.mirror import Mirror
 from stackbuild.store import atomic, tree
 
 URL = "https://github.com/org/tool"
-ENVIRONMENT = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "HOME": "/nonexistent"}
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "HOME": "/nonexistent",
+}
 DAMAGED = 30
 DEEP = 3000
+LEVELS = git.DEEPEST_MODULE + 4
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,9 @@ class Upstream:
 
     def tree(self, *entries: tuple[str, bytes, str]) -> str:
         """A tree of modes, names and objects, in the order given."""
-        return self.object("tree", b"".join(b"%s %s\0" % (mode.encode(), name) + bytes.fromhex(name_) for mode, name, name_ in entries))
+        return self.object(
+            "tree", b"".join(b"%s %s\0" % (mode.encode(), name) + bytes.fromhex(name_) for mode, name, name_ in entries)
+        )
 
     def commit(self, root: str, message: bytes = b"m", ref: str = "refs/tags/v1") -> str:
         who = b"t <t@t> 1700000000 +0000"
@@ -142,7 +150,9 @@ def configured(text: str, hook: str = "") -> Make:
 
 
 def attributes(text: str) -> Make:
-    return lambda up: up.commit(up.tree(("100644", b".gitattributes", up.blob(text.encode())), ("100644", b"f", up.blob(b"$Id$\r\n"))))
+    return lambda up: up.commit(
+        up.tree(("100644", b".gitattributes", up.blob(text.encode())), ("100644", b"f", up.blob(b"$Id$\r\n")))
+    )
 
 
 def tag_of(kind: str) -> Make:
@@ -155,6 +165,16 @@ def tag_of(kind: str) -> Make:
         return {"moved": good}.get(kind, other)
 
     return make
+
+
+def chain(up: Upstream) -> str:
+    """A repository that is its own submodule at an earlier commit, and that one again: more than is gone down."""
+    listing = up.blob(b'[submodule "s"]\n\tpath = sub\n\turl = https://github.com/org/tool\n')
+    made = up.commit(up.tree(("100644", b"f", up.blob())))
+    (up.bare / "config").open("a").write("[uploadpack]\n\tallowAnySHA1InWant = true\n")
+    for _ in range(LEVELS):
+        made = up.commit(up.tree(("100644", b".gitmodules", listing), ("160000", b"sub", made)))
+    return made
 
 
 def bomb(up: Upstream) -> str:
@@ -229,6 +249,7 @@ REPOSITORIES: dict[str, Make] = {
     "submodule: a path that is an option": sub("https://github.com/x/y", path="-x"),
     "submodule: an update that runs": sub("https://github.com/x/y", more="\tupdate = !touch CANARY\n"),
     "submodule: itself": sub("https://github.com/org/tool"),
+    "submodule: itself, again and again": chain,
     "submodule: not there": sub("https://github.com/org/other"),
     "submodule: said twice": sub("https://github.com/x/y", more="\turl = file:///etc\n"),
     "submodule: includes a file": sub("https://github.com/x/y", more="[include]\n\tpath = /etc/passwd\n"),
@@ -259,7 +280,13 @@ REPOSITORIES: dict[str, Make] = {
 
 def cases(random: Random) -> Sequence[Case]:
     made = [Case(name, partial(_attempt, make)) for name, make in REPOSITORIES.items()]
-    return [*made, *(Case(f"damaged: {i}", partial(_attempt, partial(_damaged, random.randrange(1 << 30)))) for i in range(DAMAGED))]
+    return [
+        *made,
+        *(
+            Case(f"damaged: {i}", partial(_attempt, partial(_damaged, random.randrange(1 << 30))))
+            for i in range(DAMAGED)
+        ),
+    ]
 
 
 def _damaged(seed: int, up: Upstream) -> str:
@@ -296,11 +323,12 @@ def _attempt(make: Make, folder: Path) -> str:
         settle(target)
         tree.seal(target)
         tree.survey(target)
+        is_taken = True
     except Stop:
-        pass
+        is_taken = False
     if more := {path.name for path in folder.iterdir()} - before:
         return f"it made {more}"
-    return _outside(target)
+    return _outside(target) if is_taken else ""  # what a failed step leaves is removed
 
 
 def _bomb_is_bounded(commit: str, mirror: Mirror, target: Path) -> str:
@@ -321,7 +349,7 @@ def _outside(target: Path) -> str:
     with tree.opened(target) as top:
         names = [found.path for found in tree.walk(top, lenient=True)]
     bad = [name for name in names if any(part.lower().rstrip(" .") == ".git" for part in name.split("/"))]
-    return f"left in the tree: {bad[:3]}" if bad and not (target / ".git" / "HEAD").exists() else ""
+    return f"left in the tree: {bad[:3]}" if bad else ""
 
 
 RIG = Rig("git-repositories", "hostile and damaged git repositories", cases, needs=(), minimum=100)

@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import Case, Rig
-from campaign.sessions import NONCE, PROCESSES, RUNNERS, Attacked, attacked, base, has_groups
+from campaign.sessions import NONCE, PLACES, PROCESSES, RUNNERS, Attacked, attacked, base, has_groups
 from stackbuild.runners import seccomp
 from stackbuild.runners.log import HEAD, TAIL
 
@@ -99,6 +99,7 @@ while (my $folder = shift @todo) {
     if (-d $path) { push @todo, $path; next }
     $seen++;
     next if -c $path || $folder eq '/proc/pressure';  # /dev/null in its place; a trigger there is its opener's own
+  next unless ((stat $path)[2] // 0) & 0222;  # without a write bit the kernel has nothing that writes
   if (sysopen(my $f, $path, 1)) { print "BREACH $path can be written\\n"; close $f }
   }
 }
@@ -179,11 +180,16 @@ def ran_out(attacked: Attacked) -> str:
     return "" if attacked.result.code != 0 and attacked.result.out_of_memory else f"not stopped: {attacked.result}"
 
 
-def attacks() -> Iterator[Attack]:
+def kernel_attacks() -> Iterator[Attack]:
+    """What holds wherever code of others runs."""
     yield from calls()
     yield perl("kernel settings", KERNEL_FILES)
     yield shell("core_pattern", "for f in kernel/core_pattern kernel/modprobe vm/swappiness fs/suid_dumpable; do"
                 " v=$(cat /proc/sys/$f); (echo \"$v\" > /proc/sys/$f) 2>/dev/null && echo BREACH $f; done; true")  # fmt: skip
+
+
+def attacks() -> Iterator[Attack]:
+    yield from kernel_attacks()
     yield perl("devices", DEVICES)
     yield perl("capabilities", CAPABILITIES)
     yield perl("descriptors", DESCRIPTORS)
@@ -272,7 +278,10 @@ def cases(random: Random) -> list[Case]:
     made = [
         Case(f"{runner}: {attack.name}", partial(attempt, attack, runner)) for runner in RUNNERS for attack in attacks()
     ]
-    return [*made, *(Case(f"{runner}: servers of the machine", partial(reach_servers, runner)) for runner in RUNNERS)]
+    for place in PLACES:
+        made += [Case(f"{place}: {attack.name}", partial(attempt, attack, place)) for attack in kernel_attacks()]
+    servers = (*RUNNERS, "cell")  # a RUN line has the network
+    return [*made, *(Case(f"{runner}: servers of the machine", partial(reach_servers, runner)) for runner in servers)]
 
 
-RIG = Rig("hostile-step", "a step that attacks the runner, sandbox and docker", cases, minimum=150)
+RIG = Rig("hostile-step", "attacks on sandbox, docker, clean cell and the RUN lines of images", cases, minimum=280)

@@ -74,7 +74,9 @@ def _damaged_archive(seed: int, folder: Path) -> str:
     if _installed(data) == _installed(WHOLE):
         return ""
     found = _errors(data, folder)
-    return "" if found is None or found else f"{change.__name__[1:]} of seed {seed}: what is installed changed, no error"
+    return (
+        "" if found is None or found else f"{change.__name__[1:]} of seed {seed}: what is installed changed, no error"
+    )
 
 
 def _flip(data: bytes, random: Random) -> bytes:
@@ -199,13 +201,38 @@ def _commands(line: str) -> Callable[[], dict[str, bytes]]:
 
 def _repackings() -> Iterator[tuple[str, Callable[[], dict[str, bytes]]]]:
     data = f"{INFO.removesuffix('.dist-info')}.data"
-    for name in ("../evil.py", "/etc/evil", "a/../../evil.py", "C:/evil.py", "a/./b.py", "a//b.py", "a/\u202eyp.exe", "a/\u2066x", "a/\x1b[2J"):
+    for name in (
+        "../evil.py",
+        "/etc/evil",
+        "a/../../evil.py",
+        "C:/evil.py",
+        "a/./b.py",
+        "a//b.py",
+        "a/\u202eyp.exe",
+        "a/\u2066x",
+        "a/\x1b[2J",
+    ):
         yield f"member {name!r}", _file(name)
-    for name in ("evil.pth", f"{data}/purelib/evil.pth", f"{data}/platlib/evil.pth", "sitecustomize.py", "usercustomize.py", "sitecustomize/__init__.py"):
+    for name in (
+        "evil.pth",
+        f"{data}/purelib/evil.pth",
+        f"{data}/platlib/evil.pth",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "sitecustomize/__init__.py",
+    ):
         yield f"start-up {name}", _file(name, b"import os\n")
     for name in (f"{data}/purelib/onnxruntime_ep_forge/__init__.py", f"{data}/stuff/x.py"):
         yield f"data {name}", _file(name)
-    for line in ("../../evil = a:b", "a/b = a:b", ".. = a:b", "x = os; import sys", "x\u202ey = a:b", " = a:b", "x = a b:c"):
+    for line in (
+        "../../evil = a:b",
+        "a/b = a:b",
+        ".. = a:b",
+        "x = os; import sys",
+        "x\u202ey = a:b",
+        " = a:b",
+        "x = a b:c",
+    ):
         yield f"command {line!r}", _commands(line)
     for text in ("torch>=2.x", "torch >> 2", "@ file:///x", "a b c", "torch; python_version ~ '3'", ""):
         yield f"requires {text!r}", _with(metadata=GOOD.metadata + f"Requires-Dist: {text}\n")
@@ -215,7 +242,11 @@ def _repackings() -> Iterator[tuple[str, Callable[[], dict[str, bytes]]]]:
         yield f"wheel version {text!r}", _with(wheel_version=text)
     for path in ("$ORIGIN;/x", "$ORIGIN:", "", "/opt/x", "lib", "$LIB/x"):
         yield f"runpath {path!r}", _with(lib={"runpath": path})
-    for name, change in (("text relocations", {"tags": [(22, 0)]}), ("executable stack", {"stack": 7}), ("another machine", {"machine": 183})):
+    for name, change in (
+        ("text relocations", {"tags": [(22, 0)]}),
+        ("executable stack", {"stack": 7}),
+        ("another machine", {"machine": 183}),
+    ):
         yield name, _with(lib=change)
     for name, exports in (("half a plugin", ["CreateEpFactories"]), ("no plugin", ["f"])):
         yield name, _with(lib={"exports": exports})

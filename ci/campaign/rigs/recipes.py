@@ -23,7 +23,25 @@ MOST_SAID = 20_000
 PLACE = re.compile(r".+:\d+:\d+", re.DOTALL)
 HEAD = "schema: 1\nname: t\nsummary: t\nbase: {debian: {suite: trixie, packages: [make]}}\ngfx: [gfx90a]\n"
 RUN = 'components: {one: {kind: script, run: [["true"]]}}\n'
-WORDS = ("..", "../..", "/etc", "-rf", "$(id)", "`id`", "\\x1b[2J", "a\\nb", "\\0", "x" * 5000, "base", "~", "null", "1e999", "0x10", "\u202e", "\U0001f600")
+WORDS = (
+    "..",
+    "../..",
+    "/etc",
+    "-rf",
+    "$(id)",
+    "`id`",
+    "\\x1b[2J",
+    "a\\nb",
+    "\\0",
+    "x" * 5000,
+    "base",
+    "~",
+    "null",
+    "1e999",
+    "0x10",
+    "\u202e",
+    "\U0001f600",
+)
 BIG = "9" * 400
 
 
@@ -84,10 +102,16 @@ def changed(text: str, seed: int) -> str:
             case 2:
                 lines[at] = f"{' ' * random.randrange(9)}{lines[at].strip()}"
             case 3:
-                lines[at] = re.sub(r"[\w.-]+", lambda m: random.choice(WORDS) if random.random() < 0.3 else m[0], lines[at])
+                lines[at] = re.sub(
+                    r"[\w.-]+", lambda m: random.choice(WORDS) if random.random() < 0.3 else m[0], lines[at]
+                )
             case 4:
                 where = random.randrange(len(lines[at]) + 1)
-                lines[at] = lines[at][:where] + random.choice(("{", "]", ": ", "'", "&x", "*x", "#", "\t", "|", "%")) + lines[at][where:]
+                lines[at] = (
+                    lines[at][:where]
+                    + random.choice(("{", "]", ": ", "'", "&x", "*x", "#", "\t", "|", "%"))
+                    + lines[at][where:]
+                )
             case _:
                 other = random.randrange(len(lines))
                 lines[at], lines[other] = lines[other], lines[at]

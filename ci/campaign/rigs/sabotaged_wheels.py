@@ -35,7 +35,9 @@ def cases(random: Random) -> Sequence[Case]:
     made = [Case("verify: nothing wrong", partial(_verified, {}, ""))]
     made += [Case(f"verify: {name}", partial(_verified, changes, rule)) for name, (rule, changes) in VERIFY.items()]
     made.append(Case("gate: nothing wrong", partial(_gated, "", 0)))
-    made += [Case(f"gate: {name}", partial(_gated, layer, 0 if name in HARMLESS else 6)) for name, layer in GATE.items()]
+    made += [
+        Case(f"gate: {name}", partial(_gated, layer, 0 if name in HARMLESS else 6)) for name, layer in GATE.items()
+    ]
     return made
 
 
@@ -88,7 +90,11 @@ def _wheel(folder: Path, changes: dict[str, object]) -> Path:
     )  # fmt: skip
     path = parts.write(folder / "wheels")
     if changes.get("unrecorded"):
-        path.write_bytes(zipped(parts.contents() | {f"{parts.info}/RECORD": record(parts.contents(), f"{parts.info}/RECORD") + b"x,,\n"}))
+        path.write_bytes(
+            zipped(
+                parts.contents() | {f"{parts.info}/RECORD": record(parts.contents(), f"{parts.info}/RECORD") + b"x,,\n"}
+            )
+        )
     return path
 
 
@@ -140,9 +146,13 @@ def _gated(layer: str, code: int, folder: Path) -> str:
     wheel = slowed_wheels.pack(package, folder / "wheels", "6.6")
     slowed_wheels.small_model(folder)
     (folder / "small.yaml").write_text(SUITE)
-    (folder / "gates.yaml").write_text("gates: [{kind: limit, metric: latency, at_most: 10 s}, {kind: limit, metric: latency, at_least: 1 us}]\n")
+    (folder / "gates.yaml").write_text(
+        "gates: [{kind: limit, metric: latency, at_most: 10 s}, {kind: limit, metric: latency, at_least: 1 us}]\n"
+    )
     words = ["-m", "stackbuild", "gate", "-c", str(wheel), "--suite", "small.yaml", "--gates", "gates.yaml"]
-    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=280)
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=280
+    )
     return "" if done.returncode == code else f"exit code {done.returncode}: {done.stderr[-300:]}"
 
 

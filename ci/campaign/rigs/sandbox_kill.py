@@ -28,7 +28,7 @@ from pathlib import Path
 from stackbuild.core.cancel import Stopper
 from stackbuild.runners.protocol import Exec, Mount, SessionSpec
 from stackbuild.runners.sandbox import Sandbox
-
+{more}
 folder, uid = Path(sys.argv[1]), int(sys.argv[2])
 if uid:
     os.setgroups([]), os.setgid(uid), os.setuid(uid)
@@ -40,12 +40,12 @@ for name in ("bin", "lib", "lib64", "sbin"):
 for name in ("dev", "proc", "tmp", "usr", "out"):
     (made["base"] / name).mkdir()
 mounts = (Mount(Path("/usr"), "/usr"), Mount(made["out"], "/out", writable=True))
-spec = SessionSpec(made["base"], "0" * 64, made["upper"], made["work"], mounts, 1 << 28, "campaign")
+spec = SessionSpec(made["base"], "0" * 64, made["upper"], made["work"], mounts, 1 << 28, "campaign", processes=60)
 with Sandbox().open(spec) as session:
     print("ready", flush=True)
-    session.run(Exec(("sh", "-c", f"touch /out/begun; sleep {sys.argv[3]}"), (("PATH", "/usr/bin:/bin"),), "/", folder / "log"), Stopper())
+    session.run(Exec(("sh", "-c", sys.argv[3]), (("PATH", "/usr/bin:/bin"),), "/", folder / "log"), Stopper())
 """
-"""Opens a sandbox on this machine's /usr and sleeps in it."""
+"""Opens a sandbox on this machine's /usr and runs a script in it; `{more}` is more to do before."""
 
 
 def running(*words: str) -> list[str]:
@@ -61,17 +61,34 @@ def running(*words: str) -> list[str]:
     return found
 
 
+def victim_command(place: Path, uid: int, more: str = "") -> list[str]:
+    """What opens a sandbox in that folder as that user; the script comes last."""
+    place.mkdir()
+    os.chown(place, uid, uid)
+    return [sys.executable, "-c", VICTIM.replace("{more}", more), str(place), str(uid)]
+
+
+def processes_are_limited(folder: Path) -> str:
+    """Without a control group the kernel limits the processes of an ordinary user's sandbox."""
+    if os.geteuid() != 0:
+        raise NotRun("needs root, to become another user")
+    place = folder / "place"
+    forks = "my @c; for (1..300) { my $p = fork; last if !defined $p; if (!$p) { sleep 20; exit } push @c, $p } print scalar(@c); kill 9, @c"
+    no_groups = "from stackbuild.runners import cgroup\ncgroup._made = lambda *words: iter(())"
+    subprocess.run([*victim_command(place, NOBODY, no_groups), f"perl -e '{forks}'"], check=True, capture_output=True)
+    made = (place / "log").read_text()
+    return "" if made.isdigit() and 10 < int(made) < 60 else f"{made} processes where 60 are allowed"
+
+
 def kill_early(uid: int, after: float, folder: Path) -> str:
     if why := lacking("sandbox"):
         raise NotRun(why)
     if uid and os.geteuid() != 0:
         raise NotRun("needs root, to become another user")
     place = folder / "place"
-    place.mkdir()
-    os.chown(place, uid, uid)
     mark = str(int(after * 1e9) + 10**9)
     victim = subprocess.Popen(
-        [sys.executable, "-c", VICTIM, str(place), str(uid), mark], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*victim_command(place, uid), f"touch /out/begun; sleep {mark}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
         assert victim.stdout is not None
@@ -126,7 +143,11 @@ def cases(random: Random) -> list[Case]:
         for i in range(ROUNDS):
             after = random.uniform(0, LATEST)
             made.append(Case(f"{user}: killed after {after * 1000:.1f} ms, round {i}", partial(kill_early, uid, after)))
-    return [*made, Case("control group of a killed owner", group_is_reaped)]
+    return [
+        *made,
+        Case("control group of a killed owner", group_is_reaped),
+        Case("another user's limit of processes", processes_are_limited),
+    ]
 
 
-RIG = Rig("sandbox-kill", "stackbuild killed while a sandbox opens: nothing runs on", cases, minimum=121)
+RIG = Rig("sandbox-kill", "stackbuild killed while a sandbox opens: nothing runs on", cases, minimum=122)

@@ -133,7 +133,9 @@ SERVERS: dict[str, Server] = {
     "a good one": Server(says(OK + LENGTH, BODY), None),
     "a good one over TLS": Server(says(OK + LENGTH, BODY), None, tls=True),
     "good without a length": Server(says(PLAIN + b"Connection: close\r\n\r\n", BODY), None),
-    "good in chunks": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY), BODY, b"\r\n0\r\n\r\n"), None),
+    "good in chunks": Server(
+        says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY), BODY, b"\r\n0\r\n\r\n"), None
+    ),
     "cut once": Server(_first_cut, None),
     "cut once, and resumed": Server(_resumed(REST), None),
     "says nothing": Server(lambda talk: talk.wait()),
@@ -145,7 +147,9 @@ SERVERS: dict[str, Server] = {
     "2 bytes a second of the body": Server(lambda talk: (talk.say(OK + LENGTH), talk.drip(BODY))[0]),
     "2 bytes a second of the body over TLS": Server(lambda talk: (talk.say(OK + LENGTH), talk.drip(BODY))[0], tls=True),
     "half a body, then nothing": Server(says_and_waits(OK + LENGTH, BODY[:9000])),
-    "chunks of one byte, slowly": Server(lambda talk: (talk.say(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n"), talk.drip(b"1\r\nx\r\n" * 99, 0.1))[0]),
+    "chunks of one byte, slowly": Server(
+        lambda talk: (talk.say(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n"), talk.drip(b"1\r\nx\r\n" * 99, 0.1))[0]
+    ),
     "a Content-Length of letters": Server(says(PLAIN + b"Content-Length: abc\r\n\r\n", BODY)),
     "a Content-Length below nothing": Server(says(PLAIN + b"Content-Length: -5\r\n\r\n", BODY)),
     "a Content-Length of too many digits": Server(says(PLAIN + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", BODY)),
@@ -156,7 +160,9 @@ SERVERS: dict[str, Server] = {
     "more than promised": Server(says(PLAIN + b"Content-Length: 9\r\n\r\n", BODY), LockError),
     "a promise of too much": Server(says(PLAIN + b"Content-Length: 99999999999\r\n\r\n", BODY)),
     "a body without end": Server(endless(PLAIN + b"\r\n", bytes(1 << 16))),
-    "chunks without end": Server(endless(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + bytes(1 << 16) + b"\r\n")),
+    "chunks without end": Server(
+        endless(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + bytes(1 << 16) + b"\r\n")
+    ),
     "a chunk of no number": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n", BODY)),
     "a chunk below nothing": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n-5\r\n", BODY)),
     "a huge chunk": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n", BODY)),
@@ -170,13 +176,21 @@ SERVERS: dict[str, Server] = {
     "status 204": Server(says(b"HTTP/1.1 204 No Content\r\n\r\n")),
     "status 226": Server(says(b"HTTP/1.1 226 IM Used\r\n" + LENGTH, BODY)),
     "Continue without end": Server(endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100)),
-    "a part that nobody asked for": Server(says(b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-99/%d\r\nContent-Length: 100\r\n\r\n" % len(BODY), BODY[:100])),
+    "a part that nobody asked for": Server(
+        says(
+            b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-99/%d\r\nContent-Length: 100\r\n\r\n" % len(BODY),
+            BODY[:100],
+        )
+    ),
     "another part": Server(_resumed(b"Content-Range: bytes 5-%d/%d\r\n\r\n" % (len(BODY) - 1, len(BODY)))),
     "a part of a longer one": Server(_resumed(b"Content-Range: bytes 1000-%d/99999999\r\n\r\n" % (len(BODY) - 1))),
     "a part of noise": Server(_resumed(b"Content-Range: \x00\xff\r\n\r\n")),
     "another file each time": Server(_another_each_time, LockError),
     "other bytes": Server(says(OK + LENGTH, bytes(len(BODY))), LockError),
-    "packed although not asked": Server(lambda talk: talk.say(PLAIN + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n", gzip.compress(BODY)), LockError),
+    "packed although not asked": Server(
+        lambda talk: talk.say(PLAIN + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n", gzip.compress(BODY)),
+        LockError,
+    ),
     "an ETag with a line": Server(says(PLAIN + b'ETag: "a\r\n b"\r\n' + LENGTH, BODY[:50])),
     "an ETag of 60,000": Server(says(PLAIN + b'ETag: "' + b"e" * 60000 + b'"\r\n' + LENGTH, BODY[:50])),
     "leads to itself": Server(lambda talk: leads_to(talk.url.encode())(talk)),
@@ -189,7 +203,9 @@ SERVERS: dict[str, Server] = {
     "leads to nowhere": Server(leads_to(b"")),
     "leads to control characters": Server(leads_to(b"/\x1b[2J\x07\x00x")),
     "leads from TLS to plain": Server(leads_to(b"http://127.0.0.1:9/x"), tls=True),
-    "asks for a password": Server(says(b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="\x1b[2J"\r\nContent-Length: 0\r\n\r\n')),
+    "asks for a password": Server(
+        says(b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="\x1b[2J"\r\nContent-Length: 0\r\n\r\n')
+    ),
     "not there, with a page without end": Server(endless(b"HTTP/1.1 404 No\r\n\r\n", bytes(1 << 16))),
     "fails with a long reason": Server(says(b"HTTP/1.1 500 " + b"x" * 60000 + b"\r\nContent-Length: 0\r\n\r\n")),
     "a certificate of nobody": Server(says(OK + LENGTH, BODY), tls=True, trusted=False),

@@ -39,9 +39,61 @@ CHUNKS = 20
 MOST_SECONDS = 2.0
 """Of the processor, for one text."""
 WORDS = (
-    *("\0", "\n", "\r\n", "\x1b[2J", "\u2028", "\udcff", "\U0001f600", "..", "../", "/", "//", ":", ": ", "- ", "{", "}"),
-    *("[", "]", '"', "'", "&a", "*a", "#", "|", ">", "!!python/object", "%", "@", "=", "==", "-", "--", "0", "-1", "9" * 40),
-    *("9" * 5000, "1e999", "NaN", "null", "true", "~", "a" * 300, "(" * 50, "\\", "\\u0000", "${x}", "$(id)", ";", "https://"),
+    *(
+        "\0",
+        "\n",
+        "\r\n",
+        "\x1b[2J",
+        "\u2028",
+        "\udcff",
+        "\U0001f600",
+        "..",
+        "../",
+        "/",
+        "//",
+        ":",
+        ": ",
+        "- ",
+        "{",
+        "}",
+    ),
+    *(
+        "[",
+        "]",
+        '"',
+        "'",
+        "&a",
+        "*a",
+        "#",
+        "|",
+        ">",
+        "!!python/object",
+        "%",
+        "@",
+        "=",
+        "==",
+        "-",
+        "--",
+        "0",
+        "-1",
+        "9" * 40,
+    ),
+    *(
+        "9" * 5000,
+        "1e999",
+        "NaN",
+        "null",
+        "true",
+        "~",
+        "a" * 300,
+        "(" * 50,
+        "\\",
+        "\\u0000",
+        "${x}",
+        "$(id)",
+        ";",
+        "https://",
+    ),
 )
 
 
@@ -61,7 +113,11 @@ def _record() -> str:
 
 @cache
 def _recipes() -> tuple[str, ...]:
-    return tuple(path.read_text() for path in sorted((ROOT / "recipes").glob("*.yaml")) if path.stat().st_size < 6000 and "lock" not in path.name)
+    return tuple(
+        path.read_text()
+        for path in sorted((ROOT / "recipes").glob("*.yaml"))
+        if path.stat().st_size < 6000 and "lock" not in path.name
+    )
 
 
 @cache
@@ -147,9 +203,18 @@ def _manifest(text: str, folder: Path) -> object:
     return manifest(tuple(map(Entry.read, text.splitlines())))
 
 
-MOUNTS = "36 35 98:0 /tmp/run/step /build rw,noatime master:1 - ext4 /dev/root rw\n37 35 0:1 / /proc ro - proc proc ro\n"
-ANSWER = 'HTTP/1.1 206 Partial Content\r\nETag: "one"\r\nContent-Length: 5\r\nContent-Range: bytes 1000-1999/2000\r\n\r\n'
-INDEX = json.dumps({"manifests": [{"digest": "sha256:" + "0" * 64, "platform": {"architecture": "amd64"}}], "layers": [{"digest": "x"}]})
+MOUNTS = (
+    "36 35 98:0 /tmp/run/step /build rw,noatime master:1 - ext4 /dev/root rw\n37 35 0:1 / /proc ro - proc proc ro\n"
+)
+ANSWER = (
+    'HTTP/1.1 206 Partial Content\r\nETag: "one"\r\nContent-Length: 5\r\nContent-Range: bytes 1000-1999/2000\r\n\r\n'
+)
+INDEX = json.dumps(
+    {
+        "manifests": [{"digest": "sha256:" + "0" * 64, "platform": {"architecture": "amd64"}}],
+        "layers": [{"digest": "x"}],
+    }
+)
 PARSERS: dict[str, Parser] = {
     "recipe": Parser(lambda text, folder: parse(text, "r.yaml"), _recipes),
     "lock": Parser(_lock, _locks),
@@ -160,7 +225,7 @@ PARSERS: dict[str, Parser] = {
     "mounts": Parser(lambda text, folder: shows_writable(text, Path("/store/tmp/run/step")), lambda: (MOUNTS,), (IndexError,)),
     "git address": Parser(lambda text, folder: git.vetted(text), lambda: ("https://github.com/org/tool.git", "ssh://git@host:22/x/y")),
     "submodule address": Parser(lambda text, folder: git.vetted(git._beside(text, "https://github.com/org/tool")), lambda: ("../sub.git", "./x")),
-    "mirror place": Parser(lambda text, folder: http.place_in(folder, text), lambda: ("https://host:443/a/b.tar.gz",), (Stop, ValueError)),
+    "mirror place": Parser(lambda text, folder: http.place_in(folder, text), lambda: ("https://host:443/a/b.tar.gz",)),
     "image": Parser(lambda text, folder: oci.reference(text), lambda: ("registry.lan:5000/rocm/dev:6.4@sha256:" + "0" * 64,)),
     "image layout": Parser(_layout, lambda: (INDEX,)),
     "deps.txt": Parser(lambda text, folder: upstream.deps_txt(text), lambda: (DEPS_TXT,)),
@@ -220,4 +285,6 @@ def _attempt(name: str, seed: int, folder: Path) -> str:
     return ""
 
 
-RIG = Rig("source-parsers", "fuzzers of the parsers of sources, recipes, locks and the store", cases, needs=(), minimum=300)
+RIG = Rig(
+    "source-parsers", "fuzzers of the parsers of sources, recipes, locks and the store", cases, needs=(), minimum=300
+)

@@ -58,7 +58,17 @@ def _inodes(builder: Builder, inodes: int) -> Case:
             raise NotRun("needs root, to mount a small disk")
         disk = folder / "disk"
         disk.mkdir()
-        words = ["unshare", "--mount", "--propagation=private", "sh", "-c", ON_A_SMALL_DISK, "sh", str(disk), str(inodes)]
+        words = [
+            "unshare",
+            "--mount",
+            "--propagation=private",
+            "sh",
+            "-c",
+            ON_A_SMALL_DISK,
+            "sh",
+            str(disk),
+            str(inodes),
+        ]
         done = subprocess.run(
             [*words, *builder.command(disk / "store")],
             env=dict(builder.environment), cwd="/", capture_output=True, text=True, timeout=100, check=False,

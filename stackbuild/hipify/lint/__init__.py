@@ -29,7 +29,7 @@ _CHECKS = (
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,
     version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
-    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.device_pointers, strings.run_time_names, strings.device_code,
+    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -51,6 +51,8 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             rule == "LINT-DEVICE-NAME" and _supplied(lookups, words[0])
         ):
             continue
+        if rule == "LINT-BF16-STRUCT" and not 0 < _major(lookups.target.rocm) < 6:
+            continue
         if rule == "LINT-HEADER" and _becomes_header(lookups, words[0]):
             continue
         if rule == "LINT-DEFAULTS" and _is_called_otherwise(lookups, view.name, words[0], int(words[1])):
@@ -65,6 +67,11 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
         findings.append(view.finding(at, rule, severity, told.found.format(*words), told.why, fix, told.link))
     return findings
+
+
+def _major(rocm: str) -> int:
+    """The first number of a ROCm version, 0 where none is given."""
+    return int(rocm.partition(".")[0]) if rocm else 0
 
 
 def _supplied(lookups: Lookups, name: str) -> bool:

@@ -252,6 +252,18 @@ WARNINGS: dict[str, LintRule] = {
         "HIP 6.4 has no shuffle for it, and those for numbers are ambiguous",
         "shuffle its bits: an unsigned short, or an unsigned for two",
     ),
+    "LINT-VECTOR-OPERATOR": LintRule(
+        Severity.ERROR,
+        "operators of its own for vector types such as float4: {0} in this file",
+        "HIP's vector types have operators; where both fit, each use is ambiguous and does not compile",
+        "leave these out where __HIP_PLATFORM_AMD__ is defined",
+    ),
+    "LINT-BF16-STRUCT": LintRule(
+        Severity.ERROR,
+        "bfloat16, which ROCm before 6.0 has as a struct alone",
+        "it has no operators and no casts from and to float there, in templates neither: such lines do not compile",
+        "target ROCm 6.0 or newer, or write sums and casts with __hadd, __bfloat162float and __float2bfloat16",
+    ),
     "LINT-HALF-ATOMIC": LintRule(
         Severity.ERROR,
         "atomicAdd to the 16-bit floating point {0}",

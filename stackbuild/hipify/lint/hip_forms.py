@@ -85,6 +85,23 @@ def brain_floats(view: View) -> Iterator[Found]:
                 yield at, "LINT-BF16-SHUFFLE", (name, root[1])
 
 
+_VECTOR = r"(?:const\s+)?(?:float|double|u?int|u?char|u?short|u?long|u?longlong)[1-4]\b"
+_OPERATOR = re.compile(rf"\boperator\s*(?:[-+*/%&|^]=?|[=!]=|<<|>>)\s*\(\s*(?:{_VECTOR}|[^(),;{{}}]*,\s*{_VECTOR})")
+
+
+def vector_operators(view: View) -> Iterator[Found]:
+    """A source's own operators for CUDA's vector types, which HIP's have already: where the first of a text is, and how many."""
+    if "operator" in view.words and (found := list(_OPERATOR.finditer(view.code))):
+        yield found[0].start(), "LINT-VECTOR-OPERATOR", (str(len(found)),)
+
+
+def brain_float_types(view: View) -> Iterator[Found]:
+    """The first bfloat16 of a text: before ROCm 6.0 it is a struct without operators and conversions."""
+    places = [at for name in _BF16 if name in view.words for at in view.own(name)[:1]]
+    if places:
+        yield min(places), "LINT-BF16-STRUCT", ()
+
+
 _HALF = re.compile(r"\b(?:__half2?|half2?|__nv_bfloat16(?:2)?|nv_bfloat16(?:2)?)\s*\*")
 _HALVES = frozenset(("half", "half2", "__half", "__half2", *_BF16))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from stackbuild.hipify.cpp.scan import NAME, arguments, skip_space
+from stackbuild.hipify.cpp.scan import NAME, arguments, back_space, back_token, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import calls
 from stackbuild.model.findings import Finding
@@ -62,7 +62,8 @@ def _declares(view: View, name: str, at: int) -> bool:
     if sign == ";" and _TYPEDEF.search(view.code, max(0, at - 4096), at):
         return True
     if sign == "(":
-        typed = _TYPED.search(view.code, max(0, at - 60), at)
+        follows = back_token(view.code, at) == back_space(view.code, at)  # and not a preprocessor line
+        typed = _TYPED.search(view.code, max(0, at - 60), at) if follows else None
         if typed and not typed[2] and typed[1] not in _NO_TYPE and not typed[1].startswith("__"):
             return True  # also `dim3 cudaGridSize(w, h);`
         parsed = arguments(view.code, after)

@@ -238,7 +238,11 @@ def _segments(source: ByteSource) -> tuple[Segment, ...]:
     if entry != 56 or len(table) < 56 * count:
         raise MalformedError(f"{count} program headers of {entry} bytes at {at}, which a loader does not take")
     rows = struct.iter_unpack("<IIQQQQQQ", table)
-    return tuple(Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows)
+    made = tuple(Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows)
+    end = max((segment.offset + segment.size for segment in made if segment.kind == _LOAD), default=0)
+    if end > source.size:
+        raise MalformedError(f"it was cut short: what is loaded of it ends at {end:,}, it has {source.size:,} bytes")
+    return made
 
 
 def _isa(data: bytes) -> int:

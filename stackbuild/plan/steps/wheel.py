@@ -8,7 +8,7 @@ from stackbuild.model.materials import materials_of, materials_text
 from stackbuild.model.plan import Step, sorted_items
 from stackbuild.plan.steps.context import SOURCE_DATE_EPOCH, Context
 
-PACKER = "4"
+PACKER = "5"
 """Version of the packing code: part of the key, raised when the same input gives other bytes."""
 
 

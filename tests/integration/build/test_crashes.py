@@ -124,23 +124,6 @@ def test_killed_outright_nothing_runs_on_and_the_next_run_cleans_up(bench: Build
     assert left_over(bench, mark) == []
 
 
-@pytest.mark.usefixtures("memory_groups")
-@pytest.mark.parametrize("milliseconds", [0, 3, 10])
-def test_killed_while_the_sandbox_opens_nothing_outlives_the_next_start(bench: BuildBench, milliseconds: int) -> None:
-    """bwrap cannot yet be bound to us then: what it began is ended by the next run, through its control group."""
-    mark = f"sleep {random.randrange(10**6, 10**7)}"
-    bench.write(f'  slow: {{kind: script, run: [[sh, -c, "{mark}"]]}}\n')
-    process = begin(bench)
-    wait_for(lambda: processes_with(mark), 60)
-    time.sleep(milliseconds / 1000)
-    process.kill()
-    process.communicate()
-    bench.pid = process.pid
-    bench.write('  slow: {kind: script, run: [["true"]]}\n')
-    bench.build()
-    wait_for(lambda: not left_over(bench, mark), 5)
-
-
 @pytest.mark.docker
 def test_containers_of_a_killed_run_are_removed_by_the_next(bench: BuildBench) -> None:
     bench.write('  slow: {kind: script, run: [[sh, -c, "echo begun; sleep 77"]]}\n')
@@ -302,7 +285,7 @@ def test_a_damaged_wanted_output_is_not_handed_out(bench: BuildBench) -> None:
     assert made.read_text() == "one\n"
 
 
-@pytest.mark.parametrize("builders", [2, 16])
+@pytest.mark.parametrize("builders", [2])  # twelve, and a collector: ci/campaign/rigs/builders.py
 def test_many_builders_at_once_build_each_thing_once(bench: BuildBench, builders: int) -> None:
     """R5: on one store, the same recipe; each step is run by one of them, and the others take what it made."""
     bench.write(steps("shared"))
@@ -353,3 +336,16 @@ def test_a_store_that_cannot_be_written_says_so(open_bench: BuildBench, folder: 
     os.chown(where, 0, 0)
     done = bench.build(check=7)
     assert "store cannot be used" in done.stderr and "STACKBUILD_STORE" in done.stderr
+
+
+@pytest.mark.parametrize(("folder", "code"), [("/out", 4), ("/build", 0)])
+def test_a_tree_3000_deep_is_the_steps_fault_and_the_next_start_goes_on(
+    bench: BuildBench, folder: str, code: int
+) -> None:
+    script = f"chdir '{folder}'; for (1..3000) {{ mkdir 'd' x 200 and chdir 'd' x 200 or die }}"
+    bench.write(f'  deep: {{kind: script, run: [[perl, -e, "{script}"]]}}\n')
+    done = bench.build(check=code)
+    assert code == 0 or "step `deep` failed: its output is refused: it holds a path of" in done.stderr
+    assert bench.leftovers() == []
+    bench.write('  deep: {kind: script, run: [["true"]]}\n')
+    bench.build()

@@ -12,6 +12,7 @@ import pytest
 
 from stackbuild.verification.rungs.emulation import Emulation
 from stackbuild.verification.rungs.operators import OPERATORS
+from support.kernels import KERNELS
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(3000)]
 
@@ -52,6 +53,8 @@ def test_counters_keep_the_budgets_that_they_were_written_as(kernels: Any, tmp_p
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     budgets = tmp_path / "budgets.toml"
+    shipped = bench("--budgets", str(KERNELS / "tools" / "emulated-budgets.toml"))
+    assert shipped.returncode == 0, shipped.stdout[-2000:] + shipped.stderr[-500:]
     first = bench("--write-budgets", str(budgets), "--json")
     assert first.returncode == 0, first.stderr[-2000:]
     rows = json.loads(first.stdout)["kernels"]

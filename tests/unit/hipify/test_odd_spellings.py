@@ -401,3 +401,24 @@ def test_functions_of_complex_numbers_ask_for_hipblas_second_interface() -> None
 def test_a_return_type_in_a_typedef_of_a_class_is_no_member() -> None:
     text = "struct S {\n  typedef cudaError_t (*f)(cudaStream_t, int);\n  cudaError_t (*g)(int);\n};\n"
     assert body(text) == text.replace("cuda", "hip") and "HIPIFY-OWN-NAME" not in rules_of(text)
+
+
+@pytest.mark.parametrize(("rocm", "told"), [("5.7", 1), ("6.0", 0), ("", 0)])
+def test_bfloat16_before_rocm_6_is_told_once(rocm: str, told: int) -> None:
+    text = "__nv_bfloat16 f(__nv_bfloat16 a) { return a + a; }\n__nv_bfloat162 b;\n"
+    found = hip(text, target=Target(rocm=rocm)).findings
+    assert len([f for f in found if f.rule == "LINT-BF16-STRUCT"]) == told
+    assert not [f for f in hip("float f;\n", target=Target(rocm=rocm)).findings if f.rule == "LINT-BF16-STRUCT"]
+
+
+@pytest.mark.parametrize(
+    ("guilty", "innocent"),
+    [
+        ("inline __device__ float4 operator*(float4 a, float4 b) { return a; }", "V operator*(V a, V b) { return a; }"),
+        ("float2 operator / (float a, const float2 &b);", "bool operator<(float4 a, float4 b);"),
+        ("void operator+=(float3 &a, float b) {}", "#ifdef USE_ROCM\n#else\nV operator*(V a, int b);\n#endif\nfloat4 mul(float4 a);"),
+    ],
+)  # fmt: skip
+def test_own_operators_of_vector_types_are_told(guilty: str, innocent: str) -> None:
+    assert "LINT-VECTOR-OPERATOR" in rules_of(guilty)
+    assert "LINT-VECTOR-OPERATOR" not in rules_of(innocent)

@@ -28,6 +28,7 @@ from support.binaries import (
     library,
     record,
     section,
+    without_sections,
     zipped,
 )  # fmt: skip
 
@@ -375,6 +376,11 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "cut short": ("SB-READ-MALFORMED", lambda: GOOD.bytes()[:-100], ""),
     "byte flipped": ("SB-READ-MALFORMED", crc, ""),
     "library cut short": ("SB-READ-MALFORMED", parts(files={LIB: library(soname="x")[:300]}), ""),
+    "library without sections cut short": (
+        "SB-READ-MALFORMED",
+        parts(files={LIB: without_sections(plugin())[:-64]}),
+        "",
+    ),
     "library of text": (
         "SB-READ-MALFORMED",
         parts(files={"onnxruntime_ep_forge/libmore.so": b"version https://git-lfs"}),

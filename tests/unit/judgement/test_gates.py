@@ -189,6 +189,14 @@ def test_the_same_artifact_on_both_sides_is_said() -> None:
     assert not judge(measured, gates, TODAY).notes
 
 
+def test_a_wider_self_check_is_said() -> None:
+    gates = Gates.model_validate({"gates": [{"kind": "baseline", "self_check": {"median": "50%"}}]}).gates
+    found = judge(benchmarks(quiet(0.0)), gates, TODAY)
+    assert found.notes == (
+        "baseline: the machine may differ from itself by 50.0% and spread over 5.0%, usual are 1.0% and 5.0%",
+    )
+
+
 def test_share_of_the_provider() -> None:
     ours, theirs, control = quiet(0.0)
     gate = {"kind": "share", "provider": "MIGraphXExecutionProvider", "nodes": "90%"}

@@ -154,15 +154,15 @@ def test_a_recipe_on_an_image_is_built_as_root_on_githubs_machine() -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("https://example.invalid/stackbuild-1.0-py3-none-any.whl#sha256=" + "a" * 64, '"stackbuild[bench] @ https://example.invalid/stackbuild-1.0'),
-        ("git+https://example.invalid/stackbuild.git@" + "b" * 40, '"stackbuild[bench] @ git+https://example.invalid/stackbuild.git@' + "b" * 40),
-        ("tools/stackbuild-1.0-py3-none-any.whl", '"./tools/stackbuild-1.0-py3-none-any.whl[bench]"'),
+        ("https://example.invalid/stackbuild-1.0-py3-none-any.whl#sha256=" + "a" * 64, '"stackbuild[bench,emulator] @ https://example.invalid/stackbuild-1.0'),
+        ("git+https://example.invalid/stackbuild.git@" + "b" * 40, '"stackbuild[bench,emulator] @ git+https://example.invalid/stackbuild.git@' + "b" * 40),
+        ("tools/stackbuild-1.0-py3-none-any.whl", '"./tools/stackbuild-1.0-py3-none-any.whl[bench,emulator]"'),
     ],
 )
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
 def test_runners_install_stackbuild_by_its_bytes(provider: str, spec: str, words: str) -> None:
     text = pipeline(provider, (load("debian-13"),), ("gfx90a",), spec)
-    assert words in text and "stackbuild==" not in text and "[bench]==" not in text
+    assert words in text and "stackbuild==" not in text and "[bench,emulator]==" not in text
 
 
 @pytest.mark.parametrize(

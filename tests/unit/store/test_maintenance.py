@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_nothing_is_collected_under_a_running_build(store: Store) -> None:
 def test_a_memo_that_cannot_be_read_this_time_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.remember(KEY, {"a": 1})
     with monkeypatch.context() as broken:
-        broken.setattr(Path, "read_text", lambda *_: (_ for _ in ()).throw(PermissionError(13, "no")))
+        broken.setattr("stackbuild.store.atomic.read_whole", lambda *_: (_ for _ in ()).throw(PermissionError(13, "no")))
         assert store.recall(KEY) is None
     assert store.recall(KEY) == {"a": 1}
 
@@ -79,3 +79,20 @@ def test_what_did_not_end_is_told_with_its_size_and_collected_when_old(store: St
     assert "not finished: r.waits, 0.1 MB; the next build goes on in it" in said and "r.lost, 0.1 MB; `stackbuild shell`" in said
     assert collect(store, 1, time.time()).size == 0 and len(unfinished(store)) == 3
     assert collect(store, 1, time.time() + 2 * 86400).size >= 300_000 and unfinished(store) == ()
+
+
+def test_compiler_caches_go_when_they_were_not_used_for_so_long(store: Store) -> None:
+    for name, age in (("used", 0), ("old", 3 * 86400)):
+        (store.root / "ccache" / name).mkdir()
+        (store.root / "ccache" / name / "object").write_text("x")
+        os.utime(store.root / "ccache" / name, (time.time() - age,) * 2)
+    collect(store, 2, time.time())
+    assert [path.name for path in (store.root / "ccache").iterdir()] == ["used"]
+
+
+def test_what_steps_wrote_as_they_liked_is_closed_to_others(tmp_path: Path) -> None:
+    (tmp_path / "store" / "failed").mkdir(parents=True, mode=0o755)
+    opened = Store(tmp_path / "store", "run")
+    modes = {name: (opened.root / name).stat().st_mode & 0o777 for name in ("tmp", "failed", "quarantine", "ccache")}
+    assert set(modes.values()) == {0o700}
+    opened.close()

@@ -210,6 +210,38 @@ def test_a_damaged_pointer_to_the_latest_is_as_if_there_was_none(store: Store, b
     assert store.latest("r") == ()
 
 
+@pytest.mark.parametrize("kind", ["records", "manifests", "memos", "latest"])
+@pytest.mark.parametrize("what", ["fifo", "folder", "link", "socket"])
+def test_what_is_no_file_in_its_place_is_a_miss_and_not_waited_for(store: Store, kind: str, what: str) -> None:
+    record = put(store)
+    store.remember(KEY, 5)
+    places = {
+        "records": store.root / "records" / KEY[:2] / f"{KEY}.json",
+        "memos": store.root / "memos" / KEY[:2] / f"{KEY}.json",
+        "manifests": store.root / "manifests" / record.tree[:2] / record.tree,
+        "latest": store.root / "latest" / "r.s.key",
+    }
+    place = places[kind]
+    copy = store.root / "copy"
+    place.rename(copy)
+    make = {
+        "fifo": lambda: os.mkfifo(place),
+        "folder": place.mkdir,
+        "link": lambda: place.symlink_to(copy),
+        "socket": lambda: os.mknod(place, 0o140600),
+    }
+    make[what]()
+    fresh = again(store)
+    found = fresh.find(KEY)
+    assert {
+        "records": found is None,
+        "manifests": found is None or fresh.check(found.tree) != "",
+        "memos": fresh.recall(KEY) is None,
+        "latest": fresh.latest("r") == (),
+    }[kind]
+    fresh.close()
+
+
 def test_memos_are_checked_when_recalled(store: Store) -> None:
     value = {"a": [1, 2.5, "ü", None], "b": {"c": True}}
     store.remember(KEY, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from stackbuild.inspection import inspect
 from stackbuild.model.findings import GPU_RUNG, Finding, Severity, Status, Verification
 from stackbuild.verification.catalogue import LOAD
 from stackbuild.verification.clean_env import this_machine
-from stackbuild.verification.probe_sandbox import ProbeResult, scrubbed_variables
-from stackbuild.verification.rung import RungOutcome, probe_finding, rung
+from stackbuild.verification.probe_sandbox import Budget, ProbeResult, ProbeSandbox, scrubbed_variables
+from stackbuild.verification.rung import RUNG_SECONDS, RungOutcome, probe_finding, rung
 from stackbuild.verification.rungs.static import static_rung
 from support.binaries import GOOD
 
@@ -32,6 +33,23 @@ def test_how_processes_die_is_told():
     assert ended(0, done="yes").problem == "" and ended(0, error="no").problem == "no"
 
 
+def test_the_probes_of_a_rung_share_its_time(tmp_path: Path) -> None:
+    """A probe for which nothing is left is not begun: in a unit test it could not be."""
+    sandbox = ProbeSandbox(tmp_path, Path("python"))
+    sandbox.budget.begin(1e-6)
+    result = replace(sandbox, rocm=True).probe("loading", {}, 60)
+    assert result.timed_out and "all probes of this check share" in result.problem
+    assert probe_finding(LOAD, "lib.so", result).rule == "SB-RUN-CRASH"
+    began: list[float] = []
+
+    def check() -> RungOutcome:
+        began.append(sandbox.budget.left())
+        return RungOutcome()
+
+    assert rung("r", check, sandbox.budget).status is Status.PASSED
+    assert RUNG_SECONDS - 5 < began[0] <= RUNG_SECONDS
+
+
 def test_a_death_is_a_crash_and_an_answer_is_not():
     assert probe_finding(LOAD, "lib.so", ended(139)).rule == "SB-RUN-CRASH"
     assert probe_finding(LOAD, "lib.so", ended(-9, timed_out=True)).rule == "SB-RUN-CRASH"
@@ -39,18 +57,18 @@ def test_a_death_is_a_crash_and_an_answer_is_not():
 
 
 def test_rungs_end_by_their_findings():
-    assert rung("r", lambda: RungOutcome(says="well")).status is Status.PASSED
-    assert rung("r", lambda: RungOutcome((finding(Severity.WARNING),), says="well")).status is Status.PASSED
-    assert rung("r", lambda: RungOutcome(skip="no GPU")).status is Status.SKIPPED
-    failed = rung("r", lambda: RungOutcome((finding(Severity.ERROR),) * 3, skip="no GPU"))
+    assert rung("r", lambda: RungOutcome(says="well"), Budget()).status is Status.PASSED
+    assert rung("r", lambda: RungOutcome((finding(Severity.WARNING),), says="well"), Budget()).status is Status.PASSED
+    assert rung("r", lambda: RungOutcome(skip="no GPU"), Budget()).status is Status.SKIPPED
+    failed = rung("r", lambda: RungOutcome((finding(Severity.ERROR),) * 3, skip="no GPU"), Budget())
     assert failed.status is Status.FAILED and failed.reason == "lib.so: broke (and 2 more)"
 
 
 def test_the_claim_is_never_more_than_what_was_climbed():
-    passed, skipped = rung("load", lambda: RungOutcome(says="2")), rung("GPU", lambda: RungOutcome(skip="no AMD GPU here"))
+    passed, skipped = rung("load", lambda: RungOutcome(says="2"), Budget()), rung("GPU", lambda: RungOutcome(skip="no AMD GPU here"), Budget())
     made = Verification("x.whl", "ab", (static_rung((), 0.1), passed, skipped))
     assert made.claim == "verified (static rules + load; not run: GPU: no AMD GPU here); no GPU ran" and not made.failed
-    worked = Verification("x.whl", "ab", (static_rung((), 0.1), rung(GPU_RUNG, lambda: RungOutcome(says="busy"))))
+    worked = Verification("x.whl", "ab", (static_rung((), 0.1), rung(GPU_RUNG, lambda: RungOutcome(says="busy"), Budget())))
     assert worked.gpu_ran and worked.claim == "verified (static rules + GPU at work)"
     broken = Verification("x.whl", "ab", (static_rung((finding(Severity.ERROR),), 0.1), passed))
     assert broken.failed and broken.claim.startswith("not verified: static rules failed: 1 error: SB-X")
@@ -70,7 +88,7 @@ def test_overrides_are_named(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_reasons_are_said_once(tmp_path: Path):
-    rungs = [static_rung((), 0.1), *(rung(name, lambda: RungOutcome(skip="too old")) for name in ("load", "operators"))]
+    rungs = [static_rung((), 0.1), *(rung(name, lambda: RungOutcome(skip="too old"), Budget()) for name in ("load", "operators"))]
     assert Verification("x", "", tuple(rungs)).claim == "verified (static rules; not run: load, operators: too old); no GPU ran"
 
 

@@ -152,7 +152,8 @@ class BatchNorm : public Kernel {
     p.channels = extents.rank() > 1 ? extents[1] : 1;
     p.spatial = extents.product(2, extents.rank());
     for (size_t i = 1; i <= 4; ++i)
-      require(context.input(i).size() == p.channels, "BatchNormalization's statistics do not have one value for each channel");
+      require(context.input(i).shape.rank() == 1 && context.input(i).size() == p.channels,
+              "BatchNormalization's scale, bias, mean and variance have one axis, with one value for each channel");
     p.epsilon = epsilon_;
     p.x = x.data;
     p.scale = scale.data;

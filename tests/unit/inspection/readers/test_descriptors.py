@@ -47,6 +47,12 @@ def test_damage_is_named(data: bytes, why: str) -> None:
     assert why in str(raised.value)
 
 
+@pytest.mark.parametrize("symbol", [[1], {"a": 1}, 7, True])
+def test_a_symbol_that_is_no_text_has_no_descriptor(symbol: object) -> None:
+    with pytest.raises(MalformedError, match="has no descriptor for its kernel"):
+        read(code_object("gfx90a", [kernel("a", **{".symbol": symbol})]))
+
+
 def test_a_code_object_without_a_hash_table_is_read() -> None:
     assert [k.name for k in read(but(len(WHOLE) - 2 * 16, 0x6FFF0000)).kernels] == ["a", "b"]
 

@@ -1,0 +1,136 @@
+"""A release of stackbuild itself: see ci/release."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from stackbuild.actions.sbom import FILE_NAME, sbom
+from stackbuild.core import digest
+from stackbuild.core.packaging import Requirement
+from stackbuild.model.materials import Material
+from stackbuild.publishing.index import Publication, Receipt, publish
+from stackbuild.publishing.signing import TrustedKey, load_signing_key
+from stackbuild.publishing.statements import StepOrigin, provenance, statement_name
+from stackbuild.publishing.verify_release import Trust, verify_release
+from stackbuild.version import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "dist" / "release"
+SUITE, PYTHON = "trixie", "3.13"
+CHECKS = (("--version",), ("recipe", "list"), ("plan", "--recipe", "debian-13"), ("rules",))
+"""What the installed command must do in the empty root file system."""
+SBOM_SETTINGS = (
+    ('packages = ["stackbuild"]\n', f'packages = ["stackbuild"]\nsbom-files = ["{FILE_NAME}"]\n'),
+    ('include = ["stackbuild", ', f'include = ["{FILE_NAME}", "stackbuild", '),
+)
+"""What the release's pyproject.toml says beyond that of the repository, where the SBOM is not a file."""
+
+
+def run(words: list[str], **settings: object) -> str:
+    done = subprocess.run(words, check=False, capture_output=True, text=True, **settings)  # type: ignore[call-overload]
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words[:4])} …: exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    return str(done.stdout)
+
+
+def materials(commit: str) -> tuple[Material, ...]:
+    """The commit, and each requirement of the wheel: what it needs beside itself."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found = [Material("source", "stackbuild", __version__, f"git+file:stackbuild@{commit}", "", (("gitCommit", commit),))]
+    for text in project["dependencies"]:
+        requirement = Requirement(text)
+        found.append(Material("external-library", requirement.name, str(requirement.specifier), f"pkg:pypi/{requirement.name.lower()}"))
+    return tuple(sorted(found))
+
+
+def export(folder: Path, commit: str, time: int) -> Path:
+    """The commit's files, and the SBOM where pyproject.toml names it."""
+    source = folder / "stackbuild"
+    source.mkdir(parents=True)
+    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(source)], input=archive, check=True)
+    project = source / "pyproject.toml"
+    text = project.read_text("utf-8")
+    for old, new in SBOM_SETTINGS:
+        if old not in text:
+            sys.exit(f"pyproject.toml has no {old!r}: the SBOM cannot be packed")
+        text = text.replace(old, new, 1)
+    project.write_text(text, "utf-8")
+    (source / FILE_NAME).write_bytes(sbom("stackbuild", __version__, "MIT", materials(commit), time))
+    return source
+
+
+def build(folder: Path, commit: str, time: int, umask: int, **environment: str) -> dict[str, Path]:
+    """sdist and wheel of the commit, by file name."""
+    source = export(folder, commit, time)
+    out = folder / "out"
+    env = {**os.environ, "SOURCE_DATE_EPOCH": str(time), **environment}
+    run([sys.executable, "-m", "build", "--outdir", str(out), str(source)], env=env, umask=umask)
+    return {path.name: path for path in sorted(out.iterdir())}
+
+
+def assert_equal(one: dict[str, Path], other: dict[str, Path]) -> None:
+    first, second = ({name: digest.of_file(path) for name, path in found.items()} for found in (one, other))
+    if first != second:
+        sys.exit(f"two builds of one commit differ: {first} and {second}")
+    for name, sha256 in first.items():
+        print(f"reproduced: {name} sha256 {sha256}")
+
+
+def check_in_empty_root(wheel: Path, work: Path) -> None:
+    """Install the wheel without network in a Debian root file system with nothing but Python, and use it."""
+    root, house = work / "root", work / "house"
+    run(["mmdebstrap", "--variant=minbase", "--quiet", '--aptopt=Acquire::Check-Valid-Until "false"', "--include=python3-venv,ca-certificates", SUITE, str(root)])
+    words = [sys.executable, "-m", "pip", "download", "--quiet", "--python-version", PYTHON, "--only-binary=:all:", "--dest", str(house), str(wheel)]
+    run(words)
+    sandbox = ["bwrap", "--bind", str(root), "/", "--ro-bind", str(house), "/house", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    sandbox += ["--unshare-all", "--die-with-parent", "--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "HOME", "/root"]
+    run([*sandbox, "python3", "-m", "venv", "/venv"])
+    run([*sandbox, "/venv/bin/pip", "install", "--quiet", "--no-index", "--find-links", "/house", f"stackbuild=={__version__}"])
+    for words in CHECKS:
+        first = run([*sandbox, "/venv/bin/stackbuild", *words]).splitlines()
+        print(f"in an empty {SUITE}: stackbuild {' '.join(words)}: {len(first)} lines, {first[0][:80]!r}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sign", type=Path, metavar="KEY", help="OpenSSH ed25519 private key")
+    options = parser.parse_args()
+    keys = (load_signing_key(options.sign),) if options.sign else ()
+    if run(["git", "status", "--porcelain", "--untracked-files=no"], cwd=ROOT):
+        sys.exit("there are changes that are not committed: a release is made of a commit")
+    commit = run(["git", "rev-parse", "HEAD"], cwd=ROOT).strip()
+    time = int(run(["git", "log", "-1", "--format=%ct"], cwd=ROOT))
+    with tempfile.TemporaryDirectory(prefix="stackbuild-release-", dir="/var/tmp") as folder:
+        work = Path(folder)
+        one = build(work / "one", commit, time, 0o022, TZ="UTC", LC_ALL="C.UTF-8")
+        other = build(work / "another place", commit, time, 0o077, TZ="Pacific/Kiritimati", LC_ALL="POSIX")
+        assert_equal(one, other)
+        (wheel,) = (path for name, path in one.items() if name.endswith(".whl"))
+        check_in_empty_root(wheel, work)
+        shutil.rmtree(OUT, ignore_errors=True)
+        OUT.mkdir(parents=True)
+        for path in one.values():
+            shutil.copy(path, OUT)
+        stated = work / statement_name(wheel.name, "provenance")
+        origin = StepOrigin("ci/release", commit, digest.of_file(wheel), "ran")
+        stated.write_bytes(provenance(wheel, {"commit": commit}, materials(commit), [origin], __version__))
+        receipt: Receipt = publish((wheel,), OUT / "simple", Publication(attached={wheel: (stated,)}, keys=keys))
+        if keys:
+            trust = Trust(tuple(TrustedKey(key.blob) for key in keys), require=("provenance", "sbom"))
+            problems = verify_release(OUT / "simple", trust).problems
+            if problems:
+                sys.exit("\n".join(problems))
+    print(f"signed by {', '.join(receipt.signed_by) or 'nobody: give --sign KEY'}")
+    print(receipt.install_line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Times attention and convolutions of real models, and random ones, beside PyTorch's best, and names the slowest.
+
+    python3 kernels/tools/sweep.py --library build/libstackbuild_kernels_hip.so --out sweep.json [--random 60] [--seed N] [--limit 200]
+
+PyTorch's time is the least of channels first and channels last (Conv), or of its attention back ends. Answers are held against
+PyTorch's of the same type. Exit status: 0 all timed, 1 a wrong answer or a shape that failed or was not reached in --limit seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from tools import device as d
+from tools import timing
+
+SAMPLES = 5
+TOLERANCE = {"float32": 1e-4, "float16": 1e-2}  # ours against PyTorch's: each has an error of its own
+
+
+@dataclass(frozen=True)
+class Attended:
+    model: str
+    batch: int
+    heads: int
+    key_heads: int
+    queries: int
+    keys: int
+    size: int
+    causal: bool = False
+
+    @property
+    def text(self) -> str:
+        grouped = f"/{self.key_heads}" * (self.heads != self.key_heads)
+        return f"Attention B{self.batch} H{self.heads}{grouped} S{self.queries} T{self.keys} D{self.size}" + " causal" * self.causal
+
+
+@dataclass(frozen=True)
+class Convolved:
+    model: str
+    batch: int
+    channels: int
+    extent: tuple[int, ...]
+    filters: int
+    kernel: int
+    stride: int = 1
+    groups: int = 1
+
+    @property
+    def text(self) -> str:
+        grouped = f" groups {self.groups}" * (self.groups > 1)
+        extent, kernel = "×".join(map(str, self.extent)), "×".join([str(self.kernel)] * len(self.extent))
+        return f"Conv N{self.batch} C{self.channels} {extent} K{self.filters} {kernel}/{self.stride}{grouped}"
+
+
+Shape = Attended | Convolved
+
+
+def attended() -> list[Attended]:
+    found = []
+    for b in (1, 8):
+        found += [Attended("BERT", b, 12, 12, s, s, 64) for s in (128, 384, 512)]
+        found += [Attended("GPT-2", b, 12, 12, 1024, 1024, 64, True), Attended("GPT-2 decode", b, 12, 12, 1, 1024, 64)]
+        found += [Attended("Llama decode", b, 32, 8, 1, t, 128) for t in (512, 4096, 32768)]
+        found += [Attended("ViT-B/16", b, 12, 12, 197, 197, 64), Attended("Whisper-tiny", b, 6, 6, 1500, 1500, 64)]
+        found += [Attended("Whisper-tiny decode", b, 6, 6, 1, 1500, 64)]
+        found += [Attended("Gemma", b, 8, 4, 1024, 1024, 256, True), Attended("Gemma decode", b, 8, 4, 1, 4096, 256)]
+        for side, size in ((64, 40), (32, 80), (16, 160)):
+            found += [Attended("UNet", b, 8, 8, side * side, side * side, size), Attended("UNet text", b, 8, 8, side * side, 77, size)]
+    return [*found, Attended("Llama", 1, 32, 8, 2048, 2048, 128, True), Attended("Llama decode", 1, 32, 8, 1, 131072, 128),
+            Attended("Phi-3", 1, 32, 32, 1024, 1024, 96, True)]
+
+
+def convolved() -> list[Convolved]:
+    found = []
+    for n in (1, 16):
+        found += [Convolved("ResNet-50", n, c, (s, s), k, r, stride) for c, s, k, r, stride in
+                  ((3, 224, 64, 7, 2), (64, 56, 64, 3, 1), (64, 56, 256, 1, 1), (128, 28, 128, 3, 1), (512, 28, 1024, 1, 2),
+                   (256, 14, 256, 3, 1), (512, 7, 512, 3, 1))]
+        found += [Convolved("ResNeXt-50", n, c, (s, s), c, 3, stride, 32) for c, s, stride in
+                  ((128, 56, 1), (256, 56, 2), (256, 28, 1), (512, 14, 1), (1024, 7, 1))]
+        found += [Convolved("ConvNeXt", n, c, (s, s), c, 7, 1, c) for c, s in ((96, 56), (192, 28), (384, 14), (768, 7))]
+        found += [Convolved("EfficientNet", n, c, (s, s), c, r, stride, c) for c, s, r, stride in
+                  ((32, 112, 3, 1), (96, 112, 3, 2), (144, 56, 5, 2), (240, 28, 3, 2), (672, 14, 5, 1))]
+        found += [Convolved("YOLOv5", n, 3, (640, 640), 32, 6, 2), Convolved("YOLOv5", n, 32, (320, 320), 64, 3, 2),
+                  Convolved("YOLOv8", n, 64, (80, 80), 64, 3), Convolved("UNet", n, 320, (64, 64), 320, 3),
+                  Convolved("UNet", n, 640, (32, 32), 640, 3), Convolved("UNet", n, 1280, (16, 16), 1280, 3)]
+    found += [Convolved("VAE", 1, 128, (512, 512), 128, 3), Convolved("VAE", 1, 512, (64, 64), 512, 3)]
+    found += [Convolved("3-D UNet", 1, c, (s, s, s), k, 3) for c, s, k in ((1, 96, 32), (32, 96, 32), (64, 48, 64), (128, 24, 128), (256, 12, 256))]
+    return [*found, Convolved("3-D UNet", 1, 32, (96, 96, 96), 64, 3, 2), Convolved("3-D UNet", 1, 32, (96, 96, 96), 4, 1)]
+
+
+def drawn(rng: np.random.Generator, count: int) -> list[Shape]:
+    found: list[Shape] = []
+    for i in range(count):
+        if i % 2:
+            kv = int(rng.integers(1, 9))
+            queries = int(rng.choice([1, 4, 77, 300, 1000]))
+            found.append(Attended("random", int(rng.integers(1, 5)), kv * int(rng.integers(1, 5)), kv, queries, int(rng.integers(16, 3000)), 8 * int(rng.integers(4, 33))))
+        else:
+            groups = int(rng.choice([1, 1, 1, 2, 8, 16]))
+            kernel, side = int(rng.choice([1, 3, 3, 5])), int(rng.integers(7, 90))
+            found.append(Convolved("random", int(rng.integers(1, 9)), groups * int(rng.integers(2, 65)), (side, side), groups * int(rng.integers(2, 65)), kernel,
+                                   int(rng.choice([1, 2])), groups))
+    return found
+
+
+def attention_launches(torch: Any, at: timing.Launcher, s: Attended, dtype: Any) -> tuple[dict[str, Callable[[], Any]], Any]:
+    q = torch.randn(s.batch, s.heads, s.queries, s.size, device="cuda", dtype=dtype)
+    k, v = (torch.randn(s.batch, s.key_heads, s.keys, s.size, device="cuda", dtype=dtype) for _ in range(2))
+    y = torch.empty_like(q)
+    params = d.Attention(timing.numpy_dtype(torch, dtype), s.batch, s.heads, s.key_heads, s.queries, s.keys, s.size, s.size, s.size**-0.5, 0.0, s.causal)
+    for strides, tensor in ((params.q_strides, q), (params.k_strides, k), (params.v_strides, v), (params.y_strides, y)):
+        strides[:] = list(tensor.stride()[:3])
+    params.q, params.k, params.v, params.y = (t.data_ptr() for t in (q, k, v, y))
+    sdpa, backends = torch.nn.functional.scaled_dot_product_attention, torch.nn.attention.SDPBackend
+    grouped = s.heads != s.key_heads
+
+    def by(backend: Any) -> Callable[[], Any]:
+        def launch() -> Any:
+            with torch.nn.attention.sdpa_kernel(backend):
+                return sdpa(q, k, v, is_causal=s.causal, enable_gqa=grouped)
+        return launch
+
+    theirs = {f"torch {b.name}": by(b) for b in (backends.FLASH_ATTENTION, backends.EFFICIENT_ATTENTION, backends.CUDNN_ATTENTION, backends.MATH)}
+    return {"ours": at.ours(params, [q, k, v, y]), **theirs}, y
+
+
+def conv_launches(torch: Any, at: timing.Launcher, s: Convolved, dtype: Any, last: bool) -> tuple[dict[str, Callable[[], Any]], Any]:
+    axes = len(s.extent)
+    x = torch.randn(s.batch, s.channels, *s.extent, device="cuda", dtype=dtype)
+    w = torch.randn(s.filters, s.channels // s.groups, *[s.kernel] * axes, device="cuda", dtype=dtype)
+    out = [(n + 2 * (s.kernel // 2) - s.kernel) // s.stride + 1 for n in s.extent]
+    y = torch.empty(s.batch, s.filters, *out, device="cuda", dtype=dtype)
+    memory = torch.channels_last if axes == 2 else torch.channels_last_3d
+    pairs = {"first": (x, w), "last": (x.contiguous(memory_format=memory), w.contiguous(memory_format=memory))}
+    function = torch.nn.functional.conv2d if axes == 2 else torch.nn.functional.conv3d
+    theirs = {f"torch {name}": (lambda x=x, w=w: function(x, w, None, s.stride, s.kernel // 2, 1, s.groups)) for name, (x, w) in pairs.items()}
+    if last:
+        (x, w), y = pairs["last"], y.contiguous(memory_format=memory)
+    params = d.Conv(timing.numpy_dtype(torch, dtype), int(last), int(last), 0, 0, axes, s.batch, s.channels, s.filters, s.groups)
+    for i in range(axes):
+        params.in_[i], params.out[i], params.kernel[i], params.stride[i], params.dilation[i], params.pad_begin[i] = s.extent[i], out[i], s.kernel, s.stride, 1, s.kernel // 2
+    params.x, params.w, params.y = x.data_ptr(), w.data_ptr(), y.data_ptr()
+    return {"ours": at.ours(params, [x, w, y]), **theirs}, y
+
+
+def time_one(torch: Any, launches: dict[str, Callable[[], Any]], y: Any) -> dict[str, Any]:
+    """Medians in ms, and how far our answer is off PyTorch's. A back end that does not take the shape is left out."""
+    usable: dict[str, Callable[[], Any]] = {}
+    answer: Any = None
+    for name, launch in launches.items():
+        try:
+            got = launch()
+            torch.cuda.synchronize()
+        except RuntimeError:
+            if name == "ours":
+                raise
+            continue
+        usable[name] = launch
+        answer = got if name != "ours" and answer is None else answer
+    samples = timing.measure(torch, usable, SAMPLES)
+    off = float((y.double() - answer.double()).norm() / answer.double().norm())
+    return {"ms": {name: statistics.median(times) for name, times in samples.items()}, "off": off}
+
+
+def run(torch: Any, at: timing.Launcher, shapes: list[Shape], end: float) -> tuple[list[dict[str, Any]], list[str]]:
+    rows: list[dict[str, Any]] = []
+    wrong: list[str] = []
+    for number, shape in enumerate(shapes):
+        for dtype in (torch.float16, torch.float32):
+            for last in (False, True) if isinstance(shape, Convolved) else (False,):
+                name = str(dtype).removeprefix("torch.")
+                text = f"{shape.text} {name}" + " channels last" * last
+                if time.monotonic() > end:
+                    return rows, [*wrong, f"{len(shapes) - number} of {len(shapes)} shapes were not reached in time"]
+                try:
+                    made = attention_launches(torch, at, shape, dtype) if isinstance(shape, Attended) else conv_launches(torch, at, shape, dtype, last)
+                    row = {"model": shape.model, "shape": text, **time_one(torch, *made)}
+                except (d.DeviceError, RuntimeError) as error:
+                    wrong.append(f"{text}: {str(error).splitlines()[0]}")
+                    continue
+                finally:
+                    torch.cuda.empty_cache()
+                row["ratio"] = min(ms for peer, ms in row["ms"].items() if peer != "ours") / row["ms"]["ours"]
+                rows.append(row)
+                if not row["off"] <= TOLERANCE[name]:
+                    wrong.append(f"{text}: {row['off']:.1e} off PyTorch's answer")
+    return rows, wrong
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for op in ("Attention", "Conv"):
+        for dtype in ("float16", "float32"):
+            ratios = sorted(r["ratio"] for r in rows if r["shape"].startswith(op) and dtype in r["shape"])
+            if not ratios:
+                continue
+            at = [ratios[math.floor(q * (len(ratios) - 1))] for q in (0, 0.1, 0.25, 0.5, 0.75, 1)]
+            lines.append(f"{op} {dtype}: {len(ratios)} shapes; times PyTorch's best: least {at[0]:.2f}, 10 % {at[1]:.2f}, quarter {at[2]:.2f}, "
+                         f"median {at[3]:.2f}, three quarters {at[4]:.2f}, most {at[5]:.2f}")
+    lines.append("the slowest:")
+    for r in sorted(rows, key=lambda r: float(r["ratio"]))[:10]:
+        best = min((ms, name) for name, ms in r["ms"].items() if name != "ours")
+        lines.append(f"  {r['ratio']:.2f}  {r['model']}: {r['shape']}: {r['ms']['ours']:.4f} ms; {best[1]} {best[0]:.4f}")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="where to write all medians")
+    parser.add_argument("--random", type=int, default=60, help="how many random shapes are drawn beside the models'")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=200.0, help="seconds; shapes not reached by then are told, and the exit status is 1")
+    args = parser.parse_args()
+    end = time.monotonic() + args.limit
+    warnings.simplefilter("ignore")  # PyTorch's reasons why a back end does not take a shape
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    at = timing.Launcher(torch, d.Device(args.library), None, try_all=False)
+    models: list[Shape] = [*attended(), *convolved()]
+    shapes = [*models, *drawn(np.random.default_rng(args.seed), args.random)]
+    rows, wrong = run(torch, at, shapes, end)
+    args.out.write_text(json.dumps({"seed": args.seed, "torch": torch.__version__, "rows": rows, "wrong": wrong}, indent=1))
+    print(summary(rows))
+    for line in wrong:
+        print("WRONG " + line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
