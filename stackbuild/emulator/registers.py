@@ -12,9 +12,11 @@ _GFX12 = {
 
 def _vectors(inst: Instruction) -> list[tuple[int, int]]:
     """Vector registers that a vector ALU or memory instruction reads or writes: (first, count)."""
-    f, found = inst.fields, []
+    f, found = inst.fields, list[tuple[int, int]]()
+    if inst.name.startswith("s_"):
+        return found
     for name, operand in inst.operation.operands.items():
-        if name not in f or not operand.place:
+        if name not in f or name == "simm16" or not operand.place:
             continue
         value = f[name]
         if name in ("vdst", "vsrc1", "addr", "vaddr", "data", "data0", "data1", "vdata", "vsrc") and "SDST" not in inst.format.name:

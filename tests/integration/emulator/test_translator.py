@@ -123,8 +123,9 @@ class Leaky:
 
     def run(self, data: bytes, *, short: int = 0) -> tuple[set[str], bool]:
         """The kinds of findings, and whether every output is right. `short`: bytes that the input's range lacks."""
-        import numpy as np
         import struct
+
+        import numpy as np
 
         from stackbuild.emulator.executor import ExecutionError, Executor, Launch, executor_library
 
