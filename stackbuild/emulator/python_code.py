@@ -34,6 +34,8 @@ def rounded_brain(number: float) -> float:
         return number
     exact = Fraction(number)
     _, exponent = math.frexp(number)
+    if exponent >= most:
+        return math.inf if exact > 0 else -math.inf
     step = Fraction(2) ** max(exponent - 8, -133)
     value = round(exact / step) * step
     return math.copysign(math.inf, number) if abs(value) >= Fraction(2) ** 128 else math.copysign(float(value), number)
@@ -79,10 +81,12 @@ def _nearest(exact: Fraction, bits: int) -> float:
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     if size < Fraction(2) ** exponent:
         exponent -= 1
+    if exponent >= most:
+        return math.inf if exact > 0 else -math.inf
     step = Fraction(2) ** max(exponent - precision + 1, least)
     value = round(size / step) * step  # Python's round is to even
     if value >= Fraction(2) ** most:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
     return math.copysign(float(value), exact)
 
 
