@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from stackbuild.emulator.decoder import DecodeError, Instruction, decode
-from stackbuild.emulator.encodings import Family
+from stackbuild.emulator.encodings import EncodingFamily
 from stackbuild.emulator.memory import MemoryCall, c_memory, c_memory_signature, memory_call
-from stackbuild.emulator.operands import Source, UnknownInstruction, source
+from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import register_checks, waits, written_notes
 from stackbuild.emulator.scalars import FORMATS, c_scalar, scalar_text
 from stackbuild.emulator.vectors import SUPPORTED, VectorCall, VectorForm, c_function, signature, vector_calls
@@ -42,7 +42,7 @@ def branch_target(inst: Instruction) -> int:
     return inst.end + 4 * (distance - (1 << 16) if distance >> 15 else distance)
 
 
-def reachable(code: bytes, family: Family, entry: int, end: int) -> dict[int, Instruction]:
+def reachable(code: bytes, family: EncodingFamily, entry: int, end: int) -> dict[int, Instruction]:
     """The instructions that can run from `entry`, by offset. What lies beyond `end` is left out. Raises DecodeError."""
     found: dict[int, Instruction] = {}
     waiting = [entry]
@@ -97,7 +97,13 @@ class FunctionTable:
         if key not in self.names:
             definition = c_memory(call.access, _PLACE, wide=call.wide, vector=vector, scalar=scalar)
             self._add(key, inst.name, definition, c_memory_signature(call.access, _PLACE, vector=vector, scalar=scalar))
-        given = [f"V({call.target})", f"V({call.data})", f"V({call.second})", str(call.offsets[0]), str(call.offsets[1])]
+        given = [
+            f"V({call.target})",
+            f"V({call.data})",
+            f"V({call.second})",
+            str(call.offsets[0]),
+            str(call.offsets[1]),
+        ]
         if vector:
             given.append(f"V({call.address})")
         if scalar:
@@ -129,8 +135,10 @@ class KernelBody:
     instructions: dict[int, Instruction]
 
 
-class _Writer:
-    def __init__(self, family: Family, lanes: int, table: FunctionTable, counters: bool, sanitize: bool) -> None:
+class _BodyWriter:
+    def __init__(
+        self, family: EncodingFamily, lanes: int, table: FunctionTable, counters: bool, sanitize: bool
+    ) -> None:
         self.family, self.lanes, self.table = family, lanes, table
         self.counters, self.sanitize = counters, sanitize
         self.rows = 1
@@ -141,7 +149,11 @@ class _Writer:
         if inst.name in NOTHING:
             return waits(inst) if self.sanitize else []
         if self.sanitize:
-            return [*register_checks(inst, self.lanes, inst.offset - self.base), *self.plain(inst), *written_notes(inst, self.lanes)]
+            return [
+                *register_checks(inst, self.lanes, inst.offset - self.base),
+                *self.plain(inst),
+                *written_notes(inst, self.lanes),
+            ]
         return self.plain(inst)
 
     def plain(self, inst: Instruction) -> list[str]:
@@ -191,7 +203,9 @@ class _Writer:
         pc = [f"w->pc = {inst.offset - self.base};"]
         lines = [*pc, f"scalar_load(w, {f['sdata']}, {address} + (int64_t){offset}, {words});"]
         if self.sanitize:
-            lines.append(f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];")
+            lines.append(
+                f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];"
+            )
         return lines
 
     def vector(self, inst: Instruction) -> list[str]:
@@ -200,7 +214,9 @@ class _Writer:
             return self.vector_call(inst, calls[0])
         first, second = calls
         lines = ["{"]
-        clash = next((s for s in second.sources if first.target and s.kind == "v" and s.number == first.target.number), None)
+        clash = next(
+            (s for s in second.sources if first.target and s.kind == "v" and s.number == first.target.number), None
+        )
         replaced: dict[int, str] = {}
         if clash and first.target:  # both read before either writes
             lines.append(f"memcpy(w->temp, V({clash.number}), 4 * LANES);")
@@ -246,7 +262,7 @@ class _Writer:
             return text
         return f"set_lane_mask(w->s + {call.mask_out}, {text})"
 
-    def operand(self, taken: Source, replaced: dict[int, str]) -> str:
+    def operand(self, taken: SourceOperand, replaced: dict[int, str]) -> str:
         if taken.kind == "v":
             self.touch(taken.registers)
             return replaced.get(taken.number, f"V({taken.number})")
@@ -287,7 +303,9 @@ class _Writer:
         before = []
         if call.address is not None:
             words = 2 if call.wide else 1
-            before.append(f'check_written(w, {pc}, {call.address}, {words}, "the address is in a register that was never written");')
+            before.append(
+                f'check_written(w, {pc}, {call.address}, {words}, "the address is in a register that was never written");'
+            )
         if access.verb != "load":
             before.append(f'check_written(w, {pc}, {call.data}, {access.words}, "what is stored was never written");')
         behind = []
@@ -315,9 +333,16 @@ class _Writer:
             body = f"    {'bpermute' if 'bpermute' in name else 'permute'}(w, m, d, a, x, offset);"
         symbol = self.table.special(name, f"void {{}}(struct wave *w, {given})", body)
         mask = "FULL" if name == "ds_bpermute_fi_b32" else "EXECUTE"
-        lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, {mask}, V({target}), V({address}), V({data}), {offset});"]
+        lines = [
+            f"w->pc = {inst.offset - self.base};",
+            f"{symbol}(w, {mask}, V({target}), V({address}), V({data}), {offset});",
+        ]
         if self.sanitize:
-            lines += ["ISSUE(COUNTER_LDS);", f"note_written(w, {target}, 1);", f"note_load(w, {target}, 1, COUNTER_LDS);"]
+            lines += [
+                "ISSUE(COUNTER_LDS);",
+                f"note_written(w, {target}, 1);",
+                f"note_load(w, {target}, 1, COUNTER_LDS);",
+            ]
         return lines
 
     def matrix(self, inst: Instruction) -> list[str]:
@@ -335,9 +360,7 @@ class _Writer:
         if c == "0" and out != "f32":
             word = f"({word} & 0xffffu) * 0x10001u"
         key = inst.name
-        body = (
-            f"    wmma(w, d, a, b, c, word, {int(taken == 'bf16')}, {int(out != 'f32')}, (int)high, {int(new)});"
-        )
+        body = f"    wmma(w, d, a, b, c, word, {int(taken == 'bf16')}, {int(out != 'f32')}, (int)high, {int(new)});"
         head = "void {}(struct wave *w, uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t word, uint32_t high)"
         symbol = self.table.special(key, head, body)
         self.touch(range(f["vdst"] + 8))
@@ -435,27 +458,36 @@ class _Writer:
 
 _LANE_MOVES = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_bpermute_fi_b32")
 _SPECIAL = {
-    "v_readlane_b32": _Writer.readlane,
-    "v_readfirstlane_b32": _Writer.readfirstlane,
-    "v_writelane_b32": _Writer.writelane,
-    "v_swap_b32": _Writer.swap,
-    "v_permlane16_b32": _Writer.permlane,
-    "v_permlanex16_b32": _Writer.permlane,
-    "s_trap": _Writer.trap,
-    "s_round_mode": _Writer.mode,
-    "s_denorm_mode": _Writer.mode,
-    "s_memtime": _Writer.time,
-    "s_memrealtime": _Writer.time,
+    "v_readlane_b32": _BodyWriter.readlane,
+    "v_readfirstlane_b32": _BodyWriter.readfirstlane,
+    "v_writelane_b32": _BodyWriter.writelane,
+    "v_swap_b32": _BodyWriter.swap,
+    "v_permlane16_b32": _BodyWriter.permlane,
+    "v_permlanex16_b32": _BodyWriter.permlane,
+    "s_trap": _BodyWriter.trap,
+    "s_round_mode": _BodyWriter.mode,
+    "s_denorm_mode": _BodyWriter.mode,
+    "s_memtime": _BodyWriter.time,
+    "s_memrealtime": _BodyWriter.time,
 }
 
 
 def kernel_body(
-    code: bytes, family: Family, entry: int, end: int, lanes: int, table: FunctionTable, *, symbol: str, counters: bool, sanitize: bool
+    code: bytes,
+    family: EncodingFamily,
+    entry: int,
+    end: int,
+    lanes: int,
+    table: FunctionTable,
+    *,
+    symbol: str,
+    counters: bool,
+    sanitize: bool,
 ) -> KernelBody:
     """A kernel's function `int SYMBOL(struct wave *w)` in C. Raises UnknownInstruction and DecodeError."""
     found = reachable(code, family, entry, end)
     leaders = sorted(set(_leaders(found, entry)))
-    writer = _Writer(family, lanes, table, counters, sanitize)
+    writer = _BodyWriter(family, lanes, table, counters, sanitize)
     writer.base = entry
     resumes = [0]
     lines: list[str] = []
@@ -480,7 +512,9 @@ def _ends(inst: Instruction) -> bool:
     return inst.name in ("s_branch", "s_endpgm", "s_endpgm_saved", "s_trap", "s_code_end")
 
 
-def _instruction(writer: _Writer, inst: Instruction, found: dict[int, Instruction], resumes: list[int], entry: int) -> list[str]:
+def _instruction(
+    writer: _BodyWriter, inst: Instruction, found: dict[int, Instruction], resumes: list[int], entry: int
+) -> list[str]:
     if inst.name in BRANCHES:
         target = branch_target(inst)
         if target not in found:

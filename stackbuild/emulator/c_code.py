@@ -152,7 +152,10 @@ def _shift(value: Value) -> str:
         text = f"({text} {value.op} {expression(amount)})"
         return _masked(text, type) if value.op == "<<" else text
     name = "left" if value.op == "<<" else "right"
-    return _masked(f"shift_{name}_{type.kind}{128 if type.bits > 64 else 64 if type.bits > 32 else 32}({text}, {expression(amount)})", type)
+    return _masked(
+        f"shift_{name}_{type.kind}{128 if type.bits > 64 else 64 if type.bits > 32 else 32}({text}, {expression(amount)})",
+        type,
+    )
 
 
 def statements(lines: Sequence[Statement], rename: Callable[[str], str] = str) -> list[str]:

@@ -26,7 +26,7 @@ class CodeObjectError(Stop):
 
 
 @dataclass(frozen=True)
-class Argument:
+class KernelArgument:
     """One kernel argument of the metadata; `kind` is its `.value_kind`."""
 
     name: str
@@ -74,7 +74,7 @@ class KernelImage:
     lanes: int
     registers: tuple[int, int, int]
     maximum_workgroup: int
-    arguments: tuple[Argument, ...]
+    arguments: tuple[KernelArgument, ...]
 
     @property
     def explicit_bytes(self) -> int:
@@ -202,9 +202,9 @@ def _number(entry: dict[bytes, object], key: bytes) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _argument(entry: object) -> Argument:
+def _argument(entry: object) -> KernelArgument:
     if not isinstance(entry, dict):
         raise CodeObjectError("a kernel argument in the code object's metadata is no map")
-    return Argument(
+    return KernelArgument(
         _text(entry, b".name"), _text(entry, b".value_kind"), _number(entry, b".offset"), _number(entry, b".size")
     )

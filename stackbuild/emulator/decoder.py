@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stackbuild.core.errors import Stop
-from stackbuild.emulator.encodings import Family, Format, Operation
+from stackbuild.emulator.encodings import EncodingFamily, Format, Operation
 
 LITERAL = 255
 SDWA = 249
@@ -60,7 +60,7 @@ class Instruction:
         return self.offset + self.size
 
 
-def decode(code: bytes, family: Family, offset: int = 0) -> Instruction:
+def decode(code: bytes, family: EncodingFamily, offset: int = 0) -> Instruction:
     """The instruction at `offset` of `code`. Raises DecodeError."""
     if offset + 4 > len(code):
         raise DecodeError(f"the code ends at {len(code):#x}, inside an instruction at {offset:#x}")
@@ -78,7 +78,7 @@ def decode(code: bytes, family: Family, offset: int = 0) -> Instruction:
     raise DecodeError(f"{word & 0xFFFFFFFF:#010x} at {offset:#x} is no instruction of {family.name}")
 
 
-def decode_all(code: bytes, family: Family, start: int = 0, end: int | None = None) -> Iterator[Instruction]:
+def decode_all(code: bytes, family: EncodingFamily, start: int = 0, end: int | None = None) -> Iterator[Instruction]:
     """The instructions from `start` to `end`, one after the other. Raises DecodeError."""
     end = len(code) if end is None else end
     while start < end:
@@ -87,7 +87,7 @@ def decode_all(code: bytes, family: Family, start: int = 0, end: int | None = No
         start = found.end
 
 
-def _in_format(word: int, plain: Format, family: Family) -> tuple[Format, Operation, Operation | None] | None:
+def _in_format(word: int, plain: Format, family: EncodingFamily) -> tuple[Format, Operation, Operation | None] | None:
     """The format with its suffix, and the operations. None where the format has no such operation."""
     variant = _variant(word, plain)
     format = family.variants.get((plain.name, variant), plain)

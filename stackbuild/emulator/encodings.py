@@ -87,7 +87,7 @@ class Format:
 
 
 @dataclass(frozen=True)
-class Family:
+class EncodingFamily:
     """The formats of one family: those without a suffix by the top nine bits of the first word, most specific first."""
 
     name: str
@@ -99,14 +99,12 @@ def family_name(target: str) -> str:
     """The family of a target such as "gfx942:sramecc+". Raises EncodingError."""
     base = target.partition(":")[0]
     if base not in FAMILIES:
-        raise EncodingError(
-            f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(FAMILIES))}."
-        )
+        raise EncodingError(f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(FAMILIES))}.")
     return FAMILIES[base]
 
 
 @cache
-def family(name: str) -> Family:
+def family(name: str) -> EncodingFamily:
     """The tables of "cdna", "rdna3" or "rdna4". Raises EncodingError where tinygrad is not installed."""
     try:
         instructions: Any = import_module(f"tinygrad.runtime.autogen.amd.{name}.ins")
@@ -125,7 +123,7 @@ def family(name: str) -> Family:
     ]  # fmt: skip
     plain = sorted((f for f in made if not f.variant), key=lambda f: -f.mask.bit_count())
     index = {top: tuple(f for f in plain if (top << 23 ^ f.match) & f.mask & 0xFF800000 == 0) for top in range(512)}
-    return Family(name, index, {(f.name, f.variant): f for f in made})
+    return EncodingFamily(name, index, {(f.name, f.variant): f for f in made})
 
 
 def _format(family: str, klass: Any, operands: Any, pseudocode: Any) -> Format:
@@ -147,4 +145,6 @@ def _format(family: str, klass: Any, operands: Any, pseudocode: Any) -> Format:
     }
     full = klass.__name__
     suffix = next((s for s in _SUFFIXES if full.endswith(s)), "")
-    return Format(family, full.removesuffix(suffix), suffix.lstrip("_"), klass._base_size, mask, match, fields, operations)
+    return Format(
+        family, full.removesuffix(suffix), suffix.lstrip("_"), klass._base_size, mask, match, fields, operations
+    )

@@ -21,7 +21,7 @@ class ExecutionError(Stop):
 
 
 @dataclass(frozen=True)
-class Finding:
+class DeviceFinding:
     """What a dispatch reports: `kind` by emulator.h, its name, the instruction and one sentence."""
 
     kind: int
@@ -57,7 +57,12 @@ class _Counters(ctypes.Structure):
 
 _Report = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_Finding))
 _Range = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_uint64,
+    ctypes.c_int,
+    ctypes.POINTER(ctypes.c_uint64),
+    ctypes.POINTER(ctypes.c_uint64),
 )
 
 
@@ -79,7 +84,19 @@ def executor_library(folder: Path) -> Path:
     if not library.exists():
         folder.mkdir(parents=True, exist_ok=True)
         fresh = library.with_suffix(".new")
-        command = [compiler(), "-O2", "-std=gnu11", "-fPIC", "-shared", str(NATIVE / "executor.c"), "-o", str(fresh), "-lpthread", "-ldl", "-lm"]
+        command = [
+            compiler(),
+            "-O2",
+            "-std=gnu11",
+            "-fPIC",
+            "-shared",
+            str(NATIVE / "executor.c"),
+            "-o",
+            str(fresh),
+            "-lpthread",
+            "-ldl",
+            "-lm",
+        ]
         made = run(command, capture_output=True, text=True, check=False)
         if made.returncode:
             raise TranslationError(f"{compiler()} failed on executor.c: {made.stderr[:400]}")
@@ -117,7 +134,7 @@ class Executor:
         launch: Launch,
         kernarg: bytes,
         ranges: Sequence[tuple[int, int]] | None = None,
-        heard: Callable[[Finding], None] = lambda finding: None,
+        heard: Callable[[DeviceFinding], None] = lambda finding: None,
     ) -> dict[str, int]:
         """Run a kernel to its end and return its counters. `kernarg` has the explicit arguments at their offsets; `ranges`
         the memory it may use as (start, end). Raises ExecutionError after the finding was heard.
@@ -125,12 +142,12 @@ class Executor:
         handle = self._library.emulator_find(ctypes.c_void_p(self._object), kernel.encode())
         if not handle:
             raise ExecutionError(f"there is no kernel {kernel}")
-        last: list[Finding] = []
+        last: list[DeviceFinding] = []
 
         def report(_: int, finding: object) -> None:
             f = finding.contents  # type: ignore[attr-defined]
             last.append(
-                Finding(f.kind, f.kind_name.decode(), f.kernel.decode(), f.pc, f.instruction.decode(), f.text.decode(),
+                DeviceFinding(f.kind, f.kind_name.decode(), f.kernel.decode(), f.pc, f.instruction.decode(), f.text.decode(),
                         tuple(f.workgroup), f.wave, f.lane, f.address)
             )  # fmt: skip
             heard(last[-1])

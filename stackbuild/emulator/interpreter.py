@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from stackbuild.emulator.body import BRANCHES, NOTHING
 from stackbuild.emulator.decoder import Instruction
-from stackbuild.emulator.operands import Source, UnknownInstruction, source
+from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.python_code import bits_float, float_bits, rounded, run_semantics
 from stackbuild.emulator.scalars import FORMATS, scalar_meaning, scalar_sources, target_bits
 from stackbuild.emulator.semantics import Type
@@ -65,7 +65,7 @@ class InterpretedWave:
         else:
             raise UnknownInstruction(f"{name} is not interpreted")
 
-    def _read(self, taken: Source) -> int:
+    def _read(self, taken: SourceOperand) -> int:
         """A scalar operand."""
         if taken.kind == "c":
             return taken.number
@@ -78,8 +78,15 @@ class InterpretedWave:
     def _scalar(self, inst: Instruction) -> None:
         meaning = scalar_meaning(inst, self.lanes)
         bits, target = target_bits(inst), inst.fields.get("sdst", 0)
-        names: dict[str, int | float] = {f"S{i}": self._read(taken) for i, taken in enumerate(scalar_sources(inst, self.lanes))}
-        names |= {"SCC": self.scc, "EXEC": self.execute, "VCC": self.mask(_VCC), "D0": self.pair(target) if bits == 64 else self.s[target]}
+        names: dict[str, int | float] = {
+            f"S{i}": self._read(taken) for i, taken in enumerate(scalar_sources(inst, self.lanes))
+        }
+        names |= {
+            "SCC": self.scc,
+            "EXEC": self.execute,
+            "VCC": self.mask(_VCC),
+            "D0": self.pair(target) if bits == 64 else self.s[target],
+        }
         names["M0"] = self.s[124 if inst.format.family == "cdna" else 125]
         after = run_semantics(meaning, names)
         if "SCC" in meaning.writes:
@@ -120,7 +127,12 @@ class InterpretedWave:
         for lane in range(self.lanes):
             if not active >> lane & 1:
                 continue
-            names: dict[str, int | float] = {"LANE": lane, "VCCL": vcc >> lane & 1, "SIMM32": call.literal, "D0": self._old(call, lane)}
+            names: dict[str, int | float] = {
+                "LANE": lane,
+                "VCCL": vcc >> lane & 1,
+                "SIMM32": call.literal,
+                "D0": self._old(call, lane),
+            }
             for i, taken in enumerate(call.sources):
                 names[f"S{i}"] = modified(taken, first[lane] if i == 0 and first else self._raw(taken, lane, before))
             after = run_semantics(meaning, names)
@@ -153,7 +165,7 @@ class InterpretedWave:
         row = call.target.number
         return self.v[row][lane] | (self.v[row + 1][lane] << 32 if call.form.bits == 64 else 0)
 
-    def _raw(self, taken: Source, lane: int, rows: list[list[int]]) -> int:
+    def _raw(self, taken: SourceOperand, lane: int, rows: list[list[int]]) -> int:
         if taken.kind == "v":
             return rows[taken.number][lane] | (rows[taken.number + 1][lane] << 32 if taken.bits == 64 else 0)
         value = self._read(taken)
@@ -202,7 +214,13 @@ def dpp_lane(lane: int, control: int, lanes: int) -> int | None:
         return row * 16 + count
     if kind == 0x16:
         return row * 16 + (place ^ count)
-    whole = {0x130: lane + 1, 0x134: (lane + 1) % lanes, 0x138: lane - 1, 0x13C: (lane - 1) % lanes, 0x142: row * 16 - 1}
+    whole = {
+        0x130: lane + 1,
+        0x134: (lane + 1) % lanes,
+        0x138: lane - 1,
+        0x13C: (lane - 1) % lanes,
+        0x142: row * 16 - 1,
+    }
     if control == 0x143:
         return 31 if lane >= 32 else None
     if control in whole:
@@ -210,7 +228,7 @@ def dpp_lane(lane: int, control: int, lanes: int) -> int | None:
     raise UnknownInstruction(f"DPP control {control:#x} is not known")
 
 
-def modified(taken: Source, raw: int) -> int:
+def modified(taken: SourceOperand, raw: int) -> int:
     """An operand's bits after SDWA's selection, the half, |x| and −x, and the halves of packed operands."""
     bits = taken.bits
     if taken.select != 6:

@@ -25,7 +25,11 @@ def text_of(inst: Instruction) -> str:
             continue
         value = f[name] * 2 if name == "sbase" else f[name]
         words = max(1, operand.bits // 32) if operand else 1
-        if name in _VECTORS and operand is not None and operand.place not in ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC"):
+        if (
+            name in _VECTORS
+            and operand is not None
+            and operand.place not in ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC")
+        ):
             value += 256
         shown.append(f"{value:#x}" if name == "simm16" else _operand(value, words, inst))
     return f"{inst.name} {', '.join(shown)}".strip()

@@ -31,7 +31,13 @@ _OPERATIONS = {
     "min_f32": "fmin32", "max_f32": "fmax32", "wrxchg_b32": "swap", "cmpst_b32": "dscmp", "cmpstore_b32": "cmpswap2", "storexchg_b32": "swap",
     "min_num_f32": "fmin32", "max_num_f32": "fmax32", "min_f64": "fmin64", "max_f64": "fmax64",
 }  # fmt: skip
-_SPACES = {"global": "SPACE_GLOBAL", "flat": "SPACE_FLAT", "scratch": "SPACE_SCRATCH", "ds": "SPACE_LDS", "buffer": "SPACE_BUFFER"}
+_SPACES = {
+    "global": "SPACE_GLOBAL",
+    "flat": "SPACE_FLAT",
+    "scratch": "SPACE_SCRATCH",
+    "ds": "SPACE_LDS",
+    "buffer": "SPACE_BUFFER",
+}
 
 
 @dataclass(frozen=True)
@@ -185,14 +191,24 @@ def _c_counts(access: Access, kind: str, whole: str) -> list[str]:
     """Counts of an access, before a load can write over its own addresses."""
     lines = ["#if COUNTERS", "    uint64_t addresses[LANES];"]
     for offset in ["offset"] + (["second"] if access.pair else []):
-        lines.append(f"    for (uint32_t l = 0; l < LANES; l++) addresses[l] = m >> l & 1 ? ({kind})({whole} + (int64_t){offset}) : 0;")
+        lines.append(
+            f"    for (uint32_t l = 0; l < LANES; l++) addresses[l] = m >> l & 1 ? ({kind})({whole} + (int64_t){offset}) : 0;"
+        )
         lines.append(f"    count_access(w, m, addresses, {access.bytes}, {access.space});")
     return [*lines, "#endif"]
 
 
 def c_memory_signature(access: Access, symbol: str, *, vector: bool, scalar: bool) -> str:
     """The C declaration, without a semicolon."""
-    given = ["struct wave *w", "uint64_t m", "uint32_t *d", "const uint32_t *x", "const uint32_t *y", "int32_t offset", "int32_t second"]
+    given = [
+        "struct wave *w",
+        "uint64_t m",
+        "uint32_t *d",
+        "const uint32_t *x",
+        "const uint32_t *y",
+        "int32_t offset",
+        "int32_t second",
+    ]
     if vector:
         given.append("const uint32_t *a")
     if scalar:
@@ -212,7 +228,6 @@ def _c_load(access: Access, i: int) -> list[str]:
     elif access.half == "high":
         value = f"(d[l] & 0xffffu) | ({value}) << 16"
     return [f"        d[{row} * LANES + l] = {value};"]
-
 
 
 def _c_store(access: Access, i: int) -> list[str]:
@@ -244,7 +259,13 @@ def _c_atomic(access: Access) -> list[str]:
         return f"(uint64_t){name}[{row + 1} * LANES + l] << 32 | {low}" if words == 2 else low
 
     value = _C_OPERATIONS[access.operation]
-    other = read("y", 0) if access.operation in ("dscmp", "cmpswap2") else read("x", words) if access.operation == "cmpswap" else "0"
+    other = (
+        read("y", 0)
+        if access.operation in ("dscmp", "cmpswap2")
+        else read("x", words)
+        if access.operation == "cmpswap"
+        else "0"
+    )
     lines = [
         f"        {kind} *at = ({kind} *)(void *)place(w, {access.space}, l, p0, {access.bytes}, USE_ATOMIC);",
         f"        {kind} v = {read('x', 0)}, u = {other}, old = __atomic_load_n(at, __ATOMIC_RELAXED), fresh;",

@@ -23,7 +23,7 @@ class UnknownInstruction(Stop):
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceOperand:
     """One operand that is read. `kind`: "v" a vector register, "s" scalar registers, "c" a constant, "x" a special value.
 
     `number` is the register or the constant's bits, `name` the special value. `form` is its number format ("F16", "PK2_F16",
@@ -50,7 +50,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetOperand:
     """What is written: `kind` "v" or "s", the register and the width."""
 
     kind: str
@@ -101,7 +101,9 @@ def _f32_bits(number: float) -> int:
     return int.from_bytes(struct.pack("<f", number), "little")
 
 
-def source(inst: Instruction, encoding: int, operand: OperandType | None, lanes: int, *, true16: bool = False) -> Source:
+def source(
+    inst: Instruction, encoding: int, operand: OperandType | None, lanes: int, *, true16: bool = False
+) -> SourceOperand:
     """The operand of a 9-bit (or shorter) source field."""
     form, bits = form_of(operand), operand.bits if operand else 32
     if form == "M64":
@@ -110,29 +112,29 @@ def source(inst: Instruction, encoding: int, operand: OperandType | None, lanes:
         number, half = encoding - 256, False
         if true16 and bits == 16 and number >= 128:
             number, half = number - 128, True
-        return Source("v", number, bits, form, half=half)
+        return SourceOperand("v", number, bits, form, half=half)
     cdna = inst.format.fields.get("sc0") is not None or _is_cdna(inst)
     if encoding == (M0_CDNA if cdna else M0_RDNA):
-        return Source("s", encoding, 32, form, name="m0")
+        return SourceOperand("s", encoding, 32, form, name="m0")
     if encoding == NULL and not cdna:
-        return Source("c", 0, bits, form)
+        return SourceOperand("c", 0, bits, form)
     if encoding < 128:
-        return Source("s", encoding, bits, form)
+        return SourceOperand("s", encoding, bits, form)
     if encoding in _APERTURES:
-        return Source("x", encoding, bits, form, name=_APERTURES[encoding])
+        return SourceOperand("x", encoding, bits, form, name=_APERTURES[encoding])
     if encoding in _FLAGS:
-        return Source("x", encoding, bits, form, name=_FLAGS[encoding])
-    return Source("c", constant_bits(encoding, bits, form, inst.literal), bits, form)
+        return SourceOperand("x", encoding, bits, form, name=_FLAGS[encoding])
+    return SourceOperand("c", constant_bits(encoding, bits, form, inst.literal), bits, form)
 
 
 def _is_cdna(inst: Instruction) -> bool:
     return inst.format.family == "cdna"
 
 
-def vector_sources(inst: Instruction, lanes: int) -> list[Source]:
+def vector_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:
     """The sources of a vector ALU instruction, in order, modifiers set."""
     f, kinds = inst.fields, inst.operation.operands
-    found: list[Source] = []
+    found: list[SourceOperand] = []
     short = inst.format.name in ("VOP1", "VOP2", "VOPC", "VOP1_SDST") and not _is_cdna(inst)
     for i, names in enumerate((("src0",), ("src1", "vsrc1"), ("src2",))):
         name = next((n for n in names if n in f), None)
@@ -148,7 +150,7 @@ def vector_sources(inst: Instruction, lanes: int) -> list[Source]:
     return found
 
 
-def _modified(inst: Instruction, i: int, source: Source) -> Source:
+def _modified(inst: Instruction, i: int, source: SourceOperand) -> SourceOperand:
     f = inst.fields
     if inst.format.name in ("VOP3", "VOP3_SDST", "VOP3SD"):
         half = bool(f.get("opsel", 0) >> i & 1)
@@ -159,7 +161,9 @@ def _modified(inst: Instruction, i: int, source: Source) -> Source:
         high = f["opsel_hi"] >> i & 1 if i < 2 else f["opsel_hi2"]
         source = replace(source, swizzle=(f["opsel"] >> i & 1, high, f["neg"] >> i & 1, f["neg_hi"] >> i & 1))
     if inst.format.variant in ("DPP16", "SDWA", "SDWA_SDST") and i < 2:
-        source = replace(source, negate=source.negate ^ bool(f[f"src{i}_neg"]), absolute=source.absolute or bool(f[f"src{i}_abs"]))
+        source = replace(
+            source, negate=source.negate ^ bool(f[f"src{i}_neg"]), absolute=source.absolute or bool(f[f"src{i}_abs"])
+        )
     if inst.format.variant.startswith("SDWA") and i < 2:
         source = replace(source, select=f[f"src{i}_sel"], extend=bool(f[f"src{i}_sext"]))
     return source

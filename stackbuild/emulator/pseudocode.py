@@ -49,7 +49,7 @@ class Node:
     text: str = ""
 
 
-class _Parser:
+class _PseudocodeParser:
     def __init__(self, text: str) -> None:
         self.tokens: list[tuple[str, str]] = []
         at = 0
@@ -237,7 +237,7 @@ class _Parser:
 @cache
 def parse(text: str) -> Node:
     """The tree of an operation's pseudocode, a node of kind "block". Raises PseudocodeError."""
-    parser = _Parser(text)
+    parser = _PseudocodeParser(text)
     tree = parser.block()
     if parser.peek():
         raise PseudocodeError(f"{parser.peek()!r} ends nothing")

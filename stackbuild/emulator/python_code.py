@@ -70,7 +70,11 @@ def fused(a: float, b: float, c: float, bits: int) -> float:
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         product_sign = math.copysign(1, a) * math.copysign(1, b)
-        return -0.0 if (product_sign < 0 and math.copysign(1, c) < 0) and (a * b == 0 or Fraction(a) * Fraction(b) == 0) else 0.0
+        return (
+            -0.0
+            if (product_sign < 0 and math.copysign(1, c) < 0) and (a * b == 0 or Fraction(a) * Fraction(b) == 0)
+            else 0.0
+        )
     return _nearest(exact, bits)
 
 
@@ -158,7 +162,12 @@ def _binary(value: Value, type: Type, given: list[Any]) -> Number:
     if op in ("&&", "||"):
         return int(bool(left and right) if op == "&&" else bool(left or right))
     if type.kind in "fg":
-        exact: Callable[[Any, Any], Any] = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": _divide}[op]
+        exact: Callable[[Any, Any], Any] = {
+            "+": lambda a, b: a + b,
+            "-": lambda a, b: a - b,
+            "*": lambda a, b: a * b,
+            "/": _divide,
+        }[op]
         return _rounded_result(exact(left, right), type)
     whole: dict[str, Callable[[int, int], int]] = {
         "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b, "|": lambda a, b: a | b,
@@ -189,7 +198,9 @@ def _call(value: Value, type: Type, given: list[Any]) -> Number:
         return int(max(given) if name == "maxint" else min(given))
     if name == "perm":
         return _permuted_byte(int(given[0]), int(given[1]))
-    return _float_call(name, type, first, [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(given)])
+    return _float_call(
+        name, type, first, [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(given)]
+    )
 
 
 def _permuted_byte(data: int, select: int) -> int:
@@ -243,7 +254,12 @@ def _function(name: str, x: float, given: list[Any], bits: int) -> float:
     if name in ("floor", "trunc", "ceil", "rint"):
         if not finite:
             return x
-        whole: dict[str, Callable[[float], int]] = {"floor": math.floor, "trunc": math.trunc, "ceil": math.ceil, "rint": round}
+        whole: dict[str, Callable[[float], int]] = {
+            "floor": math.floor,
+            "trunc": math.trunc,
+            "ceil": math.ceil,
+            "rint": round,
+        }
         return math.copysign(float(whole[name](x)), x)
     if name == "fract":
         part = x - math.copysign(math.floor(x), x) if finite else math.nan
@@ -253,7 +269,15 @@ def _function(name: str, x: float, given: list[Any], bits: int) -> float:
     if name == "rcp":
         return _divide(1.0, x)
     if name == "rsq":
-        return math.nan if x < 0 or x != x else math.copysign(math.inf, x) if x == 0 else 0.0 if x == math.inf else 1.0 / math.sqrt(x)
+        return (
+            math.nan
+            if x < 0 or x != x
+            else math.copysign(math.inf, x)
+            if x == 0
+            else 0.0
+            if x == math.inf
+            else 1.0 / math.sqrt(x)
+        )
     if name == "exp2":
         return math.nan if x != x else math.inf if x > 1023 else 0.0 if x < -1074 else 2.0**x
     if name == "log2":

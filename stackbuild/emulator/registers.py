@@ -19,7 +19,10 @@ def _vectors(inst: Instruction) -> list[tuple[int, int]]:
         if name not in f or name == "simm16" or not operand.place:
             continue
         value = f[name]
-        if name in ("vdst", "vsrc1", "addr", "vaddr", "data", "data0", "data1", "vdata", "vsrc") and "SDST" not in inst.format.name:
+        if (
+            name in ("vdst", "vsrc1", "addr", "vaddr", "data", "data0", "data1", "vdata", "vsrc")
+            and "SDST" not in inst.format.name
+        ):
             if operand.place in ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC"):
                 continue
             value += 256

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stackbuild.emulator.c_code import declarations, missing_functions, statements
 from stackbuild.emulator.corrections import code_of
 from stackbuild.emulator.decoder import Instruction
-from stackbuild.emulator.operands import Source, UnknownInstruction, source
+from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.pseudocode import PseudocodeError
 from stackbuild.emulator.semantics import Semantics, semantics
 
@@ -13,12 +13,12 @@ FORMATS = ("SOP1", "SOP2", "SOPC", "SOPK")
 VCC, EXEC, NULL = 106, 126, 124
 
 
-def scalar_sources(inst: Instruction, lanes: int) -> list[Source]:
+def scalar_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:
     """The scalar operands that are read, in order; of s_cmpk and the like the register in the target's field."""
     kinds, f = inst.operation.operands, inst.fields
     found = [source(inst, f[name], kinds[name], lanes) for name in ("ssrc0", "ssrc1") if name in f and name in kinds]
     if inst.format.name == "SOPK" and "cmpk" in inst.name:
-        found = [Source("s", f["sdst"], 32, "B32")]
+        found = [SourceOperand("s", f["sdst"], 32, "B32")]
     return found
 
 
@@ -47,7 +47,7 @@ def scalar_meaning(inst: Instruction, lanes: int) -> Semantics:
     return meaning
 
 
-def scalar_text(taken: Source) -> str:
+def scalar_text(taken: SourceOperand) -> str:
     """C text of a scalar operand, raw bits."""
     if taken.kind == "c":
         return f"{taken.number:#x}ull" if taken.bits > 32 else f"{taken.number & 0xFFFFFFFF:#x}u"

@@ -539,7 +539,11 @@ class _Scope:
             if name == "D0":
                 self.result = type or _strong(value.type)
                 return [Assignment("D0", bits_of(_stored(value, self.result, self.result)))]
-            return [Assignment(name, convert(bits_of(_stored(value, type or value.type, type or value.type)), REGISTERS[name]))]
+            return [
+                Assignment(
+                    name, convert(bits_of(_stored(value, type or value.type, type or value.type)), REGISTERS[name])
+                )
+            ]
         if name not in self.variables:
             self.variables[name] = _strong(type or value.type)
         have = self.variables[name]
@@ -684,6 +688,4 @@ def semantics(code: str, lanes: int, source_bits: Sequence[int], constants: dict
     for name, number in (constants or {}).items():
         scope.constants[name] = constant(number, U32)
     statements = scope.block(parse(code).parts)
-    return Semantics(
-        statements, scope.variables, frozenset(scope.reads), frozenset(scope.writes), scope.result
-    )
+    return Semantics(statements, scope.variables, frozenset(scope.reads), frozenset(scope.writes), scope.result)

@@ -22,7 +22,7 @@ from stackbuild.emulator.body import FunctionTable, KernelBody, kernel_body
 from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
 from stackbuild.emulator.counts import block_counts
 from stackbuild.emulator.decoder import DecodeError
-from stackbuild.emulator.encodings import Family, family, family_name
+from stackbuild.emulator.encodings import EncodingFamily, family, family_name
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
 
@@ -85,7 +85,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 class _Translation:
-    def __init__(self, loaded: LoadedObject, tables: Family, options: Options, folder: Path, out: Path) -> None:
+    def __init__(self, loaded: LoadedObject, tables: EncodingFamily, options: Options, folder: Path, out: Path) -> None:
         self.loaded, self.tables, self.options, self.folder, self.out = loaded, tables, options, folder, out
         self.done: dict[str, dict[str, object]] = {}
         state = out / "kernels.json"
@@ -231,22 +231,40 @@ def compiler() -> str:
 def _compile_all(jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant: str) -> None:
     """Compile sources to libraries, as many at once as there are cores. Raises TranslationError."""
     lanes, *features = variant.split("-")
-    defines = [f"-DLANES={lanes}", f"-DSANITIZE={int('sanitized' in features)}", f"-DCOUNTERS={int('counted' in features)}"]
+    defines = [
+        f"-DLANES={lanes}",
+        f"-DSANITIZE={int('sanitized' in features)}",
+        f"-DCOUNTERS={int('counted' in features)}",
+    ]
     waiting, running = list(jobs), list[tuple[Path, Path, subprocess.Popen[bytes]]]()
     while waiting or running:
         while waiting and len(running) < (os.cpu_count() or 1):
             source, library, level, libraries = waiting.pop()
             fresh = library.with_suffix(".new")
             # The libraries stand by their whole paths in the result.
-            command = [compiler(), *level.split(), *FLAGS, *defines, f"-I{NATIVE}", str(source), "-o", str(fresh), *map(str, libraries), "-lm"]
+            command = [
+                compiler(),
+                *level.split(),
+                *FLAGS,
+                *defines,
+                f"-I{NATIVE}",
+                str(source),
+                "-o",
+                str(fresh),
+                *map(str, libraries),
+                "-lm",
+            ]
             try:
                 running.append((fresh, library, subprocess.Popen(command, stderr=subprocess.PIPE)))
             except OSError as error:
                 raise TranslationError(
-                    f"no C compiler: {compiler()} cannot be started ({error.strerror})", next="Install gcc or clang, or set CC."
+                    f"no C compiler: {compiler()} cannot be started ({error.strerror})",
+                    next="Install gcc or clang, or set CC.",
                 ) from None
         fresh, library, process = running.pop(0)
         _, errors = process.communicate()
         if process.returncode:
-            raise TranslationError(f"{compiler()} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}")
+            raise TranslationError(
+                f"{compiler()} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}"
+            )
         fresh.replace(library)

@@ -11,7 +11,7 @@ from subprocess import run
 
 from stackbuild.emulator.body import FunctionTable, kernel_body
 from stackbuild.emulator.decoder import DecodeError, Instruction, decode
-from stackbuild.emulator.encodings import Family, Format, family, family_name
+from stackbuild.emulator.encodings import EncodingFamily, Format, family, family_name
 from stackbuild.emulator.interpreter import InterpretedWave
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
@@ -23,11 +23,23 @@ _FORMATS = ("VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOPC", "VOP3_SDST", "SOP
 _INEXACT = ("v_exp", "v_log", "v_sin", "v_cos", "v_rsq", "v_sqrt_f16", "v_frexp", "v_trig", "v_rcp_f16")
 """Operations whose result the guides bound but do not define: the two back ends use different functions."""
 _ENDS = {"cdna": 0xBF810000, "rdna3": 0xBFB00000, "rdna4": 0xBFB00000}
-_SPECIAL_FLOATS = (0, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0x7FC00000, 1, 0x807FFFFF, 0x3C003C00, 0x7BFF0001, 0x00010400)
+_SPECIAL_FLOATS = (
+    0,
+    0x80000000,
+    0x3F800000,
+    0xBF800000,
+    0x7F800000,
+    0x7FC00000,
+    1,
+    0x807FFFFF,
+    0x3C003C00,
+    0x7BFF0001,
+    0x00010400,
+)
 
 
 @dataclass(frozen=True)
-class Difference:
+class TrialDifference:
     """A sequence after which the two differ: its text, and what differs."""
 
     target: str
@@ -43,7 +55,7 @@ class TrialResult:
     sequences: int
     instructions: int
     operations: frozenset[str]
-    differences: tuple[Difference, ...]
+    differences: tuple[TrialDifference, ...]
 
 
 def _random_field(rng: random.Random, format: Format, name: str, high: int, low: int, kind: str) -> int:
@@ -56,17 +68,35 @@ def _random_field(rng: random.Random, format: Format, name: str, high: int, low:
         vector = kind == "Src" and rng.random() < 0.6
         if vector:
             return 256 + rng.randrange(ROWS - 4)
-        return rng.choice((rng.randrange(0, 20, 2), 106, 128 + rng.randrange(65), 193 + rng.randrange(16), 240 + rng.randrange(9), 255))
+        return rng.choice(
+            (
+                rng.randrange(0, 20, 2),
+                106,
+                128 + rng.randrange(65),
+                193 + rng.randrange(16),
+                240 + rng.randrange(9),
+                255,
+            )
+        )
     if name in ("omod", "clmp", "neg", "abs", "opsel", "neg_hi"):
         return rng.randrange(1 << width) if rng.random() < 0.25 else 0
     if name in ("opsel_hi", "opsel_hi2"):
         return (1 << width) - 1 if rng.random() < 0.7 else rng.randrange(1 << width)
     if name == "dpp":
-        return rng.choice((rng.randrange(256), 0x101 + rng.randrange(15), 0x111 + rng.randrange(15), 0x121 + rng.randrange(15), 0x140, 0x141))
+        return rng.choice(
+            (
+                rng.randrange(256),
+                0x101 + rng.randrange(15),
+                0x111 + rng.randrange(15),
+                0x121 + rng.randrange(15),
+                0x140,
+                0x141,
+            )
+        )
     return rng.randrange(1 << width)
 
 
-def random_instruction(rng: random.Random, tables: Family) -> tuple[bytes, Instruction]:
+def random_instruction(rng: random.Random, tables: EncodingFamily) -> tuple[bytes, Instruction]:
     """One random instruction of the ALU, encoded and decoded again."""
     formats = [f for (name, _), f in tables.variants.items() if name in _FORMATS and f.operations]
     while True:
@@ -90,7 +120,9 @@ def random_instruction(rng: random.Random, tables: Family) -> tuple[bytes, Instr
             return code, inst
 
 
-def _sequences(rng: random.Random, tables: Family, lanes: int, count: int, length: int) -> Iterator[list[tuple[bytes, Instruction]]]:
+def _sequences(
+    rng: random.Random, tables: EncodingFamily, lanes: int, count: int, length: int
+) -> Iterator[list[tuple[bytes, Instruction]]]:
     table = FunctionTable(lanes, "trial")
     for _ in range(count):
         sequence: list[tuple[bytes, Instruction]] = []
@@ -104,7 +136,7 @@ def _sequences(rng: random.Random, tables: Family, lanes: int, count: int, lengt
         yield sequence
 
 
-def _probe(code: bytes, tables: Family, lanes: int, table: FunctionTable, inst: Instruction) -> None:
+def _probe(code: bytes, tables: EncodingFamily, lanes: int, table: FunctionTable, inst: Instruction) -> None:
     """Raises UnknownInstruction where one of the two does not have an instruction."""
     whole = code + _ENDS[tables.name].to_bytes(4, "little")
     kernel_body(whole, tables, 0, len(whole), lanes, table, symbol="probe", counters=False, sanitize=False)
@@ -121,7 +153,9 @@ def compare(target: str, folder: Path, *, sequences: int, length: int = 4, seed:
     bodies = []
     for i, sequence in enumerate(made):
         code = b"".join(code for code, _ in sequence) + _ENDS[tables.name].to_bytes(4, "little")
-        body = kernel_body(code, tables, 0, len(code), lanes, table, symbol=f"sequence_{i}", counters=False, sanitize=False)
+        body = kernel_body(
+            code, tables, 0, len(code), lanes, table, symbol=f"sequence_{i}", counters=False, sanitize=False
+        )
         bodies.append("\n".join(body.lines))
     library = compile_sequences(folder, table, bodies, lanes, f"{target}-{seed}-{sequences}")
     differences = [d for i, sequence in enumerate(made) for d in _run(library, i, sequence, lanes, rng, target)]
@@ -136,13 +170,30 @@ def compile_sequences(folder: Path, table: FunctionTable, bodies: list[str], lan
         "static struct wave w; memset(&w, 0, sizeof w); w.v = v; w.scc = *scc; memcpy(w.s, s, sizeof w.s);\n"
         "int r = f(&w); memcpy(s, w.s, sizeof w.s); *scc = w.scc; return r; }\n"
     )
-    parts = {"operations": list(table.definitions.values()), "bodies": [*(f"{d};" for d in table.declarations.values()), *bodies, driver]}
+    parts = {
+        "operations": list(table.definitions.values()),
+        "bodies": [*(f"{d};" for d in table.declarations.values()), *bodies, driver],
+    }
     objects = []
     for part, level in (("operations", "-O1"), ("bodies", "-Og")):
         source, made = folder / f"{name}-{part}.c", folder / f"{name}-{part}.o"
         source.write_text('#include "wave.h"\n' + "\n".join(parts[part]) + "\n")
         flags = [flag for flag in FLAGS if flag != "-shared"]
-        _tool([compiler(), level, *flags, f"-DLANES={lanes}", "-DSANITIZE=0", "-DCOUNTERS=0", f"-I{NATIVE}", "-c", str(source), "-o", str(made)])
+        _tool(
+            [
+                compiler(),
+                level,
+                *flags,
+                f"-DLANES={lanes}",
+                "-DSANITIZE=0",
+                "-DCOUNTERS=0",
+                f"-I{NATIVE}",
+                "-c",
+                str(source),
+                "-o",
+                str(made),
+            ]
+        )
         objects.append(str(made))
     library = folder / f"{name}.so"
     _tool([compiler(), "-shared", *objects, "-o", str(library), "-lm"])
@@ -162,8 +213,13 @@ def _random_word(rng: random.Random) -> int:
 
 
 def _run(
-    library: ctypes.CDLL, number: int, sequence: list[tuple[bytes, Instruction]], lanes: int, rng: random.Random, target: str
-) -> Iterator[Difference]:
+    library: ctypes.CDLL,
+    number: int,
+    sequence: list[tuple[bytes, Instruction]],
+    lanes: int,
+    rng: random.Random,
+    target: str,
+) -> Iterator[TrialDifference]:
     words = [_random_word(rng) for _ in range(64)]
     v = [[rng.choice(words) for _ in range(lanes)] for _ in range(ROWS)]
     s = [rng.choice(words) for _ in range(128)]
@@ -180,13 +236,19 @@ def _run(
         try:
             wave.run(inst)
         except (OverflowError, KeyError, ValueError) as error:
-            yield Difference(target, number, (f"{text_of(inst)} {inst.word:#x}",), f"the interpreter failed: {error!r}")
+            yield TrialDifference(
+                target, number, (f"{text_of(inst)} {inst.word:#x}",), f"the interpreter failed: {error!r}"
+            )
             return
     found = [
         f"v{row} lane {lane}: {memory[row * lanes + lane]:#x} translated, {wave.v[row][lane]:#x} interpreted"
         for row in range(544) for lane in range(lanes) if memory[row * lanes + lane] != wave.v[row][lane]
     ]  # fmt: skip
-    found += [f"s{i}: {scalars[i]:#x} translated, {wave.s[i]:#x} interpreted" for i in range(128) if scalars[i] != wave.s[i]]
+    found += [
+        f"s{i}: {scalars[i]:#x} translated, {wave.s[i]:#x} interpreted" for i in range(128) if scalars[i] != wave.s[i]
+    ]
     found += [f"scc: {flag.value} translated, {wave.scc} interpreted"] if flag.value != wave.scc else []
     if found:
-        yield Difference(target, number, tuple(f"{text_of(inst)} {inst.word:#x}" for _, inst in sequence), "; ".join(found[:3]))
+        yield TrialDifference(
+            target, number, tuple(f"{text_of(inst)} {inst.word:#x}" for _, inst in sequence), "; ".join(found[:3])
+        )

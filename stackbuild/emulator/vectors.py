@@ -16,8 +16,8 @@ from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import OperandType, Operation
 from stackbuild.emulator.operands import (
     VCC,
-    Source,
-    Target,
+    SourceOperand,
+    TargetOperand,
     UnknownInstruction,
     form_of,
     source,
@@ -50,7 +50,7 @@ class VectorForm:
     name: str
     code: str
     lanes: int
-    sources: tuple[Source, ...]
+    sources: tuple[SourceOperand, ...]
     bits: int
     constants: tuple[tuple[str, int], ...]
     literal: bool
@@ -78,8 +78,8 @@ class VectorCall:
     """
 
     form: VectorForm
-    sources: tuple[Source, ...]
-    target: Target | None
+    sources: tuple[SourceOperand, ...]
+    target: TargetOperand | None
     mask_in: int | None
     mask_out: int | None
     writes_exec: bool
@@ -132,9 +132,19 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         raise UnknownInstruction(f"{name} is not known")
     writes_vector = inst.format.name not in ("VOPC", "VOP3_SDST", "VOP1_SDST")
     if writes_vector:
-        target = Target("v", f["vdst"] + (256 if place and place.place == "OPR_ACCVGPR" else 0), place.bits if place else 32, form_of(place))
+        target = TargetOperand(
+            "v",
+            f["vdst"] + (256 if place and place.place == "OPR_ACCVGPR" else 0),
+            place.bits if place else 32,
+            form_of(place),
+        )
     short = inst.format.name in ("VOP1", "VOP2") and inst.format.family != "cdna"
-    half = bool(f.get("opsel", 0) >> 3 & 1) and inst.format.name == "VOP3" and bool(place) and (place.bits == 16 if place else False)
+    half = (
+        bool(f.get("opsel", 0) >> 3 & 1)
+        and inst.format.name == "VOP3"
+        and bool(place)
+        and (place.bits == 16 if place else False)
+    )
     if target and short and target.bits == 16 and target.number >= 128:
         target, half = replace(target, number=target.number - 128), True
     if name in ("v_accvgpr_read", "v_accvgpr_mov_b32"):
@@ -157,7 +167,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     return VectorCall(form, sources, target, mask_in, mask_out, "v_cmpx" in name, literal)
 
 
-def _mask_register(name: str, taken: Source) -> int:
+def _mask_register(name: str, taken: SourceOperand) -> int:
     """The scalar register of a mask. Raises UnknownInstruction for a constant."""
     if taken.kind != "s":
         raise UnknownInstruction(f"{name} with a constant mask is not known")
@@ -169,18 +179,28 @@ def _is_short(name: str) -> bool:
     return not name.startswith(("v_mad_", "v_fma_", "v_div_fixup", "v_med3", "v_max3", "v_min3", "v_pack", "v_interp"))
 
 
-def _shape(source: Source) -> Source:
+def _shape(source: SourceOperand) -> SourceOperand:
     """A source without its register: "v" or a scalar."""
     return replace(source, kind="v" if source.kind == "v" else "s", number=0, name="")
 
 
-def _mixed(inst: Instruction, sources: tuple[Source, ...]) -> tuple[tuple[Source, ...], str]:
+def _mixed(inst: Instruction, sources: tuple[SourceOperand, ...]) -> tuple[tuple[SourceOperand, ...], str]:
     """v_fma_mix: each operand is float32, or one half of a register as float16."""
     made, terms = [], []
     for i, taken in enumerate(sources):
         low, high, negate, absolute = taken.swizzle or (0, 0, 0, 0)
         bits = 16 if high else 32
-        made.append(replace(taken, swizzle=None, bits=bits, form=f"F{bits}", half=bool(high and low), negate=bool(negate), absolute=bool(absolute)))
+        made.append(
+            replace(
+                taken,
+                swizzle=None,
+                bits=bits,
+                form=f"F{bits}",
+                half=bool(high and low),
+                negate=bool(negate),
+                absolute=bool(absolute),
+            )
+        )
         terms.append(f"f16_to_f32(S{i}.f16)" if high else f"S{i}.f32")
     value = f"fma({', '.join(terms)})"
     if "mixlo" in inst.name:
@@ -213,7 +233,7 @@ def _half(inst: Instruction, operation: Operation, first: int, second: int, targ
         name, code, lanes, tuple(_shape(s) for s in sources), 32, (), "SIMM32" in code, 0, False, False, False, 6, 0
     )
     mask_in = VCC if "VCC" in code else None
-    return VectorCall(form, tuple(sources), Target("v", target, 32, "B32"), mask_in, None, False, inst.literal)
+    return VectorCall(form, tuple(sources), TargetOperand("v", target, 32, "B32"), mask_in, None, False, inst.literal)
 
 
 # --- C
@@ -291,7 +311,7 @@ def _keeps(form: VectorForm, meaning: Semantics) -> bool:
     return meaning.result.bits == 16 and (form.result_half or not form.zero_high)
 
 
-def _fetch(i: int, source: Source) -> list[str]:
+def _fetch(i: int, source: SourceOperand) -> list[str]:
     name = f"S{i}"
     wide = source.bits > 32
     kind = "uint64_t" if wide else "uint32_t"
@@ -303,7 +323,7 @@ def _fetch(i: int, source: Source) -> list[str]:
     return lines + [f"{name} = {step};" for step in modifier_steps(name, source)]
 
 
-def modifier_steps(name: str, source: Source) -> list[str]:
+def modifier_steps(name: str, source: SourceOperand) -> list[str]:
     """What modifiers make of a raw operand, each an expression that C and Python understand alike."""
     steps = []
     if source.select != 6:
@@ -327,7 +347,7 @@ def modifier_steps(name: str, source: Source) -> list[str]:
     return steps
 
 
-def _swizzled(name: str, source: Source) -> list[str]:
+def _swizzled(name: str, source: SourceOperand) -> list[str]:
     low, high, negate, negate_high = source.swizzle or (0, 1, 0, 0)
     steps = []
     if source.bits == 64 and source.form.startswith("PK2"):

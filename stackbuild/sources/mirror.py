@@ -95,7 +95,14 @@ def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] 
             next="copy the bundle again",
         )
     bundle.check(mirror.folder, mirror.index_digest, {archive: found, card_path: digest.of_file(card_path)})
-    words = ["tar", "--extract", f"--file={archive}", f"--directory={out}", "--no-same-owner", "--delay-directory-restore"]
+    words = [
+        "tar",
+        "--extract",
+        f"--file={archive}",
+        f"--directory={out}",
+        "--no-same-owner",
+        "--delay-directory-restore",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         raise StepFailed(f"the mirror's {archive.name} cannot be unpacked: {done.stderr.strip()[-300:]}", where=key)
