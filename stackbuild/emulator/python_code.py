@@ -34,8 +34,6 @@ def rounded_brain(number: float) -> float:
         return number
     exact = Fraction(number)
     _, exponent = math.frexp(number)
-    if exponent >= most:
-        return math.inf if exact > 0 else -math.inf
     step = Fraction(2) ** max(exponent - 8, -133)
     value = round(exact / step) * step
     return math.copysign(math.inf, number) if abs(value) >= Fraction(2) ** 128 else math.copysign(float(value), number)

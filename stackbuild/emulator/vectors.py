@@ -151,7 +151,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         if sources[0].kind != "v":
             raise UnknownInstruction(f"{name} of no accumulation register is not known")
         sources = (replace(sources[0], number=sources[0].number + 256),)
-    if inst.format.variant.startswith("SDWA") and max(target.bits if target else 32, *(s.bits for s in sources)) > 32:
+    if inst.format.variant.startswith("SDWA") and max([target.bits if target else 32, *(s.bits for s in sources)]) > 32:
         raise UnknownInstruction(f"{name} with SDWA is not known")
     if target and target.bits > 64:
         raise UnknownInstruction(f"{name} is not known")
