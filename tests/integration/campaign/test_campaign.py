@@ -12,6 +12,7 @@ import sys
 
 import pytest
 from campaign import frame
+
 from support.paths import ROOT
 
 OF_BUILDS = frozenset(("builders", "corruption", "hostile-step", "left-behind", "signals", "store-faults", "store-kills"))
