@@ -252,7 +252,7 @@ NIGHTLY = (
         "groups=32", operator="GroupNormalization", grid_threads=1024,
     ),
     Mutation(
-        "images of the first part", "gfx90a", "conv/conv_gemm.hip", "first * g.H * g.W * g.x_channels", "first * g.H * g.x_channels",
+        "images of the first part", "gfx90a", "conv/conv_gemm.hip", "first * g.D * g.H * g.W * g.x_channels", "first * g.D * g.H * g.x_channels",
         "by 32x16x1x1", operator="Conv", grid_threads=512,
     ),
     Mutation(

@@ -183,7 +183,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     modules = [
         str(path) for path in (stdlib / "lib-dynload").glob("*.so") if not path.name.startswith(("_tkinter", "_dbm"))
     ]
-    words = ["ldd", made / "usr" / "bin" / "python3", *modules]
+    shell = made / "usr" / "bin" / "sh"  # what begins every command in a sandbox
+    shutil.copy(Path("/bin/sh").resolve(), shell)
+    words = ["ldd", made / "usr" / "bin" / "python3", shell, *modules]
     said = subprocess.run(
         words, capture_output=True, text=True, check=True, env={"LD_LIBRARY_PATH": f"{sys.base_prefix}/lib"}
     )
