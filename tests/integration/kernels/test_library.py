@@ -59,7 +59,7 @@ def test_device_code_stays_inside_its_register_budgets(amd: Path) -> None:
     ("was", "becomes", "status", "says"),
     [
         (rb"(\.vgpr_spill_count)\0", b"\\1\x05", 1, "5 spills"),
-        (rb"(\.private_segment_fixed_size)\0", b"\\1\x10", 1, "16 bytes of scratch"),
+        (rb"(\.private_segment_fixed_size)\0", b"\\1\x10", 2, "16 of scratch, its descriptor 0 and 0"),
         (rb"(\.sgpr_spill_count)\0", b"\\1\x7f", 1, "127 SGPRs spilled"),
         (rb"(amdhsa\.kernels(?:(?!amdhsa\.target).)*?leaky_relu_vector)s", rb"\1z", 1, "that other targets have are missing"),
         (b"amdhsa.kernels", b"amdhsa.kernelz", 2, "names no kernel"),
