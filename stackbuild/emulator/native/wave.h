@@ -328,10 +328,37 @@ API void permlane16(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *x, 
 
 /* --- matrices: D = A·B + C over the whole wave, EXEC ignored. Sums go over k in order, each step rounded to float32. --- */
 
+/* Where row i and column j of a block's D lie: register and lane. */
+API void mfma_place(int M, int block, int i, int j, int *r, int *l)
+{
+    *r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
+    *l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
+}
+/* D = A·B + C of `blocks` blocks; A is [block][k][row], B [block][k][column]. */
+API void mfma_sum(uint32_t *d, const float (*A)[32][32], const float (*B)[32][32], const uint32_t *c, uint32_t c_word, int M, int K, int blocks)
+{
+    for (int block = 0; block < blocks; block++) {
+        float D[32][32];
+        int r, l;
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < M; j++) {
+                mfma_place(M, block, i, j, &r, &l);
+                D[i][j] = bits_f32(c ? c[r * LANES + l] : c_word);
+            }
+        for (int i = 0; i < M; i++)
+            for (int k = 0; k < K; k++)
+                for (int j = 0; j < M; j++) D[i][j] = __builtin_fmaf(A[block][k][i], B[block][k][j], D[i][j]);
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < M; j++) {
+                mfma_place(M, block, i, j, &r, &l);
+                d[r * LANES + l] = canonical_f32(f32_bits(D[i][j]));
+            }
+    }
+}
 API void mfma_f16(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t c_word, int M, int K, int blocks, int bf16)
 {
     int groups = LANES / (M * blocks), per = K / groups;
-    float A[4][32][32], B[4][32][32], D[4][32][32]; /* [block][k][row or column], [block][row][column] */
+    float A[4][32][32], B[4][32][32];
     for (uint32_t l = 0; l < LANES; l++)
         for (int j = 0; j < per; j++) {
             int at = (int)l % M, block = (int)l / M % blocks, k = (int)l / (M * blocks) * per + j;
@@ -339,55 +366,19 @@ API void mfma_f16(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint3
             A[block % 4][k][at] = bf16 ? bits_bf16(x) : bits_f16(x);
             B[block % 4][k][at] = bf16 ? bits_bf16(y) : bits_f16(y);
         }
-    int rows = M * M * blocks / LANES;
-    for (int block = 0; block < blocks; block++)
-        for (int i = 0; i < M; i++)
-            for (int j = 0; j < M; j++) {
-                int r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
-                int l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
-                D[block][i][j] = bits_f32(c ? c[r * LANES + l] : c_word);
-            }
-    for (int block = 0; block < blocks; block++)
-        for (int i = 0; i < M; i++)
-            for (int k = 0; k < K; k++)
-                for (int j = 0; j < M; j++) D[block][i][j] = __builtin_fmaf(A[block][k][i], B[block][k][j], D[block][i][j]);
-    for (int block = 0; block < blocks; block++)
-        for (int i = 0; i < M; i++)
-            for (int j = 0; j < M; j++) {
-                int r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
-                int l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
-                d[r * LANES + l] = canonical_f32(f32_bits(D[block][i][j]));
-            }
-    (void)rows;
+    mfma_sum(d, A, B, c, c_word, M, K, blocks);
 }
 API void mfma_f32(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t c_word, int M, int K, int blocks)
 {
     int groups = LANES / (M * blocks), per = K / groups;
-    float A[4][8][32], B[4][8][32], D[4][32][32];
+    float A[4][32][32], B[4][32][32];
     for (uint32_t l = 0; l < LANES; l++)
         for (int j = 0; j < per; j++) {
             int at = (int)l % M, block = (int)l / M % blocks, k = (int)l / (M * blocks) * per + j;
             A[block % 4][k][at] = bits_f32(a[j * LANES + l]);
             B[block % 4][k][at] = bits_f32(b[j * LANES + l]);
         }
-    for (int block = 0; block < blocks; block++)
-        for (int i = 0; i < M; i++)
-            for (int j = 0; j < M; j++) {
-                int r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
-                int l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
-                D[block][i][j] = bits_f32(c ? c[r * LANES + l] : c_word);
-            }
-    for (int block = 0; block < blocks; block++)
-        for (int i = 0; i < M; i++)
-            for (int k = 0; k < K; k++)
-                for (int j = 0; j < M; j++) D[block][i][j] = __builtin_fmaf(A[block][k][i], B[block][k][j], D[block][i][j]);
-    for (int block = 0; block < blocks; block++)
-        for (int i = 0; i < M; i++)
-            for (int j = 0; j < M; j++) {
-                int r = M == 32 ? block * 16 + i / 8 * 4 + i % 4 : block * 4 + i % 4;
-                int l = M == 32 ? i / 4 % 2 * 32 + j : i / 4 * 16 + j;
-                d[r * LANES + l] = canonical_f32(f32_bits(D[block][i][j]));
-            }
+    mfma_sum(d, A, B, c, c_word, M, K, blocks);
 }
 /* RDNA3: every lane of a half has a whole row of A (column of B), both halves the same. RDNA4: a half has half of K. */
 API void wmma(struct wave *w, uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t c_word, int bf16, int half_out, int high, int rdna4)
