@@ -341,10 +341,6 @@ class Store:
     def _failed(self, name: str) -> AbstractContextManager[None]:
         return self.lock(f"failed.{name}", lambda pid: None, lambda: None)
 
-    def restore(self, tree_digest: str, target: Path) -> None:
-        """Hardlink a tree into the new folder `target`. Raises OSError."""
-        tree.restore(self._path("manifests", tree_digest).read_text("utf-8"), self.tree(tree_digest), target)
-
     @contextlib.contextmanager
     def lock(self, key: str, waiting: Callable[[str], None], check: Callable[[], None]) -> Iterator[None]:
         """One writer a key, among all processes."""

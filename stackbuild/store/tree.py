@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -219,23 +218,3 @@ def difference(text: str, root: Path) -> str:
             verb = "is missing" if path not in found else "should not be there" if path not in wanted else "has changed"
             return f"{path} {verb}"
     return ""
-
-
-def restore(text: str, root: Path, target: Path) -> None:
-    """Hardlink a tree into the new folder `target`; files are copied where the disk differs. Raises OSError."""
-    target.mkdir(parents=True)
-    for entry in map(Entry.read, text.splitlines()):
-        place = target / entry.path
-        if entry.kind == "d":
-            place.mkdir()
-        elif entry.kind == "l":
-            place.symlink_to(entry.what)
-        else:
-            _link(root / entry.path, place)
-
-
-def _link(source: Path, place: Path) -> None:
-    try:
-        os.link(source, place)
-    except OSError:  # another disk, or a file system without links
-        shutil.copy2(source, place)
