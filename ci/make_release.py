@@ -15,9 +15,10 @@ from stackbuild.actions.sbom import FILE_NAME, sbom
 from stackbuild.core import digest
 from stackbuild.core.packaging import Requirement
 from stackbuild.model.materials import Material
-from stackbuild.publishing.index import Publication, Receipt, publish
+from stackbuild.publishing.index import publish
+from stackbuild.publishing.publication import Publication, Receipt
 from stackbuild.publishing.signing import TrustedKey, load_signing_key
-from stackbuild.publishing.statements import StepOrigin, provenance, statement_name
+from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin, provenance, statement_name
 from stackbuild.publishing.verify_release import Trust, verify_release
 from stackbuild.version import __version__
 
@@ -120,8 +121,9 @@ def main() -> None:
         for path in one.values():
             shutil.copy(path, OUT)
         stated = work / statement_name(wheel.name, "provenance")
-        origin = StepOrigin("ci/release", commit, digest.of_file(wheel), "ran")
-        stated.write_bytes(provenance(wheel, {"commit": commit}, materials(commit), [origin], __version__))
+        subject = ResourceDescriptor(wheel.name, digest.of_file(wheel))
+        origin = StepOrigin("ci/release", commit, subject.sha256, "ran")
+        stated.write_bytes(provenance(subject, {"commit": commit}, materials(commit), [origin], __version__))
         receipt: Receipt = publish((wheel,), OUT / "simple", Publication(attached={wheel: (stated,)}, keys=keys))
         if keys:
             trust = Trust(tuple(TrustedKey(key.blob) for key in keys), require=("provenance", "sbom"))

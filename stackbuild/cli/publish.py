@@ -10,7 +10,7 @@ from stackbuild.cli.app import Json, app, argument, group, leave, option
 
 if TYPE_CHECKING:
     from stackbuild.publishing.catalog import Catalog
-    from stackbuild.publishing.index import Publication
+    from stackbuild.publishing.publication import Publication
 
 index = group(
     "index", "Look after a published index: yank, quarantine, sign, check. Published bytes are never deleted."
@@ -109,7 +109,7 @@ def _publication(
     wheels: Sequence[Path] = (),
 ) -> Publication:
     """What the options ask for, and the statements that lie beside the wheels."""
-    from stackbuild.publishing.index import Publication
+    from stackbuild.publishing.publication import Publication
     from stackbuild.publishing.signing import load_signing_key
     from stackbuild.publishing.statements import NAMES, statement_name
 
@@ -140,10 +140,10 @@ def yank(
 
     Example: stackbuild index yank dist/simple onnxruntime-rocm 1.22.1 --reason "wrong results on gfx1100"
     """
-    from stackbuild.publishing import index
+    from stackbuild.publishing import maintenance
 
     _done(
-        index.yank(folder, project, version, reason, _publication(sign, unsigned, days)),
+        maintenance.yank(folder, project, version, reason, _publication(sign, unsigned, days)),
         f"yanked: {project} {version}",
         json,
     )
@@ -163,10 +163,10 @@ def unyank(
 
     Example: stackbuild index unyank dist/simple onnxruntime-rocm 1.22.1
     """
-    from stackbuild.publishing import index
+    from stackbuild.publishing import maintenance
 
     _done(
-        index.yank(folder, project, version, None, _publication(sign, unsigned, days)),
+        maintenance.yank(folder, project, version, None, _publication(sign, unsigned, days)),
         f"offered again: {project} {version}",
         json,
     )
@@ -190,13 +190,13 @@ def status(
     from typing import get_args
 
     from stackbuild.core.errors import UsageError
-    from stackbuild.publishing import index
+    from stackbuild.publishing import maintenance
     from stackbuild.publishing.catalog import ProjectStatus
 
     if value not in get_args(ProjectStatus):
         raise UsageError(f"no status {value!r}", next=f"statuses are {', '.join(get_args(ProjectStatus))}")
     settings = _publication(sign, unsigned, days)
-    changed = index.set_status(folder, project, value, reason, settings)  # type: ignore[arg-type]
+    changed = maintenance.set_status(folder, project, value, reason, settings)  # type: ignore[arg-type]
     _done(changed, f"{value}: {project}", json)
 
 
@@ -216,9 +216,9 @@ def quarantine(
 
     Example: stackbuild index quarantine dist/simple onnxruntime-rocm --reason "the key was stolen"
     """
-    from stackbuild.publishing import index
+    from stackbuild.publishing import maintenance
 
-    changed = index.set_status(folder, project, "quarantined", reason, _publication(sign, unsigned, days))
+    changed = maintenance.set_status(folder, project, "quarantined", reason, _publication(sign, unsigned, days))
     _done(changed, f"quarantined: {project}", json)
 
 
@@ -239,12 +239,12 @@ def sign_index(
     Example: stackbuild index sign dist/simple --sign release.key
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.publishing import index
+    from stackbuild.publishing import maintenance
 
     if not sign:
         raise UsageError("no key is given", next="add `--sign KEY`; `ssh-keygen -t ed25519 -f release.key` makes one")
     settings = _publication(sign, False, days)
-    _done(index.cosign(folder, settings.keys) if add else index.sign(folder, settings), "signed", json)
+    _done(maintenance.cosign(folder, settings.keys) if add else maintenance.sign(folder, settings), "signed", json)
 
 
 @index.command("check")
@@ -262,14 +262,14 @@ def check(
 
     Example: stackbuild index check dist/simple
     """
-    from stackbuild.publishing import index
+    from stackbuild.publishing import maintenance
     from stackbuild.views.console import err, print_json
     from stackbuild.views.publishing import draw_problems
 
     with err().status("reading the index …"):
         if rebuild:
-            index.rebuild(folder, _publication(sign, False, 90.0))
-        found = index.damages(folder)
+            maintenance.rebuild(folder, _publication(sign, False, 90.0))
+        found = maintenance.damages(folder)
     print_json(found, "stackbuild.index-check/1") if json else draw_problems(found, "the index is whole")
     if found:
         leave(7)

@@ -15,32 +15,39 @@ from stackbuild.model.materials import materials_of
 from stackbuild.model.plan import Plan, Step
 from stackbuild.model.recipe import Recipe
 from stackbuild.publishing import statements
-from stackbuild.publishing.statements import StepOrigin
+from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin
 from stackbuild.version import __version__
 
 
 def write_statements(
-    wheel: Path, recipe: Recipe, plan: Plan, lock: Path, bodies: Mapping[str, Mapping[str, Any]], context: BuildContext
+    wheel: Path,
+    sha256: str,
+    recipe: Recipe,
+    plan: Plan,
+    lock: Path,
+    bodies: Mapping[str, Mapping[str, Any]],
+    context: BuildContext,
 ) -> tuple[Path, ...]:
     """Write what is stated of a wheel, and the lock it was built under, into this run's folder of the store; the files.
 
-    `bodies` are the JSON results of the stages `verify` and `bench`, as far as they were reached.
+    `sha256` is that of the wheel's bytes. `bodies` are the JSON results of the stages `verify` and `bench`, as far as they were reached.
     """
+    subject = ResourceDescriptor(wheel.name, sha256)
     folder = context.store.tmp / "statements"
     folder.mkdir(exist_ok=True)
     contents = {f"{wheel.name}.lock.yaml": lock.read_bytes()}
     if step := _step_of(wheel, plan, context):
         contents[statements.statement_name(wheel.name, "provenance")] = _provenance(
-            wheel, step, recipe, plan, lock, context
+            subject, step, recipe, plan, lock, context
         )
     for plain in bodies.get("verify", {}).get("verification", ()):
         found = TypeAdapter(Verification).validate_python(plain)
-        if found.sha256 == digest.of_file(wheel):
-            contents[statements.statement_name(wheel.name, "verification")] = statements.verification(wheel, found)
+        if found.sha256 == sha256:
+            contents[statements.statement_name(wheel.name, "verification")] = statements.verification(subject, found)
     measured = bodies.get("bench", {})
     if any(wheel.name in str(side["artifact"]) for side in measured.get("benchmarks", {}).get("sides", ())):
         contents[statements.statement_name(wheel.name, "benchmarks")] = statements.benchmarks(
-            wheel, measured["benchmarks"], measured["verdict"]
+            subject, measured["benchmarks"], measured["verdict"]
         )
     for name, data in contents.items():
         (folder / name).write_bytes(data)
@@ -56,7 +63,9 @@ def _step_of(wheel: Path, plan: Plan, context: BuildContext) -> Step | None:
     return None
 
 
-def _provenance(wheel: Path, step: Step, recipe: Recipe, plan: Plan, lock: Path, context: BuildContext) -> bytes:
+def _provenance(
+    wheel: ResourceDescriptor, step: Step, recipe: Recipe, plan: Plan, lock: Path, context: BuildContext
+) -> bytes:
     steps = plan.closure((step.name,))
     chosen: dict[str, Json] = {
         "recipe": recipe.name,

@@ -27,7 +27,7 @@ from stackbuild.recipe.wheels import narrowed
 from stackbuild.sources.local import refuse_outside
 
 if TYPE_CHECKING:
-    from stackbuild.publishing.index import Receipt
+    from stackbuild.publishing.publication import Receipt
 
 
 @dataclass(frozen=True)

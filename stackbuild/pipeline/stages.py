@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from stackbuild.store.store import EMULATOR
 
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
-    from stackbuild.publishing.index import Receipt
+    from stackbuild.publishing.publication import Receipt
 
 JUDGES = ("inspection", "verification", "emulator", "bench", "judgement", "model/findings.py")
 """The parts of stackbuild whose code and data decide a stage's result."""
@@ -61,9 +61,14 @@ class BuiltWheels:
     wheelhouse_digest: str
     lock: Path
 
+    @cached_property
+    def digests(self) -> dict[Path, str]:
+        """sha256 of each wheel's bytes: they are hashed once in a run."""
+        return {wheel: digest.of_file(wheel) for wheel in self.wheels}
+
     def stage_key(self, stage: str, *more: object) -> str:
         """The key under which a stage's result is remembered: these bytes, this recipe's settings, this stackbuild."""
-        files = [digest.of_file(wheel) for wheel in self.wheels]
+        files = list(self.digests.values())
         return digest.of_value([stage, _code(), files, self.wheelhouse_digest, *map(plain, more)])
 
 
@@ -241,22 +246,24 @@ def publish_stage(
     built: BuiltWheels, stages: Mapping[str, StageResult], keys: tuple[SigningKey, ...], context: BuildContext
 ) -> Receipt:
     """Put the wheels on the recipe's index, with what is stated of each. `stages` are the results so far, by name."""
-    from stackbuild.publishing.index import Publication, is_published, publish
+    from stackbuild.publishing.index import is_published, publish
+    from stackbuild.publishing.publication import Publication
 
     index = Path(built.recipe.publish.index)
     started = time.monotonic()
-    there = is_published(built.wheels, index)
+    there = is_published(built.digests, index)
     if not there:
         context.emit(StageStarted("publish"))
     bodies = {name: result.body for name, result in stages.items()}
     publication = Publication(
         replace=built.recipe.publish.replace,
         attached={
-            wheel: write_statements(wheel, built.recipe, built.plan, built.lock, bodies, context)
-            for wheel in built.wheels
+            wheel: write_statements(wheel, sha256, built.recipe, built.plan, built.lock, bodies, context)
+            for wheel, sha256 in built.digests.items()
         },
         url=built.recipe.publish.url,
         keys=keys,
+        digests=built.digests,
     )
     receipt = publish(built.wheels, index, publication)
     context.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import parse_wheel_filename
-from stackbuild.publishing.index import Published, Receipt
+from stackbuild.publishing.publication import Published, Receipt
 
 _RANGE = re.compile(r"3\.([0-9]+)(?:\.\.3\.([0-9]+))?")
 

@@ -31,6 +31,14 @@ RAN = {Status.PASSED: "ran", Status.FAILED: "ran", Status.SKIPPED: "not run here
 
 
 @dataclass(frozen=True)
+class ResourceDescriptor:
+    """A file that a statement is about: its name, and the digest of its bytes. The name is in-toto's."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class StepOrigin:
     """A step that a wheel needed. `origin` is `ran`, `reused`, or `reused, signed by KEY`; `output` the digest of its tree."""
 
@@ -56,7 +64,11 @@ def is_statement(name: str) -> bool:
 
 
 def provenance(
-    wheel: Path, recipe: Mapping[str, Json], materials: Sequence[Material], steps: Sequence[StepOrigin], version: str
+    wheel: ResourceDescriptor,
+    recipe: Mapping[str, Json],
+    materials: Sequence[Material],
+    steps: Sequence[StepOrigin],
+    version: str,
 ) -> bytes:
     """SLSA provenance of a wheel. `recipe` are the parameters that a person chose: its name, targets, digest and lock."""
     dependencies = [
@@ -75,7 +87,7 @@ def provenance(
     return statement([wheel], PROVENANCE, predicate)
 
 
-def verification(wheel: Path, found: Verification) -> bytes:
+def verification(wheel: ResourceDescriptor, found: Verification) -> bytes:
     """Per rung of a wheel's verification: `ran` or `not run here`, and why."""
     rungs = [
         {"name": rung.name, "how": RAN[rung.status], "result": str(rung.status), "reason": rung.reason}
@@ -84,17 +96,17 @@ def verification(wheel: Path, found: Verification) -> bytes:
     return statement([wheel], VERIFICATION, {"claim": found.claim, "rungs": rungs})
 
 
-def benchmarks(wheel: Path, results: Json, verdict: Json) -> bytes:
+def benchmarks(wheel: ResourceDescriptor, results: Json, verdict: Json) -> bytes:
     """The gates' verdict on a wheel, and the digest of the measurements that it was judged by."""
     predicate = {"verdict": verdict, "results": {"sha256": digest.of_value(results)}}
     return statement([wheel], BENCHMARKS, predicate)
 
 
-def statement(subjects: Sequence[Path], predicate_type: str, predicate: object) -> bytes:
-    """An in-toto statement on those files, as canonical JSON."""
+def statement(subjects: Sequence[ResourceDescriptor], predicate_type: str, predicate: object) -> bytes:
+    """An in-toto statement about those files, as canonical JSON."""
     body = {
         "_type": STATEMENT,
-        "subject": [{"name": path.name, "digest": {"sha256": digest.of_file(path)}} for path in subjects],
+        "subject": [{"name": one.name, "digest": {"sha256": one.sha256}} for one in subjects],
         "predicateType": predicate_type,
         "predicate": predicate,
     }

@@ -9,8 +9,8 @@ from stackbuild.views.console import Text, err, out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stackbuild.publishing.index import Receipt
     from stackbuild.publishing.install_check import InstallCheck
+    from stackbuild.publishing.publication import Receipt
     from stackbuild.publishing.upload import Uploaded
     from stackbuild.publishing.verify_release import ReleaseProof
 

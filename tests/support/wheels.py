@@ -10,9 +10,11 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from stackbuild.publishing.index import Publication, publish
+from stackbuild.core import digest
+from stackbuild.publishing.index import publish
+from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SigningKey, load_signing_key
-from stackbuild.publishing.statements import NAMES, statement, statement_name
+from stackbuild.publishing.statements import NAMES, ResourceDescriptor, statement, statement_name
 
 
 def small_wheel(
@@ -60,13 +62,17 @@ def new_key(folder: Path, name: str = "release") -> tuple[SigningKey, Path]:
     return load_signing_key(path), path.with_suffix(".pub")
 
 
+def descriptor_of(wheel: Path) -> ResourceDescriptor:
+    return ResourceDescriptor(wheel.name, digest.of_file(wheel))
+
+
 def put_statements(wheel: Path, claim: str = "verified (static rules)") -> tuple[Path, ...]:
     """All three statements of a wheel, beside it."""
     made = []
     for kind, predicate_type in NAMES.items():
         path = wheel.with_name(statement_name(wheel.name, kind))
         path.write_bytes(
-            statement([wheel], predicate_type, {"claim": claim} if kind == "verification" else {"kind": kind})
+            statement([descriptor_of(wheel)], predicate_type, {"claim": claim} if kind == "verification" else {"kind": kind})
         )
         made.append(path)
     return tuple(made)

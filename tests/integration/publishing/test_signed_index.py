@@ -25,8 +25,10 @@ from urllib.parse import unquote
 import pytest
 
 from stackbuild.core.errors import UsageError
-from stackbuild.publishing.index import Publication, publish, set_status, yank
+from stackbuild.publishing.index import publish
 from stackbuild.publishing.install_check import check_installs, python_versions
+from stackbuild.publishing.maintenance import set_status, yank
+from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import load_signing_key
 from stackbuild.publishing.upload import upload
 from support.wheels import SignedIndex, signed_index, small_wheel

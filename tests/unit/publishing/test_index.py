@@ -14,9 +14,11 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
+from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
-from stackbuild.publishing.index import Publication, is_published, publish
+from stackbuild.publishing.index import is_published, publish
 from stackbuild.publishing.pages import UNVERIFIED
+from stackbuild.publishing.publication import Publication
 from support.wheels import put_statements
 
 
@@ -29,6 +31,10 @@ def wheel(folder: Path, version: str = "1.0", content: str = "x", name: str = "d
         archive.writestr("demo_pkg/__init__.py", content)
         archive.writestr(f"{stem}.dist-info/METADATA", "\n".join(lines))
     return path
+
+
+def digests(*wheels: Path) -> dict[Path, str]:
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in wheels}
 
 
 class Links(HTMLParser):
@@ -88,14 +94,32 @@ def test_what_verification_came_to_stands_beside_each_wheel(tmp_path: Path) -> N
     assert [w.claim for w in publish((other,), index, Publication(replace=True)).wheels] == [UNVERIFIED]
 
 
+@pytest.mark.parametrize(("known", "count"), [(False, 1), (True, 0)])
+def test_a_wheel_is_hashed_at_most_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool, count: int) -> None:
+    """Once for a publish; not at all where the caller has its digest, and neither when it is there already."""
+    first, index, read = wheel(tmp_path / "a"), tmp_path / "simple", []
+    publication = Publication(digests=digests(first) if known else {})
+
+    def of_file(path: Path) -> str:
+        read.append(path)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    monkeypatch.setattr(digest, "of_file", of_file)
+    for _ in range(2):
+        publish((first,), index, publication)
+        assert read == [first] * count
+        read.clear()
+    assert is_published(publication.digests, index) and not read
+
+
 def test_a_published_name_keeps_its_bytes(tmp_path: Path) -> None:
     index = tmp_path / "simple"
     first = wheel(tmp_path / "a")
     publish((first,), index)
     assert [w.fresh for w in publish((first,), index).wheels] == [False]
-    assert is_published((first,), index)
+    assert is_published(digests(first), index)
     other = wheel(tmp_path / "b", content="other")
-    assert not is_published((other,), index)
+    assert not is_published(digests(other), index)
     new = wheel(tmp_path / "b", "2.0")
     with pytest.raises(UsageError, match="published already, with other bytes"):
         publish((new, other), index)

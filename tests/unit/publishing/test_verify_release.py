@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core.errors import UsageError
-from stackbuild.publishing.index import Publication, cosign, publish, set_status, sign, yank
+from stackbuild.publishing.index import publish
+from stackbuild.publishing.maintenance import cosign, set_status, sign, yank
+from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
 from stackbuild.publishing.statements import STATEMENT_TYPE, statement
 from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
-from support.wheels import SignedIndex, new_key, put_statements, signed_index, small_wheel
+from support.wheels import SignedIndex, descriptor_of, new_key, put_statements, signed_index, small_wheel
 
 WHEEL = "demo-pkg/demo_pkg-1.0-py3-none-any.whl"
 ENVELOPE = "snapshot.dsse.json"
@@ -259,13 +261,13 @@ def test_a_statement_about_another_wheel_is_refused(signed: SignedIndex, tmp_pat
 
 def test_a_statement_with_one_more_subject_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
     new, more = small_wheel(tmp_path / "new", "2.0"), small_wheel(tmp_path / "more", "3.0")
-    publish_signed(signed, new, {"provenance": statement([new, more], "https://slsa.dev/provenance/v1", {})})
+    publish_signed(signed, new, {"provenance": statement([descriptor_of(new), descriptor_of(more)], "https://slsa.dev/provenance/v1", {})})
     assert any("it is about demo_pkg-2.0" in p and "demo_pkg-3.0" in p for p in verify(signed).problems)
 
 
 def test_a_statement_of_another_kind_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
     new = small_wheel(tmp_path / "new", "2.0")
-    publish_signed(signed, new, {"provenance": statement([new], "https://example.invalid/other", {})})
+    publish_signed(signed, new, {"provenance": statement([descriptor_of(new)], "https://example.invalid/other", {})})
     assert any("it states https://example.invalid/other" in p for p in verify(signed).problems)
 
 

@@ -1,0 +1,107 @@
+"""The group `index`: yank, status, signatures, check and rebuild of an index that stands. Published bytes stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.core.packaging import Version, canonicalize_name
+from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
+from stackbuild.publishing.generation import CURRENT, GENERATIONS, read_catalog
+from stackbuild.publishing.pages import pages
+from stackbuild.publishing.placement import scan, write_file
+from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.signing import SigningKey, envelope_text, read_envelope
+from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE
+from stackbuild.publishing.transaction import commit, locked, sign_statements
+
+
+def yank(
+    index: Path, project: str, version: str, reason: str | None, publication: Publication = Publication()
+) -> Catalog:
+    """Mark all files of a version as yanked (PEP 592), or, where `reason` is None, as not yanked. The bytes stay.
+
+    An installer takes a yanked file only where it was asked for by `==`. Raises UsageError for a version that is not there.
+    """
+    with locked(index) as catalog:
+        known = _project(catalog, project, index)
+        wanted = [file for file in known.files.values() if file.version == str(Version(version))]
+        if not wanted:
+            raise UsageError(
+                f"{project} has no version {version}",
+                where=str(index),
+                next=f"it has {', '.join(known.versions) or 'none'}",
+            )
+        for file in wanted:
+            catalog = catalog.with_file(project, file.model_copy(update={"yanked": reason}))
+        return commit(index, catalog, publication)
+
+
+def set_status(
+    index: Path, project: str, status: ProjectStatus, reason: str, publication: Publication = Publication()
+) -> Catalog:
+    """Set a project's status (PEP 792). The page of a quarantined project lists no file; the bytes stay."""
+    with locked(index) as catalog:
+        known = _project(catalog, project, index)
+        changed = known.model_copy(update={"status": status, "reason": reason})
+        return commit(index, catalog.with_project(project, changed), publication)
+
+
+def sign(index: Path, publication: Publication) -> Catalog:
+    """Sign the index as it stands anew, for `days` from now: before its signature expires."""
+    with locked(index) as catalog:
+        return commit(index, catalog, publication)
+
+
+def cosign(index: Path, keys: tuple[SigningKey, ...]) -> Catalog:
+    """Add signatures of more keys to those of a signed index; its number and its time stay. Raises UsageError, OSError."""
+    with locked(index) as catalog:
+        folder = (index / CURRENT).resolve()
+        envelope = folder / ENVELOPE
+        if not envelope.is_file():
+            raise UsageError("the index is not signed", where=str(index), next="`stackbuild index sign` signs it")
+        sign_statements(index, catalog, keys)
+        before = envelope.read_bytes()
+        payload = bytes(read_envelope(before).payload)
+        write_file(envelope, envelope_text(payload, SNAPSHOT_TYPE, keys, before))
+        return catalog
+
+
+def rebuild(index: Path, publication: Publication) -> Catalog:
+    """Make the catalog again from the wheels that lie in the folder: after it was damaged. Yanks are lost."""
+    with locked(index, read=False):
+        number = max([0, *(int(path.name) for path in (index / GENERATIONS).glob("[0-9]*") if path.name.isdigit())])
+        return commit(index, scan(index).model_copy(update={"number": number}), publication)
+
+
+def damages(index: Path) -> tuple[str, ...]:
+    """What differs from the catalog: every wheel and file beside it is read. A line each."""
+    catalog = read_catalog(index)
+    if catalog is None:
+        return (f"{index} has no catalog: it is no index of stackbuild, or an older one; publish to it once",)
+    lines = []
+    for name, project in catalog.projects.items():
+        for row in project.files.values():
+            rows = [(row.path, row.sha256), (row.beside(f"{row.name}.metadata"), row.metadata_sha256)]
+            rows += [(row.beside(one.name), one.sha256) for one in row.attached]
+            for path, sha256 in rows:
+                file = index / name / path
+                if not file.is_file():
+                    lines.append(f"{name}/{path} is missing")
+                elif digest.of_file(file) != sha256:
+                    lines.append(f"{name}/{path} has other bytes than were published")
+    for path, data in pages(catalog).items():
+        page = index / path
+        if not page.is_file() or page.read_bytes() != data:
+            lines.append(f"{path} is not the page that the catalog makes")
+    return tuple(lines)
+
+
+def _project(catalog: Catalog, name: str, index: Path) -> Project:
+    project = catalog.projects.get(str(canonicalize_name(name)))
+    if project is None:
+        raise UsageError(
+            f"the index has no project {name}", where=str(index), next=f"it has {', '.join(catalog.projects) or 'none'}"
+        )
+    return project

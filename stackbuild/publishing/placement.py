@@ -1,0 +1,153 @@
+"""Wheels and what travels with them, placed in the folder of an index. Nobody sees them before the switch."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+import zlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.core.packaging import distribution_of
+from stackbuild.publishing.catalog import AttachedFile, Catalog, CatalogFile, CoreMetadata, core_metadata
+from stackbuild.publishing.generation import STAGED
+from stackbuild.publishing.statements import claim_of
+from stackbuild.store import atomic
+
+METADATA_LIMIT = 16 << 20
+"""Bytes of METADATA and of an SBOM that are read out of a wheel."""
+
+
+@dataclass(frozen=True)
+class WheelFile:
+    """A wheel that was read: the digest of its bytes, and its METADATA file."""
+
+    path: Path
+    sha256: str
+    metadata: bytes
+
+    @property
+    def project(self) -> str:
+        """The project's normalised name, as the file name has it."""
+        return distribution_of(self.path.name)[0]
+
+    @property
+    def version(self) -> str:
+        return distribution_of(self.path.name)[1]
+
+    @cached_property
+    def fields(self) -> CoreMetadata:
+        """The fields of METADATA that an index needs."""
+        return core_metadata(self.metadata)
+
+
+def read_wheel(path: Path, sha256: str = "") -> WheelFile:
+    """Read a wheel. Its bytes are not hashed again where their `sha256` is known. Raises UsageError for another file."""
+    metadata = read_metadata(path)
+    return WheelFile(path, sha256 or digest.of_file(path), metadata)
+
+
+def read_metadata(wheel: Path) -> bytes:
+    """The METADATA file of a wheel. Raises UsageError where the file is no wheel."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1]
+            if len(names) == 1 and archive.getinfo(names[0]).file_size <= METADATA_LIMIT:
+                return archive.read(names[0])
+            reason = f"it has {len(names) or 'no'} METADATA" if len(names) != 1 else "its METADATA is too large"
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        reason = str(error)
+    raise UsageError(f"not a wheel: {reason}", where=str(wheel), next="`stackbuild inspect` says more")
+
+
+def place(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: tuple[Path, ...]) -> CatalogFile:
+    """Place a wheel, its metadata and what travels with it in the project's folder; `before` is the row of its name."""
+    sha256 = wheel.sha256
+    part = ""
+    if before is not None and before.sha256 == sha256:
+        part = before.folder
+    elif before is not None:  # `replace`: the bytes that a reader of the last pages may ask for stay where they are
+        part = sha256[:16]
+    target = folder / part / wheel.path.name
+    unchanged = before is not None and before.sha256 == sha256 and is_unchanged(target, before)
+    if not unchanged and target.resolve() != wheel.path.resolve():
+        _copy(wheel.path, target)
+    stat = target.stat()
+    write_file(target.with_name(f"{target.name}.metadata"), wheel.metadata)
+    beside = _place_attached(wheel.path, target, attached)
+    kept = before.attached if before is not None and before.sha256 == sha256 else ()
+    rows = {one.name: one for one in (*kept, *beside)}
+    claims = [claim_of(path) for path in attached]
+    return CatalogFile(
+        name=target.name,
+        folder=part,
+        sha256=sha256,
+        size=stat.st_size,
+        modified=stat.st_mtime_ns,
+        metadata_sha256=digest.of_bytes(wheel.metadata),
+        requires_python=wheel.fields.requires_python,
+        requires=wheel.fields.requires,
+        summary=wheel.fields.summary,
+        uploaded=before.uploaded if unchanged and before else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        yanked=before.yanked if before else None,
+        claim=next((claim for claim in claims if claim), before.claim if before and kept else ""),
+        attached=tuple(rows[name] for name in sorted(rows)),
+    )
+
+
+def _place_attached(wheel: Path, target: Path, attached: tuple[Path, ...]) -> list[AttachedFile]:
+    """Place the SBOM that is in the wheel, and the files that were given with it."""
+    contents = {path.name: path.read_bytes() for path in attached}
+    contents |= {f"{wheel.name}.cdx.json": sbom for sbom in _sboms(wheel)[:1]}
+    for name, data in contents.items():
+        write_file(target.with_name(name), data)
+    return [AttachedFile(name=name, sha256=digest.of_bytes(data), size=len(data)) for name, data in contents.items()]
+
+
+def _sboms(wheel: Path) -> list[bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        names = [n for n in archive.namelist() if ".dist-info/sboms/" in n and n.endswith("stackbuild.cdx.json")]
+        return [archive.read(n) for n in names if archive.getinfo(n).file_size <= METADATA_LIMIT]
+
+
+def scan(index: Path) -> Catalog:
+    """The catalog of the wheels that lie in an index without one."""
+    catalog = Catalog()
+    for wheel in sorted(index.glob("[!.]*/[!.]*.whl")):
+        project, _ = distribution_of(wheel.name)
+        if wheel.parent.name == project:
+            catalog = catalog.with_file(project, place(read_wheel(wheel), None, wheel.parent, ()))
+    return catalog
+
+
+def is_unchanged(file: Path, row: CatalogFile) -> bool:
+    """Whether a published file has the size and time that were recorded with its digest."""
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return False
+    return (stat.st_size, stat.st_mtime_ns) == (row.size, row.modified)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file so that it appears whole or not at all; its bytes are never all in memory."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staged = target.with_name(f".{target.name}{STAGED}")
+    shutil.copyfile(source, staged)
+    atomic.flush_files(staged.parent, [staged], [])
+    atomic.move_whole(staged, target)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Whole under its name or not there; a dot file cannot be mistaken for a wheel by whoever serves the folder."""
+    if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f".{path.name}{STAGED}")
+    staged.write_bytes(data)
+    atomic.flush_files(staged.parent, [staged], [])
+    atomic.move_whole(staged, path)

@@ -1,0 +1,101 @@
+"""One change of an index: under a lock, from the catalog that stands to the next one, switched in at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.catalog import Catalog
+from stackbuild.publishing.generation import CURRENT, STAGED, adopt, read_catalog, switch
+from stackbuild.publishing.pages import pages
+from stackbuild.publishing.placement import is_unchanged, read_metadata, scan, write_file
+from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.signing import SigningKey, envelope_text, signers
+from stackbuild.publishing.snapshot import ENVELOPE, signed_files
+from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
+from stackbuild.store import locks
+
+
+@contextmanager
+def locked(index: Path, read: bool = True) -> Iterator[Catalog]:
+    """The index's catalog, with no other writer meanwhile."""
+    index.mkdir(parents=True, exist_ok=True)
+    with locks.hold(index / ".lock", lambda pid: None, lambda: None):
+        for left in index.glob(f"**/.*{STAGED}"):
+            left.unlink()
+        adopt(index)
+        catalog = read_catalog(index) if read else None
+        if read and (catalog is None or (catalog.number == 0 and not catalog.projects)):
+            catalog = scan(index)
+        yield _present(catalog, index) if catalog else Catalog()
+
+
+def _present(catalog: Catalog, index: Path) -> Catalog:
+    """The catalog without the files that somebody removed; a lost METADATA is written again.
+
+    Raises UsageError where a file has other bytes than were published. Only files with another size or time are read.
+    """
+    for name, project in catalog.projects.items():
+        files = {}
+        for row in project.files.values():
+            file = index / name / row.path
+            if not file.is_file():
+                continue
+            if not is_unchanged(file, row):
+                if digest.of_file(file) != row.sha256:
+                    raise UsageError(
+                        "this file has other bytes than were published",
+                        where=str(file),
+                        next="put the published file back; a published name never changes its content",
+                    )
+                row = row.model_copy(update={"modified": file.stat().st_mtime_ns})
+            beside = file.with_name(f"{row.name}.metadata")
+            if not beside.is_file():
+                write_file(beside, read_metadata(file))
+            files[row.name] = row
+        if files != project.files:
+            catalog = catalog.with_project(name, project.model_copy(update={"files": files}))
+    return catalog
+
+
+def commit(index: Path, catalog: Catalog, publication: Publication) -> Catalog:
+    """Switch the index to that catalog under the next number."""
+    was_signed = (index / CURRENT / ENVELOPE).exists()
+    if was_signed and not publication.keys and not publication.unsigned:
+        raise UsageError(
+            "this index is signed, and no key is given to sign its next state",
+            where=str(index),
+            next="add `--sign KEY`; `--unsigned` ends the signing, and who verifies the index then refuses it",
+        )
+    catalog = catalog.model_copy(update={"number": catalog.number + 1})
+    contents = pages(catalog)
+    if publication.keys:
+        sign_statements(index, catalog, publication.keys)
+        contents |= signed_files(index, catalog, contents, publication.keys, timedelta(days=publication.days))
+    switch(index, catalog, contents)
+    return catalog
+
+
+def is_signed_by(index: Path, keys: tuple[SigningKey, ...]) -> bool:
+    """Whether the index has a signature of each key."""
+    envelope = index / CURRENT / ENVELOPE
+    return not keys or (envelope.is_file() and {key.fingerprint for key in keys} <= signers(envelope.read_bytes()))
+
+
+def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...]) -> None:
+    """Put a signed envelope beside every statement; one with a signature of each key already stays as it is."""
+    wanted = {key.fingerprint for key in keys}
+    for name, project in catalog.projects.items():
+        for row in project.files.values():
+            for one in row.attached:
+                if not is_statement(one.name):
+                    continue
+                plain = index / name / row.beside(one.name)
+                envelope = plain.with_name(envelope_name(plain.name))
+                before = envelope.read_bytes() if envelope.is_file() else b""
+                if not before or not wanted <= signers(before):
+                    write_file(envelope, envelope_text(plain.read_bytes(), STATEMENT_TYPE, keys, before))
