@@ -36,6 +36,26 @@ def render(
         str,
         option("--build-on", metavar="LABEL", help="The runner that builds: a label; default: the provider's usual."),
     ] = "",
+    split: Annotated[
+        list[str] | None,
+        option(
+            "--split",
+            metavar="AXIS",
+            help="A build job for each `python`, or for each `gfx` target, of a recipe; may be repeated.",
+            autocompletion=words("python", "gfx"),
+        ),
+    ] = None,
+    attest: Annotated[
+        bool, option("--attest", help="Attest the wheels of a tag by the provider's own identity.")
+    ] = False,
+    index_url: Annotated[
+        str,
+        option(
+            "--trusted-publishing",
+            metavar="URL",
+            help="Upload the wheels of a tag to this index by trusted publishing: the job has no secret.",
+        ),
+    ] = "",
     out: Annotated[Path | None, option("--out", "-o", help="The file to write; stdout where left out.")] = None,
 ) -> None:
     """Write a pipeline: build, prove on your GPUs, publish tags.
@@ -45,11 +65,12 @@ def render(
     Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 --install-from tools/stackbuild-0.1.0-py3-none-any.whl
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.pipeline.ci_render import pipeline
+    from stackbuild.pipeline.ci_render import PipelineRequest, pipeline
     from stackbuild.recipe.load import load
     from stackbuild.views.recipe import draw_text
 
-    text = pipeline(provider, tuple(load(name) for name in recipe), tuple(gpu or ()), install_from, build_on)
+    request = PipelineRequest(install_from, tuple(gpu or ()), build_on, tuple(split or ()), attest, index_url)
+    text = pipeline(provider, tuple(load(name) for name in recipe), request)
     if out is None:
         draw_text(text)
         return

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
@@ -21,6 +22,8 @@ ACTIONS = {
     "checkout": "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2",
     "cache_restore": "actions/cache/restore@5a3ec84eff668545956fd18022155c47e93e2684 # v4.2.3",
     "cache_save": "actions/cache/save@5a3ec84eff668545956fd18022155c47e93e2684 # v4.2.3",
+    "setup_python": "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0",
+    "attest": "actions/attest-build-provenance@e8998f949152b193b063cb0ec769d69d929409be # v2.4.0",
     "upload": "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2",
     "download": "actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093 # v4.3.0",
 }
@@ -33,13 +36,50 @@ _INSTALLABLE = re.compile(
 )
 
 
+SPLITS = ("python", "gfx")
+"""The axes of the build matrix of a pipeline."""
+
+
+@dataclass(frozen=True)
+class PipelineRequest:
+    """What a pipeline is to have.
+
+    `install_from` is where runners get stackbuild: see `requirement`. `gfx` names the GPUs that there are runners for,
+    `build_on` the label of the machine that builds. `split` are axes of `SPLITS`: a build job for each value. `attest` adds
+    the provider's own attestation, `index_url` an upload by trusted publishing.
+    """
+
+    install_from: str
+    gfx: tuple[str, ...] = ()
+    build_on: str = ""
+    split: tuple[str, ...] = ()
+    attest: bool = False
+    index_url: str = ""
+
+
 @dataclass(frozen=True)
 class BuildJob:
-    """One recipe to build: `recipe` is what `--recipe` is given, a name or a path below the repository's root."""
+    """A recipe to build, whole or for one Python or GPU target; "" for all.
+
+    `recipe` is what `--recipe` is given: a name or a path below the repository's root.
+    """
 
     id: str
     recipe: str
     image: bool
+    python: str = ""
+    gfx: str = ""
+
+    @property
+    def options(self) -> str:
+        """The options of `build` that choose this part."""
+        words = [f"--python {self.python}" if self.python else "", f"--gfx {self.gfx}" if self.gfx else ""]
+        return " ".join(filter(None, words))
+
+    @property
+    def interpreter(self) -> str:
+        """The command of the Python that builds and proves it."""
+        return f"python{self.python or 3}"
 
 
 @dataclass(frozen=True)
@@ -60,38 +100,94 @@ class Gated:
     options: str
 
 
-def pipeline(
-    provider: str, recipes: tuple[Loaded, ...], gfx: tuple[str, ...], install_from: str, build_on: str = ""
-) -> str:
-    """The pipeline's text. `install_from` is where runners get stackbuild: see `requirement`. `gfx` names the GPUs that there are runners for, `build_on` the label of the machine that builds.
-
-    A recipe or GPU that is named twice is taken once. Raises UsageError.
-    """
+def pipeline(provider: str, recipes: tuple[Loaded, ...], request: PipelineRequest) -> str:
+    """The pipeline's text. A recipe or GPU that is named twice is taken once. Raises UsageError."""
     if provider not in TEMPLATES:
         raise UsageError(f"no provider {provider!r}", where="--provider", next=f"one of: {', '.join(TEMPLATES)}")
-    if build_on and not _PLAIN.fullmatch(build_on):
-        raise UsageError(f"{build_on!r} is no label of a runner", where="--build-on", next="letters, digits, . _ + / -")
-    builds = _builds(recipes)
+    _check(provider, request)
+    builds = [
+        (loaded, part) for loaded, build in _builds(recipes) for part in _parts(loaded.recipe, build, request.split)
+    ]
     offered = {target for loaded, _ in builds for target in loaded.recipe.gfx}
-    for target in gfx:
+    for target in request.gfx:
         if target not in offered:
             raise UsageError(
                 f"no recipe builds for {target}", where="--gpu", next=f"they build for {', '.join(sorted(offered))}"
             )
     jobs = tuple(
-        GpuJob(f"{build.id}-{_id(target)}", build, target.partition(":")[0], _gate(loaded.recipe, build, target))
+        GpuJob(
+            build.id if build.gfx else f"{build.id}-{_id(target)}",
+            build,
+            target.partition(":")[0],
+            _gate(loaded.recipe, build, target, _folder(provider, build)),
+        )
         for loaded, build in builds
-        for target in dict.fromkeys(gfx)
-        if target in loaded.recipe.gfx
+        for target in dict.fromkeys(request.gfx)
+        if target in ((build.gfx,) if build.gfx else loaded.recipe.gfx)
     )
     return render(
-        TEMPLATES[provider], builds=tuple(b for _, b in builds), gpu_jobs=jobs, actions=ACTIONS,
-        install=requirement(install_from),
-        build_on=build_on or BUILD_ON[provider],
-    )  # fmt: skip
+        TEMPLATES[provider],
+        builds=tuple(build for _, build in builds),
+        gpu_jobs=jobs,
+        actions=ACTIONS,
+        install=requirement(request.install_from, "bench,emulator"),
+        publish_install=requirement(request.install_from, "publish"),
+        local="://" not in request.install_from,
+        collect=render("ci/collect.sh.j2", folder="dist" if provider == "github" else "wheels"),
+        build_on=request.build_on or BUILD_ON[provider],
+        attest=request.attest,
+        index_url=request.index_url,
+    )
 
 
-def requirement(install_from: str) -> str:
+def _check(provider: str, request: PipelineRequest) -> None:
+    if request.build_on and not _PLAIN.fullmatch(request.build_on):
+        raise UsageError(
+            f"{request.build_on!r} is no label of a runner", where="--build-on", next="letters, digits, . _ + / -"
+        )
+    for axis in request.split:
+        if axis not in SPLITS:
+            raise UsageError(f"no axis {axis!r}", where="--split", next=f"one of: {', '.join(SPLITS)}")
+    if request.index_url and not re.fullmatch(_URL, request.index_url):
+        raise UsageError(
+            f"{request.index_url!r} is no upload URL", where="--trusted-publishing", next="give the https:// URL"
+        )
+    if provider == "jenkins" and (request.attest or request.index_url):
+        raise UsageError(
+            "Jenkins gives a job no identity that an index or Sigstore knows",
+            where="--attest" if request.attest else "--trusted-publishing",
+            next="leave it out, and sign with a key: see docs/publishing.md",
+        )
+
+
+def _folder(provider: str, build: BuildJob) -> str:
+    """Where a GPU job has the wheels of its build."""
+    return f"wheels/{build.id}" if provider == "gitlab" else "dist"
+
+
+def _parts(recipe: Recipe, build: BuildJob, split: Sequence[str]) -> tuple[BuildJob, ...]:
+    """A recipe's build job, one for each value of the axes. Raises UsageError where no wheel is made for one GPU target."""
+    pythons = recipe.python if "python" in split else ("",)
+    targets = recipe.gfx if "gfx" in split else ("",)
+    if "gfx" in split and not recipe.matrix.per_gfx:
+        raise UsageError(
+            f"a wheel of {recipe.name} is for all its GPU targets: built for one alone it is not published",
+            where="--split gfx",
+            next="leave it out, or set `matrix.per_gfx` in the recipe: a wheel for each target",
+        )
+    return tuple(
+        replace(
+            build,
+            id="-".join(filter(None, (build.id, python and f"cp{python.replace('.', '')}", _id(target)))),
+            python=python,
+            gfx=target,
+        )
+        for python in pythons
+        for target in targets
+    )
+
+
+def requirement(install_from: str, extras: str) -> str:
     """What pip is given to install stackbuild, each by its bytes: a wheel's URL with its sha256, a git URL with a commit, or
     a wheel in the repository.
 
@@ -104,8 +200,8 @@ def requirement(install_from: str) -> str:
             next="give `https://…/stackbuild-….whl#sha256=…`, `git+https://…@COMMIT`, or the path of a wheel in the repository",
         )
     if "://" in install_from:
-        return f"stackbuild[bench,emulator] @ {install_from}"
-    return f"./{install_from.removeprefix('./')}[bench,emulator]"
+        return f"stackbuild[{extras}] @ {install_from}"
+    return f"./{install_from.removeprefix('./')}[{extras}]"
 
 
 def _builds(recipes: tuple[Loaded, ...]) -> tuple[tuple[Loaded, BuildJob], ...]:
@@ -144,13 +240,13 @@ def _id(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", said).strip("-")
 
 
-def _gate(recipe: Recipe, build: BuildJob, target: str) -> str:
+def _gate(recipe: Recipe, build: BuildJob, target: str, folder: str) -> str:
     """The script that gates each wheel for that GPU that can be measured; empty where none can."""
     wheels = [w for w in wheels_of(recipe) if target in w.gfx and _kind(w)]
     gated = dict.fromkeys(Gated(_stem(w), _options(w, recipe, build)) for w in wheels)
     runtime = next((_stem(w) for w in wheels if "onnxruntime" in w.wheel.packages), "")
     alone = bool(recipe.gates) and all(gate.kind != "baseline" for gate in recipe.gates)
-    return render("ci/gate.sh.j2", wheels=tuple(gated), runtime=runtime, alone=alone) if gated else ""
+    return render("ci/gate.sh.j2", wheels=tuple(gated), runtime=runtime, alone=alone, folder=folder) if gated else ""
 
 
 def _stem(packed: Packed) -> str:

