@@ -12,6 +12,7 @@ from stackbuild.build.order import Order
 from stackbuild.build.perform import is_sound, recover, report_removed
 from stackbuild.build.runs import expected
 from stackbuild.build.schedule import schedule
+from stackbuild.checks.needs import disk_warning, refuse_missing_tools
 from stackbuild.core.errors import LockError, PlanError, StepFailed
 from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
 from stackbuild.model.inputs import Inputs
@@ -69,9 +70,15 @@ def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
 
 
 def _guess(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> None:
-    """Say, before the base is made, what steps that this machine never built may take."""
+    """Say, before the base is made, what steps that this machine never built may take. Raises MachineLacks for a tool."""
     plan = resolve(loaded.recipe, observe(loaded, lock, context.store), order.choice)
+    todo = steps_to_run(plan, context.store.find_all(step.key for step in plan.steps))
+    refuse_unlocked(todo, loaded)
+    if order.mirror is None:
+        refuse_missing_tools(step.action for step in todo)
     new = _never_built(plan, loaded, context.store)
+    if sum(new.values()) >= WORTH_SAYING and (said := disk_warning(loaded)):
+        context.emit(Note("warning", said))
     if sum(new.values()) >= WORTH_SAYING:
         context.emit(Note("info", f"never built here; a guess, in hours of one core: {_each(new)}"))
 

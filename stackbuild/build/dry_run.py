@@ -14,6 +14,7 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.order import Order
 from stackbuild.build.schedule import Limits, schedule
+from stackbuild.checks.mistakes import refuse_mistakes
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
 from stackbuild.model.loaded import Loaded
@@ -38,6 +39,7 @@ class DryStep:
 
 def dry(loaded: Loaded, order: Order) -> tuple[DryStep, ...]:
     """The steps that a build would run now, in the order they would start, with the commands they would run."""
+    refuse_mistakes(loaded)
     with current_plan(loaded, order.choice) as (plan, store):
         why = {row.step: row.why for row in status(plan, store) if row.state == "run"}
     started, fake = _rehearse(plan, frozenset(why), order)

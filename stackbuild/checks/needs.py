@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from stackbuild.core.errors import Stop
+from stackbuild.core.errors import MachineLacks, Stop
 from stackbuild.core.sizes import size_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
@@ -45,6 +45,24 @@ def _lock(loaded: Loaded) -> tuple[Status, str]:
         more = f", and {len(open_) - 1} more" if len(open_) > 1 else ""
         return Status.FAILED, f"{open_[0]}{more}: stackbuild lock --recipe {loaded.given_name}"
     return Status.PASSED, "answers every question"
+
+
+TOOLS = {"git": ("git", "git"), "debian": ("mmdebstrap", "mmdebstrap"), "image": ("skopeo", "skopeo")}
+"""The program that a step's action runs on the host, and the Debian package that has it."""
+
+
+def refuse_missing_tools(actions: Iterable[str]) -> None:
+    """Before the first step: the programs of those actions are installed. Raises MachineLacks with all that are not."""
+    lacking = sorted({TOOLS[a][1] for a in actions if a in TOOLS and not shutil.which(TOOLS[a][0])})
+    if lacking:
+        said = f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed, which this build runs"
+        raise MachineLacks(said, next=f"apt-get install {' '.join(lacking)}")
+
+
+def disk_warning(loaded: Loaded) -> str:
+    """What to say before a build that may not fit on the disk, by a guess; "" where it fits."""
+    status, said = _disk(loaded)
+    return "" if status is Status.PASSED else said
 
 
 def _tools(loaded: Loaded) -> tuple[Status, str]:

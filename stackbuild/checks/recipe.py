@@ -18,6 +18,7 @@ from stackbuild.plan import compatibility
 from stackbuild.plan.consistency import finding, tree_versions
 from stackbuild.plan.estimates import estimates
 from stackbuild.plan.steps.rocmlir import OPTIONS
+from stackbuild.recipe.load import sources_of
 from stackbuild.tables.compatibility import Table
 
 _UNCONFIRMED = re.compile(r"#.*\bunconfirmed\b:?\s*(.*)", re.IGNORECASE)
@@ -38,9 +39,18 @@ class CheckInput:
 
 def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
     """All findings, errors first."""
-    own = (_memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _lock, _unconfirmed)
+    own = (_unused_sources, _memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _lock, _unconfirmed)
     found = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]
     return tuple(sorted(found, key=lambda f: list(Severity).index(f.severity)))
+
+
+def _unused_sources(inputs: CheckInput) -> Iterator[Finding]:
+    used = {named for c in inputs.recipe.components.values() for named in sources_of(c).values()}
+    for name in (name for name in inputs.recipe.sources if name not in used):
+        yield finding(
+            "UNUSED-SOURCE", Severity.WARNING, f"sources.{name}", f"no component uses the source `{name}`",
+            "it is fetched and locked for nothing", f"name it in a component (`source: {name}`), or remove it",
+        )  # fmt: skip
 
 
 def _memory(inputs: CheckInput) -> Iterator[Finding]:

@@ -158,6 +158,7 @@ def plan(
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
+    from stackbuild.checks.mistakes import refuse_mistakes
     from stackbuild.plan.current import current_plan
     from stackbuild.plan.status import status
     from stackbuild.recipe.load import load
@@ -165,6 +166,7 @@ def plan(
     from stackbuild.views.plan import draw_plan
 
     loaded = load(recipe, allow_path or ())
+    refuse_mistakes(loaded)
     _tell_doubts(loaded)
     with current_plan(loaded, _choice(gfx, until, python)) as (made, store):
         rows = status(made, store)

@@ -62,6 +62,7 @@ def check(
     Example: stackbuild recipe check --recipe rocm-7.2
     """
     from stackbuild.checks.hipify import hipify_findings
+    from stackbuild.checks.mistakes import refuse_mistakes, with_places
     from stackbuild.checks.patches import patch_findings
     from stackbuild.checks.recipe import CheckInput, check_recipe
     from stackbuild.core.errors import LockError
@@ -75,6 +76,7 @@ def check(
     from stackbuild.views.recipe import draw_findings
 
     loaded = load(name, allow_path or ())
+    refuse_mistakes(loaded)
     refuse_outside(loaded)
     try:
         lock = read_lock(loaded)
@@ -87,6 +89,7 @@ def check(
         *hipify_findings(loaded),
         *findings,
     )
+    findings = tuple(sorted(with_places(findings, loaded), key=lambda f: list(Severity).index(f.severity)))
     if json:
         print_json({"recipe": loaded.recipe.name, "findings": findings}, "stackbuild.check/1")
     else:

@@ -18,7 +18,8 @@ Each says what happened, where, and what to do next. Nothing in stackbuild catch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from signal import Signals
 
 SHOWN = 20
@@ -54,17 +55,48 @@ class UsageError(Stop):
     exit_code = 2
 
 
+WIDTH = 100
+"""So many characters of a source line are shown around the place of a mistake."""
+
+
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake in a text a person wrote: place as `file:line:column`, what is wrong, and how to mend it."""
+    """One mistake in a text a person wrote: place as `file:line:column`, what is wrong, and how to mend it.
+
+    `line` is the text of that line; it is shown with a caret below the column.
+    """
 
     place: str
     what: str
     next: str
+    line: str = ""
 
     def __str__(self) -> str:
         next = f"\n  next: {safe(self.next, '')}" if self.next else ""
-        return f"{safe(self.place, '')}: {safe(self.what, '')}{next}"
+        return f"{safe(self.place, '')}: {safe(self.what, '')}{self._shown()}{next}"
+
+    def _shown(self) -> str:
+        """The source line, cut around the column, and the caret; nothing where the line is blank or not known."""
+        column = self.place.rpartition(":")[2]
+        if not self.line.strip() or not column.isdigit():
+            return ""
+        start = max(0, min(int(column) - 1, len(self.line)) - WIDTH // 2)
+        text = "".join(c if c.isprintable() else " " for c in self.line[start : start + WIDTH])
+        at = min(int(column) - 1 - start, len(text))
+        cut = len(text) - len(text.lstrip())
+        return f"\n    {text.strip()}\n    {' ' * max(0, at - cut)}^"
+
+
+def with_lines(mistakes: Iterable[Mistake], text: str) -> tuple[Mistake, ...]:
+    """The mistakes of one text, each with its source line."""
+    lines = text.split("\n")
+
+    def one(mistake: Mistake) -> Mistake:
+        number = mistake.place.rsplit(":", 2)[1:2]
+        at = int(number[0]) if number and number[0].isdigit() else 0
+        return replace(mistake, line=lines[at - 1].rstrip("\r") if 0 < at <= len(lines) else "")
+
+    return tuple(map(one, mistakes))
 
 
 class RecipeError(UsageError):

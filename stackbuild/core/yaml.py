@@ -27,7 +27,7 @@ from yaml.events import (
 )
 
 from stackbuild.core.digest import Json
-from stackbuild.core.errors import Mistake, RecipeError
+from stackbuild.core.errors import Mistake, RecipeError, with_lines
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
@@ -90,7 +90,7 @@ def compose(text: str, name: str) -> tuple[Json, Places]:
     except UnicodeEncodeError as error:
         builder.mistakes.append(_not_text(text, error.start, name))
     if builder.mistakes:
-        raise RecipeError(tuple(builder.mistakes))
+        raise RecipeError(with_lines(builder.mistakes, text))
     return builder.root, builder.places
 
 
@@ -163,7 +163,9 @@ class _Builder:
         key = event.value
         first = self.places.keys.get((*path, key)) if key in mapping else None  # none for a key that is no text
         if first:
-            self._blame(event, f"duplicate key {key!r} (first on line {first[0]})", "keep one of them")
+            self._blame(
+                event, f"the key {key!r} stands here twice, first on line {first[0]}", "remove or rename one of them"
+            )
         else:
             self.places.keys[(*path, key)] = _at(event)
         self._keys[-1] = key
@@ -231,6 +233,10 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else f"{name}:1:1"
         what = error.problem or error.context or "not YAML"
+        if mark and (joined := _without_space(text, mark.line)):
+            line, key, value = joined
+            what, next = f"not YAML: no space after the colon of `{key}`", f"write `{key}: {value}`"
+            return Mistake(f"{name}:{line + 1}:1", what, next)
         tab = "cannot start any token" in what or "tab character" in what
         return Mistake(place, f"not YAML: {what}", "indent with spaces, not tabs" if tab else _hint(what))
     if isinstance(error, yaml.reader.ReaderError):
@@ -242,9 +248,24 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
     return Mistake(f"{name}:1:1", f"not YAML: {error}", "check the file with any YAML tool")
 
 
+def _without_space(text: str, line: int) -> tuple[int, str, str] | None:
+    """The line of a key whose colon no space follows, that key and its value: at the line of an error, or above it."""
+    rows = text.split("\n")
+    for at in (line, line - 1):
+        found = _NO_SPACE.fullmatch(rows[at]) if 0 <= at < len(rows) else None
+        if found:
+            return at, found[1], found[2][:60]
+    return None
+
+
+_NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):([^\s:/][^#]*?)\s*")
+
+
 def _hint(what: str) -> str:
     if "mapping values are not allowed" in what:
-        return "quote a value that contains `: `"
+        return (
+            "indent this line with as many spaces as the keys beside it, or put a value that contains `: ` into quotes"
+        )
     if "expected <block end>" in what or "could not find expected" in what:
         return "check the indentation of this line and the one above it, and that each key ends with `: `"
     return "check quotes and brackets near this place"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 import shlex
@@ -17,7 +16,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
 from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
-from stackbuild.tables.targets import BUILDABLE, GpuTarget, is_buildable
+from stackbuild.tables.targets import GpuTarget, is_buildable, names_near, target_named
 
 Workload = Literal["onnxruntime", "migraphx", "lc0", "pytorch"]
 WORKLOADS: tuple[Workload, ...] = ("onnxruntime", "migraphx", "lc0", "pytorch")
@@ -72,13 +71,9 @@ def _table() -> _EnvironmentFile:
 
 def target_of(gpu: str) -> GpuTarget:
     """The target of a product's name or a gfx: `RX 7900 XTX`, `MI 300X`, `gfx1100`, `gfx942:xnack-`. Raises UsageError."""
-    asked = _plain(gpu.partition(":")[0] if is_buildable(gpu) else gpu)
-    names = {_plain(name): name for target in BUILDABLE.values() for name in (target.gfx, *target.products)}
-    for target in BUILDABLE.values():
-        if asked and asked in (target.gfx, *map(_plain, target.products)):
-            return target
-    longer = [plain for plain in names if len(asked) > 2 and plain.startswith(asked)][:3]
-    close = [names[near] for near in longer or difflib.get_close_matches(asked, names, n=3, cutoff=0.7)]
+    if target := target_named(gpu.partition(":")[0] if is_buildable(gpu) else gpu):
+        return target
+    close = names_near(gpu)
     raise UsageError(
         f"no GPU {gpu!r} is known",
         where="--gpu",
@@ -86,14 +81,6 @@ def target_of(gpu: str) -> GpuTarget:
         if close
         else "give an AMD GPU's name, such as RX 7900 XTX, or its gfx target, as rocminfo prints it",
     )
-
-
-_VENDOR = re.compile(r"\(.*?\)|\b(amd|radeon|instinct|pro|graphics|gpu)\b|[^a-z0-9+:]")
-
-
-def _plain(name: str) -> str:
-    """A name without what people leave out or put in: the vendor, `RX`, spaces, signs, what stands in parentheses."""
-    return _VENDOR.sub("", name.lower()).removeprefix("rx")
 
 
 def environment(gpu: str, workload: str, variables: Mapping[str, str], rocm: str = "") -> Environment:

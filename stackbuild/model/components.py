@@ -30,12 +30,45 @@ REQUIREMENT = re.compile(
 """A name, extras and versions: what comes from the package index. pip would run the build of a URL's or folder's project."""
 
 
+_NORMAL = re.compile(
+    r"([1-9][0-9]*!)?(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*))*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?"
+)
+"""A version as installers write it; one that does not match is read with the library, which takes a while to load."""
+
+
+def _as_installed(version: str) -> str:
+    """The version as it is. Raises ValueError for one that is none of PEP 440, or that installers write in another way."""
+    if _NORMAL.fullmatch(version):
+        return version
+    from stackbuild.core.packaging import InvalidVersion, Version
+
+    try:
+        normal = str(Version(version))
+    except InvalidVersion:
+        head = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
+        tail = re.sub(r"[^a-z0-9]+", ".", version[len(head[0]) :].lower()).strip(".") if head else ""
+        meant = f"`{head[0]}+{tail}`: what follows `+` is yours" if head and tail else "it such as `1.2.3`"
+        raise ValueError(f"{version!r} is no version of PEP 440; write {meant}") from None
+    if normal != version:
+        raise ValueError(f"{version!r} is {normal} to installers, and in the wheel's file name; write `{normal}`")
+    return version
+
+
 class Component(Model):
     """What every kind of component has."""
 
     needs: tuple[Name, ...] = Field((), description="Components whose output this one uses, at `/deps/NAME`.")
     env: dict[EnvName, str] = Field({}, description="Environment of its commands, beside the fixed one.")
     memory: str = Field("1G", pattern=r"^[1-9][0-9]*[MG]$", description="Memory it may use, such as `500M` or `8G`.")
+
+
+def requirement_meant(entry: str) -> str:
+    """What to write for a text that is no requirement: the one that was probably meant, or an example."""
+    meant = entry.replace("=>", ">=").replace("=<", "<=")
+    meant = re.sub(r"(?<![=!~<>])=(?!=)", "==", re.sub(r"\s+", "", meant)) if "@" not in meant else ""
+    if meant != entry and REQUIREMENT.fullmatch(meant):
+        return f"`{meant}`"
+    return "a name and versions, such as `numpy>=2`: no options, no URLs"
 
 
 class Hipify(Model):
@@ -98,12 +131,30 @@ class Convertible(Component):
     hipify: Hipify | None = Field(None, description="Convert the source to HIP first.")
 
 
+_SHELL = ("&&", "||", "|", ">", ">>", "<", "2>&1", "&")
+
+
 class Script(Convertible):
     """Commands of your own, run in order in `/build/NAME`; what they leave in `/out` is the output."""
 
     kind: Literal["script"]
     source: Name | None = Field(None, description="The source, seen read-only at `/src/NAME`.")
     run: tuple[Argv, ...] = Field(min_length=1, description="Commands, each a list of arguments: no shell is involved.")
+
+    @field_validator("run")
+    @classmethod
+    def _without_shell(cls, commands: tuple[Argv, ...]) -> tuple[Argv, ...]:
+        """A word of a shell would be handed to the program as an argument."""
+        for command in commands:
+            if (sign := next((word for word in command if word in _SHELL), "")) and command[0] not in (
+                "sh",
+                "bash",
+                "find",
+            ):
+                raise ValueError(
+                    f"{sign!r} is a sign of the shell, and none runs; write each command on a line of its own, or `[sh, -c, …]`"
+                )
+        return commands
 
     @model_validator(mode="after")
     def _has_source(self) -> Script:
@@ -129,7 +180,9 @@ class CMake(Convertible):
     @classmethod
     def _inside(cls, path: str) -> str:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            raise ValueError("a subfolder lies inside its source")
+            raise ValueError(
+                f"the subfolder {path!r} does not lie inside its source; write it from the source's top, such as `cmake`"
+            )
         return path
 
 
@@ -272,7 +325,7 @@ class Wheel(Component):
         local = version.partition("+")[2]
         if re.match(r"rocm[0-9]", local):
             raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `+rocm.{local[4:]}`")
-        return version
+        return _as_installed(version)
 
     @field_validator("packages", "license_files")
     @classmethod
@@ -287,14 +340,16 @@ class Wheel(Component):
     def _installable(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
         for entry in entries:
             if not REQUIREMENT.fullmatch(entry.partition(";")[0].rstrip()):
-                raise ValueError(f"{entry!r} is not a requirement; write a name and versions, such as `numpy>=2`")
+                raise ValueError(f"{entry!r} is not a requirement; write {requirement_meant(entry)}")
         return entries
 
     @field_validator("needs")
     @classmethod
     def _needs_one(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
         if len(needs) != 1:
-            raise ValueError("a wheel needs exactly the one component it packs")
+            raise ValueError(
+                "a wheel needs exactly the one component that it packs; write one, and a wheel of its own for each other"
+            )
         return needs
 
 
@@ -321,7 +376,7 @@ class Archive(Component):
     @classmethod
     def _needs_one(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
         if len(needs) != 1:
-            raise ValueError("an archive needs exactly the one component it packs")
+            raise ValueError("an archive needs exactly the one component that it packs; write one")
         return needs
 
 

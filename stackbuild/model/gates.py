@@ -163,7 +163,11 @@ class LimitGate(_Gate):
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
         if (self.at_most is None) == (self.at_least is None):
-            raise ValueError("a limit gate has either at_most or at_least")
+            raise ValueError(
+                "a limit gate has either `at_most` or `at_least`; add one, such as `at_most: 20 ms`"
+                if self.at_most is None
+                else "a limit gate has either `at_most` or `at_least`, and this one has both; remove one"
+            )
         return self
 
 
@@ -183,7 +187,9 @@ class MemoryGate(_Gate):
     @model_validator(mode="after")
     def _some_limit(self) -> Self:
         if self.at_most is None and self.grows_at_most is None:
-            raise ValueError("a memory gate has at_most, grows_at_most or both")
+            raise ValueError(
+                "a memory gate has `at_most`, `grows_at_most` or both; add one, such as `grows_at_most: 10%`"
+            )
         if self.grows_at_most is not None:
             _refuse_one_side(self.side, self.versus)
         return self

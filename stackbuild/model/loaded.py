@@ -12,11 +12,12 @@ from stackbuild.model.recipe import Recipe
 class Loaded:
     """A recipe, the name or path it was given by, the folder that its relative paths start from, and where its lock lies.
 
-    `allowed` are folders that its paths may lead into beside that one.
+    `path` is its file. `allowed` are folders that its paths may lead into beside that one.
     """
 
     recipe: Recipe
     given_name: str
     folder: Path
     lock_path: Path
+    path: Path
     allowed: tuple[Path, ...] = ()

@@ -10,8 +10,10 @@ import re
 from typing import Annotated, Any, Literal
 
 from stackbuild.core.model import Field, Model, field_validator, model_validator
-from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel
+from stackbuild.core.versions import numbers
+from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel, requirement_meant
 from stackbuild.model.gates import Gate
+from stackbuild.tables.debian import refused_suite
 from stackbuild.tables.gpu_limits import emulated_targets
 from stackbuild.tables.targets import buildable_like, is_buildable, processor
 
@@ -20,8 +22,30 @@ def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
     """The names as they are. Raises ValueError for one that a package manager would take for an option or a version."""
     for name in names:
         if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+(:[a-z0-9]+)?", name):
-            raise ValueError(f"{name!r} is not the name of a Debian package; {otherwise}")
+            bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name)
+            hint = f": write `{bare[0]}`" if bare and bare[0] != name else ""
+            raise ValueError(f"{name!r} is not the name of a Debian package; {otherwise}{hint}")
     return names
+
+
+def _twice(names: tuple[str, ...]) -> str:
+    """The first name that is listed before, "" for none."""
+    return next((name for i, name in enumerate(names) if name in names[:i]), "")
+
+
+def _python_meant(version: str) -> str:
+    """The next step for what is no Python version: `3.12.4`, `cp312`, `>=3.11` and `2.7` were seen."""
+    if version[:1] in "<>=~^!" or any(c in version for c in " ,-*"):
+        return 'list each version: ["3.11", "3.12"]'
+    if found := re.fullmatch(r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*t?", version.lower()):
+        return f'write "3.{found[1]}"'
+    return 'write one of Python 3, such as "3.11"'
+
+
+def _known_suite(suite: str) -> str:
+    if wrong := refused_suite(suite):
+        raise ValueError(wrong)
+    return suite
 
 
 class Debian(Model):
@@ -43,18 +67,25 @@ class Debian(Model):
         " that suite does not have, is the base's own (apt_preferences(5)).",
     )
 
+    @field_validator("suite")
+    @classmethod
+    def _in_the_archive(cls, suite: str) -> str:
+        return _known_suite(suite)
+
     @field_validator("pin")
     @classmethod
     def _globs(cls, pins: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for suite in pins:
+            _known_suite(suite)
         for pattern in (p for patterns in pins.values() for p in patterns):
             if not re.fullmatch(r"[a-z0-9][a-z0-9+.*-]+", pattern):
-                raise ValueError(f"{pattern!r} is no package name and no glob of one")
+                raise ValueError(f"{pattern!r} is no package name and no glob of one; write it such as `libamdhip64*`")
         return pins
 
     @field_validator("packages", "extract")
     @classmethod
     def _named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return _packages(names, "versions belong into the lock")
+        return _packages(names, "the lock holds the versions")
 
 
 class Extend(Model):
@@ -69,17 +100,27 @@ class Extend(Model):
         (), description="Python packages for every Python of the recipe, each with `==VERSION`."
     )
 
+    @field_validator("ninja")
+    @classmethod
+    def _with_jobserver(cls, version: str) -> str:
+        if numbers(version) < (1, 13):
+            raise ValueError(
+                f"ninja {version!r} does not speak the jobserver's protocol; write `1.13.0` or a newer one"
+            )
+        return version
+
     @field_validator("packages")
     @classmethod
     def _named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return _packages(names, "name packages only: no options, no versions")
+        return _packages(names, "name packages only, without options and versions")
 
     @field_validator("pip")
     @classmethod
     def _pinned(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", name):
-                raise ValueError(f"{name!r} has no version; write NAME==VERSION")
+                bare = re.match(r"[A-Za-z0-9._-]+", name)
+                raise ValueError(f"{name!r} is not pinned to a version; write `{bare[0] if bare else 'NAME'}==VERSION`")
         return names
 
 
@@ -96,10 +137,14 @@ class Base(Model):
 
     @model_validator(mode="after")
     def _one(self) -> Base:
-        if (self.debian is None) == (self.image is None):
-            raise ValueError("a base is exactly one of `debian` and `image`")
+        if self.debian is not None and self.image is not None:
+            raise ValueError("a base is one of `debian` and `image`, and this one has both; remove one of them")
+        if self.debian is None and self.image is None:
+            raise ValueError(
+                "a base is one of `debian` and `image`, and this one has neither; add `debian:` or `image:`"
+            )
         if self.extend is not None and self.image is None:
-            raise ValueError("`extend` belongs to `image`; a Debian base lists `packages`")
+            raise ValueError("`extend` belongs to `image`; a Debian base lists its packages: `debian: {packages: […]}`")
         return self
 
 
@@ -148,20 +193,34 @@ class Source(Model):
     @model_validator(mode="after")
     def _one(self) -> Source:
         kinds = ("bundled", "path", "git", "archive", "debian", "pypi")
-        if len([n for n in kinds if getattr(self, n) is not None]) != 1:
-            raise ValueError("a source is exactly one of `bundled`, `path`, `git`, `archive`, `debian` and `pypi`")
-        if (self.git is not None) != (self.ref is not None):
-            raise ValueError("`git` and `ref` go together")
-        if (self.debian is not None) != (self.suite is not None):
-            raise ValueError("`debian` and `suite` go together")
+        named = [n for n in kinds if getattr(self, n) is not None]
+        if len(named) != 1:
+            one_of = "a source is exactly one of `bundled`, `path`, `git`, `archive`, `debian` and `pypi`"
+            has = (
+                f"this one has {' and '.join(f'`{n}`' for n in named)}; remove all but one"
+                if named
+                else "this one has none; add one of them"
+            )
+            raise ValueError(f"{one_of}; {has}".replace("; this", ", and this", 1))
+        for one, other, example in (
+            ("git", "ref", "v1.22.1"),
+            ("debian", "suite", "trixie"),
+            ("archive", "sha256", "…"),
+        ):
+            if (getattr(self, one) is None) != (getattr(self, other) is None):
+                has, lacks = (one, other) if getattr(self, other) is None else (other, one)
+                how = "`sha256sum FILE` prints it" if lacks == "sha256" else f"such as `{other}: {example}`"
+                raise ValueError(
+                    f"`{has}` needs `{lacks}` beside it; add `{lacks}:`" + (f", {how}" if lacks == other else "")
+                )
+        if self.suite is not None:
+            _known_suite(self.suite)
         if self.exclude and not (self.git or self.bundled or self.path):
             raise ValueError("`exclude` belongs to `git`, `bundled` and `path`")
         if self.git and (wrong := [p for p in self.exclude if not re.fullmatch(r"[A-Za-z0-9._+*?/-]+", p)]):
             raise ValueError(f"`exclude` of `git` takes paths with `*` and `?`: {wrong[0]!r}")
         if self.patches is not None and self.git is None and self.archive is None:
             raise ValueError("`patches` belong to `git` and `archive`; edit a source of your own")
-        if (self.archive is not None) != (self.sha256 is not None):
-            raise ValueError("`archive` and `sha256` go together")
         return self
 
 
@@ -218,9 +277,9 @@ class Verify(Model):
     def _emulated(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
         for target in targets:
             if target not in emulated_targets():
-                raise ValueError(f"{target!r} cannot be emulated; one of: {', '.join(emulated_targets())}")
-        if len(set(targets)) != len(targets):
-            raise ValueError("a target is listed twice")
+                raise ValueError(f"{target!r} cannot be emulated; those that can are {', '.join(emulated_targets())}")
+        if twice := _twice(targets):
+            raise ValueError(f"the target {twice!r} is listed twice; remove one of them")
         return targets
 
     @field_validator("runtime")
@@ -228,9 +287,7 @@ class Verify(Model):
     def _from_the_index(cls, requirements: tuple[str, ...]) -> tuple[str, ...]:
         for one in requirements:
             if not REQUIREMENT.fullmatch(one):
-                raise ValueError(
-                    f"{one!r} is not a requirement; write a name and versions, such as `numpy>=2`: no options, no URLs"
-                )
+                raise ValueError(f"{one!r} is not a requirement; write {requirement_meant(one)}")
         return requirements
 
 
@@ -276,18 +333,18 @@ class Recipe(Model):
         for target in targets:
             if not is_buildable(target):
                 raise ValueError(f"unknown gfx target {target!r}{buildable_like(target)}")
-        if len(set(targets)) != len(targets):
-            raise ValueError("a gfx target is listed twice")
+        if twice := _twice(targets):
+            raise ValueError(f"the gfx target {twice!r} is listed twice; remove one of them")
         return targets
 
     @field_validator("python")
     @classmethod
     def _python_form(cls, versions: tuple[str, ...]) -> tuple[str, ...]:
         for version in versions:
-            if not version.startswith("3.") or not version[2:].isdigit():
-                raise ValueError(f'{version!r} is not a Python version such as "3.11"')
-        if len(set(versions)) != len(versions):
-            raise ValueError("a Python version is listed twice")
+            if not re.fullmatch(r"3\.[0-9]+", version):
+                raise ValueError(f'{version!r} is not a Python version such as "3.11"; {_python_meant(version)}')
+        if twice := _twice(versions):
+            raise ValueError(f"the Python version {twice!r} is listed twice; remove one of them")
         return versions
 
     @property

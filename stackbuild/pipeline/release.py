@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stackbuild.build.build import Outputs, build, wheels
 from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
+from stackbuild.checks.mistakes import refuse_mistakes
 from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import Loaded
@@ -57,6 +58,7 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
     lacks others of the recipe's is not published: its name and version promise them all.
     """
     started = time.monotonic()
+    refuse_mistakes(loaded)
     refuse_outside(loaded)
     if not order.choice.until:
         require_bench_packages(loaded.recipe)

@@ -11,15 +11,17 @@ from pathlib import Path
 
 from stackbuild.core import yaml
 from stackbuild.core.digest import Json
-from stackbuild.core.errors import Mistake, RecipeError, UsageError
+from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import Component, Convertible
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
-from stackbuild.recipe.validation import close_to, mistakes, short
-from stackbuild.recipe.wheels import owed_by_nobody
+from stackbuild.recipe.validation import mistakes, short
+from stackbuild.recipe.wheels import owed_by_nobody, providers_of, wheels_of
+from stackbuild.tables.near_words import close_to, nearest
+from stackbuild.tables.targets import processor
 
 RESERVED = ("base", "configure", "source", "wheelhouse")
 """Names, or first parts of names, of steps that no component makes."""
@@ -38,7 +40,7 @@ def load(name: str, allowed: Sequence[Path] = ()) -> Loaded:
     """
     path = _find(name)
     recipe = parse(_read(path), str(path))
-    return Loaded(recipe, name, path.parent, path.with_name(f"{path.stem}.lock.yaml"), tuple(allowed))
+    return Loaded(recipe, name, path.parent, path.with_name(f"{path.stem}.lock.yaml"), path, tuple(allowed))
 
 
 def text_of(name: str) -> str:
@@ -96,13 +98,22 @@ def parse(text: str, name: str) -> Recipe:
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
-        raise RecipeError(mistakes(error, places)) from None
-    wrong = [*_wrong_references(recipe, places), *_wrong_demands(recipe, places), *_cycle(recipe, places)]
+        raise RecipeError(with_lines(mistakes(error, places, text), text)) from None
+    wrong = [
+        *_wrong_references(recipe, places),
+        *_wrong_demands(recipe, places),
+        *_cycle(recipe, places),
+    ]
     if not wrong:
         wrong = _idle_demands(recipe, places)
     if wrong:
-        raise RecipeError(tuple(wrong))
+        raise RecipeError(with_lines(sorted(wrong, key=_line), text))
     return recipe
+
+
+def _line(mistake: Mistake) -> int:
+    number = mistake.place.rsplit(":", 2)[1]
+    return int(number) if number.isdigit() else 0
 
 
 def _with_nul(data: Json, path: yaml.KeyPath) -> list[yaml.KeyPath]:
@@ -118,8 +129,8 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
     wrong = [
         Mistake(
             places.of_key(("components", name)),
-            f"`{name}` is a name of stackbuild's own steps",
-            f"call the component something else; taken are {', '.join(RESERVED)}",
+            f"`{name}` is reserved: a step of stackbuild's own has it",
+            f"give the component another name; reserved are {', '.join(RESERVED)}",
         )
         for name in recipe.components
         if name in RESERVED
@@ -133,7 +144,7 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
                         at, f"`{name}` needs `{need}`, which is no component", close_to(need, sorted(recipe.components))
                     )
                 )
-        for key, named in _sources_of(component).items():
+        for key, named in sources_of(component).items():
             if named not in recipe.sources:
                 at = places.of_value(("components", name, *key))
                 wrong.append(Mistake(at, f"`{named}` is no source", close_to(named, sorted(recipe.sources))))
@@ -146,13 +157,19 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
     for name, source in recipe.sources.items():
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))
-            wrong.append(Mistake(at, f"no folder `{source.bundled}` ships with stackbuild", "usually it is `kernels`"))
+            wrong.append(Mistake(at, f"no folder `{source.bundled}` ships with stackbuild", "it is `kernels`"))
     return wrong
 
 
 def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
     """Demands on wheels that are none, or for targets that the recipe does not build."""
     wrong = []
+    built = sorted({processor(target) for target in recipe.gfx})
+    for i, target in enumerate(recipe.verify.emulate if recipe.verify else ()):
+        if target not in built:
+            at = places.of_value(("verify", "emulate", i))
+            next = f"add it to `gfx:`, or emulate one of {', '.join(built)}"
+            wrong.append(Mistake(at, f"{target} is to be emulated, and the recipe does not build it", next))
     for name, owed in (recipe.verify.wheels if recipe.verify else {}).items():
         if name not in recipe.wheels:
             at = places.of_key(("verify", "wheels", name))
@@ -170,14 +187,21 @@ def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
 
 def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
     """Demands that would be held against no wheel, and so never fail."""
-    return [
-        Mistake(
-            places.of_value(("verify", *(int(part) if part.isdigit() else part for part in key.split(".")))),
-            f"`verify.{key.partition('.')[0]}`: no wheel of this recipe owes it, so it would never be checked",
-            "say which wheel does: `verify: {wheels: {NAME: {…}}}`; what follows from a component is in docs/recipes.md, Verify",
+    made = []
+    for key in owed_by_nobody(recipe):
+        path: yaml.KeyPath = ("verify", *(int(part) if part.isdigit() else part for part in key.split(".")))
+        name = recipe.verify.providers[at] if recipe.verify and isinstance(at := path[-1], int) else ""
+        brought = sorted({p for each in wheels_of(recipe) for p in providers_of(each, recipe)})
+        meant = nearest(name, brought) if name else ""
+        which = "say which wheel does: `verify: {wheels: {NAME: {…}}}`; see docs/recipes.md, Verify"
+        made.append(
+            Mistake(
+                places.of_value(path),
+                f"`verify.{key.partition('.')[0]}`: no wheel of this recipe brings {name or 'it'}, so it would never be checked",
+                f"did you mean `{meant}`?" if meant else which,
+            )
         )
-        for key in owed_by_nobody(recipe)
-    ]
+    return made
 
 
 def _ships(name: str) -> bool:
@@ -187,7 +211,7 @@ def _ships(name: str) -> bool:
         return False
 
 
-def _sources_of(component: Component) -> dict[tuple[str, ...], str]:
+def sources_of(component: Component) -> dict[tuple[str, ...], str]:
     """The keys of a component that name sources, and the names."""
     named: dict[tuple[str, ...], str] = {
         (k,): v for k in ("source", "headers", "onnxruntime") if isinstance(v := getattr(component, k, None), str)
@@ -206,6 +230,6 @@ def _cycle(recipe: Recipe, places: Places) -> list[Mistake]:
         round_ = error.args[1]
         at = places.of_value(("components", round_[1], "needs"))
         return [
-            Mistake(at, f"components need each other: {' → '.join(reversed(round_))}", "take one of these `needs` away")
+            Mistake(at, f"components need each other: {' → '.join(reversed(round_))}", "remove one of these `needs`")
         ]
     return []

@@ -2,39 +2,70 @@
 
 from __future__ import annotations
 
-import difflib
+import json
+import re
+import shlex
+from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from typing import Any, get_args
 
 from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
 from stackbuild.core.yaml import Places
-from stackbuild.model.components import AnyComponent
+from stackbuild.model.components import AnyComponent, Component
+from stackbuild.model.gates import Gate
 from stackbuild.model.recipe import recipe_schema
+from stackbuild.recipe.forms import advice, words_of
+from stackbuild.tables.debian import DEBIAN_RELEASES
+from stackbuild.tables.near_words import close_to, nearest
+from stackbuild.tables.targets import BUILDABLE
 
 MOST = 100
 """So many mistakes are looked at; a file that has more is no recipe."""
 
 
-def mistakes(error: ValidationError, places: Places) -> tuple[Mistake, ...]:
-    """All the mistakes that pydantic found, in the order of the file."""
-    details = (d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"]))
-    made = {_mistake(d, places) for d in islice(details, MOST)}
+def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake, ...]:
+    """All the mistakes that pydantic found, in the order of the file.
+
+    A key that is missing since its name is misspelt is told once, at the misspelt one.
+    """
+    details = [d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])][:MOST]
+    misspelt = {
+        (*_path(d, places)[:-1], meant)
+        for d in details
+        if d["type"] == "extra_forbidden" and (meant := nearest(str(d["loc"][-1]), _keys_at(d["loc"][:-1])))
+    }
+    source = SourceText(text)
+    made = {_mistake(d, places, source) for d in details if d["type"] != "missing" or _path(d, places) not in misspelt}
     return tuple(
         sorted(made, key=lambda m: ([int(n) if n.isdigit() else 0 for n in m.place.rsplit(":", 2)[1:]], m.what))
     )
 
 
-def _mistake(detail: Any, places: Places) -> Mistake:
+@dataclass(frozen=True)
+class SourceText:
+    """The text of a recipe, to show a value as it was written: `3.10` is the number 3.1."""
+
+    text: str
+
+    def scalar(self, place: str) -> str:
+        """The plain scalar at `file:line:column`; "" where there is none."""
+        line, column = (int(part) for part in place.rsplit(":", 2)[1:])
+        rows = self.text.split("\n")
+        found = _PLAIN.match(rows[line - 1], column - 1) if line <= len(rows) else None
+        return found[0].strip() if found else ""
+
+
+_PLAIN = re.compile(r"[^\s,\[\]{}#'\"]+")
+
+
+def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
     path = _path(detail, places)
     where = ".".join(map(str, path)) or "the recipe"
     match detail["type"]:
         case "extra_forbidden":
-            return Mistake(
-                places.of_key(path), f"unknown key `{path[-1]}`{_in(path)}", _did_you_mean(detail["loc"], path)
-            )
+            return Mistake(places.of_key(path), f"unknown key `{path[-1]}`{_in(path)}", _did_you_mean(detail, path))
         case "missing":
             return Mistake(
                 places.of_value(path[:-1]),
@@ -44,31 +75,101 @@ def _mistake(detail: Any, places: Places) -> Mistake:
         case "too_short":
             return Mistake(places.of_value(path), f"`{where}` is empty", "list at least one, or leave the key out")
         case "union_tag_not_found":
-            return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"one of: {', '.join(_kinds())}")
+            known = ", ".join(f"`kind: {kind}`" for kind in _tags(detail))
+            return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"add one of {known}")
         case "union_tag_invalid":
             tag = str(detail["ctx"]["tag"])
-            return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", close_to(tag, _kinds()))
+            return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", close_to(tag, _tags(detail)))
         case "value_error":
-            message = str(detail["ctx"]["error"])
-            what, _, hint = message.partition("; ")
-            hint = (
-                hint or f"see `{next((p for p in reversed(path) if isinstance(p, str)), 'recipe')}` in docs/recipes.md"
-            )
-            return Mistake(places.of_value(path), f"`{where}`: {what}", hint)
+            what, _, hint = str(detail["ctx"]["error"]).partition("; ")
+            path = _named_item(path, detail["input"], what)
+            return Mistake(places.of_value(path), f"`{where}`: {what}", hint or _reference(path))
         case "string_pattern_mismatch":
             of = places.of_key if detail["loc"][-1] == "[key]" else places.of_value
-            what = f"`{where}` does not have the right form: {short(detail['input'])}"
-            return Mistake(of(path), what, f"it must match {detail['ctx']['pattern']}")
+            pattern, value = detail["ctx"]["pattern"], detail["input"]
+            what = f"`{where}` cannot be {short(value)}: it {words_of(pattern)}"
+            return Mistake(of(path), what, advice(pattern, value))
+        case "literal_error" if detail["loc"] == ("schema",):
+            return _schema_mistake(places.of_value(path), detail["input"])
         case kind if kind in _WANTED or detail["loc"][-1] in _SCALARS:
             wanted, hint = (
                 _ONE_VALUE if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:] else _WANTED[kind]
             )
-            return Mistake(places.of_value(path), f"`{where}` must be {wanted}, not {short(detail['input'])}", hint)
+            place = places.of_value(path)
+            hint = _rewritten(kind, path, detail, source.scalar(place)) or hint
+            return Mistake(place, f"`{where}` must be {wanted}, not {short(detail['input'])}", hint)
+        case "less_than_equal" if detail["ctx"]["le"] == 1 and 1 < detail["input"] <= 100:
+            what = f"`{where}` is a share, at most 1, not {detail['input']:g}"
+            return Mistake(places.of_value(path), what, f"write `{detail['input']:g}%` or `{detail['input'] / 100:g}`")
         case _:
             said = detail["msg"][:1].lower() + detail["msg"][1:]
             return Mistake(places.of_value(path), f"`{where}`: {said}, not {short(detail['input'])}", _form(detail))
 
 
+def _schema_mistake(place: str, value: object) -> Mistake:
+    if isinstance(value, int) and value > 1:
+        next = "it is for a newer stackbuild: upgrade stackbuild, or write `schema: 1` and the keys of docs/recipes.md"
+        return Mistake(place, f"schema {value} is not known: this stackbuild reads schema 1", next)
+    return Mistake(place, f"`schema` must be 1, not {short(value)}", "write `schema: 1`")
+
+
+def _named_item(path: yaml.KeyPath, value: object, what: str) -> yaml.KeyPath:
+    """The path of the item that a message about a list names by its value; else the path of the list."""
+    items = value if isinstance(value, list | tuple) else ()
+    at = [
+        i
+        for i, item in enumerate(items)
+        if any(isinstance(word, str) and repr(word) in what for word in (item if isinstance(item, list) else (item,)))
+    ]
+    return (*path, at[-1]) if at else path
+
+
+def _reference(path: yaml.KeyPath) -> str:
+    return f"see `{next((p for p in reversed(path) if isinstance(p, str)), 'recipe')}` in docs/recipes.md"
+
+
+def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, written: str) -> str:
+    """The value as it should have been written, where that is plain; else ""."""
+    value, key = detail["input"], next((p for p in reversed(path) if isinstance(p, str)), "")
+    if kind == "string_type" and isinstance(value, bool | int | float):
+        pattern = _pattern_at(detail["loc"])
+        if "MG]" in pattern:
+            return f"{advice(pattern, value)}: a size has a unit"
+        if path[:1] == ("gfx",) and f"gfx{written}" in BUILDABLE:
+            return f"write `gfx{written}`"
+        if key == "suite":
+            return f"write the suite's name: {DEBIAN_RELEASES.get(written, 'trixie')}"
+        return f'put it in quotes: `"{written}"`' if written else ""
+    if kind == "tuple_type" and isinstance(value, str):
+        return _as_list(key, value)
+    if kind in ("model_type", "dict_type"):
+        return _as_mapping(key, value)
+    return ""
+
+
+def _as_list(key: str, value: str) -> str:
+    if key == "run":
+        try:
+            words = shlex.split(value)
+        except ValueError:
+            return ""
+        return f"write each command as a list of its words: `[{', '.join(words)}]`"
+    quoted = key in ("python", "requires")
+    parts = [part for part in re.split(r"[\s,;]+", value) if part]
+    return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if quoted else p for p in parts)}]`"
+
+
+def _as_mapping(key: str, value: object) -> str:
+    if key == "base" and isinstance(value, str):
+        return f"write `base: {{image: {value}}}`, or `debian:` with a suite and packages"
+    rows = value if isinstance(value, list) else [value]
+    pairs = [_CACHE_ENTRY.fullmatch(row) if isinstance(row, str) else None for row in rows]
+    if rows and all(pairs):
+        return f"write lines of `NAME: VALUE`: `{', '.join(f'{pair[1]}: {pair[2]}' for pair in pairs if pair)}`"
+    return ""
+
+
+_CACHE_ENTRY = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?::[A-Z]+)?=(.*)")
 _ONE_VALUE = ("one value: text, a number, true or false", "write it without brackets")
 _SCALARS = ("bool", "int", "float", "str")
 """What pydantic's locations end with for each member of `components.Scalar`."""
@@ -106,24 +207,61 @@ def short(value: object) -> str:
 
 
 def _form(detail: Any) -> str:
+    """The next step for a value that is none of a few words, or out of bounds."""
     if detail["type"] == "literal_error":
-        return f"one of: {detail['ctx']['expected']}"
+        words = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
+        found = nearest(str(detail["input"]), words)
+        meant = found or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
+        said = f"one of: {detail['ctx']['expected']}"
+        return f"did you mean `{meant}`? It is {said}" if meant else said
     return "the reference is docs/recipes.md"
 
 
-def _kinds() -> list[str]:
-
-    return [get_args(c.model_fields["kind"].annotation)[0] for c in get_args(get_args(AnyComponent)[0])]
-
-
-def close_to(word: str, known: list[str]) -> str:
-    """The next step for a word that is not known: the nearest known one, or all of them."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean `{close[0]}`?" if close else f"known are: {', '.join(known)}"
+def _tags(detail: Any) -> list[str]:
+    """The kinds that the union at that place has: of components, or of gates."""
+    union = Gate if detail["loc"][:1] == ("gates",) else AnyComponent
+    return [get_args(c.model_fields["kind"].annotation)[0] for c in get_args(get_args(union)[0])]
 
 
-def _did_you_mean(loc: tuple[int | str, ...], path: yaml.KeyPath) -> str:
-    return close_to(str(path[-1]), _keys_at(loc[:-1]))
+SYNONYMS = {
+    "url": "git", "repo": "git", "repository": "git", "tag": "ref", "branch": "ref", "commit": "ref", "rev": "ref", "revision": "ref",
+    "sha": "sha256", "checksum": "sha256", "hash": "sha256", "depends": "needs", "depends_on": "needs", "requires": "needs",
+    "dependencies": "needs", "targets": "gfx", "gpu": "gfx", "gpus": "gfx", "arch": "gfx", "archs": "gfx", "gfx_targets": "gfx",
+    "pythons": "python", "python_versions": "python", "cmake_args": "options", "args": "options", "cmake_options": "options",
+    "description": "summary", "type": "kind", "commands": "run", "script": "run", "cmd": "run", "steps": "run", "ram": "memory",
+    "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder", "subdir": "subfolder",
+    "folder": "path", "local": "path", "tests": "verify", "test": "verify", "benchmark": "bench", "benchmarks": "bench",
+    "against": "versus", "min": "at_least", "max": "at_most", "minimum": "at_least", "maximum": "at_most", "threshold": "at_least",
+}  # fmt: skip
+"""Words of other tools for keys of a recipe."""
+
+
+def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
+    """The next step for an unknown key: one of that mapping, or who else takes it."""
+    word, keys = str(path[-1]), _keys_at(detail["loc"][:-1])
+    if meant := nearest(word, keys):
+        return f"did you mean `{meant}`?"
+    if (meant := SYNONYMS.get(word.lower(), "")) in keys:
+        return f"did you mean `{meant}`?"
+    takers = sorted({kind for kind, model in _components().items() if word in model.model_fields})
+    if path[:1] == ("components",) and len(path) == 3 and takers:
+        return f"remove it: components of kind {', '.join(takers)} take it; this one takes {', '.join(keys)}"
+    return f"known are: {', '.join(keys)}"
+
+
+@cache
+def _components() -> dict[str, type[Component]]:
+    return {get_args(c.model_fields["kind"].annotation)[0]: c for c in get_args(get_args(AnyComponent)[0])}
+
+
+def _pattern_at(loc: tuple[int | str, ...]) -> str:
+    """The pattern that the schema has at that pydantic location, "" for none."""
+    whole = _schema()
+    node: dict[str, Any] = whole
+    for part in loc:
+        node = _step_into(whole, node, part)
+    found = [node, *node.get("anyOf", [])]
+    return next((str(each["pattern"]) for each in found if "pattern" in each), "")
 
 
 def _keys_at(loc: tuple[int | str, ...]) -> list[str]:

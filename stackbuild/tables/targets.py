@@ -96,10 +96,54 @@ def is_buildable(target_id: str) -> bool:
     return gfx in BUILDABLE and bool(_FEATURES.fullmatch(colon + rest))
 
 
+def target_named(name: str) -> GpuTarget | None:
+    """The buildable target of a product's name or of a gfx, as people write them: `AMD Radeon RX 7900 XTX`, `mi 300x`."""
+    asked = plain_name(name)
+    if not asked:
+        return None
+    return next((t for t in BUILDABLE.values() if asked in (t.gfx, *map(plain_name, t.products))), None)
+
+
+def names_near(name: str) -> list[str]:
+    """Up to three names of targets and products that are like that one, the nearest first."""
+    asked = plain_name(name)
+    names = {plain_name(known): known for target in BUILDABLE.values() for known in (target.gfx, *target.products)}
+    longer = [plain for plain in names if len(asked) > 2 and plain.startswith(asked)][:3]
+    return [names[near] for near in longer or difflib.get_close_matches(asked, names, n=3, cutoff=0.7)]
+
+
+def plain_name(name: str) -> str:
+    """A name without what people leave out or put in: the vendor, `RX`, spaces, signs, what stands in parentheses."""
+    return _VENDOR.sub("", name.lower()).removeprefix("rx")
+
+
 def buildable_like(target_id: str) -> str:
     """The tail of an error message: what was probably meant."""
-    close = difflib.get_close_matches(processor(target_id), BUILDABLE, n=3, cutoff=0.7)
+    gfx, _, features = target_id.partition(":")
+    parts = [part for part in re.split(r"[\s,;]+", target_id) if part]
+    if gfx in BUILDABLE and features:
+        near = difflib.get_close_matches(features.split(":")[0], _FEATURE_NAMES, n=1, cutoff=0.4)
+        return f"; its features are {', '.join(_FEATURE_NAMES)}" + (f"; did you mean {gfx}:{near[0]}?" if near else "")
+    if len(parts) > 1 and all(map(is_buildable, parts)):
+        return f"; write each as an item of its own: [{', '.join(parts)}]"
+    if target := target_named(target_id):
+        return f"; {target_id} is {target.gfx}: did you mean {target.gfx}?"
+    if re.match(r"sm_?\d|compute_", target_id):
+        return "; it is one of NVIDIA's; AMD's begin with gfx: gfx942 is the MI300X, gfx1100 the RX 7900 XTX"
+    if target_id in ("native", "auto", "all", "default"):
+        return "; a recipe names its targets, as `rocminfo` prints them: gfx1100 for an RX 7900 XTX"
+    digits = f"gfx{gfx.lower().removeprefix('gfx').strip('-_ ').translate(_MISREAD)}"
+    if digits in BUILDABLE:
+        return f"; did you mean {digits}?"
+    if digits in TARGETS:
+        return f"; LLVM knows it, no product of the table has it; known are {', '.join(BUILDABLE)}"
+    close = difflib.get_close_matches(digits, BUILDABLE, n=3, cutoff=0.7) or names_near(target_id)
     return f"; did you mean {' or '.join(close)}?" if close else f"; known are {', '.join(BUILDABLE)}"
+
+
+_FEATURE_NAMES = ("xnack+", "xnack-", "sramecc+", "sramecc-")
+_MISREAD = str.maketrans("oil", "011")
+_VENDOR = re.compile(r"\(.*?\)|\b(amd|radeon|instinct|pro|graphics|gpu)\b|[^a-z0-9+:]")
 
 
 def of_e_flags(flags: int, version: int = 5) -> str:

@@ -45,11 +45,19 @@ def draw_findings(name: str, findings: tuple[Finding, ...]) -> None:
     """Each finding a line; what explains several in a row is said once, below the last."""
     for (severity, advice), alike in groupby(findings, lambda f: (f.severity, _advice(f))):
         for finding in alike:
-            out().print(Text(f"{severity.value:8}", STYLE[severity]), Text(f"{finding.subject}: {finding.found}"))
+            at = finding.place
+            where = (
+                f"{at.file}:{at.line}:{at.column}: "
+                if at and not finding.subject.startswith((at.file, at.file.rpartition("/")[2]))
+                else ""
+            )
+            out().print(
+                Text(f"{severity.value:8}", STYLE[severity]), Text(f"{where}{finding.subject}: {finding.found}")
+            )
         out().print(Text(f"         {advice}", "dim"))
     counts = {s: sum(f.severity is s for f in findings) for s in Severity}
     err().print(Text(f"{name}: " + ", ".join(f"{n} {s.value}{'s' * (n != 1)}" for s, n in counts.items())))
 
 
 def _advice(finding: Finding) -> str:
-    return f"{finding.why}; {finding.fix}" + (f" [{finding.link}]" if finding.link else "")
+    return f"{finding.why}; next: {finding.fix}" + (f" [{finding.link}]" if finding.link else "")

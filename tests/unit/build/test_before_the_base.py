@@ -12,7 +12,7 @@ import pytest
 from stackbuild.build.build import build, long_build
 from stackbuild.build.order import Order
 from stackbuild.cli.build import _agrees
-from stackbuild.core.errors import LockError
+from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.core.resources import folder
 from stackbuild.model.events import Note
 from stackbuild.recipe.load import load
@@ -46,8 +46,25 @@ def begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_the_hours_are_said_before_the_base_is_made(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=400 << 30))
     (said,) = begin(mine, monkeypatch)
     assert said == Note("info", "never built here; a guess, in hours of one core: migraphx 4, onnxruntime.cp314 4")
+
+
+def test_a_disk_that_may_be_too_small_is_said_before_the_base_is_made(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=9 << 30))
+    warning = begin(mine, monkeypatch)[0]
+    assert isinstance(warning, Note) and warning.level == "warning" and warning.text.startswith("9 GiB free")
+
+
+def test_a_missing_tool_is_refused_before_the_base_is_made(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    have = shutil.which
+    monkeypatch.setattr("shutil.which", lambda tool, *more: None if tool == "mmdebstrap" else have(tool, *more))
+    with pytest.raises(MachineLacks, match="mmdebstrap is not installed") as stopped:
+        begin(mine, monkeypatch)
+    assert stopped.value.next == "apt-get install mmdebstrap"
 
 
 def test_an_open_question_is_refused_before_the_base_is_made(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

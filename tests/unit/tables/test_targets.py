@@ -37,4 +37,11 @@ def test_known_and_buildable(target_id: str, known: bool, buildable: bool):
 
 def test_the_nearest_target_is_suggested():
     assert buildable_like("gfx90b:xnack-") == "; did you mean gfx950 or gfx90a or gfx908?"
-    assert buildable_like("sm_90") == f"; known are {', '.join(BUILDABLE)}"
+    assert buildable_like("nothing") == f"; known are {', '.join(BUILDABLE)}"
+    assert "NVIDIA" in buildable_like("sm_90")
+    assert (
+        buildable_like("gfx11OO") == "; did you mean gfx1100?" and buildable_like("1100") == "; did you mean gfx1100?"
+    )
+    assert buildable_like("RX 7900 XTX") == "; RX 7900 XTX is gfx1100: did you mean gfx1100?"
+    assert "did you mean gfx90a:xnack-?" in buildable_like("gfx90a:xnak-")
+    assert buildable_like("gfx90a;gfx1100") == "; write each as an item of its own: [gfx90a, gfx1100]"

@@ -1,0 +1,209 @@
+"""What a recipe names outside of itself, looked at before a step runs: folders, patches, suites, sides and cases of gates.
+
+`recipe check`, `plan` and `build` call `refuse_mistakes` first, so that a wrong word costs a second and not the hours up to
+the stage that reads it. Reads files beside the recipe; starts nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from stackbuild.bench.providers import builtin_providers, plugin_providers
+from stackbuild.bench.suites import Suite, bundled_suites, load_suite
+from stackbuild.core import yaml
+from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
+from stackbuild.core.resources import folder
+from stackbuild.core.yaml import KeyPath, Places
+from stackbuild.model.findings import Finding, SourceLocation
+from stackbuild.model.gates import BaselineGate, Gate, MemoryGate, ShareGate, SpeedupGate
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.load import text_of
+from stackbuild.recipe.wheels import KERNELS_EP
+from stackbuild.sources.local import patch_folder
+from stackbuild.tables.near_words import close_to, nearest
+from stackbuild.tables.providers import HIPDNN
+
+SIDES = ("candidate", "baseline")
+"""The sides of every measurement, where there is a baseline."""
+OWN = "onnxruntime"
+"""The side of a suite of kernels that runs ONNX Runtime's own operators."""
+
+
+def refuse_mistakes(loaded: Loaded) -> None:
+    """Raises RecipeError with every mistake that `mistakes_of` finds."""
+    text, places = _text(loaded)
+    found = sorted(mistakes_of(loaded, places), key=lambda m: [int(n) for n in m.place.rsplit(":", 2)[1:]])
+    if found:
+        raise RecipeError(with_lines(found, text))
+
+
+def mistakes_of(loaded: Loaded, places: Places) -> Iterator[Mistake]:
+    """Every mistake that only the files beside the recipe, or the suite that it names, can show."""
+    yield from _paths(loaded, places)
+    yield from _gates(loaded, places)
+
+
+def with_places(findings: Iterable[Finding], loaded: Loaded) -> tuple[Finding, ...]:
+    """The findings of a recipe, each with the place of the key that its subject names, such as `sources.migraphx`."""
+    _, places = _text(loaded)
+
+    def placed(finding: Finding) -> Finding:
+        path: KeyPath = ()
+        for part in finding.subject.split("."):
+            deeper = (*path, int(part) if part.isdigit() else part)
+            path = deeper if deeper in places.values else path
+        if finding.place is not None or not path:
+            return finding
+        value, key = places.values[path], places.keys.get(path)
+        line, column = key if key and key[0] < value[0] else value
+        return replace(finding, place=SourceLocation(str(loaded.path), line, column))
+
+    return tuple(map(placed, findings))
+
+
+def _text(loaded: Loaded) -> tuple[str, Places]:
+    """The recipe's text as it is now, and where everything stands in it."""
+    text = text_of(loaded.given_name)
+    return text, yaml.compose(text, str(loaded.path))[1]
+
+
+def _paths(loaded: Loaded, places: Places) -> Iterator[Mistake]:
+    for name, source in loaded.recipe.sources.items():
+        at = places.of_value(("sources", name, "path"))
+        if source.path is not None:
+            yield from _folder(source.path, loaded, at)
+        if source.patches is not None and not patch_folder(loaded, source.patches).is_dir():
+            at, known = places.of_value(("sources", name, "patches")), _patch_folders(loaded)
+            near = nearest(source.patches, known)
+            meant = f"did you mean `{near}`?" if near else f"there are {', '.join(known) or 'none'}"
+            next = f"{meant} Make it below `patches/` beside the recipe, or leave `patches` out"
+            yield Mistake(at, f"there is no folder of patches `{source.patches}`", next)
+
+
+def _folder(path: str, loaded: Loaded, at: str) -> Iterator[Mistake]:
+    """Whether a source's folder is there, and in a place that recipes may read."""
+    target = (loaded.folder / path).resolve()
+    beside = sorted(p.name for p in loaded.folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    if not any(target.is_relative_to(each.resolve()) for each in (loaded.folder, *loaded.allowed)):
+        next = f"give a path below it, relative to the recipe, or allow that folder: --allow-path {target}"
+        yield Mistake(at, f"`{path}` does not lie beside the recipe, in {loaded.folder.resolve()}", next)
+    elif not target.is_dir():
+        near = nearest(Path(path).name, beside) or (beside[0] if len(beside) == 1 else "")
+        meant = f"did you mean `{near}`? Paths" if near else "paths"
+        yield Mistake(
+            at, f"there is no folder `{path}` beside the recipe", f"{meant} start at {loaded.folder.resolve()}"
+        )
+
+
+def _patch_folders(loaded: Loaded) -> list[str]:
+    """Every folder of patches that a recipe may name: COMPONENT/VERSION."""
+    roots = (loaded.folder / "patches", folder("patches"))
+    return sorted(
+        {p.relative_to(root).as_posix() for root in roots if root.is_dir() for p in root.glob("*/*") if p.is_dir()}
+    )
+
+
+def _gates(loaded: Loaded, places: Places) -> Iterator[Mistake]:
+    recipe = loaded.recipe
+    if recipe.bench is None:
+        if recipe.gates:
+            next = "add `bench: {suite: …}`, or remove the gates"
+            yield Mistake(
+                places.of_key(("gates",)), "the recipe has gates and measures nothing: it has no `bench`", next
+            )
+        return
+    beside = loaded.folder / recipe.bench.suite
+    at = places.of_value(("bench", "suite"))
+    if recipe.bench.suite not in bundled_suites() and not beside.is_file():
+        known = sorted(bundled_suites())
+        near = nearest(recipe.bench.suite, known)
+        meant = f"did you mean `{near}`? " if near else ""
+        next = f"{meant}There are {', '.join(known)}, or give a .yaml file beside the recipe"
+        yield Mistake(at, f"there is no suite {recipe.bench.suite!r}", next)
+        return
+    try:
+        suite = load_suite(str(beside) if beside.is_file() else recipe.bench.suite)
+    except RecipeError as error:
+        yield from (Mistake(at, f"the suite is wrong: {one.place}: {one.what}", one.next) for one in error.mistakes)
+        return
+    except UsageError as error:
+        yield Mistake(at, f"the suite cannot be read: {error.what}", error.next)
+        return
+    for i, gate in enumerate(recipe.gates):
+        yield from _gate(gate, ("gates", i), recipe, suite, places)
+
+
+def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Places) -> Iterator[Mistake]:
+    """What of one gate the suite's measurement will not have."""
+    sides = _sides(recipe, suite)
+    named = {"side": gate.side}
+    if isinstance(gate, BaselineGate | SpeedupGate) or (
+        isinstance(gate, MemoryGate) and gate.grows_at_most is not None
+    ):
+        named["versus"] = gate.versus
+    if isinstance(gate, ShareGate):
+        named["provider"] = gate.provider
+    for key, name in named.items():
+        known = [s for s in sides if s.endswith("Provider") or s == HIPDNN.provider] if key == "provider" else sides
+        if name not in known and not (name.endswith("ExecutionProvider") and not nearest(name, known)):
+            what = "provider" if key == "provider" else "side of this measurement"
+            yield Mistake(places.of_value((*path, key)), f"`{name}` is no {what}", close_to(name, known))
+    for i, pattern in enumerate(gate.cases):
+        if not may_match(pattern, suite):
+            known = _case_heads(suite)
+            near = nearest(re.split(r"[/*?\[]", pattern)[0], known)
+            meant = f"did you mean `{near}/*`? " if near else ""
+            yield Mistake(
+                places.of_value((*path, "cases", i)), f"no case of the suite {recipe.bench.suite if recipe.bench else ''} matches {pattern!r}",
+                f"{meant}its cases begin with {', '.join(known)}; a type that it measures follows: {', '.join(_dtypes(suite))}",
+            )  # fmt: skip
+    if isinstance(gate, BaselineGate) and gate.wheel and not Path(gate.wheel).is_file():
+        next = "write its path from where stackbuild runs, or leave `wheel` out and give --baseline"
+        yield Mistake(places.of_value((*path, "wheel")), f"there is no file `{gate.wheel}` in {Path.cwd()}", next)
+
+
+def _sides(recipe: Recipe, suite: Suite) -> list[str]:
+    """What a gate may call a side: a label, or a provider's full name."""
+    providers = {p.name for p in builtin_providers().values()} | set(plugin_providers()) | {KERNELS_EP, HIPDNN.provider}
+    providers |= set(recipe.verify.providers if recipe.verify else ())
+    return [*SIDES, *([OWN] if suite.kind == "kernels" else []), *sorted(providers)]
+
+
+def _case_heads(suite: Suite) -> list[str]:
+    """What the names of the suite's cases begin with: an operator, a model, a file's name."""
+    return [
+        *dict.fromkeys(
+            (
+                *(k.op for k in suite.kernels),
+                *(m.model for m in suite.models),
+                *(Path(f.file).stem for f in suite.files),
+            )
+        )
+    ]
+
+
+def _dtypes(suite: Suite) -> list[str]:
+    return sorted({d for k in suite.kernels for d in k.dtype} | {d for m in suite.models for d in m.dtype})
+
+
+def may_match(pattern: str, suite: Suite) -> bool:
+    """Whether a case of that suite may have a name of that pattern: its head, its element type and its batch.
+
+    What else is in a name is known when the cases are made; a pattern that differs only there is not refused.
+    """
+    literal = re.split(r"[*?\[]", pattern)[0]
+    if suite.files and not (suite.models or suite.kernels):
+        return True
+    if not any(f"{head}/".startswith(literal) or literal.startswith(f"{head}/") for head in (*_case_heads(suite),)):
+        return bool(suite.files)
+    parts = pattern.split("/")
+    named = [part for part in parts if part in ("float32", "float16", "int8")]
+    if named and not set(named) <= set(_dtypes(suite)):
+        return False
+    of = [m for m in suite.models if m.model == parts[0]]
+    batches = {f"b{size}" for m in of for size in m.batch}
+    return not batches or not any(re.fullmatch(r"b\d+", part) and part not in batches for part in parts[1:2])

@@ -1,0 +1,115 @@
+"""The patterns of a recipe's texts in words, with an example of each, and the text that was probably meant. Pure.
+
+A message never shows a regular expression. `tests/unit/recipe/test_forms.py` fails for a pattern of the recipe's schema
+that has no words here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """What a text of one pattern is made of, and one that is right."""
+
+    words: str
+    example: str
+
+
+_LOWER = "lower-case letters, digits, `-` and `_`, and begins with a letter"
+FORMS = {
+    r"^[a-z][a-z0-9_-]{0,47}$": TextForm(f"has at most 48 {_LOWER}", "my-part"),
+    r"^[a-z][a-z0-9._-]{0,47}$": TextForm(
+        "has at most 48 lower-case letters, digits, `.`, `-` and `_`, no spaces, and begins with a letter", "my-stack"
+    ),
+    r"^[A-Za-z_][A-Za-z0-9_]*$": TextForm("has letters, digits and `_`, and begins with no digit", "MY_VARIABLE"),
+    r"^[1-9][0-9]*[MG]$": TextForm("is a whole number with the unit M or G, without a space", "8G"),
+    r"^[1-9][0-9]*[KMG]$": TextForm("is a whole number with the unit K, M or G, without a space", "60M"),
+    r"^[A-Za-z0-9][A-Za-z0-9._-]*$": TextForm(
+        "has letters, digits, `.`, `-` and `_`", "onnxruntime-linux-x64-migraphx"
+    ),
+    r"^[0-9][A-Za-z0-9.+]*$": TextForm("is a version: it begins with a digit", "1.22.1+rocm.7.2.4"),
+    r"^[A-Za-z0-9]+$": TextForm("is a provider's full name", "MIGraphXExecutionProvider"),
+    r"^[A-Za-z0-9][A-Za-z0-9._/-]*$": TextForm("has letters, digits, `.`, `-`, `_` and `/`, and no spaces", "v1.22.1"),
+    r"^([a-z0-9][a-z0-9.-]*:[0-9]{1,5}/)?[a-z0-9][a-z0-9./_-]*(:[A-Za-z0-9_.-]+)?(@sha256:[0-9a-f]{64})?$": TextForm(
+        "is an image's name with a tag, without spaces", "rocm/dev-ubuntu-24.04:7.2.4-complete"
+    ),
+    r"^[A-Za-z_][A-Za-z0-9_.+-]*(:[A-Z]+)?$": TextForm("is an option's name without `-D`", "BUILD_SHARED_LIBS"),
+    r"^[a-z]+$": TextForm("is the name of a suite of Debian's archive", "trixie"),
+    r"^[a-z][a-z0-9-]{0,47}$": TextForm("is an area of Debian's archive", "main"),
+    r"^[0-9.]+$": TextForm("is a version: numbers with dots", "3.31.10"),
+    r"^/[A-Za-z0-9._/+-]*$": TextForm("is an absolute path in the base, without spaces", "/opt/rocm"),
+    r"^/[A-Za-z0-9._/+-]+$": TextForm("is an absolute path in the base, without spaces", "/opt/rocm/include"),
+    r"^[0-9]+\.[0-9]+(\.[0-9]+)?$": TextForm("is a version of ROCm: two or three numbers with dots", "7.2.4"),
+    r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$": TextForm(
+        "is a folder below `patches/`: lower-case letters, digits, `.`, `-` and `_`", "migraphx/2.15.0"
+    ),
+    r"^2\.[0-9]+(\.[0-9]+)?$": TextForm("is a version of MIGraphX: it begins with `2.`", "2.15.0"),
+    r"^HAS_[A-Z0-9_]+$": TextForm("is the name of a probe", "HAS_FIND_2_API"),
+    r"^1\.[0-9]+\.[0-9]+$": TextForm("is a version of ONNX Runtime: `1.`, and two more numbers", "1.22.1"),
+    r"^[A-Za-z0-9][A-Za-z0-9_-]*$": TextForm("is the name of a CMake package", "half"),
+    r"^[a-z][a-z0-9/_-]*$": TextForm("is a folder that ships with stackbuild", "kernels"),
+    r"^(https|ssh)://": TextForm("is a URL that begins with https:// or ssh://", "https://github.com/ROCm/rocMLIR"),
+    r"^https://": TextForm("is a URL that begins with https://", "https://example.org/source-1.0.tar.gz"),
+    r"^[0-9a-f]{64}$": TextForm("is 64 hexadecimal digits in lower case, as `sha256sum FILE` prints them", ""),
+    r"^[a-z0-9][a-z0-9+.-]+$": TextForm("is the name of a Debian package, without a version", "hipify-perl"),
+    r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$": TextForm("is a package of the index with its version", "numpy==2.2.6"),
+    r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$": TextForm(
+        "has letters, digits, `.`, `-` and `_`, and no spaces", "my-package"
+    ),
+    r"^[0-9][A-Za-z0-9.+!-]*$": TextForm("is a version: it begins with a digit", "1.22.1+rocm.7.2.4"),
+    r"^[^\x00-\x1f\x7f\u0085\u2028\u2029]*$": TextForm("is one line, without control characters", "one line of text"),
+}
+"""By pattern, as the recipe's models have them."""
+
+_SIZE = re.compile(r"\s*(\d+(?:[.,]\d+)?)\s*([kmgt])?i?(?:b|bytes?)?\s*", re.IGNORECASE)
+_POWERS = "KMGT"
+
+
+def words_of(pattern: str) -> str:
+    """What a text of that pattern is made of."""
+    return FORMS[pattern].words
+
+
+def advice(pattern: str, value: object) -> str:
+    """The next step for a value that does not have that pattern: what was probably meant, or an example."""
+    meant = next((text for text in _candidates(str(value)) if re.search(pattern, text) and text != value), "")
+    if meant:
+        return f"write `{meant}`"
+    example = FORMS[pattern].example
+    return f"write it such as `{example}`" if example else words_of(pattern)
+
+
+def _candidates(value: str) -> Iterator[str]:
+    """What somebody may have meant by a text, the nearest first."""
+    yield from _sizes(value)
+    bare = value.strip()
+    yield bare
+    yield bare.lower()
+    yield re.sub(r"[\s_]+", "-", bare.lower())
+    if bare[:1] in "vV":
+        yield bare[1:]
+    if bare.startswith("-D"):
+        yield bare[2:].partition("=")[0]
+    if bare.startswith("http://"):
+        yield bare.replace("http://", "https://", 1)
+    if scp := re.fullmatch(r"([\w.-]+@[\w.-]+):([\w./~-]+)", bare):
+        yield f"ssh://{scp[1]}/{scp[2]}"
+    yield re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")
+    yield re.sub(r"[^A-Za-z0-9_]+", "_", bare)
+    yield re.sub(r"[^0-9.]+", "", bare).strip(".")
+
+
+def _sizes(value: str) -> Iterator[str]:
+    """`14G` of `14 GB`, `14GiB` and 14; `1024G` of `1T`; `1536M` of `1.5 GB`."""
+    found = _SIZE.fullmatch(value)
+    if not found:
+        return
+    number, unit = float(found[1].replace(",", ".")), (found[2] or "G").upper()
+    while unit == "T" or (not number.is_integer() and unit in "MG"):
+        number, unit = number * 1024, _POWERS[_POWERS.index(unit) - 1]
+    if number >= 1:
+        yield f"{round(number)}{unit}"

@@ -1,0 +1,24 @@
+"""The known word that a person probably meant. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """The known word that was probably meant, "" where none is near. Case and the marks `-`, `_`, `.` count for nothing."""
+    plain = {re.sub(r"[-_. ]", "", name.lower()): name for name in reversed(known)}
+    bare = re.sub(r"[-_. ]", "", word.lower())
+    if found := difflib.get_close_matches(bare, plain, n=1, cutoff=0.6):
+        return plain[found[0]]
+    inside = [
+        name for text, name in plain.items() if len(bare) > 2 and len(text) > 2 and (bare in text or text in bare)
+    ]
+    return inside[0] if len(inside) == 1 else ""
+
+
+def close_to(word: str, known: list[str]) -> str:
+    """The next step for a word that is not known: the nearest known one, or all of them."""
+    meant = nearest(word, known)
+    return f"did you mean `{meant}`?" if meant else f"known are: {', '.join(known)}"

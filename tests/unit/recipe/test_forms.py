@@ -1,0 +1,49 @@
+"""Every pattern of the recipe's schema is explained in words, and what was meant is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stackbuild.model.recipe import recipe_schema
+from stackbuild.recipe.forms import FORMS, advice
+
+
+def patterns(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("pattern"), str):
+            yield node["pattern"]
+        yield from node.get("patternProperties", {})
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from patterns(child)
+
+
+def test_every_pattern_has_words_and_an_example_that_fits() -> None:
+    assert set(patterns(recipe_schema())) == set(FORMS)
+    for pattern, form in FORMS.items():
+        assert form.words and (not form.example or re.search(pattern, form.example)), pattern
+
+
+SIZE = r"^[1-9][0-9]*[MG]$"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "expected"),
+    [
+        (SIZE, "14 GB", "write `14G`"),
+        (SIZE, "14GiB", "write `14G`"),
+        (SIZE, 14, "write `14G`"),
+        (SIZE, "1.5 GB", "write `1536M`"),
+        (SIZE, "1T", "write `1024G`"),
+        (SIZE, "much", "write it such as `8G`"),
+        (r"^[a-z][a-z0-9._-]{0,47}$", "My Kernels", "write `my-kernels`"),
+        (r"^1\.[0-9]+\.[0-9]+$", "v1.22.1", "write `1.22.1`"),
+        (r"^(https|ssh)://", "git@github.com:ROCm/rocMLIR", "write `ssh://git@github.com/ROCm/rocMLIR`"),
+        (r"^[0-9a-f]{64}$", "0d8ef5af", "is 64 hexadecimal digits in lower case, as `sha256sum FILE` prints them"),
+    ],
+)
+def test_what_was_meant(pattern: str, value: object, expected: str) -> None:
+    assert advice(pattern, value) == expected
