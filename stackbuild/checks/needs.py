@@ -13,6 +13,7 @@ from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.lock import unlocked
+from stackbuild.model.recipe import Recipe
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.estimates import guesses
 from stackbuild.recipe.lock_file import read_lock
@@ -77,9 +78,14 @@ def _tools(loaded: Loaded) -> tuple[Status, str]:
     return Status.PASSED, f"{', '.join(wanted) or 'none beside the sandbox'}: there"
 
 
+def disk_wanted(recipe: Recipe) -> int:
+    """Bytes of disk that a build from nothing may take: a guess."""
+    base = DISK_BASE["debian" if recipe.base.debian else "image"]
+    return base + sum(DISK.get(c.kind, GIB) for c in recipe.components.values())
+
+
 def _disk(loaded: Loaded) -> tuple[Status, str]:
-    wanted = DISK_BASE["debian" if loaded.recipe.base.debian else "image"]
-    wanted += sum(DISK.get(c.kind, GIB) for c in loaded.recipe.components.values())
+    wanted = disk_wanted(loaded.recipe)
     place = default_root()
     there = next(p for p in (place, *place.parents) if Path(p).exists())
     free = shutil.disk_usage(there).free

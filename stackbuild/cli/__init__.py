@@ -9,7 +9,7 @@ from importlib import import_module
 from stackbuild.cli.app import app
 
 TOPICS = {
-    "bench": "bench", "build": "build", "ci": "ci", "doctor": "machine", "env": "machine", "explain": "build",
+    "bench": "bench", "build": "build", "ci": "ci", "doctor": "machine", "env": "machine", "start": "machine", "explain": "build",
     "fetch": "fetch", "gate": "gate", "hipify": "hipify", "index": "publish", "inspect": "inspect", "lock": "build", "logs": "store",
     "patch": "patch", "plan": "build", "publish": "publish", "recipe": "recipe", "report": "report", "rules": "inspect",
     "shell": "store", "store": "store", "verify": "verify", "verify-release": "publish",

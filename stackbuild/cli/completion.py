@@ -23,6 +23,14 @@ def recipes(incomplete: str) -> list[str]:
     return words(*bundled())(incomplete)
 
 
+def gpus(incomplete: str) -> list[str]:
+    """Completes to GPU targets, and to the names of products once a capital letter is typed."""
+    from stackbuild.tables.targets import BUILDABLE
+
+    products = sorted(product for target in BUILDABLE.values() for product in target.products)
+    return words(*BUILDABLE, *(products if incomplete[:1].isupper() else ()))(incomplete)
+
+
 def runs(incomplete: str) -> list[str]:
     """Completes to the runs of the store, the latest first."""
     from stackbuild.build.runs import planned_runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from stackbuild.cli.app import Json, app, leave, option
-from stackbuild.cli.completion import words
+from stackbuild.cli.completion import gpus, words
 
 
 @app.command()
@@ -22,6 +22,12 @@ def env(
     rocm: Annotated[
         str, option("--rocm", metavar="VERSION", help="The ROCm it runs with; default: the one in /opt/rocm.")
     ] = "",
+    device: Annotated[
+        list[str] | None,
+        option(
+            "--device", metavar="N", help="The only GPU that the process shall see, by index or UUID; may be repeated."
+        ),
+    ] = None,
     form: Annotated[
         str,
         option("--format", help="shell, dotenv or dockerfile.", autocompletion=words("shell", "dotenv", "dockerfile")),
@@ -30,7 +36,7 @@ def env(
 ) -> None:
     """Print the environment worth setting for a GPU, with sources.
 
-    Warns of what is set here and should not be.
+    Warns of what is set here and should not be. Every GPU stays visible without --device.
 
     Example: stackbuild env --gpu "RX 7900 XTX" --format dockerfile
     """
@@ -41,11 +47,39 @@ def env(
     from stackbuild.views.console import print_json
     from stackbuild.views.machine import draw_environment
 
-    found = environment(gpu, workload, os.environ, rocm or rocm_version())
+    found = environment(gpu, workload, os.environ, rocm or rocm_version(), tuple(device or ()))
     if json:
         print_json(found, "stackbuild.environment/1")
         return
     draw_environment(spelled(found, form), found.warnings)
+
+
+@app.command()
+def start(
+    gpu: Annotated[
+        str,
+        option(
+            "--gpu",
+            help='A product or a gfx target: "RX 7900 XTX", MI300X, gfx1100; default: this machine\'s.',
+            autocompletion=gpus,
+        ),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Say which wheel or recipe is for a GPU, and what it takes.
+
+    What was proved of each recipe is said, and the command to type.
+
+    Example: stackbuild start --gpu "RX 7900 XTX"
+    """
+    from stackbuild.checks.start import start
+    from stackbuild.machine.gpu import gpus
+    from stackbuild.tables.compatibility import table
+    from stackbuild.views.console import print_json
+    from stackbuild.views.machine import draw_start
+
+    answer = start(gpu, gpus(), table())
+    print_json(answer, "stackbuild.start/1") if json else draw_start(answer)
 
 
 @app.command()

@@ -83,24 +83,32 @@ def target_of(gpu: str) -> GpuTarget:
     )
 
 
-def environment(gpu: str, workload: str, variables: Mapping[str, str], rocm: str = "") -> Environment:
+def environment(
+    gpu: str, workload: str, variables: Mapping[str, str], rocm: str = "", devices: tuple[str, ...] = ()
+) -> Environment:
     """The rows for that GPU and workload, and warnings for what `variables` already has, and for a GPU without binaries.
 
     `rocm`, a version such as `7.2.4`, decides which rows hold (all, where it is not known), and goes into the names of folders
-    that must not outlive it. Raises UsageError.
+    that must not outlive it. `devices` are the only GPUs that the process shall see; every one where empty. Raises UsageError.
     """
     if workload not in WORKLOADS:
         raise UsageError(f"no workload {workload!r}", where="--workload", next=f"one of: {', '.join(WORKLOADS)}")
     if rocm and not re.fullmatch(r"[0-9]+(\.[0-9]+)+(-[0-9]+)?", rocm):
         raise UsageError(f"{rocm!r} is no version of ROCm", where="--rocm", next="write for example 7.2.4")
+    for device in devices:
+        if not re.fullmatch(r"[0-9]+|GPU-[0-9a-fA-F]+", device):
+            raise UsageError(
+                f"{device!r} is no GPU's index or UUID", where="--device", next="such as 0, or GPU-… of rocminfo"
+            )
     target = target_of(gpu)
     table = _table()
-    place = {"rocm": f"rocm-{rocm}" if rocm else "rocm", "gfx": target.gfx}
+    place = {"rocm": f"rocm-{rocm}" if rocm else "rocm", "gfx": target.gfx, "device": ",".join(devices)}
     fits = tuple(
         s.model_copy(update={"value": s.value.format(**place)})
         for s in table.set
         if workload in s.when
         and _holds(s, rocm)
+        and (devices or "{device}" not in s.value)
         and (not s.gfx or any(fnmatch.fnmatchcase(target.gfx, p) for p in s.gfx))
     )
     warned = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in variables))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from stackbuild.checks.start import StartAnswer
 from stackbuild.machine.env import Warned
 from stackbuild.model.findings import Rung, Status
 from stackbuild.views.console import Text, err, out, print_text, table
 
+SHOWN_WHEELS = 3
+"""So many wheels of others are drawn; all of them are in the JSON."""
 MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "red"), Status.SKIPPED: ("-", "dim")}
 
 
@@ -14,6 +17,36 @@ def draw_environment(lines: str, warnings: tuple[Warned, ...]) -> None:
     print_text(lines)
     for warning in warnings:
         err().print(Text(f"warning: {warning.name}: {warning.why} [{warning.source}]", "yellow"))
+
+
+def draw_start(answer: StartAnswer) -> None:
+    """The recipes with what was proved of them, the first of them as a command, and the wheels of others."""
+    name = answer.gfx if answer.gpu == answer.gfx else f"{answer.gpu} is {answer.gfx}"
+    out().print(Text(f"{name}.", "bold"))
+    for note in answer.notes:
+        out().print(Text(f"note: {note}", "yellow"))
+    if answer.wheels:
+        out().print(Text("\nWheels that others made, for a ROCm with code for this GPU. None was run here:"))
+        for wheel in answer.wheels[:SHOWN_WHEELS]:
+            claim = "on AMD's list" if wheel.claim == "supported" else "not on AMD's list, binaries were made"
+            out().print(Text(f"  {wheel.distribution} {wheel.version}, ROCm {wheel.rocm}: {claim} [{wheel.source}]"))
+        if more := len(answer.wheels) - SHOWN_WHEELS:
+            out().print(Text(f"  and {more} for older ROCm: --json lists them" if more > 0 else "", "dim"))
+        out().print(
+            Text("  `stackbuild inspect WHEEL` says what is inside one, `stackbuild verify WHEEL` tries it.", "dim")
+        )
+    if answer.recipes:
+        out().print(Text("\nRecipes that build for it, the most useful first:"))
+    for choice in answer.recipes:
+        out().print(Text(f"\n{choice.recipe}", "bold"), Text(f"— {choice.summary}"))
+        out().print(Text(f"  runs: {choice.use}"))
+        out().print(Text(f"  proved: {choice.proof} [{choice.proof_source}]"))
+        out().print(
+            Text(f"  takes: about {choice.hours:g} hours of one core and {choice.disk >> 30} GiB of disk (guesses)")
+        )
+        out().print(Text(f"  {choice.command}", "cyan"))
+    if answer.recipes:
+        err().print(Text("\n`stackbuild doctor --recipe NAME` checks this machine first.", "dim"))
 
 
 def draw_doctor(rungs: tuple[Rung, ...]) -> None:

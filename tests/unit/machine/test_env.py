@@ -101,7 +101,7 @@ def test_a_rocm_that_the_table_does_not_know_is_named() -> None:
 def test_rows_hold_from_their_rocm_on(rocm: str, names: set[str]) -> None:
     given = {"ORT_MIGRAPHX_SAVE_COMPILED_MODEL": "1", "ORT_MIGRAPHX_LOAD_COMPILE_PATH": "x"}
     found = environment("RX 6800", "onnxruntime", given, rocm)
-    assert {s.name for s in found.settings} == names | {"ROCR_VISIBLE_DEVICES"}
+    assert {s.name for s in found.settings} == names
     assert {w.name for w in found.warnings} == (given.keys() if "ORT_MIGRAPHX_MODEL_CACHE_PATH" in names else set())
 
 
@@ -118,6 +118,15 @@ def test_nothing_that_is_warned_of_is_ever_set() -> None:
     for workload in WORKLOADS:
         for name in ("MI50", "MI300X", "RX 6800", "RX 9070"):
             assert not barred & {s.name for s in environment(name, workload, {}).settings}
+
+
+def test_no_gpu_is_hidden_unless_it_is_asked_for() -> None:
+    for workload in WORKLOADS:
+        assert "ROCR_VISIBLE_DEVICES" not in {s.name for s in environment("MI300X", workload, {}).settings}
+    found = environment("MI300X", "pytorch", {}, devices=("2", "5"))
+    assert {s.name: s.value for s in found.settings}["ROCR_VISIBLE_DEVICES"] == "2,5"
+    with pytest.raises(UsageError, match="no GPU's index"):
+        environment("MI300X", "pytorch", {}, devices=("0\nPATH=/tmp",))
 
 
 def test_a_gpus_name_cannot_add_a_line_to_what_a_shell_is_given() -> None:
