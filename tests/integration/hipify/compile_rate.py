@@ -1,6 +1,6 @@
 """How many files still compile after conversion: the fast engine with its generic rules beside hipify-perl, same files, one run.
 
-    python tests/integration/hipify/compile_rate.py --root ROOT --cuda CUDA PACKAGE…
+    PYTHONPATH=tests python tests/integration/hipify/compile_rate.py --root ROOT --cuda CUDA PACKAGE…
 
 ROOT is a root file system with hipcc and HIP's libraries (Debian sid), CUDA a folder with CUDA's headers in `include/`
 (--get-cuda fetches NVIDIA's wheels and takes the headers out of them), each PACKAGE an unpacked source tree.
@@ -31,6 +31,7 @@ from pathlib import Path
 
 from stackbuild.hipify import SourceSelection, Target, hipify_tree, open_engine
 from stackbuild.hipify.tree.files import SUFFIXES
+from support.root_file_system import run_in_root
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
 MEANT = re.compile(
@@ -82,31 +83,6 @@ def get_cuda(target: Path) -> None:
         (target / folder).mkdir(parents=True, exist_ok=True)
     (target / "nvvm/libdevice/libdevice.10.bc").touch()
     (target / "version.json").write_text(json.dumps({"cuda": {"version": "12.6.0"}}))
-
-
-def call(root: Path, mounts: dict[Path, str], words: list[str]) -> tuple[int, str]:
-    """Exit code and output of a command in the root file system."""
-    binds = [word for source, at in mounts.items() for word in ("--ro-bind", str(source), at)]
-    argv = [
-        "bwrap",
-        "--ro-bind",
-        str(root),
-        "/",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-        "--tmpfs",
-        "/tmp",
-        "--tmpfs",
-        "/mnt",
-        *binds,
-    ]
-    try:
-        done = subprocess.run([*argv, *words], capture_output=True, check=False, timeout=240)
-    except subprocess.TimeoutExpired:
-        return 124, "error: took longer than 240 s"
-    return done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
 def chosen(package: Path, name: str) -> Chosen:
@@ -170,9 +146,9 @@ def _alone(one: Chosen, args: argparse.Namespace) -> bool:
         "-w",
     ]
     words = [*cuda, "-isystem", "/mnt/cuda/include", *(f"-I/mnt/src/{f}" for f in one.folders), f"/mnt/src/{one.name}"]
-    if call(args.root, mounts, [*words, "-fsyntax-only"])[0] != 0:
+    if run_in_root(args.root, mounts, [*words, "-fsyntax-only"])[0] != 0:
         return False
-    code, text = call(args.root, mounts, [*words, "-E", "--cuda-host-only"])
+    code, text = run_in_root(args.root, mounts, [*words, "-E", "--cuda-host-only"])
     return code == 0 and bool(MEANT.search(_own(text)))
 
 
@@ -230,7 +206,9 @@ def compile_one(one: Chosen, engine: str, out: Path, args: argparse.Namespace) -
             "-w",
             *folders,
         ]
-        code, text = call(args.root, {out / engine / one.package.name: "/mnt/src"}, [*words, f"/mnt/src/{one.name}"])
+        code, text = run_in_root(
+            args.root, {out / engine / one.package.name: "/mnt/src"}, [*words, f"/mnt/src/{one.name}"]
+        )
         said = [line for line in text.split("\n") if "error:" in line]
         return "" if code == 0 else (said or [text[-200:]])[0].replace("/mnt/src/", "")
 

@@ -11,6 +11,7 @@ import pytest
 
 from stackbuild.hipify import SourceSelection, Target, hipify_tree, open_engine
 from support.hipify import PERL
+from support.root_file_system import run_in_root
 
 ROOT = os.environ.get("STACKBUILD_HIP_ROOT", "")
 pytestmark = [
@@ -22,26 +23,9 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 def hipcc(folder: Path, file: str, gfx: str) -> str:
     """The errors of hipcc -fsyntax-only on a file, "" for none."""
-    sandbox = [
-        "bwrap",
-        "--ro-bind",
-        ROOT,
-        "/",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-        "--tmpfs",
-        "/tmp",
-        "--bind",
-        str(folder),
-        "/mnt",
-    ]
     compile = ["hipcc", "-fsyntax-only", "-x", "hip", f"--offload-arch={gfx}", "-std=c++17", "-w", file]
-    done = subprocess.run(
-        [*sandbox, "--chdir", "/mnt", *compile], capture_output=True, text=True, check=False, timeout=280
-    )
-    return done.stderr if done.returncode else ""
+    code, output = run_in_root(Path(ROOT), {folder: "/mnt/src"}, compile, "/mnt/src")
+    return output if code else ""
 
 
 @pytest.mark.parametrize("gfx", ["gfx1100", "gfx942"])

@@ -1,15 +1,17 @@
 """Compiles converted benchmarks whose hand-written HIP twin compiles, and looks for a finding at each compiler error.
 
-    python tests/integration/hipify/twin_rate.py --root 6.4=SID --root 5.7=TRIXIE --out OUT --part held SUITE
+    PYTHONPATH=tests python tests/integration/hipify/twin_rate.py --root 6.4=SID --root 5.7=TRIXIE --out OUT --part held SUITE
 
 SUITE is a folder of pairs `NAME-cuda` and `NAME-hip` (HeCBench's `src`). Each ROOT is a root file system with hipcc and
 HIP's libraries, called by its ROCm version. The pairs are divided by lot (--seed) into `tune`, on which rules may be
-written, and `held`, on which figures are taken; --most takes the first so many of a part in an order drawn by lot.
+written, and `held`, on which figures are taken; --skip leaves out the first so many of a part, in an order drawn by lot,
+and --most takes the next so many.
 
 A pair counts for a ROOT and a GPU where every twin's source that has a CUDA source of the same name compiles. Then the
 converted sources of these names are compiled with the CUDA Makefile's own -I, -D and -std words. An error is *told* where
 the report has a finding at its line, in the source or in a header of the pair; *at its statement* where the finding is at
-a line of the same statement. What was compiled is kept in OUT/cache by content.
+a line of the same statement. What was compiled is kept in OUT/cache by content. A file that includes HIP's runtime itself
+is compiled with that header precompiled, and again without where that fails.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ import os
 import random
 import re
 import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -30,12 +31,15 @@ from pathlib import Path
 
 from stackbuild.hipify import FileReport, SourceSelection, Target, hipify_tree, open_engine
 from stackbuild.hipify.tree.files import SUFFIXES
+from support.root_file_system import run_in_root
 
 WORD = re.compile(r"(?<=\s)-(?:[DI][^\s$\\]+|std=[^\s$\\]+|include [^\s$\\]+)")
 PLACE = re.compile(r"^/mnt/src/([^:\n]+):(\d+):(\d+): (fatal error|error|note): (.*)$", re.M)
 ANY_PLACE = re.compile(r"^(/[^:\n]+|<[^>\n]*>):(\d+):(\d+): (fatal error|error|note|warning): (.*)$")
 CALLS_CUDA = re.compile(rb"__global__|\bcu(?:da|blas|rand|fft|sparse|solver|dnn)[A-Z_.]")
 GPUS = ("gfx1100", "gfx942")
+HIPCC = ("hipcc", "-fsyntax-only", "-x", "hip", "-w", "-ferror-limit=0", "-ftemplate-backtrace-limit=0")
+RUNTIME = re.compile(r"^#include [<\"]hip/hip_runtime\.h", re.M)
 
 
 @dataclass(frozen=True)
@@ -58,33 +62,6 @@ class Result:
     clean: bool
     errors: list[dict[str, object]]
     twin: bool = True
-
-
-def call(root: Path, source: Path, folder: str, words: list[str]) -> tuple[int, str]:
-    """Exit code and output of a command in a root file system, with `source` at /mnt/src and its `folder` as the current one."""
-    argv = [
-        "nice",
-        "-n",
-        "10",
-        "bwrap",
-        "--ro-bind",
-        str(root),
-        "/",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-        "--tmpfs",
-        "/tmp",
-        "--tmpfs",
-        "/mnt",
-    ]
-    argv += ["--ro-bind", str(source), "/mnt/src", "--chdir", f"/mnt/src/{folder}"]
-    try:
-        done = subprocess.run([*argv, *words], capture_output=True, check=False, timeout=240)
-    except subprocess.TimeoutExpired:
-        return 124, f"/mnt/src/{folder}:1:1: error: took longer than 240 s"
-    return done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
 def errors_of(log: str) -> list[CompileError]:
@@ -124,7 +101,7 @@ class Compiler:
 
     def run(self, root: str, tree: Path, folder: str, file: str, words: list[str]) -> dict[str, list[CompileError]]:
         """The errors of one file by GPU, none where it compiles."""
-        key = hashlib.sha256(f"3 {root} {words} {folder}/{file} {content(tree, folder, words)}".encode()).hexdigest()
+        key = hashlib.sha256(f"4 {root} {words} {folder}/{file} {content(tree, folder, words)}".encode()).hexdigest()
         kept = self.cache / f"{key}.json"
         if kept.exists():
             return {
@@ -137,25 +114,41 @@ class Compiler:
     def _compile(
         self, root: str, tree: Path, folder: str, file: str, words: list[str]
     ) -> dict[str, list[CompileError]]:
-        def once(*gpus: str) -> tuple[int, list[CompileError]]:
-            flags = [
-                "hipcc",
-                "-fsyntax-only",
-                "-x",
-                "hip",
-                "-w",
-                "-ferror-limit=0",
-                "-ftemplate-backtrace-limit=0",
-                *gpus,
-            ]
-            code, text = call(self.roots[root], tree, folder, [*flags, *words, f"/mnt/src/{folder}/{file}"])
-            found = errors_of(text)
-            return code, found or ([CompileError("", 0, text[-300:])] if code else [])
+        """The errors by GPU, of the host's pass and the GPU's. What fails with a precompiled header is compiled without."""
+        standard = next((word for word in words if word.startswith("-std")), "")
+        quick = RUNTIME.search((tree / folder / file).read_text("utf-8", "replace")) is not None
 
-        if once(*(f"--offload-arch={gpu}" for gpu in GPUS))[0] == 0:
-            return {gpu: [] for gpu in GPUS}
-        host = once(f"--offload-arch={GPUS[0]}", "--cuda-host-only")[1]
-        return {gpu: list(dict.fromkeys(host + once(f"--offload-arch={gpu}", "--cuda-device-only")[1])) for gpu in GPUS}
+        def once(*side: str) -> list[CompileError]:
+            if quick and not self._errors(
+                root, tree, folder, file, [*side, *words], self._header(root, standard, side)
+            ):
+                return []
+            return self._errors(root, tree, folder, file, [*side, *words])
+
+        host = once(f"--offload-arch={GPUS[0]}", "--cuda-host-only")
+        return {gpu: list(dict.fromkeys(host + once(f"--offload-arch={gpu}", "--cuda-device-only"))) for gpu in GPUS}
+
+    def _errors(
+        self, root: str, tree: Path, folder: str, file: str, words: list[str], header: Path | None = None
+    ) -> list[CompileError]:
+        mounts = {tree: "/mnt/src"}
+        if header is not None:
+            mounts[self.cache] = "/mnt/headers"
+            words = [*words, "-Xclang", "-include-pch", "-Xclang", f"/mnt/headers/{header.name}"]
+        command = [*HIPCC, *words, f"/mnt/src/{folder}/{file}"]
+        code, text = run_in_root(self.roots[root], mounts, command, f"/mnt/src/{folder}")
+        found = errors_of(text)
+        return found or ([CompileError("", 0, text[-300:])] if code else [])
+
+    def _header(self, root: str, standard: str, side: tuple[str, ...]) -> Path:
+        """HIP's runtime header precompiled for one side of the compilation, made where it is not there."""
+        name = f"{root}{standard}{''.join(side)}".replace("=", "-")
+        header = self.cache / f"{name}.pch"
+        if not header.exists():
+            (self.cache / "runtime.h").write_text("#include <hip/hip_runtime.h>\n")
+            made = ["-Xclang", "-emit-pch", "/mnt/out/runtime.h", "-Xclang", "-o", "-Xclang", f"/mnt/out/{name}.pch"]
+            run_in_root(self.roots[root], {}, [*HIPCC, *side, standard, *made], out=self.cache)
+        return header
 
 
 def content(tree: Path, folder: str, words: Iterable[str]) -> str:
@@ -202,7 +195,7 @@ def chosen(args: argparse.Namespace) -> list[str]:
         return [n for n in names if n in args.only]
     part = [n for n in names if is_held(args.seed, n) == (args.part == "held")]
     random.Random(args.seed).shuffle(part)
-    return [n for n in part if sources_of(args.suite, n)][: args.most]
+    return [n for n in part if sources_of(args.suite, n)][args.skip : args.skip + args.most]
 
 
 def convert(args: argparse.Namespace, names: list[str], rocm: str, root: Path) -> dict[str, FileReport]:
@@ -254,6 +247,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("tune", "held"), default="tune")
     parser.add_argument("--seed", type=int, default=19)
     parser.add_argument("--most", type=int, default=100)
+    parser.add_argument("--skip", type=int, default=0, help="leave out so many of the part: those of earlier counts")
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument(
         "--quick", action="store_true", help="a twin counts as compiling where the converted sources do"

@@ -10,9 +10,11 @@ from stackbuild.hipify.cpp.scan import arguments, back_space
 from stackbuild.hipify.cpp.source_text import View
 
 _AFTER = re.compile(r"(?:\b(?:const|noexcept|mutable|override|final)\b|->[\w:<>, ]+|\s)*")
-_NAME = re.compile(r"([A-Za-z_]\w*)\s*(?:=\s*\[[^\[\]]*\]\s*)?\Z")
+_NAME = re.compile(r"(operator\s*\(\s*\)|[A-Za-z_]\w*)\s*(?:=\s*\[[^\[\]]*\]\s*)?\Z")
 _PLAIN_LAMBDA = re.compile(r"\[[^\[\]]*\]\s*\Z")
-_NO_FUNCTION = frozenset(("if", "for", "while", "switch", "catch", "sizeof", "decltype", "noexcept", "alignas"))
+_NO_FUNCTION = frozenset(
+    ("if", "constexpr", "for", "while", "switch", "catch", "sizeof", "decltype", "noexcept", "alignas")
+)
 _TEMPLATE = re.compile(r"\btemplate\s*<")
 _CLASS = re.compile(r"\b(?:struct|class)\s+([A-Za-z_]\w*)\s*(<[^{};]*>)?")
 _ANGLE = re.compile(r"[<>()]")
@@ -25,8 +27,8 @@ Parameter = tuple[str, str]
 class Function:
     """A function with a body `[start, end)`. `owner` is the class template that it is a member of, "" for none.
 
-    `template` are the template parameters of the function or, where it has none, of its class; `special` says that it, or
-    its class, is written for some template arguments alone.
+    `template` are the template parameters of the function or, where it has none, of its class, and `outer` those of its
+    class; `special` says that it, or its class, is written for some template arguments alone.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Function:
     template: tuple[Parameter, ...]
     owner: str = ""
     special: bool = False
+    outer: tuple[Parameter, ...] = ()
 
 
 def around(view: View, at: int) -> Function | None:
@@ -60,12 +63,13 @@ def _around(view: View, at: int) -> Function | None:
             continue
         name, parameters, before = found
         template = _template(before)
-        owner, special = "", template == ()
-        if number + 1 < len(pairs) and not template:
+        owner, special, outer = "", template == (), None
+        if number + 1 < len(pairs):
             head = view.braces.head(pairs[number + 1])
-            if (made := _CLASS.search(head)) and (outer := _template(head[: made.start()])) is not None:
-                template, owner, special = outer, made[1], bool(made[2])
-        return Function(name, *view.braces.span(pair), parameters, template or (), owner, special)
+            made = next(reversed(list(_CLASS.finditer(head))), None)  # `class` also names template parameters
+            if made and (outer := _template(head[: made.start()])) is not None:
+                template, owner, special = template or outer, made[1], bool(made[2])
+        return Function(name, *view.braces.span(pair), parameters, template or (), owner, special, outer or ())
     return None
 
 

@@ -8,7 +8,7 @@ Each call is run as a pass of a loop is, from the values that the text starts it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,15 +16,17 @@ from stackbuild.hipify.cpp.scan import NAME, after_template, arguments, skip_spa
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp import arithmetic, functions
 from stackbuild.hipify.lint.cpp.arithmetic import Env, NoValue
-from stackbuild.hipify.lint.cpp.functions import Function
+from stackbuild.hipify.lint.cpp.functions import Function, Parameter
 from stackbuild.hipify.lint.cpp.interpret import UntraceableLoop, declared
 from stackbuild.hipify.lint.cpp.scope import Scope, means_warp, scope_of
 from stackbuild.hipify.lint.cpp.statements import Block, Branch, Loop, NotStatement, Plain, Statement, Statements
-from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, is_tiled
+from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, UntracedLoop, is_tiled
 from stackbuild.hipify.lint.ladders.shuffles import Shuffle
 
 _MOST = 12
 """Calls of one row: a step that doubles or halves passes every lane in fewer."""
+_OF_VARIABLE = re.compile(r"<([^<>;{}()&|]*)>\s*[A-Za-z_]\w*\s*[;({=,]")
+"""The template arguments of a variable's type, which read alone could be comparisons."""
 _TERNARY = re.compile(r"return\b([^?;]*)\?")
 
 
@@ -39,8 +41,11 @@ class _Calls:
     ends: frozenset[int]
 
 
-def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
-    """The ladders of functions that call themselves, each once for every value that it is started with."""
+def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder | UntracedLoop]:
+    """The ladders of functions that call themselves, each once for every value that it is started with.
+
+    One that only other files start, or that could not be followed, is an UntracedLoop.
+    """
     scope = scope_of(view)
     seen: set[int] = set()
     again: dict[int, bool] = {}
@@ -49,7 +54,7 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
         if function is None or function.special or function.start in seen:
             continue
         if function.start not in again:
-            places = view.places(function.owner or function.name)
+            places = [at for name in {function.owner, function.name} if name for at in view.places(name)]
             again[function.start] = any(function.start < at < function.end for at in places)
         if not again[function.start]:
             continue
@@ -57,9 +62,13 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
             if (found := _calls(view, function, _stands_on(view, function, step))) is not None:
                 seen.add(function.start)
                 yield from _ladders(view, scope, call, found, step, width)
+                if not found.starts:
+                    yield UntracedLoop(call.at, step)
 
 
-def _ladders(view: View, scope: Scope, call: Shuffle, calls: _Calls, step: str, width: str) -> Iterator[Ladder]:
+def _ladders(
+    view: View, scope: Scope, call: Shuffle, calls: _Calls, step: str, width: str
+) -> Iterator[Ladder | UntracedLoop]:
     try:
         body, _ = Statements(view.code, calls.function.end + 1).block(calls.function.start, 0)
     except NotStatement:
@@ -83,6 +92,7 @@ def _ladders(view: View, scope: Scope, call: Shuffle, calls: _Calls, step: str, 
                 for number in LANES
             ]
         except (UntraceableLoop, NoValue):
+            yield UntracedLoop(call.at, step)
             continue
         if all(len(one) > 1 and _scales(one) for one in visits):
             wide = 0 if means_warp(width) else arithmetic.value(width, {}) or 0 if width else 0
@@ -170,19 +180,26 @@ def _stands_on(view: View, function: Function, step: str) -> frozenset[str]:
 
 def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | None:
     """How a function calls itself with another value for a name that its step depends on; None if it does not."""
-    name = function.owner or function.name
-    places = view.places(name)
-    for listed, is_template in ((function.template, True), (function.parameters, False)):
-        if function.owner and not is_template:
-            continue
+    lists = (
+        [(function.owner, function.outer, True)] if function.owner else [(function.name, function.parameters, False)]
+    )
+    if function.template != function.outer:
+        lists.insert(0, (function.name, function.template, True))
+    for name, listed, is_template in lists:
+        places = view.places(name)
         for number, (parameter, default) in enumerate(listed):
             if parameter not in names:
                 continue
-            given = {at: _given(view.code, at + len(name), number, is_template) for at in places}
+            all_given = {at: _given(view.code, at + len(name), is_template) for at in places}
+            given = {at: texts[number] if number < len(texts) else "" for at, texts in all_given.items()}
             again = [(at, text) for at, text in given.items() if text and function.start < at < function.end]
             if not again or all(text == parameter for _, text in again):
                 continue
-            outside = [(at, text or default) for at, text in given.items() if not function.start <= at < function.end]
+            outside = [
+                (at, text or _filled(default, listed, all_given[at]))
+                for at, text in given.items()
+                if not function.start <= at < function.end
+            ]
             defined = {at for at, _ in outside if _is_definition(view.code, at)}
             ends = {int(text) for at, text in outside if at in defined and text.isdigit()}
             starts = dict.fromkeys(text for at, text in outside if at not in defined and text and text != parameter)
@@ -190,17 +207,25 @@ def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | No
     return None
 
 
-def _given(code: str, end: int, number: int, is_template: bool) -> str:
-    """The text of an argument of the call, or of the template, whose name ends at an offset; "" where there is none."""
+def _filled(default: str, parameters: Sequence[Parameter], given: Sequence[str]) -> str:
+    """A default with the arguments that a call gives to the parameters that it names."""
+    values = dict(zip((name for name, _ in parameters), given, strict=False))
+    return NAME.sub(lambda found: f"({values[found[0]]})" if found[0] in values else found[0], default)
+
+
+def _given(code: str, end: int, is_template: bool) -> list[str]:
+    """The texts of the arguments of the call, or of the template, whose name ends at an offset."""
     open_at = after_template(code, end)
     if is_template:
         at = skip_space(code, end)
         text = f"({code[at + 1 : code.rindex('>', at, open_at)]})" if code.startswith("<", at) and open_at > at else ""
+        if not text and (variable := _OF_VARIABLE.match(code, at)):
+            text = f"({variable[1]})"
     else:
         parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
         text = code[open_at : parsed[1] + 1] if parsed else ""
     listed = arguments(text, 0) if text else None
-    return text[slice(*listed[0][number])] if listed and number < len(listed[0]) else ""
+    return [text[start:end] for start, end in listed[0]] if listed else []
 
 
 def _is_definition(code: str, at: int) -> bool:
