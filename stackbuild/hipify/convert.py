@@ -44,7 +44,13 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
     lookups = prepare(tables, rules, target)
     lines = Newlines(text)
     view = View(
-        lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names, frozenset(target.hip_macros)
+        lines.text,
+        name,
+        lookups.cuda_names,
+        lookups.renamed_names,
+        lookups.ruled_names,
+        frozenset(target.hip_macros),
+        target.tree,
     )
     found = directives.read(view)
     edits, lists, findings, needs, declares = _edits(view, lookups, found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stackbuild.hipify.cpp.edits import Edit, LineMap
+from stackbuild.hipify.cpp.tree_names import NO_NAMES, TreeNames
 from stackbuild.hipify.tables.declarations import Declarations
 from stackbuild.hipify.tables.tables import Flavour
 from stackbuild.model.findings import Finding, Severity
@@ -27,7 +28,7 @@ class Target:
     names that exist in the target's include folders; None where no folder was looked at. `launch` keeps `<<<>>>` or
     makes `hipLaunchKernelGGL` of it. `wavefronts` are the lane counts of the GPUs, both where unknown. `hip_macros` are
     macros of the project that only its build for HIP defines. `compat` is "hipify" for the text that HIPIFY would make, where this
-    package's own is another on purpose. `own_headers` are files of the tree whose name CUDA has a header of too. `declared` is what the target's headers declare, None where
+    package's own is another on purpose. `own_headers` are files of the tree whose name CUDA has a header of too; `tree` is what the tree's headers declare. `declared` is what the target's headers declare, None where
     that is not known.
     """
 
@@ -41,6 +42,7 @@ class Target:
     hip_macros: tuple[str, ...] = ()
     compat: Compat = ""
     own_headers: frozenset[str] = field(default=frozenset(), repr=False)
+    tree: TreeNames = field(default=NO_NAMES, repr=False)
     declared: Declarations | None = field(default=None, repr=False)
 
 

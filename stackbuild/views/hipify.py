@@ -95,7 +95,7 @@ def json_of(run: Report) -> dict[str, Any]:
 
 def _plain_target(run: Report) -> dict[str, Any]:
     told: Any = plain(run.target)
-    return {key: value for key, value in told.items() if key not in ("declared", "own_headers")}
+    return {key: value for key, value in told.items() if key not in ("declared", "own_headers", "tree")}
 
 
 def _plain_file(file: FileReport) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from stackbuild.hipify.cpp.braces import Braces
 from stackbuild.hipify.cpp.macros import Macro
 from stackbuild.hipify.cpp.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names, words
 from stackbuild.hipify.cpp.scopes import Declaration, Scopes
+from stackbuild.hipify.cpp.tree_names import NO_NAMES, TreeNames
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 # Namespaces that CUDA's own names stand in; any other qualifier makes a name someone else's.
@@ -35,7 +36,7 @@ class View:
     `cuda_names` are the names that CUDA has: those may qualify (`cudaMemcpyKind::cudaMemcpyHostToDevice`), and be hidden by
     what a class or a namespace of the text declares. `renamed_names` are those of them that HIP spells otherwise: one that the
     text defines as its own function stays. `ruled_names` are names of the project that rules rename. `hip_macros` are macros
-    that only the project's build for HIP defines.
+    that only the project's build for HIP defines. `tree` is what headers of the same tree declare.
     """
 
     text: str
@@ -44,6 +45,7 @@ class View:
     renamed_names: frozenset[str] = frozenset()
     ruled_names: frozenset[str] = frozenset()
     hip_macros: frozenset[str] = frozenset()
+    tree: TreeNames = NO_NAMES
 
     @cached_property
     def code(self) -> str:
@@ -82,6 +84,19 @@ class View:
     def macros(self) -> list[Macro]:
         """The macros that the text defines, each as often as it does."""
         return macros.read(self.code) if "define" in self.words else []
+
+    @cached_property
+    def macros_in_reach(self) -> list[Macro]:
+        """The macros of the text, and those of the tree's headers that it names and does not define."""
+        if self.tree.macro_names.isdisjoint(self.words):
+            return self.macros
+        own = {macro.name for macro in self.macros}
+        return self.macros + [macro for macro in self.tree.macro_definitions if macro.name not in own]
+
+    @cached_property
+    def code_with_types(self) -> str:
+        """`code`, and after it declarations of the types of the tree's headers that it names."""
+        return self.code + self.tree.typedefs(sorted(self.words)) if self.tree.types else self.code
 
     @cached_property
     def _bodies(self) -> list[int]:
@@ -194,24 +209,24 @@ class View:
         if found in (".", "->"):
             return True
         space = found[:-2]
+        if self._declared_in(space, at):
+            return False
         if found not in _CUDA_SPACES and space not in self.cuda_names and space not in self._aliases:
-            return not self._declared_in(space, at)
+            return True
         before = back_space(self.code, at)
         return self.foreign(back_space(self.code, before - 2) - len(space))
 
     def _declared_in(self, space: str, at: int) -> bool:
-        """Whether the text declares the name at an offset in a namespace of that name: then both are renamed."""
+        """Whether the text or the tree declares the name at an offset in a namespace of that name: then both are renamed."""
         name = NAME.match(self.code, at)
-        return (
-            name is not None
-            and (name.group() in self.cuda_names or name.group() in self.ruled_names)
-            and any(d.space == space for d in self.hidden(name.group()))
-        )
+        if name is None or not (name.group() in self.cuda_names or name.group() in self.ruled_names):
+            return False
+        return (space, name.group()) in self.tree.members or any(d.space == space for d in self.hidden(name.group()))
 
     @cached_property
     def _aliases(self) -> frozenset[str]:
-        """The names that the text gives to types of CUDA."""
-        found = {(m[1] or m[4]): (m[2] or m[3]) for m in _ALIAS.finditer(self.code)}
+        """The names that the text, or a header of the tree, gives to types of CUDA."""
+        found = {**self.tree.type_of, **{(m[1] or m[4]): (m[2] or m[3]) for m in _ALIAS.finditer(self.code)}}
         return frozenset(alias for alias, of in found.items() if of in self.cuda_names)
 
     def in_comment(self, at: int) -> bool:

@@ -112,7 +112,7 @@ def _group(code: str, at: int) -> int | None:
 
 def _taker(view: View, at: int, end: int) -> tuple[str, str] | None:
     """What takes the value of the expression at a span: where that is narrow, in words, and the name of what keeps it whole."""
-    code = view.code
+    code = view.code_with_types
     for _ in range(12):
         cast = _cast_before(code, at)
         if cast is not None:
@@ -257,7 +257,7 @@ def _uses(view: View, at: int, name: str, source: str) -> Iterator[Found]:
 
 def lane_masks(view: View) -> Iterator[Found]:
     """Masks of lanes made by shifting 32-bit numbers by a lane or by the warp's size: `(1u << lane) - 1`."""
-    code = view.code
+    code = view.code_with_types
     if not any(sign in view.listed for sign in _LANES):
         return
     for at in sorted(_shifts(code)):

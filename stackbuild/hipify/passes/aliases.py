@@ -76,10 +76,10 @@ class _Route:
 
 def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
     """The calls of functions by other names, in the order of those names."""
-    if not view.macros:
+    if not view.macros_in_reach:
         return
-    routes = _routes(view.macros, frozenset(functions))
-    defined = Counter(macro.name for macro in view.macros)
+    routes = _routes(view.macros_in_reach, frozenset(functions))
+    defined = Counter(macro.name for macro in view.macros_in_reach)
     for name, found in sorted(routes.items()):
         routed = {route.function for route in found}
         means = frozenset(routed | ({""} if defined[name] > len(routed) else set()))
@@ -90,6 +90,12 @@ def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
             if parsed is not None and not view.is_defined_at(at):
                 for route in sorted(found, key=repr):
                     yield from _used(view, functions, route, (at, end), open_at, parsed, means)
+
+
+def routed(macros: list[Macro], functions: frozenset[str]) -> list[Macro]:
+    """Those of the macros that stand for functions, hand arguments on to them, or call what their user names."""
+    routes = _routes(macros, functions)
+    return [macro for macro in macros if macro.name in routes]
 
 
 def _used(

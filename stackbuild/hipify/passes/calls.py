@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stackbuild.hipify.cpp.edits import Edit, wrap
-from stackbuild.hipify.cpp.scan import after_template, arguments, back_space, back_token, is_name_char, skip_space
+from stackbuild.hipify.cpp.scan import NAME, after_template, arguments, back_space, back_token, is_name_char, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import aliases
 from stackbuild.hipify.passes.aliases import Use
@@ -33,7 +33,10 @@ class Calls:
 def by_rules(view: View, lookups: Lookups) -> Calls:
     """What all call rules ask, with a finding for each call that cannot be taken apart or is not as its rule says."""
     asked = Calls()
-    present = view.words & lookups.matches.get("call", _NONE)
+    known = lookups.matches.get("call", _NONE)
+    present = view.words & known
+    if view.macros_in_reach is not view.macros:  # the function itself is named in another file
+        present |= {word for macro in view.tree.macro_definitions for word in NAME.findall(macro.body) if word in known}
     if not present:
         return asked
     by_alias: dict[str, list[Use]] = {}
@@ -64,6 +67,7 @@ def _named(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias
     if not view.code.startswith("(", open_at):
         macro = view.macro_at(name[0])
         stands_for = macro is not None and macro.bare == function
+        has_alias = has_alias or (macro is not None and macro.name in view.tree.macro_names)
         if (rule.moves or rule.by_hand) and name[0] not in passed and (not stands_for or not has_alias):
             calls.findings.append(_uncalled(view, function, name[0]))
         return
@@ -88,7 +92,9 @@ def _one(view: View, rule: ConversionRule, use: Use, calls: Calls, has_alias: bo
         calls.findings.append(_by_hand(view, rule, use.name, (use.function, use.count) in calls.moved))
     if (rest := aliases.rest(view, use.open_at, use.spans)) is not None:
         wraps = [index for index, _ in rule.wrap if (place := use.place(index)) is not None and place >= rest]
-        if (rule.moves or wraps) and not (has_alias and view.macro_at(use.open_at) and not view.is_header):
+        macro = view.macro_at(use.open_at)
+        is_seen_to = macro and (macro.name in view.tree.macro_names or (has_alias and not view.is_header))
+        if (rule.moves or wraps) and not is_seen_to:
             calls.findings.append(_handed_on(view, use))
         calls.edits += _wraps(view, rule, use, spans[:rest])
         return

@@ -19,10 +19,11 @@ from pathlib import Path
 from stackbuild.core.digest import of_value
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.hipify.code import code_digest
+from stackbuild.hipify.cpp.tree_names import NO_NAMES
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import ConvertedText, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed
-from stackbuild.hipify.tree import build_files, inputs, own_names, state, unmatched_rules, write
+from stackbuild.hipify.tree import build_files, header_names, inputs, own_names, state, unmatched_rules, write
 from stackbuild.hipify.tree.files import (
     ConversionJob,
     SourceSelection,
@@ -103,6 +104,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     began = time.monotonic()
     jobs = [job for job in files.jobs if job.source.name not in engine.rules.shims or not _is_support(job.source)]
     engine = _with_own_headers(engine, jobs)
+    engine = replace(engine, target=replace(engine.target, tree=header_names.read(jobs, engine)))
     jobs, moving = _renamed(jobs, files.out, engine)
     destination = _destination(files.out, jobs, engine)
     input_files, lost = _read_all(jobs, destination)
@@ -133,7 +135,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     return Report(
         engine.name,
         engine.tables.tool,
-        replace(engine.target, headers=None, declared=None, own_headers=frozenset()),
+        replace(engine.target, headers=None, declared=None, own_headers=frozenset(), tree=NO_NAMES),
         reports,
         result.written,
         removed,
@@ -202,8 +204,9 @@ def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list
 
 def run_key(engine: Engine) -> str:
     """The digest of everything but the file that an output depends on."""
-    target = replace(engine.target, headers=None, declared=None, own_headers=frozenset())
-    own = sorted(engine.target.own_headers)
+    target = replace(engine.target, headers=None, declared=None, own_headers=frozenset(), tree=NO_NAMES)
+    tree = engine.target.tree
+    own = [sorted(engine.target.own_headers), tree.types, tree.macros, sorted(tree.members)]
     declared = engine.target.declared.digest if engine.target.declared else None
     headers = sorted(engine.target.headers) if engine.target.headers is not None else None
     return of_value(

@@ -38,6 +38,7 @@ PLACE = re.compile(r"^/mnt/src/([^:\n]+):(\d+):(\d+): (fatal error|error|note): 
 ANY_PLACE = re.compile(r"^(/[^:\n]+|<[^>\n]*>):(\d+):(\d+): (fatal error|error|note|warning): (.*)$")
 CALLS_CUDA = re.compile(rb"__global__|\bcu(?:da|blas|rand|fft|sparse|solver|dnn)[A-Z_.]")
 GPUS = ("gfx1100", "gfx942")
+HOST = ("--offload-arch=gfx1100", "--cuda-host-only")
 HIPCC = ("hipcc", "-fsyntax-only", "-x", "hip", "-w", "-ferror-limit=0", "-ftemplate-backtrace-limit=0")
 RUNTIME = re.compile(r"^#include [<\"]hip/hip_runtime\.h", re.M)
 
@@ -93,40 +94,40 @@ def errors_of(log: str) -> list[CompileError]:
 
 
 class Compiler:
-    """Compiles sources in the root file systems, each content once."""
+    """Compiles sources in the root file systems, each content once for each side: the host and the GPUs."""
 
-    def __init__(self, roots: dict[str, Path], cache: Path) -> None:
-        self.roots, self.cache = roots, cache
+    def __init__(self, roots: dict[str, Path], cache: Path, sides: Iterable[str]) -> None:
+        self.roots, self.cache, self.sides = roots, cache, frozenset(sides)
+        self.gpus = [gpu for gpu in GPUS if gpu in self.sides]
         cache.mkdir(parents=True, exist_ok=True)
 
     def run(self, root: str, tree: Path, folder: str, file: str, words: list[str]) -> dict[str, list[CompileError]]:
-        """The errors of one file by GPU, none where it compiles."""
-        key = hashlib.sha256(f"4 {root} {words} {folder}/{file} {content(tree, folder, words)}".encode()).hexdigest()
-        kept = self.cache / f"{key}.json"
+        """The errors of one file by GPU, of the host's side and the GPU's; none where it compiles."""
+        key = f"5 {root} {words} {folder}/{file} {content(tree, folder, words)}"
+        made = {side: self._side(key, side, root, tree, folder, file, words) for side in sorted(self.sides)}
+        return {gpu: list(dict.fromkeys(made.get("host", []) + made[gpu])) for gpu in self.gpus}
+
+    def _side(
+        self, key: str, side: str, root: str, tree: Path, folder: str, file: str, words: list[str]
+    ) -> list[CompileError]:
+        kept = self.cache / f"{hashlib.sha256(f'{side} {key}'.encode()).hexdigest()}.json"
         if kept.exists():
-            return {
-                gpu: [CompileError(**one) for one in errors] for gpu, errors in json.loads(kept.read_text()).items()
-            }
-        made = self._compile(root, tree, folder, file, words)
-        kept.write_text(json.dumps({gpu: [asdict(one) for one in errors] for gpu, errors in made.items()}))
+            return [CompileError(**one) for one in json.loads(kept.read_text())]
+        made = self._compile(side, root, tree, folder, file, words)
+        kept.write_text(json.dumps([asdict(one) for one in made]))
         return made
 
     def _compile(
-        self, root: str, tree: Path, folder: str, file: str, words: list[str]
-    ) -> dict[str, list[CompileError]]:
-        """The errors by GPU, of the host's pass and the GPU's. What fails with a precompiled header is compiled without."""
+        self, side: str, root: str, tree: Path, folder: str, file: str, words: list[str]
+    ) -> list[CompileError]:
+        """The errors of one side. What fails with a precompiled header is compiled again without."""
         standard = next((word for word in words if word.startswith("-std")), "")
-        quick = RUNTIME.search((tree / folder / file).read_text("utf-8", "replace")) is not None
-
-        def once(*side: str) -> list[CompileError]:
-            if quick and not self._errors(
-                root, tree, folder, file, [*side, *words], self._header(root, standard, side)
-            ):
-                return []
-            return self._errors(root, tree, folder, file, [*side, *words])
-
-        host = once(f"--offload-arch={GPUS[0]}", "--cuda-host-only")
-        return {gpu: list(dict.fromkeys(host + once(f"--offload-arch={gpu}", "--cuda-device-only"))) for gpu in GPUS}
+        only = HOST if side == "host" else (f"--offload-arch={side}", "--cuda-device-only")
+        words = [*only, *words]
+        is_quick = RUNTIME.search((tree / folder / file).read_text("utf-8", "replace")) is not None
+        if is_quick and not self._errors(root, tree, folder, file, words, self._header(root, standard, only)):
+            return []
+        return self._errors(root, tree, folder, file, words)
 
     def _errors(
         self, root: str, tree: Path, folder: str, file: str, words: list[str], header: Path | None = None
@@ -252,13 +253,16 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="a twin counts as compiling where the converted sources do"
     )
+    parser.add_argument(
+        "--side", nargs="+", choices=("host", *GPUS), default=["host", *GPUS], help="what to compile for"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--perl", default=os.environ.get("HIPIFY_PERL"))
     args = parser.parse_args()
     args.suite, args.out = args.suite.resolve(), args.out.resolve()
     roots = {name: Path(path).resolve() for name, _, path in (word.partition("=") for word in args.root)}
     names = chosen(args)
-    compiler = Compiler(roots, args.out / "cache")
+    compiler = Compiler(roots, args.out / "cache", args.side)
     results: list[Result] = []
     for rocm, root in roots.items():
         reports = convert(args, names, rocm, root)
@@ -270,13 +274,13 @@ def main() -> None:
                 for f in files
             ]
             if args.quick and not any(errors for made in mine for errors in made.values()):
-                return [Result(name, rocm, gpu, len(files), True, []) for gpu in GPUS]
+                return [Result(name, rocm, gpu, len(files), True, []) for gpu in compiler.gpus]
             twin = [
                 compiler.run(rocm, args.suite, f"{name}-hip", f, words_of(args.suite / f"{name}-hip")) for f in files
             ]
-            good = [gpu for gpu in GPUS if not any(made[gpu] for made in twin)]
+            good = [gpu for gpu in compiler.gpus if not any(made[gpu] for made in twin)]
             found = []
-            for gpu in GPUS:
+            for gpu in compiler.gpus:
                 errors = list(dict.fromkeys(e for made in mine for e in made[gpu]))
                 rows = [
                     {**asdict(e), "told": how, "by": by} for e in errors for how, by in [told(e, reports, args.suite)]

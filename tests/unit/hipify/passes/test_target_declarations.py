@@ -163,7 +163,9 @@ def test_what_a_text_declares_is_not_unknown(text: str) -> None:
 
 
 def test_cuda_13s_places_are_taken_by_a_support_header(tmp_path: Path) -> None:
-    made = declared(tmp_path, "hipError_t hipMemPrefetchAsync(const void*, size_t, int, hipStream_t);", {"hipMemPrefetchAsync"})
+    made = declared(
+        tmp_path, "hipError_t hipMemPrefetchAsync(const void*, size_t, int, hipStream_t);", {"hipMemPrefetchAsync"}
+    )
     target = Target(declared=made, rocm="6.4")
     rules = open_engine(target=target)
     by_place = rules.run("cudaMemLocation w;\ncudaMemPrefetchAsync(p, n, w, 0, s);\n", "a.cu")

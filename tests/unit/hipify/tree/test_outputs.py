@@ -278,7 +278,9 @@ def test_a_state_that_somebody_wrote_leads_nowhere(src: Path, tmp_path: Path) ->
     out = tmp_path / "out"
     run(src, out)
     known = state.load(out)
-    kept = replace(known.files["y.cu"], output_digest=hashlib.sha256(CALL.encode()).hexdigest(), origin="../src/gone.cu")
+    kept = replace(
+        known.files["y.cu"], output_digest=hashlib.sha256(CALL.encode()).hexdigest(), origin="../src/gone.cu"
+    )
     paths = ("../src/y.cu", "sub/../../src/y.cu", f"{src}/y.cu", "./../src/y.cu", "")
     pending = dict.fromkeys(paths, ("x",))
     (out / STATE).write_bytes(
@@ -312,7 +314,9 @@ def test_an_output_in_place_of_its_source_is_refused_even_by_force(src: Path, tm
 
 def test_a_source_that_is_given_twice_counts_once(src: Path, tmp_path: Path) -> None:
     (tmp_path / "again").symlink_to(src)
-    assert [j.name for j in walk(SourceSelection((src, src / "sub" / "..", tmp_path / "again"), tmp_path / "o")).jobs] == [
+    assert [
+        j.name for j in walk(SourceSelection((src, src / "sub" / "..", tmp_path / "again"), tmp_path / "o")).jobs
+    ] == [
         "sub/x.cu",
         "y.cu",
     ]

@@ -1,0 +1,46 @@
+"""What the headers of a tree declare that the text of another file means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from stackbuild.hipify.cpp import macros
+from stackbuild.hipify.cpp.macros import Macro
+
+
+@dataclass(frozen=True)
+class TreeNames:
+    """Declarations of a tree's headers.
+
+    `types` are other names of types, (name, type) each. `macros` are definitions, one line each, of macros that call a
+    function for which there is a call rule. `members` are (namespace, name) for each name of CUDA's that a named namespace
+    declares; the namespace is the last part of its name.
+    """
+
+    types: tuple[tuple[str, str], ...] = ()
+    macros: tuple[str, ...] = ()
+    members: frozenset[tuple[str, str]] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.types or self.macros or self.members)
+
+    @cached_property
+    def macro_definitions(self) -> tuple[Macro, ...]:
+        return tuple(macros.read("\n".join(self.macros)))
+
+    @cached_property
+    def macro_names(self) -> frozenset[str]:
+        return frozenset(macro.name for macro in self.macro_definitions)
+
+    @cached_property
+    def type_of(self) -> dict[str, str]:
+        return dict(self.types)
+
+    def typedefs(self, words: Iterable[str]) -> str:
+        """Declarations of those of the types that a text with these words names."""
+        return "".join(f"\ntypedef {self.type_of[name]} {name};" for name in words if name in self.type_of)
+
+
+NO_NAMES = TreeNames()

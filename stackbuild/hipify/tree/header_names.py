@@ -1,0 +1,96 @@
+"""Reads the headers of a tree for what their names mean in other files: types, macros, members of namespaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from stackbuild.hipify.cpp.macros import Macro
+from stackbuild.hipify.cpp.newlines import Newlines
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.cpp.tree_names import NO_NAMES, TreeNames
+from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.passes import aliases
+from stackbuild.hipify.rules.lookups import Lookups, prepare
+from stackbuild.hipify.tree.files import ConversionJob
+
+_LARGEST = 1 << 20
+"""Bytes of the largest header that is read: a larger one is data."""
+_MAY_DEFINE = re.compile(rb"#[ \t]*define[ \t][^\n]*\b(?:cu[a-z]*[A-Z]|__VA_ARGS__)|#[ \t]*define[^\n]*\\\r?\n")
+_MAY_ALIAS = re.compile(
+    rb"\btypedef\s+(?:unsigned|u?int|u?long|cu[a-z]*[A-Z]|enum\s+cu|struct\s+cu)|\busing\s+\w+\s*=\s*(?:::|std|unsigned|u?int|u?long|cu)"
+)
+_MAY_DECLARE = re.compile(
+    rb"\bnamespace\b[^;]*\{(?s:.*?)[\s&*]cu(?:da|blas|dnn|fft|rand|sparse|solver)?[A-Z]\w*\s*(?:\([^;{}()]*\)\s*\{|;)"
+)
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;|\btypedef\s+([\w: ]+?)\s+(\w+)\s*;")
+_INTEGER = re.compile(
+    r"(?:(?:un)?signed|int|short|char|long|std::|::|\s|u?int(?:_least|_fast)?(?:8|16|32|64)_t|uint|u?short|uchar|size_t)+"
+)
+_PREFIX = re.compile(r"(?:(?:::|enum|struct|class|const)\s*)*")
+
+
+def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
+    """What the headers among a tree's files declare. A header that cannot be read declares nothing."""
+    if engine.name != "fast":
+        return NO_NAMES
+    lookups = prepare(engine.tables, engine.rules, engine.target)
+    types: dict[str, set[str]] = {}
+    macros: dict[str, None] = {}
+    members: set[tuple[str, str]] = set()
+    for job in jobs:
+        if job.is_rest or not View("", job.name).is_header:
+            continue
+        for kind, name, value in _of_header(job, lookups):
+            if kind == "type":
+                types.setdefault(name, set()).add(value)
+            elif kind == "macro":
+                macros[value] = None
+            else:
+                members.add((value, name))
+    single = ((name, next(iter(of))) for name, of in sorted(types.items()) if len(of) == 1)
+    return TreeNames(tuple(single), tuple(macros), frozenset(members))
+
+
+def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str, str]]:
+    """The declarations of one header: "type", "macro" or "member", the name, and its type, definition or namespace."""
+    try:
+        if job.source.stat().st_size > _LARGEST:
+            return
+        data = job.source.read_bytes()
+    except OSError:
+        return  # the conversion itself tells it
+    wanted = [pattern.search(data) is not None for pattern in (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE)]
+    if not any(wanted):
+        return
+    text = Newlines(data.decode("utf-8", "surrogateescape")).text
+    view = View(text, job.name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
+    if wanted[0]:
+        yield from (("type", name, of) for name, of in _types(view))
+    if wanted[1]:
+        called = lookups.matches.get("call", frozenset())
+        for macro in aliases.routed(view.macros, called):
+            yield "macro", macro.name, _definition(macro)
+    if wanted[2]:
+        for name in view.words & lookups.renamed_names:
+            yield from (("member", name, one.space) for one in view.hidden(name) if one.space)
+
+
+def _types(view: View) -> Iterator[tuple[str, str]]:
+    """The other names that a header gives to types of CUDA and to integers."""
+    for found in _ALIAS.finditer(view.code):
+        name, of = found[1] or found[4], " ".join((found[2] or found[3]).split())
+        bare = of[_PREFIX.match(of).end() :]  # type: ignore[union-attr]
+        if bare in view.cuda_names:
+            yield name, bare
+        elif _INTEGER.fullmatch(of):
+            yield name, of
+
+
+def _definition(macro: Macro) -> str:
+    """A macro's definition on one line."""
+    listed: Sequence[str] = macro.parameters or ()
+    if macro.rest:
+        listed = [*listed, "..." if macro.rest == "__VA_ARGS__" else f"{macro.rest}..."]
+    head = macro.name if macro.parameters is None else f"{macro.name}({', '.join(listed)})"
+    return f"#define {head} {' '.join(macro.body.split())}"

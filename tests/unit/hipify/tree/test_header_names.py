@@ -1,0 +1,91 @@
+"""What a header of a tree declares is meant by the tree's other files: macros, types, members of namespaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.hipify import hipify_tree
+from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.model import Report, Target
+from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tree.files import SourceSelection
+from support.hipify import bundled_rules, small_tables
+
+
+def convert(folder: Path, header: str, source: str) -> tuple[str, Report]:
+    """The HIP text of `a.cu` beside `a.h`, and the report."""
+    tree, out = folder / "tree", folder / "out"
+    tree.mkdir(exist_ok=True)
+    (tree / "a.h").write_text(header)
+    (tree / "a.cu").write_text(source)
+    engine = Engine("fast", small_tables(), bundled_rules("generic"), Target(rocm="6.4"), Tools(None, None))
+    report = hipify_tree(SourceSelection((tree,), out), engine)
+    return (out / "a.cu").read_text(), report
+
+
+@pytest.mark.parametrize(
+    ("header", "call", "converted"),
+    [
+        ("#define SET cudaFuncSetAttribute", "SET(kernel<1, 2>, a, 1);", "SET(reinterpret_cast<const void*>(kernel<1, 2>), a, 1);"),
+        (
+            "#define SET(...) CHECK(cudaFuncSetAttribute(__VA_ARGS__))",
+            "SET(kernel, a, 1);",
+            "SET(reinterpret_cast<const void*>(kernel), a, 1);",
+        ),
+        (
+            "#define CALL(f, ...) \\\n  CHECK(f(__VA_ARGS__))",
+            "CALL(cudaMemcpyToSymbol, table, p, 8);",
+            "CALL(hipMemcpyToSymbol, HIP_SYMBOL(table), p, 8);",
+        ),
+    ],
+)  # fmt: skip
+def test_a_macro_of_a_header_hands_its_arguments_on(header: str, call: str, converted: str, tmp_path: Path) -> None:
+    text, report = convert(tmp_path, header + "\n", f"void f() {{\n{call}\n}}\n")
+    assert converted in text.split("\n")
+    assert [f for f in report.findings if f.rule == "HIPIFY-ARGUMENTS"] == []
+
+
+def test_a_file_s_own_macro_is_meant_before_a_header_s(tmp_path: Path) -> None:
+    own = "#define SET(...) other(__VA_ARGS__)\nvoid f() {\nSET(kernel, a, 1);\n}\n"
+    text, _ = convert(tmp_path, "#define SET(...) cudaFuncSetAttribute(__VA_ARGS__)\n", own)
+    assert "SET(kernel, a, 1);" in text
+
+
+@pytest.mark.parametrize("declaration", ["using Kind = cudaMemcpyKind;", "typedef enum cudaMemcpyKind Kind;"])
+def test_a_header_s_name_for_a_type_of_cuda_qualifies_cuda_s_names(declaration: str, tmp_path: Path) -> None:
+    text, _ = convert(tmp_path, declaration + "\n", "Kind k = Kind::cudaMemcpyHostToDevice;\n")
+    assert "Kind k = Kind::hipMemcpyHostToDevice;" in text
+
+
+def test_a_name_that_two_headers_give_to_two_types_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/b.h").write_text("using Kind = cudaError_t;\n")
+    text, _ = convert(tmp_path, "using Kind = cudaMemcpyKind;\n", "Kind k = Kind::cudaMemcpyHostToDevice;\n")
+    assert "Kind::cudaMemcpyHostToDevice" in text
+
+
+def test_a_ballot_in_a_header_s_type_of_32_bits_is_told(tmp_path: Path) -> None:
+    source = "__global__ void k(Lanes *p) { Lanes m = __ballot_sync(0xffffffffu, p[0]); p[1] = m; }\n"
+    for declaration, rules in (
+        ("using Lanes = std::uint32_t;", ["LINT-BALLOT-32"]),
+        ("typedef unsigned long long Lanes;", []),
+    ):
+        _, report = convert(tmp_path, declaration + "\n", source)
+        assert [f.rule for f in report.findings if f.rule == "LINT-BALLOT-32"] == rules
+
+
+def test_a_function_of_a_header_s_namespace_keeps_its_callers(tmp_path: Path) -> None:
+    header = "namespace own { namespace cuda {\ninline cudaError_t cudaFree(void *p) { return ::cudaFree(p); }\n} }\n"
+    text, _ = convert(tmp_path, header, "void f() { own::cuda::cudaFree(p); other::cudaFree(p); }\n")
+    assert "own::cuda::hipFree(p); other::cudaFree(p);" in text
+    assert "inline hipError_t hipFree(void *p) { return ::hipFree(p); }" in (tmp_path / "out/a.h").read_text()
+
+
+def test_a_header_that_says_something_else_converts_its_users_again(tmp_path: Path) -> None:
+    source = "Kind k = Kind::cudaMemcpyHostToDevice;\n"
+    text, _ = convert(tmp_path, "using Kind = int;\n", source)
+    assert "Kind::cudaMemcpyHostToDevice" in text
+    text, _ = convert(tmp_path, "using Kind = cudaMemcpyKind;\n", source)
+    assert "Kind::hipMemcpyHostToDevice" in text
