@@ -16,12 +16,21 @@ from stackbuild.hipify.tree.files import ConversionJob
 
 _LARGEST = 1 << 20
 """Bytes of the largest header that is read: a larger one is data."""
-_MAY_DEFINE = re.compile(rb"#[ \t]*define[ \t][^\n]*\b(?:cu[a-z]*[A-Z]|__VA_ARGS__)|#[ \t]*define[^\n]*\\\r?\n")
-_MAY_ALIAS = re.compile(
-    rb"\btypedef\s+(?:unsigned|u?int|u?long|cu[a-z]*[A-Z]|enum\s+cu|struct\s+cu)|\busing\s+\w+\s*=\s*(?:::|std|unsigned|u?int|u?long|cu)"
+# What may be such a declaration. Each alternative begins with its own letters, and is searched for by itself: that is quick.
+_MAY_DEFINE = (
+    re.compile(rb"__VA_ARGS__"),
+    re.compile(rb"\.\.\.[ \t]*\)"),
+    re.compile(rb"define[ \t]+\w+[ \t]+(?:[(: \t]*cu[a-z]*[A-Z])"),
+    re.compile(rb"define[ \t]+\w+\((\w+),[ \t]*(\w+)\)[^\n]*\b\1[ \t]+\2\b"),
 )
-_MAY_DECLARE = re.compile(
-    rb"\bnamespace\b[^;]*\{(?s:.*?)[\s&*]cu(?:da|blas|dnn|fft|rand|sparse|solver)?[A-Z]\w*\s*(?:\([^;{}()]*\)\s*\{|;)"
+_MAY_ALIAS = (
+    re.compile(rb"typedef\s+(?:unsigned|u?int|u?long|cu[a-z]*[A-Z]|enum\s+cu|struct\s+cu)"),
+    re.compile(rb"using\s+\w+\s*=\s*(?:::|std::u?int|unsigned|u?int|u?long|cu)"),
+)
+_MAY_DECLARE = (
+    re.compile(rb"cu[a-z]*[A-Z]\w*\s*\([^;{}()]*\)\s*\{"),
+    re.compile(rb"typedef\s[^;{}]*[\s*]cu[a-z]*[A-Z]\w*\s*;"),
+    re.compile(rb"using\s+cu[a-z]*[A-Z]\w*\s*="),
 )
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;|\btypedef\s+([\w: ]+?)\s+(\w+)\s*;")
 _INTEGER = re.compile(
@@ -60,7 +69,13 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
         data = job.source.read_bytes()
     except OSError:
         return  # the conversion itself tells it
-    wanted = [pattern.search(data) is not None for pattern in (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE)]
+    wanted = [
+        b"typedef" in data or b"using" in data,
+        b"define" in data,
+        b"namespace" in data and b"cu" in data,
+    ]
+    gates = (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE)
+    wanted = [may and any(pattern.search(data) for pattern in gate) for may, gate in zip(wanted, gates, strict=True)]
     if not any(wanted):
         return
     text = Newlines(data.decode("utf-8", "surrogateescape")).text
