@@ -12,9 +12,11 @@ from stackbuild.actions.job import Job
 from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.core.resources import folder
 from stackbuild.runners import bwrap
+from stackbuild.runners.engine import digest_in_registry, find_engine, pulled_layers
 from stackbuild.sources import oci
 from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
+NEITHER = "no Docker engine answers and `skopeo` is not installed: an image cannot be asked for"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 """This machine's certificates: a proxy's own may be among them."""
 PACKAGE_MANAGER = (
@@ -38,17 +40,11 @@ def do(job: Job) -> dict[str, str]:
     if (notes := unpack_object(job.mirror, job.step.key, job.out)) is not None:
         return notes
     params = job.params
-    layout = _from_mirror(params["image"], job.mirror) or _copied(job, params["image"], params["digest"])
-    if layout.digest != params["digest"]:
-        raise LockError(
-            f"the image {params['image']} has digest {layout.digest}, the lock has {params['digest']}",
-            where=str(layout.folder),
-            next="its tag was moved, or the mirror has another one: run `stackbuild lock`",
-        )
+    layers = _layers(job, params["image"], params["digest"])
     refuse_packages(
         job.mirror, f"the extended base, objects/{job.step.key}.tar: `Dockerfile.base` installs from package archives"
     )
-    oci.unpack(layout, job.out)
+    oci.unpack_layers(layers, job.out)
     _extend(job)
     return {"image": params["digest"]}
 
@@ -66,6 +62,31 @@ def _from_mirror(image: str, mirror: Mirror | None) -> oci.Layout | None:
     if layout is None and mirror is not None:
         raise mirror.lacks(f"images/{'/'.join(oci.reference(image))}")
     return layout
+
+
+def _layers(job: Job, image: str, digest: str) -> tuple[Path, ...]:
+    """The image's layers, lowest first: from the mirror, through a Docker engine, or by skopeo. Raises LockError where it has
+    another digest, StepFailed, MachineLacks."""
+    layout = _from_mirror(image, job.mirror)
+    if layout is None and (client := find_engine()) is not None:
+        name, _ = oci.reference(image)
+        folder = job.scratch / "saved"
+        folder.mkdir()
+
+        def tell(line: str) -> None:
+            job.stopper.check()
+            with job.log.open("a") as log:
+                log.write(f"{line}\n")
+
+        return pulled_layers(client, name, digest, folder, tell)
+    layout = layout or _copied(job, image, digest)
+    if layout.digest != digest:
+        raise LockError(
+            f"the image {image} has digest {layout.digest}, the lock has {digest}",
+            where=str(layout.folder),
+            next="its tag was moved, or the mirror has another one: run `stackbuild lock`",
+        )
+    return layout.layers()
 
 
 def _copied(job: Job, image: str, digest: str) -> oci.Layout:
@@ -128,8 +149,10 @@ def ask(name: str, mirror: Mirror | None) -> str:
         return said
     if (layout := _from_mirror(image, mirror)) is not None:
         return layout.digest
+    if (client := find_engine()) is not None:
+        return digest_in_registry(client, image)
     if not shutil.which("skopeo"):
-        raise MachineLacks("`skopeo` is not installed", where="base.image", next="apt-get install skopeo")
+        raise MachineLacks(NEITHER, where="base.image", next="apt-get install skopeo, or start a Docker engine")
     words = ["skopeo", "inspect", "--no-tags", "--format", "{{.Digest}}", f"docker://{image}"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:

@@ -17,6 +17,7 @@ from stackbuild.model.recipe import Recipe
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.estimates import guesses
 from stackbuild.recipe.lock_file import read_lock
+from stackbuild.runners.engine import find_engine
 from stackbuild.store.store import default_root
 
 GIB = 1 << 30
@@ -69,7 +70,10 @@ def disk_warning(loaded: Loaded) -> str:
 def _tools(loaded: Loaded) -> tuple[Status, str]:
     recipe = loaded.recipe
     wanted = {"git": "git"} if any(s.git for s in recipe.sources.values()) else {}
-    wanted |= {"mmdebstrap": "mmdebstrap"} if recipe.base.debian else {"skopeo": "skopeo"}
+    if recipe.base.debian:
+        wanted["mmdebstrap"] = "mmdebstrap"
+    elif find_engine() is None:
+        wanted["skopeo"] = "skopeo"
     lacking = [package for tool, package in wanted.items() if not shutil.which(tool)]
     if lacking:
         return Status.FAILED, f"apt-get install {' '.join(lacking)}"

@@ -1,5 +1,5 @@
-"""The docker runner: the same root file system imported as an image, one container a session. The one user of the
-docker SDK.
+"""The docker runner: the same root file system imported as an image, one container a session. With `runners/engine` the
+only user of the docker SDK.
 
 Containers have no network, no privileges, no capabilities and no docker socket, and the refusals of `runners/seccomp`.
 They carry the run's id and the store's as labels; those of this store's dead runs are removed at the next start. A

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tarfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -100,7 +101,12 @@ def arranged(copied: Path, folder: Path) -> Layout:
 
 def unpack(layout: Layout, root: Path) -> None:
     """Put the image's files into the empty folder `root`."""
-    for layer in layout.layers():
+    unpack_layers(layout.layers(), root)
+
+
+def unpack_layers(layers: Iterable[Path], root: Path) -> None:
+    """Put the files of layers, lowest first, into the empty folder `root`. Their bytes are checked already."""
+    for layer in layers:
         _apply_whiteouts(layer, root)
         _extract(layer, root)
 

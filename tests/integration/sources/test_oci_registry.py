@@ -88,7 +88,7 @@ def job(tmp_path: Path, name: str, digest: str) -> Job:
 
 def test_the_registry_tells_the_digest_that_the_lock_writes_down(pushed: tuple[str, str]) -> None:
     name, digest = pushed
-    assert image.ask(name) == digest
+    assert image.ask(name, None) == digest
 
 
 def test_the_copy_has_the_locked_digest_and_its_files(pushed: tuple[str, str], tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=40 * needs.GIB))
     monkeypatch.setattr(needs, "machine_memory", lambda: 8 * needs.GIB)
     monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(needs, "find_engine", lambda: None)
 
 
 def test_a_recipe_that_fits_has_nothing_to_mend() -> None:
@@ -47,3 +48,10 @@ def test_an_image_that_is_extended_needs_root(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert "needs root" in rungs("rocm-7.2")["recipe tools"].reason
     assert rungs("debian-13")["recipe tools"].status is Status.PASSED
+
+
+def test_an_image_needs_skopeo_only_where_no_engine_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda tool: None if tool == "skopeo" else f"/usr/bin/{tool}")
+    assert rungs("rocm-7.2")["recipe tools"].reason == "apt-get install skopeo"
+    monkeypatch.setattr(needs, "find_engine", lambda: object())
+    assert rungs("rocm-7.2")["recipe tools"].status is Status.PASSED

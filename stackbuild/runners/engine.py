@@ -1,0 +1,136 @@
+"""Container images through a Docker engine: a tag's digest, and an image's layers as files.
+
+The engine has what a pull may need (credentials, mirrors, proxies) and checks what it pulls against the digest that was asked
+for. The bytes that it then hands out are checked here again, against the image's own list of layers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks, StepFailed
+
+ANSWER_SECONDS = 600
+PLATFORM = "linux/amd64"
+PULLED = ("Pull complete", "Already exists")
+
+
+def find_engine() -> Any | None:
+    """The SDK's client of the engine that `docker.from_env` finds, None where none answers."""
+    import docker
+
+    try:
+        client = docker.from_env(timeout=ANSWER_SECONDS)
+        client.ping()
+    except (docker.errors.DockerException, OSError):
+        return None
+    return client
+
+
+@contextlib.contextmanager
+def _told(image: str) -> Iterator[None]:
+    """Within, what the engine answers is said in one line: the image's fault, or the engine's. Raises StepFailed,
+    MachineLacks."""
+    from docker.errors import APIError, DockerException
+    from requests.exceptions import RequestException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        yield
+    except APIError as error:
+        raise StepFailed(
+            f"the Docker engine cannot have {image}: {error.explanation or error}",
+            where="base.image",
+            next="check the name, the digest and `docker login`",
+        ) from None
+    except (DockerException, RequestException, HTTPError) as error:
+        raise MachineLacks(f"the Docker engine stopped answering: {error}", next="see the engine's own log") from None
+
+
+def digest_in_registry(client: Any, image: str) -> str:
+    """What the registry has under that name now, `sha256:…`: of an index where it has one. Raises StepFailed, MachineLacks."""
+    with _told(image):
+        return str(client.images.get_registry_data(image).id)
+
+
+def pulled_layers(client: Any, name: str, wanted: str, folder: Path, tell: Callable[[str], None]) -> tuple[Path, ...]:
+    """The layers of `NAME@DIGEST`, lowest first, as files in the empty folder; `tell` hears of each that has arrived.
+
+    An image that the engine did not have before is removed from it again. Raises StepFailed, MachineLacks.
+    """
+    reference = f"{name}@{wanted}"
+    with _told(reference):
+        had = _has(client, reference)
+        if not had:
+            _pull(client, name, wanted, tell)
+        try:
+            _refuse_other(client.api.inspect_image(reference), reference, wanted)
+            _save(client, reference, folder)
+        finally:
+            if not had and _has(client, reference):
+                client.api.remove_image(reference)
+    return _layers(folder)
+
+
+def _has(client: Any, reference: str) -> bool:
+    from docker.errors import NotFound
+
+    try:
+        client.api.inspect_image(reference)
+    except NotFound:
+        return False
+    return True
+
+
+def _pull(client: Any, name: str, wanted: str, tell: Callable[[str], None]) -> None:
+    """Raises StepFailed with what the engine says: its answer is 200 before it begins."""
+    for line in client.api.pull(name, tag=wanted, stream=True, decode=True, platform=PLATFORM):
+        if "error" in line:
+            raise StepFailed(
+                f"the Docker engine cannot pull {name}@{wanted}: {line['error']}",
+                where="base.image",
+                next="check the network and `docker login`; the lock's digest may be gone from the registry",
+            )
+        if line.get("status") in PULLED:
+            tell(f"layer {line.get('id', '')}: {line['status'].lower()}")
+
+
+def _refuse_other(found: dict[str, Any], reference: str, wanted: str) -> None:
+    has = found.get("RepoDigests") or []
+    if not any(str(one).endswith(f"@{wanted}") for one in has):
+        raise StepFailed(f"the Docker engine has {', '.join(has) or 'no digest'} for {reference}", where="base.image")
+
+
+def _save(client: Any, reference: str, folder: Path) -> None:
+    """`docker save`, unpacked into the folder."""
+    archive = folder / "image.tar"
+    with archive.open("wb") as file:
+        for chunk in client.api.get_image(reference):
+            file.write(chunk)
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    archive.unlink()
+
+
+def _layers(folder: Path) -> tuple[Path, ...]:
+    """The layers that `manifest.json` names, each held against its own name or the image's list. Raises StepFailed."""
+    try:
+        one = json.loads((folder / "manifest.json").read_text("utf-8"))[0]
+        config = json.loads((folder / one["Config"]).read_text("utf-8"))
+        layers = tuple(folder / str(name) for name in one["Layers"])
+        listed = [str(name).removeprefix("sha256:") for name in config["rootfs"]["diff_ids"]]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise StepFailed(f"the Docker engine saved no image: {error!r}", where=str(folder)) from None
+    if len(layers) != len(listed):
+        raise StepFailed(f"the saved image has {len(layers)} layers and lists {len(listed)}", where=str(folder))
+    for path, wanted in zip(layers, listed, strict=True):
+        # Not compressed it has the listed digest; an engine with containerd's store may save it as it came, under its own.
+        if not path.resolve().is_relative_to(folder.resolve()) or digest.of_file(path) not in (wanted, path.name):
+            raise StepFailed("the saved image is damaged: a layer has another digest than it lists", where=path.name)
+    return layers
