@@ -80,7 +80,7 @@ def _taken(name: str, patch: Patch) -> Finding:
 
 def _fetch(source: Source, commit: str, tree: Path, mirror: Mirror | None) -> None:
     if source.git is not None:
-        git.checkout(git.Revision(source.git, source.ref or "", commit, mirror), tree, submodules=False)
+        git.checkout(git.Revision(source.git, source.ref or "", commit, mirror, source.exclude), tree, submodules=False)
         return
     archive = tree.parent / "archive"
     fetch(Wanted(source.archive or "", f"sha256:{source.sha256}"), archive, mirror, Stopper())
