@@ -16,30 +16,25 @@ from typing import Any
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, StepFailed
 
-ANSWER_SECONDS = 600
 PLATFORM = "linux/amd64"
 PULLED = ("Pull complete", "Already exists")
 
 
 def find_engine() -> Any | None:
     """The SDK's client of the engine that `docker.from_env` finds, None where none answers."""
-    import docker
+    from stackbuild.runners.docker_sdk import NO_ENGINE_ERRORS, connect
 
     try:
-        client = docker.from_env(timeout=ANSWER_SECONDS)
-        client.ping()
-    except (docker.errors.DockerException, OSError):
+        return connect()
+    except NO_ENGINE_ERRORS:
         return None
-    return client
 
 
 @contextlib.contextmanager
 def _told(image: str) -> Iterator[None]:
     """Within, what the engine answers is said in one line: the image's fault, or the engine's. Raises StepFailed,
     MachineLacks."""
-    from docker.errors import APIError, DockerException
-    from requests.exceptions import RequestException
-    from urllib3.exceptions import HTTPError
+    from stackbuild.runners.docker_sdk import ENGINE_ERRORS, APIError
 
     try:
         yield
@@ -49,7 +44,7 @@ def _told(image: str) -> Iterator[None]:
             where="base.image",
             next="check the name, the digest and `docker login`",
         ) from None
-    except (DockerException, RequestException, HTTPError) as error:
+    except ENGINE_ERRORS as error:
         raise MachineLacks(f"the Docker engine stopped answering: {error}", next="see the engine's own log") from None
 
 
@@ -79,7 +74,7 @@ def pulled_layers(client: Any, name: str, wanted: str, folder: Path, tell: Calla
 
 
 def _has(client: Any, reference: str) -> bool:
-    from docker.errors import NotFound
+    from stackbuild.runners.docker_sdk import NotFound
 
     try:
         client.api.inspect_image(reference)
