@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from stackbuild.cli.app import Json, app, leave, option
-from stackbuild.cli.completion import gpus, words
+from stackbuild.cli.completion import gpus, recipes, words
 
 
 @app.command()
@@ -86,17 +87,31 @@ def start(
 def doctor(
     recipe: Annotated[
         str,
-        option("--recipe", "-r", metavar="R", help="Look at what this recipe needs, too: lock, tools, disk, hours."),
+        option(
+            "--recipe",
+            "-r",
+            metavar="R",
+            help="Look at what this recipe needs, too: lock, tools, disk, hours.",
+            autocompletion=recipes,
+        ),
     ] = "",
+    venv: Annotated[
+        Path | None,
+        option("--venv", metavar="DIR", help="Look at the ONNX Runtime of this virtual environment instead."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check what this machine can build and verify.
 
     Looked at are sandbox, engine, tools, disk, memory, GPU, groups and ROCm; with --recipe also its lock, the tools, disk and
-    memory that it wants, and the hours that it may take. Exit 7 where something must be mended.
+    memory that it wants, and the hours that it may take. With --venv: which distribution owns each file of onnxruntime/, and
+    which providers cannot be loaded. Exit 7 where something must be mended.
 
     Example: stackbuild doctor --recipe rocm-7.2
     """
+    if venv is not None:
+        _examine_venv(venv, recipe, json)
+        return
     from stackbuild.checks.needs import needs
     from stackbuild.machine.doctor import Machine, examine
     from stackbuild.model.findings import Status
@@ -107,4 +122,21 @@ def doctor(
     rungs = examine(Machine()) + (needs(load(recipe)) if recipe else ())
     print_json({"checks": rungs}, "stackbuild.doctor/1") if json else draw_doctor(rungs)
     if any(r.status is Status.FAILED for r in rungs):
+        leave(7)
+
+
+def _examine_venv(folder: Path, recipe: str, json: bool) -> None:
+    import os
+
+    from stackbuild.checks.loader_paths import loader_paths
+    from stackbuild.checks.venv import examine_venv
+    from stackbuild.core.errors import UsageError
+    from stackbuild.views.console import print_json
+    from stackbuild.views.machine import draw_venv
+
+    if recipe:
+        raise UsageError("--venv and --recipe look at different things", next="give one of them")
+    report = examine_venv(folder, loader_paths(os.environ))
+    print_json(report, "stackbuild.venv/1") if json else draw_venv(report)
+    if report.failed:
         leave(7)

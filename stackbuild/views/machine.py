@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from stackbuild.checks.start import StartAnswer
+from stackbuild.checks.venv import VenvReport
 from stackbuild.machine.env import Warned
-from stackbuild.model.findings import Rung, Status
+from stackbuild.model.findings import Rung, Severity, Status
 from stackbuild.views.console import Text, err, out, print_text, table
 
+SEVERITIES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 SHOWN_WHEELS = 3
 """So many wheels of others are drawn; all of them are in the JSON."""
 MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "red"), Status.SKIPPED: ("-", "dim")}
@@ -58,3 +60,27 @@ def draw_doctor(rungs: tuple[Rung, ...]) -> None:
     failed = sum(rung.status is Status.FAILED for rung in rungs)
     said = f"{failed} to mend (✗)" if failed else "nothing to mend: stackbuild can build here"
     err().print(Text(f"{said}; - is what was not checked or cannot be vouched for", "dim"))
+
+
+def draw_venv(report: VenvReport) -> None:
+    """Who owns the files of onnxruntime/, the providers, and what is wrong with the next step of each."""
+    rows = table("distribution", "version", "files", "changed", "missing")
+    for owner in report.owners:
+        rows.add_row(
+            *map(Text, (owner.distribution, owner.version, *map(str, (owner.files, owner.changed, owner.missing))))
+        )
+    if report.owners:
+        out().print(Text(f"Files of onnxruntime/ in {report.folder}, Python {report.python}, by their distribution:"))
+        out().print(rows)
+    for provider in report.providers:
+        said = f"cannot be loaded: no {', '.join(provider.missing)}" if provider.missing else "its libraries are found"
+        out().print(Text(f"{provider.provider}: {said} ({provider.file} of {provider.owner})"))
+    for finding in report.findings:
+        severity = finding.severity
+        out().print(Text(f"{severity.value:8}", SEVERITIES[severity]), Text(f"{finding.subject}: {finding.found}"))
+        out().print(Text(f"         {finding.why}", "dim"))
+        out().print(Text(f"         next: {finding.fix}" + (f" [{finding.link}]" if finding.link else "")))
+    errors = sum(f.severity is Severity.ERROR for f in report.findings)
+    err().print(
+        Text(f"{errors} to mend" if errors else "nothing to mend: read from files alone, nothing of it was run", "dim")
+    )

@@ -1,0 +1,406 @@
+"""`doctor --venv`: who owns each file of `onnxruntime/` in an environment, and why its providers cannot work.
+
+Reads files alone: metadata and RECORD of the distributions, and the tables that the dynamic loader reads. Nothing of the
+environment is run, so a damaged one can be read as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+from stackbuild.checks.loader_paths import LoaderPaths
+from stackbuild.core.errors import UsageError
+from stackbuild.core.packaging import InvalidRequirement, InvalidVersion, Requirement, Version, canonicalize_name
+from stackbuild.inspection.facts import Library
+from stackbuild.inspection.read import inspect
+from stackbuild.model.findings import Finding, Severity
+
+ROOT = "onnxruntime"
+_PROVIDER = re.compile(r"libonnxruntime_providers_(\w+)\.so$")
+_EXTENSION = re.compile(r"onnxruntime_pybind11_state(?:\.cpython-3(\d+)|\.abi3)?[^/]*\.so$")
+_PLUGIN_SINCE = Version("1.23")
+"""The first ONNX Runtime whose Python package registers plugin EPs."""
+_ROCM_EP_LAST = Version("1.22")
+"""The last release line with the ROCm EP: microsoft/onnxruntime#25181 removed it before 1.23."""
+_NUMPY_2_SINCE = Version("1.19")
+"""The first ONNX Runtime that was compiled against NumPy 2 (release notes of 1.19.0)."""
+
+
+@dataclass(frozen=True)
+class OwnerRow:
+    """A distribution with files in `onnxruntime/`: how many it recorded, and how many are other bytes or gone."""
+
+    distribution: str
+    version: str
+    files: int
+    changed: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class ProviderRow:
+    """A provider's library, who owns it, and the libraries that the loader would not find for it."""
+
+    provider: str
+    file: str
+    owner: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class VenvReport:
+    """What an environment holds of ONNX Runtime. `owned` maps each file of `onnxruntime/` to the distributions that recorded it."""
+
+    folder: str
+    python: str
+    owners: tuple[OwnerRow, ...]
+    providers: tuple[ProviderRow, ...]
+    owned: dict[str, tuple[str, ...]]
+    findings: tuple[Finding, ...]
+
+    @property
+    def failed(self) -> bool:
+        return any(f.severity is Severity.ERROR for f in self.findings)
+
+
+@dataclass(frozen=True)
+class _Installed:
+    """A distribution: its files as RECORD has them, path below site-packages to the digest, "" where none is recorded."""
+
+    name: str
+    version: str
+    files: dict[str, str]
+    requires: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True)
+class _Environment:
+    folder: Path
+    site: Path
+    python: str
+    installed: tuple[_Installed, ...]
+    here: tuple[str, ...]
+    """The files below `onnxruntime/`, without byte code."""
+
+    @property
+    def claimed(self) -> dict[str, tuple[_Installed, ...]]:
+        found: dict[str, list[_Installed]] = defaultdict(list)
+        for each in self.installed:
+            for path in each.files:
+                if path.startswith(f"{ROOT}/"):
+                    found[path].append(each)
+        return {path: tuple(owners) for path, owners in found.items()}
+
+    @property
+    def runtimes(self) -> tuple[_Installed, ...]:
+        """The distributions that are an ONNX Runtime: they have its package's `__init__.py`, or recorded files of it."""
+        return tuple(e for e in self.installed if any(path.startswith(f"{ROOT}/capi/") for path in e.files))
+
+    def version_of(self, name: str) -> str:
+        return next((e.version for e in self.installed if e.name == name), "")
+
+
+def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
+    """Everything there is to say of the environment in that folder. Raises UsageError where it is none."""
+    site = _site_packages(folder)
+    found = tuple(sorted((_installed(d) for d in distributions(path=[str(site)])), key=lambda e: e.title))
+    package = site / ROOT
+    here = tuple(
+        sorted(
+            path.relative_to(site).as_posix()
+            for path in (package.rglob("*") if package.is_dir() else ())
+            if path.is_file() and "__pycache__" not in path.parts
+        )
+    )
+    version = re.search(r"python(3\.\d+)", str(site))
+    environment = _Environment(folder, site, version[1] if version else "", found, here)
+    libraries = {path: library for path in here if ".so" in path if (library := _library(site / path))}
+    providers = tuple(_providers(environment, libraries, loader))
+    findings = (
+        *_ownership(environment),
+        *_versions(environment),
+        *_requirements(environment),
+        *_loading(environment, libraries, providers, loader),
+        *_system(environment),
+    )
+    return VenvReport(
+        str(folder), environment.python, tuple(_owner_rows(environment)), providers,
+        {path: tuple(e.title for e in environment.claimed.get(path, ())) for path in here},
+        tuple(sorted(findings, key=lambda f: list(Severity).index(f.severity))),
+    )  # fmt: skip
+
+
+def _site_packages(folder: Path) -> Path:
+    known = [*sorted(folder.glob("lib/python3*/site-packages")), *sorted(folder.glob("lib64/python3*/site-packages"))]
+    if not known and folder.is_dir() and any(folder.glob("*.dist-info")):
+        known = [folder]
+    if not known:
+        raise UsageError(
+            "it has no lib/python3.*/site-packages",
+            where=str(folder),
+            next="give the folder of a virtual environment, or a site-packages",
+        )
+    return known[0]
+
+
+def _installed(distribution: Distribution) -> _Installed:
+    files = {
+        str(path): path.hash.value if path.hash and path.hash.mode == "sha256" else ""
+        for path in distribution.files or ()
+    }
+    name = str(canonicalize_name(str(distribution.metadata["Name"] or "unnamed")))
+    return _Installed(name, str(distribution.version or "0"), files, tuple(distribution.requires or ()))
+
+
+def _library(path: Path) -> Library | None:
+    """The library as the loader reads it; None for what is none, such as a linker script."""
+    try:
+        found = inspect(path).libraries
+    except UsageError:
+        return None
+    return found[0] if found else None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return base64.urlsafe_b64encode(hashlib.file_digest(file, "sha256").digest()).decode().rstrip("=")
+
+
+def _is_as_recorded(environment: _Environment, path: str, owner: _Installed) -> bool:
+    return not owner.files[path] or _digest(environment.site / path) == owner.files[path]
+
+
+def _owner_rows(environment: _Environment) -> Iterator[OwnerRow]:
+    for each in environment.installed:
+        mine = [path for path in each.files if path.startswith(f"{ROOT}/") and "__pycache__" not in path]
+        if mine:
+            there = [path for path in mine if (environment.site / path).is_file()]
+            changed = sum(not _is_as_recorded(environment, path, each) for path in there)
+            yield OwnerRow(each.name, each.version, len(mine), changed, len(mine) - len(there))
+
+
+def _finding(rule: str, severity: Severity, subject: str, found: str, why: str, fix: str, link: str = "") -> Finding:
+    return Finding(f"SB-VENV-{rule}", severity, subject, found, why, fix, link)
+
+
+def _again(environment: _Environment, keep: str) -> str:
+    """The commands that leave one ONNX Runtime."""
+    pip = f"{environment.folder}/bin/python -m pip"
+    names = " ".join(sorted({e.name for e in environment.runtimes} | {keep}))
+    return f"{pip} uninstall -y {names} && {pip} install --force-reinstall {keep}"
+
+
+def _keep(environment: _Environment) -> str:
+    """The one to keep: that for a GPU, since who installed it wanted it."""
+    names = [e.name for e in environment.runtimes]
+    special = [name for name in names if name != ROOT]
+    return (special or names or [ROOT])[0]
+
+
+def _ownership(environment: _Environment) -> Iterator[Finding]:
+    claimed = environment.claimed
+    shared: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for path, owners in claimed.items():
+        if len({o.name for o in owners}) > 1:
+            shared[tuple(sorted({o.title for o in owners}))].append(path)
+    for titles, paths in sorted(shared.items()):
+        present = [path for path in paths if (environment.site / path).is_file()]
+        winners = Counter(o.title for path in present for o in claimed[path] if _is_as_recorded(environment, path, o))
+        there = f"; the bytes are those of {winners.most_common(1)[0][0]}" if winners else ""
+        yield _finding(
+            "OVERWRITE", Severity.ERROR, " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}",
+            "the one installed last wrote over the other, and uninstalling either breaks both", _again(environment, _keep(environment)),
+        )  # fmt: skip
+    in_conflict = {path for paths in shared.values() for path in paths}
+    for each in environment.installed:
+        mine = [p for p in each.files if p.startswith(f"{ROOT}/") and "__pycache__" not in p and p not in in_conflict]
+        gone = [path for path in mine if not (environment.site / path).is_file()]
+        odd = [path for path in mine if path not in gone and not _is_as_recorded(environment, path, each)]
+        for rule, paths, what in (("MISSING", gone, "not there"), ("CHANGED", odd, "other bytes than it installed")):
+            if paths:
+                yield _finding(
+                    rule, Severity.ERROR, each.title, f"{len(paths)} of its files are {what}, first {paths[0]}",
+                    "another distribution was installed over it, or uninstalled after it", _again(environment, each.name),
+                )  # fmt: skip
+    nobody = [path for path in environment.here if path not in claimed]
+    if nobody:
+        empty = f"{ROOT}/__init__.py" not in environment.here
+        yield _finding(
+            "ORPHAN", Severity.ERROR if empty or any(map(_PROVIDER.search, nobody)) else Severity.WARNING, f"{ROOT}/",
+            f"{len(nobody)} files belong to no installed distribution, first {nobody[0]}",
+            "the folder without its __init__.py is an empty package: `onnxruntime` has no InferenceSession" if empty
+            else "they are left of an older installation, and may be loaded",
+            f"rm -r {environment.site / ROOT} && {_again(environment, _keep(environment))}",
+        )  # fmt: skip
+    times = Counter(e.name for e in environment.installed)
+    for name in (name for name, count in times.items() if count > 1 and name.startswith(ROOT)):
+        versions = " and ".join(e.version for e in environment.installed if e.name == name)
+        yield _finding(
+            "TWICE", Severity.ERROR, name, f"it is installed twice, as {versions}",
+            "pip uninstalls one of them and leaves the other's files", f"rm -r {environment.site}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
+        )  # fmt: skip
+
+
+def _number(text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return Version("0")
+
+
+def _versions(environment: _Environment) -> Iterator[Finding]:
+    said = _said_version(environment)
+    recorded = {e.version for e in environment.runtimes}
+    if (
+        said
+        and recorded
+        and all(_number(v).public.split("+")[0] != _number(said).public.split("+")[0] for v in recorded)
+    ):
+        yield _finding(
+            "VERSION", Severity.ERROR, f"{ROOT}/__init__.py", f"the package says {said}, its distribution {' and '.join(sorted(recorded))}",
+            "files of two releases lie in one folder", _again(environment, _keep(environment)),
+        )  # fmt: skip
+    for each in environment.runtimes:
+        has_library = any(path.endswith("libonnxruntime_providers_rocm.so") for path in environment.here)
+        if each.name == "onnxruntime-rocm" and not has_library:
+            last = _number(each.version) < Version("1.23")
+            yield _finding(
+                "ROCM-EP-GONE", Severity.ERROR, each.title, "it has no ROCMExecutionProvider: libonnxruntime_providers_rocm.so is not there",
+                "another distribution took its place" if last else f"ONNX Runtime {_ROCM_EP_LAST} is the last with it",
+                _again(environment, each.name) if last else "ask for MIGraphXExecutionProvider, or build 1.22 by `stackbuild build --recipe rocm-6.4`",
+                "onnxruntime#25181",
+            )  # fmt: skip
+    plugins = [e for e in environment.installed if re.match(r"onnxruntime-ep-|onnxruntime-plugin-", e.name)]
+    for plugin in plugins:
+        old = [e for e in environment.runtimes if _number(e.version) < _PLUGIN_SINCE]
+        if old or not environment.runtimes:
+            have = f"{old[0].title} registers no plugin providers" if old else "no ONNX Runtime is installed beside it"
+            yield _finding(
+                "PLUGIN", Severity.ERROR, plugin.title, have, f"plugin providers are loaded by ONNX Runtime {_PLUGIN_SINCE} and newer",
+                f"{environment.folder}/bin/python -m pip install 'onnxruntime>={_PLUGIN_SINCE}'",
+            )  # fmt: skip
+
+
+def _said_version(environment: _Environment) -> str:
+    """The version in the package's own `__init__.py`, "" where there is none."""
+    path = environment.site / ROOT / "__init__.py"
+    text = path.read_text("utf-8", "replace")[:100_000] if path.is_file() else ""
+    found = re.search(r"""(?m)^__version__\s*=\s*["']([^"']+)""", text)
+    return found[1] if found else ""
+
+
+def _requirements(environment: _Environment) -> Iterator[Finding]:
+    numpy = environment.version_of("numpy")
+    for each in environment.runtimes:
+        if numpy and _number(numpy).major >= 2 and _number(each.version) < _NUMPY_2_SINCE:
+            yield _finding(
+                "NUMPY", Severity.ERROR, each.title, f"it was compiled against NumPy 1, and NumPy {numpy} is installed",
+                "the import fails, or the process ends", f"{environment.folder}/bin/python -m pip install 'numpy<2'",
+            )  # fmt: skip
+    for each in (e for e in environment.installed if e in environment.runtimes or e.name.startswith(ROOT)):
+        for text in each.requires:
+            try:
+                wanted = Requirement(text)
+            except InvalidRequirement:
+                continue
+            if wanted.marker and not wanted.marker.evaluate({"extra": "", "python_version": environment.python}):
+                continue
+            have = environment.version_of(str(canonicalize_name(wanted.name)))
+            if not have or not wanted.specifier.contains(have, prereleases=True):
+                yield _finding(
+                    "REQUIRES", Severity.ERROR, each.title, f"it requires {wanted}; {f'{wanted.name} {have}' if have else 'nothing of it'} is installed",
+                    "its import or its providers fail", f"{environment.folder}/bin/python -m pip install '{wanted}'",
+                )  # fmt: skip
+
+
+def _providers(environment: _Environment, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:
+    for path, library in libraries.items():
+        named = _PROVIDER.search(path)
+        if named and named[1] != "shared":
+            owners = environment.claimed.get(path, ())
+            missing = loader.missing(library, (environment.site / path).parent)
+            yield ProviderRow(named[1], path, ", ".join(o.title for o in owners) or "nobody", missing)
+
+
+def _loading(
+    environment: _Environment, libraries: dict[str, Library], providers: tuple[ProviderRow, ...], loader: LoaderPaths
+) -> Iterator[Finding]:
+    for row in (row for row in providers if row.missing):
+        yield _finding(
+            "LOAD", Severity.ERROR, row.file, f"the loader does not find {', '.join(row.missing)}",
+            f"the {row.provider} provider cannot be loaded, and sessions run on the CPU without an error",
+            _where_from(row.missing),
+        )  # fmt: skip
+    for path in environment.here:
+        extension = _EXTENSION.search(path)
+        if extension and extension[1] and environment.python and f"3.{extension[1]}" != environment.python:
+            yield _finding(
+                "ABI", Severity.ERROR, path, f"it is for Python 3.{extension[1]}, the environment has {environment.python}",
+                "Python does not see it, and `import onnxruntime` fails", _again(environment, _keep(environment)),
+            )  # fmt: skip
+    for path, library in libraries.items():
+        if newer := loader.newer_glibc(library):
+            yield _finding(
+                "GLIBC", Severity.ERROR, path, f"it asks for glibc {newer}, this machine has {loader.glibc}",
+                "the loader refuses it", "take a wheel with an older manylinux tag, or a newer distribution",
+            )  # fmt: skip
+    if (
+        environment.runtimes
+        and not providers
+        and not any(e.name.startswith("onnxruntime-ep-") for e in environment.installed)
+    ):
+        yield _finding(
+            "CPU-ONLY", Severity.WARNING, ", ".join(e.title for e in environment.runtimes), "it has no provider for a GPU",
+            "every session runs on the CPU", 'stackbuild start --gpu "RX 7900 XTX" names the wheels and recipes for a GPU',
+        )  # fmt: skip
+    if not environment.runtimes and not environment.here:
+        yield _finding(
+            "NONE", Severity.WARNING, str(environment.folder), "no ONNX Runtime is installed in it", "there is nothing to look at",
+            f"{environment.folder}/bin/python -m pip install onnxruntime",
+        )  # fmt: skip
+
+
+def _where_from(missing: tuple[str, ...]) -> str:
+    """Where the libraries of a provider come from."""
+    names = " ".join(missing)
+    if re.search(r"libcu|libnv|libcudart", names):
+        return (
+            "it is NVIDIA's provider: on an AMD GPU take onnxruntime-migraphx, or a wheel that `stackbuild start` names"
+        )
+    if re.search(r"amdhip|roc|hip|migraphx|MIOpen", names):
+        majors = sorted(set(re.findall(r"libamdhip64\.so\.(\d+)", names)))
+        release = f" {majors[0]}" if majors else ""
+        return f"install ROCm{release}'s libraries, and let the loader find them: /etc/ld.so.conf.d/rocm.conf with /opt/rocm/lib, then ldconfig"
+    return "install the package that has them, or set LD_LIBRARY_PATH to their folder"
+
+
+def _system(environment: _Environment) -> Iterator[Finding]:
+    """Another ONNX Runtime outside of the environment that it can see."""
+    config = environment.folder / "pyvenv.cfg"
+    text = config.read_text("utf-8", "replace") if config.is_file() else ""
+    said = dict(re.findall(r"(?m)^([\w-]+)\s*=\s*(.*?)\s*$", text))
+    if said.get("include-system-site-packages", "").lower() != "true" or "home" not in said:
+        return
+    prefix = Path(said["home"]).parent
+    places = [
+        f"lib/python{environment.python}/site-packages",
+        "lib/python3/dist-packages",
+        f"local/lib/python{environment.python}/dist-packages",
+    ]
+    for place in places:
+        if (prefix / place / ROOT).is_dir():
+            yield _finding(
+                "SYSTEM", Severity.WARNING, str(prefix / place / ROOT), "the environment sees the system's packages, and onnxruntime is among them",
+                "where the environment's own is removed, the system's is imported in silence", f"make it again without --system-site-packages: python3 -m venv --clear {environment.folder}",
+            )  # fmt: skip

@@ -1,0 +1,222 @@
+"""`doctor --venv`: seeded conflicts, each named with what to do; a sound environment is called sound."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stackbuild.__main__ import run
+from stackbuild.checks.loader_paths import LoaderPaths
+from stackbuild.checks.venv import VenvReport, examine_venv
+from stackbuild.core.errors import UsageError
+from support.binaries import library
+
+INIT, STATE = "onnxruntime/__init__.py", "onnxruntime/capi/onnxruntime_pybind11_state.so"
+SHARED = "onnxruntime/capi/libonnxruntime_providers_shared.so"
+ROCM = "onnxruntime/capi/libonnxruntime_providers_rocm.so"
+MIGRAPHX = "onnxruntime/capi/libonnxruntime_providers_migraphx.so"
+
+
+class Venv:
+    """A virtual environment of Python 3.12 that distributions are installed into as pip does, without running anything."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.site = root / "venv", root / "venv/lib/python3.12/site-packages"
+        self.system = root / "system"
+        self.system.mkdir(parents=True)
+        (self.system / "libc.so.6").touch()
+        self.site.mkdir(parents=True)
+        (self.root / "pyvenv.cfg").write_text(f"home = {root}/usr/bin\ninclude-system-site-packages = false\n")
+
+    def install(
+        self, name: str, version: str, files: dict[str, bytes] | None = None, requires: tuple[str, ...] = ()
+    ) -> None:
+        files = files or {}
+        rows = []
+        for path, data in files.items():
+            (self.site / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.site / path).write_bytes(data)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+            rows.append(f"{path},sha256={digest},{len(data)}")
+        info = self.site / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {r}" for r in requires)]
+        (info / "METADATA").write_text("Metadata-Version: 2.1\n" + "\n".join(lines) + "\n")
+        (info / "RECORD").write_text("\n".join([*rows, f"{info.name}/RECORD,,"]) + "\n")
+
+    def runtime(self, name: str, version: str, **more: bytes) -> None:
+        """An ONNX Runtime; `more` are further files below `capi/`, by the part of their name."""
+        names = {"rocm": ROCM, "migraphx": MIGRAPHX, "shared": SHARED}
+        files = {
+            INIT: f'__version__ = "{version.partition("+")[0]}"  # {name}\n'.encode(),
+            STATE: library(needed=["libc.so.6"], rodata=f"{name} {version}".encode()),
+            **{names.get(part, f"onnxruntime/capi/{part}"): data for part, data in more.items()},
+        }
+        self.install(name, version, files)
+
+    def uninstall(self, name: str) -> None:
+        for info in self.site.glob(f"{name.replace('-', '_')}-*.dist-info"):
+            for row in (info / "RECORD").read_text().splitlines():
+                (self.site / row.split(",")[0]).unlink(missing_ok=True)
+            shutil.rmtree(info, ignore_errors=True)
+
+    def report(self, glibc: str = "2.41") -> VenvReport:
+        return examine_venv(self.root, LoaderPaths((), (self.system,), glibc))
+
+
+def provider(needed: str = "libc.so.6", **more: object) -> bytes:
+    return library(needed=[needed, "libonnxruntime_providers_shared.so"], **more)  # type: ignore[arg-type]
+
+
+def cpu_over_rocm(venv: Venv) -> None:
+    venv.runtime("onnxruntime-rocm", "1.22.1", rocm=provider(), shared=library())
+    venv.runtime("onnxruntime", "1.23.2", shared=library(rodata=b"of the CPU's"))
+
+
+def gpu_over_cpu(venv: Venv) -> None:
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    venv.runtime("onnxruntime-gpu", "1.22.1", cuda=b"", shared=library(rodata=b"of the GPU's"))
+
+
+def uninstalled_after(venv: Venv) -> None:
+    cpu_over_rocm(venv)
+    venv.uninstall("onnxruntime")
+
+
+def left_over(venv: Venv) -> None:
+    venv.runtime("onnxruntime-migraphx", "1.23.2", migraphx=provider(), shared=library())
+    (venv.site / ROCM).write_bytes(provider())
+
+
+def empty_package(venv: Venv) -> None:
+    (venv.site / "onnxruntime/capi").mkdir(parents=True)
+    (venv.site / SHARED).write_bytes(library())
+
+
+def installed_twice(venv: Venv) -> None:
+    venv.runtime("onnxruntime-rocm", "1.21.0", rocm=provider(), shared=library())
+    venv.install("onnxruntime-rocm", "1.22.1", {})
+
+
+def other_python(venv: Venv) -> None:
+    name = "onnxruntime/capi/onnxruntime_pybind11_state.cpython-310-x86_64-linux-gnu.so"
+    venv.install("onnxruntime", "1.22.1", {INIT: b'__version__ = "1.22.1"\n', name: library()})
+
+
+def no_rocm(venv: Venv) -> None:
+    venv.runtime("onnxruntime-rocm", "1.22.1", rocm=provider("librocblas.so.4"), shared=library())
+
+
+def no_migraphx(venv: Venv) -> None:
+    venv.runtime("onnxruntime-migraphx", "1.23.2", migraphx=provider("libmigraphx_c.so.3"), shared=library())
+
+
+def rocm_provider_gone(venv: Venv) -> None:
+    venv.runtime("onnxruntime-rocm", "1.23.1", migraphx=provider(), shared=library())
+
+
+def numpy_2(venv: Venv) -> None:
+    venv.runtime("onnxruntime-rocm", "1.18.0", rocm=provider(), shared=library())
+    venv.install("numpy", "2.2.6", {"numpy/__init__.py": b""})
+
+
+def plugin_without_runtime(venv: Venv) -> None:
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    venv.install("onnxruntime-ep-migraphx", "1.0.0", {"onnxruntime_ep_migraphx/__init__.py": b""})
+
+
+def newer_glibc(venv: Venv) -> None:
+    new = provider(versions={"libc.so.6": ["GLIBC_2.38"]})
+    venv.runtime("onnxruntime-migraphx", "1.23.2", migraphx=new, shared=library())
+
+
+def requirement_unmet(venv: Venv) -> None:
+    venv.runtime("onnxruntime-migraphx", "1.23.2", migraphx=provider(), shared=library())
+    info = next(venv.site.glob("onnxruntime_migraphx-*.dist-info"))
+    with (info / "METADATA").open("a") as file:
+        file.write("Requires-Dist: rocm[libraries]==7.2.4\n")
+
+
+def mixed_versions(venv: Venv) -> None:
+    venv.runtime("onnxruntime-migraphx", "1.23.2", migraphx=provider(), shared=library())
+    (venv.site / INIT).write_text('__version__ = "1.20.0"\n')
+
+
+def system_seen(venv: Venv) -> None:
+    venv.runtime("onnxruntime-migraphx", "1.23.2", migraphx=provider(), shared=library())
+    config = venv.root / "pyvenv.cfg"
+    config.write_text(config.read_text().replace("= false", "= true"))
+    (venv.root.parent / "usr/lib/python3/dist-packages/onnxruntime").mkdir(parents=True)
+
+
+CONFLICTS: list[tuple[Callable[[Venv], None], str, str, str]] = [
+    (cpu_over_rocm, "OVERWRITE", r"the bytes are those of onnxruntime 1.23.2", "uninstall -y onnxruntime onnxruntime-rocm"),
+    (gpu_over_cpu, "OVERWRITE", r"the bytes are those of onnxruntime-gpu 1.22.1", "install --force-reinstall onnxruntime-gpu"),
+    (uninstalled_after, "MISSING", "of its files are not there", "install --force-reinstall onnxruntime-rocm"),
+    (left_over, "ORPHAN", ROCM, "rm -r"),
+    (empty_package, "ORPHAN", "belong to no installed distribution", "install --force-reinstall onnxruntime"),
+    (installed_twice, "TWICE", "1.21.0 and 1.22.1", "dist-info"),
+    (other_python, "ABI", "it is for Python 3.10, the environment has 3.12", "--force-reinstall"),
+    (no_rocm, "LOAD", "does not find librocblas.so.4", "ROCm"),
+    (no_migraphx, "LOAD", "does not find libmigraphx_c.so.3", "ROCm"),
+    (rocm_provider_gone, "ROCM-EP-GONE", "no ROCMExecutionProvider", "MIGraphXExecutionProvider"),
+    (numpy_2, "NUMPY", "compiled against NumPy 1", "numpy<2"),
+    (plugin_without_runtime, "PLUGIN", "registers no plugin providers", "onnxruntime>=1.23"),
+    (newer_glibc, "GLIBC", "it asks for glibc 2.38, this machine has 2.36", "manylinux"),
+    (requirement_unmet, "REQUIRES", "nothing of it is installed", "rocm[libraries]==7.2.4"),
+    (mixed_versions, "VERSION", "the package says 1.20.0, its distribution 1.23.2", "--force-reinstall"),
+    (system_seen, "SYSTEM", "the environment sees the system's packages", "--clear"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("seed", "rule", "found", "fix"), CONFLICTS, ids=[c[0].__name__ for c in CONFLICTS])
+def test_a_seeded_conflict_is_named_with_its_next_step(
+    seed: Callable[[Venv], None], rule: str, found: str, fix: str, tmp_path: Path
+) -> None:
+    venv = Venv(tmp_path)
+    seed(venv)
+    findings = {f.rule.removeprefix("SB-VENV-"): f for f in venv.report("2.36").findings}
+    assert rule in findings, findings
+    assert found in findings[rule].found and fix in findings[rule].fix, findings[rule]
+
+
+def test_a_sound_environment_has_no_finding(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    venv.runtime("onnxruntime-migraphx", "1.23.2", migraphx=provider(), shared=library())
+    venv.install("numpy", "2.2.6", {"numpy/__init__.py": b""})
+    (venv.site / "onnxruntime/__pycache__").mkdir()
+    (venv.site / "onnxruntime/__pycache__/__init__.cpython-312.pyc").touch()
+    report = venv.report()
+    assert report.findings == () and not report.failed
+    assert report.owned[MIGRAPHX] == ("onnxruntime-migraphx 1.23.2",) and len(report.owned) == 4
+    assert [p.provider for p in report.providers] == ["migraphx"]
+
+
+def test_the_first_twelve_are_errors_and_a_cpu_build_is_told_of(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    venv.runtime("onnxruntime", "1.23.2", shared=library())
+    (finding,) = venv.report().findings
+    assert finding.rule == "SB-VENV-CPU-ONLY" and "stackbuild start" in finding.fix
+
+
+def test_what_is_no_environment_is_refused_and_an_empty_one_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no lib/python3"):
+        examine_venv(tmp_path, LoaderPaths((), (), "2.41"))
+    assert [f.rule for f in Venv(tmp_path).report().findings] == ["SB-VENV-NONE"]
+
+
+def test_the_command_exits_7_where_something_is_to_be_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    venv = Venv(tmp_path)
+    cpu_over_rocm(venv)
+    monkeypatch.setattr(sys, "argv", ["stackbuild", "doctor", "--venv", str(venv.root)])
+    assert run() == 7
+    said = capsys.readouterr().out
+    assert "onnxruntime-rocm" in said and "next: " in said and "uninstall -y onnxruntime onnxruntime-rocm" in said
