@@ -98,7 +98,7 @@ class _Environment:
         found: dict[str, list[_Installed]] = defaultdict(list)
         for each in self.installed:
             for path in each.files:
-                if path.startswith(f"{ROOT}/"):
+                if path.startswith(f"{ROOT}/") and "__pycache__" not in path:
                     found[path].append(each)
         return {path: tuple(owners) for path, owners in found.items()}
 
@@ -309,19 +309,32 @@ def _requirements(environment: _Environment) -> Iterator[Finding]:
                 "the import fails, or the process ends", f"{environment.folder}/bin/python -m pip install 'numpy<2'",
             )  # fmt: skip
     for each in (e for e in environment.installed if e in environment.runtimes or e.name.startswith(ROOT)):
-        for text in each.requires:
-            try:
-                wanted = Requirement(text)
-            except InvalidRequirement:
-                continue
-            if wanted.marker and not wanted.marker.evaluate({"extra": "", "python_version": environment.python}):
-                continue
-            have = environment.version_of(str(canonicalize_name(wanted.name)))
-            if not have or not wanted.specifier.contains(have, prereleases=True):
-                yield _finding(
-                    "REQUIRES", Severity.ERROR, each.title, f"it requires {wanted}; {f'{wanted.name} {have}' if have else 'nothing of it'} is installed",
-                    "its import or its providers fail", f"{environment.folder}/bin/python -m pip install '{wanted}'",
-                )  # fmt: skip
+        unmet = [
+            (wanted, have)
+            for wanted, have in _wanted(each, environment)
+            if not have or not wanted.specifier.contains(have, prereleases=True)
+        ]
+        if unmet:
+            said = ", ".join(
+                f"{wanted} ({f'{have} is installed' if have else 'nothing of it is installed'})"
+                for wanted, have in unmet
+            )
+            names = " ".join(f"'{wanted}'" for wanted, _ in unmet)
+            yield _finding(
+                "REQUIRES", Severity.ERROR, each.title, f"it requires {said}",
+                "its import or its providers fail", f"{environment.folder}/bin/python -m pip install {names}",
+            )  # fmt: skip
+
+
+def _wanted(each: _Installed, environment: _Environment) -> Iterator[tuple[Requirement, str]]:
+    """The requirements of a distribution that count in this environment, with the version that it has, "" for none."""
+    for text in each.requires:
+        try:
+            wanted = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if not wanted.marker or wanted.marker.evaluate({"extra": "", "python_version": environment.python}):
+            yield wanted, environment.version_of(str(canonicalize_name(wanted.name)))
 
 
 def _providers(environment: _Environment, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:
