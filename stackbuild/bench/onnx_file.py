@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,3 +79,41 @@ def _shape(name: str, declared: tuple[int | str, ...], user: UserModel, where: s
             next="keep the fixed dimensions as the model has them",
         )  # fmt: skip
     return given
+
+
+def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...]:
+    """The inputs of a model for the worker, for one shape or two.
+
+    `shapes` are texts of `parse_shape`; the second one of an input makes the second part. An open dimension without a given
+    size is 1 in the first part and 2 in the second. Raises UsageError.
+    """
+    from stackbuild.bench.nets.graph import describe_inputs
+
+    if not path.is_file():
+        raise UsageError("there is no such model", where=str(path), next="give the path of an .onnx file")
+    try:
+        _, inputs = describe_inputs(path)
+    except ValueError as error:
+        raise UsageError(str(error), where=str(path), next="export it again, or check it with onnx.checker") from None
+    given: dict[str, list[tuple[int, ...]]] = {}
+    for name, shape in map(parse_shape, shapes):
+        given.setdefault(name, []).append(shape)
+    for name in given.keys() - inputs.keys():
+        raise UsageError(f"it has no input {name!r}", where=str(path), next=f"its inputs are {', '.join(inputs)}")
+    is_open = any(not isinstance(size, int) for _, declared in inputs.values() for size in declared)
+    two = any(len(each) > 1 for each in given.values()) or (is_open and not given)
+    parts: list[dict[str, Json]] = []
+    for number in range(2 if two else 1):
+        feeds: dict[str, Json] = {}
+        for name, (dtype, declared) in inputs.items():
+            mine = given.get(name, [])
+            size = mine[min(number, len(mine) - 1)] if mine else _opened(declared, number + 1)
+            chosen = UserModel(path, {name: size})
+            feeds[name] = {"shape": list(_shape(name, declared, chosen, str(path))), "dtype": dtype, "high": 2}
+        parts.append({"inputs": feeds})
+    return tuple(parts)
+
+
+def _opened(declared: tuple[int | str, ...], size: int) -> tuple[int, ...]:
+    """The declared shape with that size for every open dimension."""
+    return tuple(each if isinstance(each, int) else size for each in declared)

@@ -11,7 +11,7 @@ from stackbuild.cli.app import app
 TOPICS = {
     "bench": "bench", "build": "build", "ci": "ci", "doctor": "machine", "env": "machine", "start": "machine", "explain": "build",
     "fetch": "fetch", "gate": "gate", "hipify": "hipify", "index": "publish", "inspect": "inspect", "lock": "build", "logs": "store",
-    "patch": "patch", "plan": "build", "publish": "publish", "recipe": "recipe", "report": "report", "rules": "inspect",
+    "model": "model", "patch": "patch", "plan": "build", "publish": "publish", "recipe": "recipe", "report": "report", "rules": "inspect",
     "shell": "store", "store": "store", "verify": "verify", "verify-release": "publish",
 }  # fmt: skip
 """Commands and groups to the module that adds them: nothing of the others is imported for one."""

@@ -1,0 +1,245 @@
+"""The verb `model check`: whether a model really runs on a provider of an environment, which nodes do not, and why.
+
+One session is opened in the environment's own interpreter, with the CPU as fallback as applications have it. Placement comes
+from ONNX Runtime itself (1.24 and newer), or from its profile; times come from the profile.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from stackbuild.bench.environment import WorkerEnvironment
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import MachineLacks, UsageError
+
+SCRIPT = Path(__file__).with_name("placement_worker.py")
+CPU = "CPUExecutionProvider"
+USUAL = frozenset(("float", "float16"))
+"""Element types that every provider for GPUs has kernels for."""
+CONTROL = frozenset(("If", "Loop", "Scan"))
+_KEPT = re.compile(r"Force fallback to CPU execution for node: (.*?) because")
+_LOAD = re.compile(r"(?:Failed to load library|Error loading|cannot open shared object)[^\n]*")
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """What is asked: a model, its inputs for one or two shapes, a provider, and the interpreter that has it."""
+
+    model: Path
+    parts: tuple[dict[str, Json], ...]
+    provider: str
+    options: dict[str, str]
+    plugin: str
+    environment: WorkerEnvironment
+    libraries: tuple[str, ...] = ()
+    runs: int = 5
+    timeout: float = 3600.0
+
+
+@dataclass(frozen=True)
+class ProviderShare:
+    """What one provider was given: nodes, their share, seconds of kernel time over all runs, and their share."""
+
+    provider: str
+    nodes: int
+    node_share: float
+    seconds: float
+    time_share: float
+
+
+@dataclass(frozen=True)
+class FallbackNode:
+    """A node that did not run on the provider. `why` is told by ONNX Runtime, or follows from the model's other nodes."""
+
+    name: str
+    op: str
+    provider: str
+    types: tuple[str, ...]
+    seconds: float
+    why: str
+
+
+@dataclass(frozen=True)
+class ShapeTiming:
+    """One set of input shapes: seconds of its first run and the median of the later ones (0 where there was none)."""
+
+    sizes: dict[str, list[int]]
+    first: float
+    later: float
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """The answer. `problem` says why there was no session, or no provider in it; then every node counts as fallen back."""
+
+    model: str
+    provider: str
+    onnxruntime: str
+    available: tuple[str, ...]
+    shares: tuple[ProviderShare, ...]
+    fallback: tuple[FallbackNode, ...]
+    shapes: tuple[ShapeTiming, ...]
+    create: float
+    problem: str
+    next: str
+
+    @property
+    def node_share(self) -> float:
+        """The share of the nodes that the provider was given."""
+        return next((s.node_share for s in self.shares if s.provider == self.provider), 0.0)
+
+    @property
+    def time_share(self) -> float:
+        """The share of the kernels' time that was spent in the provider."""
+        return next((s.time_share for s in self.shares if s.provider == self.provider), 0.0)
+
+    @property
+    def compiles(self) -> tuple[float, ...]:
+        """Seconds that the first run of each shape took more than a later one: the provider's work on a new shape."""
+        return tuple(max(0.0, shape.first - shape.later) for shape in self.shapes)
+
+
+def check_model(request: ModelRequest) -> ModelCheck:
+    """Run it. Raises UsageError for a missing model, MachineLacks for an interpreter that is none or has no onnxruntime."""
+    if not request.model.is_file():
+        raise UsageError("there is no such model", where=str(request.model), next="give the path of an .onnx file")
+    answer, said = _run(request)
+    return read_answer(answer, said, request)
+
+
+def _run(request: ModelRequest) -> tuple[dict[str, Any], str]:
+    session: dict[str, Json] = {
+        "provider": request.provider, "options": dict(request.options), "plugin": request.plugin, "libraries": list(request.libraries),
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="stackbuild-model-") as folder:
+        file, answer = Path(folder) / "job.json", Path(folder) / "answer.json"
+        job: dict[str, Json] = {
+            "model": str(request.model.resolve()), "session": session, "parts": list(request.parts), "runs": request.runs,
+            "answer": str(answer),
+        }  # fmt: skip
+        file.write_text(json.dumps(job))
+        try:
+            ran = subprocess.run(
+                [request.environment.python, "-s", SCRIPT, file], env=request.environment.variables(), cwd=folder, timeout=request.timeout,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
+            )  # fmt: skip
+        except OSError as error:
+            raise MachineLacks(
+                f"there is no interpreter {request.environment.python}: {error.strerror}", next="give another --venv"
+            ) from error
+        except subprocess.TimeoutExpired:
+            return {"problem": f"it took longer than {request.timeout:g} s and was stopped"}, ""
+        if not answer.exists():
+            return {"problem": _death(ran, request)}, ran.stderr
+        found: dict[str, Any] = json.loads(answer.read_text())
+    return found, ran.stderr
+
+
+def _death(ran: subprocess.CompletedProcess[str], request: ModelRequest) -> str:
+    last = (ran.stderr.strip() or "it said nothing").splitlines()[-1][:300]
+    if "ModuleNotFoundError" in last:
+        python = request.environment.python
+        raise MachineLacks(f"{python}: {last}", next=f"{python} -m pip install onnxruntime numpy, or another --venv")
+    ended = f"signal {-ran.returncode}" if ran.returncode < 0 else f"exit {ran.returncode}"
+    return f"the process ended with {ended}: {last}"
+
+
+def read_answer(answer: dict[str, Any], said: str, request: ModelRequest) -> ModelCheck:
+    """The worker's answer and what it wrote to stderr, as a ModelCheck."""
+    ran = answer.get("nodes", [])
+    placed = answer.get("assigned") or _placed_by_profile(ran)
+    seconds: Counter[str] = Counter()
+    for node in ran:
+        seconds[node["provider"]] += node["seconds"]
+    counts = Counter(node["provider"] for node in placed)
+    whole, total = sum(counts.values()) or 1, sum(seconds.values()) or 1.0
+    shares = tuple(
+        ProviderShare(name, count, count / whole, seconds[name], seconds[name] / total)
+        for name, count in counts.most_common()
+    )
+    shapes = tuple(
+        ShapeTiming(s["sizes"], s["first"], median(s["later"]) if s["later"] else 0.0) for s in answer.get("shapes", [])
+    )
+    problem, next = _problem(answer, said, request)
+    return ModelCheck(
+        str(request.model), request.provider, answer.get("onnxruntime", ""), tuple(answer.get("available", ())), shares,
+        _fallback(placed, ran, said, request, answer), shapes, answer.get("create", 0.0), problem, next,
+    )  # fmt: skip
+
+
+def _placed_by_profile(ran: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The placement as far as the profile shows it: a compiled subgraph counts as one node there."""
+    return [{"name": n["name"], "op": n["op"], "domain": "", "provider": n["provider"]} for n in ran]
+
+
+def _problem(answer: dict[str, Any], said: str, request: ModelRequest) -> tuple[str, str]:
+    """Why the provider did not take part, and the next step; ("", "") where it did."""
+    python = request.environment.python
+    doctor = f"stackbuild doctor --venv {Path(python).parent.parent}"
+    if problem := str(answer.get("problem", "")):
+        if "this onnxruntime has no" in problem:
+            return problem.partition(": ")[
+                2
+            ], f"install a build that has it: `stackbuild start`; `{doctor}` says what is there"
+        if "NOT_IMPLEMENTED" in problem or "Could not find an implementation" in problem:
+            return (
+                problem,
+                "no provider of this build has such an operator: a newer onnxruntime, or --library for custom operators",
+            )
+        return problem, f"`{doctor}` says which libraries cannot be loaded"
+    if request.provider not in answer.get("providers", ()):
+        why = _LOAD.search(said)
+        return (
+            f"the session was made without it: {why[0].strip() if why else 'ONNX Runtime said no reason'}",
+            f"`{doctor}` says which libraries are missing",
+        )
+    return "", ""
+
+
+def _fallback(
+    placed: list[dict[str, Any]], ran: list[dict[str, Any]], said: str, request: ModelRequest, answer: dict[str, Any]
+) -> tuple[FallbackNode, ...]:
+    """Every node that the provider was not given, those that took most time first."""
+    if request.provider == CPU:
+        return ()
+    kept = set(_KEPT.findall(said))
+    times = {node["name"]: node for node in ran}
+    taken = Counter(node["op"] for node in placed if node["provider"] == request.provider)
+    took_any = bool(taken)
+    made = []
+    for node in placed:
+        if node["provider"] != request.provider:
+            seen = times.get(node["name"], {})
+            types = tuple(dict.fromkeys(seen.get("types", ())))
+            why = _why(node, types, kept, taken, took_any)
+            made.append(FallbackNode(node["name"], node["op"], node["provider"], types, seen.get("seconds", 0.0), why))
+    return tuple(sorted(made, key=lambda n: -n.seconds))
+
+
+def _why(node: dict[str, Any], types: tuple[str, ...], kept: set[str], taken: Counter[str], took_any: bool) -> str:
+    unusual = [kind for kind in types if kind not in USUAL]
+    if node["name"] in kept:
+        return "ONNX Runtime keeps it on the CPU: it computes a shape, and a copy to the GPU would cost more"
+    if node["op"] in CONTROL:
+        return "control flow: the nodes inside of it are placed one by one"
+    if node.get("domain") not in ("", "ai.onnx", None):
+        return f"its operator is of the domain {node['domain']}: the provider has no kernel for it"
+    if not took_any:
+        return "the provider took no node of this model"
+    if unusual and taken[node["op"]]:
+        return f"its inputs are {', '.join(unusual)}: the provider took {taken[node['op']]} other {node['op']} of this model"
+    if taken[node["op"]]:
+        return (
+            f"the provider took {taken[node['op']]} other {node['op']} of this model: its shapes or attributes differ"
+        )
+    if unusual:
+        return f"the provider took no {node['op']} of this model; its inputs are {', '.join(unusual)}"
+    return f"the provider took no {node['op']} of this model"

@@ -1,0 +1,117 @@
+"""A plain script that opens one model on one provider and says which node ran where: `python placement_worker.py JOB.json`.
+
+It runs in the interpreter whose onnxruntime is asked, and needs numpy and onnxruntime there alone. The job: `model`, `session`
+(provider, options, plugin), `parts` (the inputs of each shape to run, as worker.py makes them), `runs`, `answer`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import onnxruntime as ort
+from worker import library_path, load_plugin, make_feeds, plugin_device
+
+Job = dict[str, Any]
+RECORD = "session.record_ep_graph_assignment_info"
+"""ONNX Runtime 1.24 and newer tell the placement of every node where this is set; older ones ignore it."""
+
+
+def main() -> None:
+    job = json.loads(Path(sys.argv[1]).read_text())
+    answer: Job = {"onnxruntime": ort.__version__, "available": ort.get_available_providers()}
+    try:
+        answer |= examined(job)
+    except Exception as error:  # every kind: the caller reports it as what the model met
+        answer["problem"] = f"{type(error).__name__}: {str(error)[:2000]}"
+    Path(job["answer"]).write_text(json.dumps(answer))
+
+
+def examined(job: Job) -> Job:
+    """The session's providers, each node's provider and kernel time, and how long creation and each shape's runs took."""
+    began = time.perf_counter()
+    made = opened(job)
+    created = time.perf_counter() - began
+    quiet = ort.RunOptions()
+    quiet.log_severity_level = 3
+    shapes = [timed(made, make_feeds(part), job["runs"], quiet) for part in job["parts"]]
+    if len(job["parts"]) > 1:  # the first shape once more: is what was compiled for it still there?
+        shapes.append(timed(made, make_feeds(job["parts"][0]), 1, quiet))
+    nodes = profiled(Path(made.end_profiling()))
+    return {
+        "providers": made.get_providers(), "create": created, "shapes": shapes, "nodes": nodes, "assigned": assigned(made),
+        "outputs": [o.name for o in made.get_outputs()],
+    }  # fmt: skip
+
+
+def opened(job: Job) -> ort.InferenceSession:
+    session = job["session"]
+    options = ort.SessionOptions()
+    options.log_severity_level = 1  # it says which nodes it keeps on the CPU, and what cannot be loaded
+    options.add_session_config_entry(RECORD, "1")
+    options.enable_profiling, options.profile_file_prefix = True, str(Path(job["answer"]).with_name("profile"))
+    for library in session.get("libraries", ()):
+        options.register_custom_ops_library(library_path(library))
+    provider, settings = session["provider"], session.get("options", {})
+    if session.get("plugin"):
+        load_plugin(session)
+        options.add_provider_for_devices([plugin_device(provider, 0)], settings)
+        return ort.InferenceSession(job["model"], options, enable_fallback=0)
+    if provider not in ort.get_available_providers():
+        raise RuntimeError(f"this onnxruntime has no {provider}; it has {', '.join(ort.get_available_providers())}")
+    wanted = [(provider, settings), *([] if provider == "CPUExecutionProvider" else ["CPUExecutionProvider"])]
+    return ort.InferenceSession(job["model"], options, providers=wanted, enable_fallback=0)
+
+
+def timed(made: ort.InferenceSession, feeds: Job, runs: int, quiet: ort.RunOptions) -> Job:
+    """Seconds of the first run of these inputs, and of each later one."""
+    seconds = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        made.run(None, feeds, quiet)
+        seconds.append(time.perf_counter() - began)
+    return {
+        "sizes": {name: list(value.shape) for name, value in feeds.items()},
+        "first": seconds[0],
+        "later": seconds[1:],
+    }
+
+
+def profiled(path: Path) -> list[Job]:
+    """Every node that ran: its name, operator, provider, input types, and seconds of kernel time over all runs."""
+    found: dict[tuple[str, str], Job] = {}
+    for event in json.loads(path.read_text()):
+        said = event.get("args", {})
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time") and said.get("provider"):
+            name = event["name"].removesuffix("_kernel_time")
+            types = [kind for each in said.get("input_type_shape", []) for kind in each]
+            row = found.setdefault(
+                (name, said["provider"]),
+                {
+                    "name": name,
+                    "op": said.get("op_name", ""),
+                    "provider": said["provider"],
+                    "types": types,
+                    "seconds": 0.0,
+                },
+            )
+            row["seconds"] += event["dur"] / 1e6
+    return list(found.values())
+
+
+def assigned(made: ort.InferenceSession) -> list[Job]:
+    """Every node and the provider that was given it, where the runtime tells (1.24 and newer); [] elsewhere."""
+    if not hasattr(made, "get_provider_graph_assignment_info"):
+        return []
+    return [
+        {"name": node.name, "op": node.op_type, "domain": node.domain, "provider": part.ep_name}
+        for part in made.get_provider_graph_assignment_info()
+        for node in part.get_nodes()
+    ]
+
+
+if __name__ == "__main__":
+    main()
