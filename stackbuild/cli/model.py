@@ -62,7 +62,7 @@ def check(
     ] = "0",
     json: Json = False,
 ) -> None:
-    """Say which nodes of a model run on a provider, which do not, and why.
+    """Say which nodes run on a provider, and why not the others.
 
     One session is opened with the CPU as fallback, as applications have it, and run with two input shapes. Exit 5 where the
     provider has less than --nodes or --seconds, or is not in the session at all.
@@ -100,9 +100,9 @@ def compile_(
     shape: Shapes = None,
     json: Json = False,
 ) -> None:
-    """Compile a model ahead with MIGraphX, into a folder that sessions read.
+    """Compile a model ahead with MIGraphX. Needs an AMD GPU.
 
-    Needs an AMD GPU and a build with MIGraphX. It has never run on one: see docs/your-machine.md.
+    Sessions read the folder. Needs a build with MIGraphX, too. It has never been run: see docs/your-machine.md.
 
     Example: stackbuild model compile model.onnx --venv .venv --shape input=1x3x224x224 -o compiled
     """
