@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ index = group(
 )
 
 Folder = Annotated[Path, argument(metavar="INDEX", help="Folder of the index.")]
+Index = Annotated[str, argument(metavar="INDEX", help="Folder of the index, or s3://BUCKET/PREFIX.")]
 ProjectName = Annotated[str, argument(metavar="PROJECT", help="Name of a project on the index.")]
 Sign = Annotated[
     list[Path] | None,
@@ -41,7 +43,9 @@ def publish(
     to: Annotated[
         str,
         option(
-            "--to", metavar="INDEX", help="Folder of the static index, made where it is not there, or an upload URL."
+            "--to",
+            metavar="INDEX",
+            help="Folder of the static index, made where it is not there; s3://BUCKET/PREFIX; or an upload URL.",
         ),
     ],
     replace: Annotated[
@@ -67,9 +71,12 @@ def publish(
 
     Example: stackbuild publish wheels/*.whl --to dist/simple --sign release.key
     """
+    import dataclasses
+
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing import index
     from stackbuild.publishing.install_check import check_installs, python_versions
+    from stackbuild.publishing.object_store import is_object_url
     from stackbuild.publishing.upload import is_url, upload
     from stackbuild.views.console import print_json
     from stackbuild.views.publishing import draw_installs, draw_published, draw_uploaded
@@ -88,7 +95,13 @@ def publish(
         print_json(uploaded, "stackbuild.upload/1") if json else draw_uploaded(uploaded)
         return
     settings = _publication(sign, unsigned, days, replace=replace, older=older, url=url, wheels=wheels)
-    receipt = index.publish(tuple(wheels), Path(to), settings)
+    if is_object_url(to):
+        if pythons:
+            raise UsageError("--check-install takes a folder", where=to, next="publish to a folder with it first")
+        with _opened(to, sign) as folder:
+            receipt = dataclasses.replace(index.publish(tuple(wheels), folder, settings), index=to)
+    else:
+        receipt = index.publish(tuple(wheels), Path(to), settings)
     installs = check_installs(receipt, pythons) if pythons else ()
     if json:
         print_json({"receipt": receipt, "installs": installs} if pythons else receipt, "stackbuild.receipt/2")
@@ -97,6 +110,19 @@ def publish(
         draw_installs(installs)
     if any(not one.file for one in installs):
         leave(5)
+
+
+@contextmanager
+def _opened(place: str, sign: Sequence[Path] | None) -> Iterator[Path]:
+    """The folder of an index to change it in; for one in an object store a working copy, which is written afterwards."""
+    from stackbuild.publishing.object_store import connect, is_object_url, working_copy
+    from stackbuild.views.console import err
+
+    if not is_object_url(place):
+        yield Path(place)
+        return
+    with err().status("connecting …") as status, working_copy(connect(place), place, status.update, bool(sign)) as copy:
+        yield copy.folder
 
 
 def _publication(
@@ -125,7 +151,7 @@ def _publication(
 
 @index.command("yank")
 def yank(
-    folder: Folder,
+    place: Index,
     project: ProjectName,
     version: Annotated[str, argument(help="The version to yank: all its files.")],
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; installers print it.")] = "",
@@ -142,16 +168,14 @@ def yank(
     """
     from stackbuild.publishing import maintenance
 
-    _done(
-        maintenance.yank(folder, project, version, reason, _publication(sign, unsigned, days)),
-        f"yanked: {project} {version}",
-        json,
-    )
+    with _opened(place, sign) as folder:
+        changed = maintenance.yank(folder, project, version, reason, _publication(sign, unsigned, days))
+    _done(changed, f"yanked: {project} {version}", json)
 
 
 @index.command("unyank")
 def unyank(
-    folder: Folder,
+    place: Index,
     project: ProjectName,
     version: Annotated[str, argument(help="The version that was yanked.")],
     sign: Sign = None,
@@ -165,16 +189,14 @@ def unyank(
     """
     from stackbuild.publishing import maintenance
 
-    _done(
-        maintenance.yank(folder, project, version, None, _publication(sign, unsigned, days)),
-        f"offered again: {project} {version}",
-        json,
-    )
+    with _opened(place, sign) as folder:
+        changed = maintenance.yank(folder, project, version, None, _publication(sign, unsigned, days))
+    _done(changed, f"offered again: {project} {version}", json)
 
 
 @index.command("status")
 def status(
-    folder: Folder,
+    place: Index,
     project: ProjectName,
     value: Annotated[str, argument(metavar="STATUS", help="active, archived, deprecated or quarantined (PEP 792).")],
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; the page shows it.")] = "",
@@ -196,13 +218,14 @@ def status(
     if value not in get_args(ProjectStatus):
         raise UsageError(f"no status {value!r}", next=f"statuses are {', '.join(get_args(ProjectStatus))}")
     settings = _publication(sign, unsigned, days)
-    changed = maintenance.set_status(folder, project, value, reason, settings)  # type: ignore[arg-type]
+    with _opened(place, sign) as folder:
+        changed = maintenance.set_status(folder, project, value, reason, settings)  # type: ignore[arg-type]
     _done(changed, f"{value}: {project}", json)
 
 
 @index.command("quarantine")
 def quarantine(
-    folder: Folder,
+    place: Index,
     project: ProjectName,
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; the page shows it.")] = "",
     sign: Sign = None,
@@ -218,13 +241,14 @@ def quarantine(
     """
     from stackbuild.publishing import maintenance
 
-    changed = maintenance.set_status(folder, project, "quarantined", reason, _publication(sign, unsigned, days))
+    with _opened(place, sign) as folder:
+        changed = maintenance.set_status(folder, project, "quarantined", reason, _publication(sign, unsigned, days))
     _done(changed, f"quarantined: {project}", json)
 
 
 @index.command("sign")
 def sign_index(
-    folder: Folder,
+    place: Index,
     sign: Sign = None,
     add: Annotated[
         bool, option("--add", help="Add a signature to those that are there: the second of several people.")
@@ -244,7 +268,9 @@ def sign_index(
     if not sign:
         raise UsageError("no key is given", next="add `--sign KEY`; `ssh-keygen -t ed25519 -f release.key` makes one")
     settings = _publication(sign, False, days)
-    _done(maintenance.cosign(folder, settings.keys) if add else maintenance.sign(folder, settings), "signed", json)
+    with _opened(place, sign) as folder:
+        changed = maintenance.cosign(folder, settings.keys) if add else maintenance.sign(folder, settings)
+    _done(changed, "signed", json)
 
 
 @index.command("check")

@@ -23,6 +23,8 @@ from stackbuild.publishing.catalog import Catalog
 from stackbuild.store import atomic
 
 CURRENT, GENERATIONS, STAGED, CATALOG = ".current", ".generations", ".staged", "catalog.json"
+WHEELS_ELSEWHERE = ".wheels-elsewhere"
+"""A file in the working copy of an index whose published wheels lie in an object store."""
 KEPT = 2
 """Generations that stay: a reader may have begun with the last one."""
 

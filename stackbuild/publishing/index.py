@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
-from stackbuild.publishing.generation import read_catalog
+from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.pages import UNVERIFIED, direct_requirement
 from stackbuild.publishing.placement import is_unchanged, place, read_wheel
 from stackbuild.publishing.publication import Publication, Published, Receipt
@@ -38,6 +39,11 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
             catalog = catalog.with_file(wheel.project, row)
         if publication.url:
             catalog = catalog.model_copy(update={"url": publication.url.rstrip("/")})
+        if not catalog.url and (index / WHEELS_ELSEWHERE).is_file():
+            raise UsageError(
+                "nobody has said where this index is served",
+                next="add `--url https://…`, the address that installers use",
+            )
         refuse_open(catalog, {wheel.project for wheel in read})
         before = read_catalog(index) or Catalog()
         if catalog != before or not is_signed_by(index, publication.keys):

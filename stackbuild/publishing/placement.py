@@ -14,7 +14,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import AttachedFile, Catalog, CatalogFile, CoreMetadata, core_metadata
-from stackbuild.publishing.generation import STAGED
+from stackbuild.publishing.generation import STAGED, WHEELS_ELSEWHERE
 from stackbuild.publishing.statements import claim_of
 from stackbuild.store import atomic
 
@@ -65,7 +65,10 @@ def read_metadata(wheel: Path) -> bytes:
 
 
 def place(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: tuple[Path, ...]) -> CatalogFile:
-    """Place a wheel, its metadata and what travels with it in the project's folder; `before` is the row of its name."""
+    """Place a wheel, its metadata and what travels with it in the project's folder; `before` is the row of its name.
+
+    Bytes that are published in an object store are not placed again.
+    """
     sha256 = wheel.sha256
     part = ""
     if before is not None and before.sha256 == sha256:
@@ -73,10 +76,10 @@ def place(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: 
     elif before is not None:  # `replace`: the bytes that a reader of the last pages may ask for stay where they are
         part = sha256[:16]
     target = folder / part / wheel.path.name
-    unchanged = before is not None and before.sha256 == sha256 and is_unchanged(target, before)
+    elsewhere = (folder.parent / WHEELS_ELSEWHERE).is_file()
+    unchanged = before is not None and before.sha256 == sha256 and (elsewhere or is_unchanged(target, before))
     if not unchanged and target.resolve() != wheel.path.resolve():
         _copy(wheel.path, target)
-    stat = target.stat()
     write_file(target.with_name(f"{target.name}.metadata"), wheel.metadata)
     beside = _place_attached(wheel.path, target, attached)
     kept = before.attached if before is not None and before.sha256 == sha256 else ()
@@ -86,8 +89,8 @@ def place(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: 
         name=target.name,
         folder=part,
         sha256=sha256,
-        size=stat.st_size,
-        modified=stat.st_mtime_ns,
+        size=before.size if before and unchanged else target.stat().st_size,
+        modified=before.modified if before and unchanged else target.stat().st_mtime_ns,
         metadata_sha256=digest.of_bytes(wheel.metadata),
         requires_python=wheel.fields.requires_python,
         requires=wheel.fields.requires,

@@ -10,7 +10,7 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.catalog import Catalog
-from stackbuild.publishing.generation import CURRENT, STAGED, adopt, read_catalog, switch
+from stackbuild.publishing.generation import CURRENT, STAGED, WHEELS_ELSEWHERE, adopt, read_catalog, switch
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import is_unchanged, read_metadata, scan, write_file
 from stackbuild.publishing.publication import Publication
@@ -31,7 +31,9 @@ def locked(index: Path, read: bool = True) -> Iterator[Catalog]:
         catalog = read_catalog(index) if read else None
         if read and (catalog is None or (catalog.number == 0 and not catalog.projects)):
             catalog = scan(index)
-        yield _present(catalog, index) if catalog else Catalog()
+        if catalog and not (index / WHEELS_ELSEWHERE).is_file():
+            catalog = _present(catalog, index)
+        yield catalog or Catalog()
 
 
 def _present(catalog: Catalog, index: Path) -> Catalog:

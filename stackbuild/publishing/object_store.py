@@ -1,0 +1,259 @@
+"""An index in an object store (S3 and what speaks its protocol, Google's, Azure's) through obstore.
+
+A change is made in a working copy: a folder with the catalog, the statements and the pages, but without the wheels. Then
+the change is written: new wheels and what lies beside them, the catalog, the pages. The catalog is put only if it is still
+the one that was read. Nothing is removed and no wheel is written over. A publisher that is killed before the catalog
+leaves the index as it was. One that is killed after it leaves pages of the state before, and the next change writes them.
+Pages are put one after the other, those of a requirement first.
+
+Keys: PROJECT/NAME.whl and PROJECT/index.html as in a folder; `.catalog.json`; `.publishing` while somebody publishes.
+Credentials and the server come from the environment: `$AWS_ACCESS_KEY_ID`, `$AWS_ENDPOINT_URL` and so on.
+"""
+
+from __future__ import annotations
+
+import getpass
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.model import ValidationError
+from stackbuild.core.packaging import Requirement, canonicalize_name
+from stackbuild.publishing.catalog import Catalog, CatalogFile
+from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog, switch
+from stackbuild.publishing.pages import pages
+from stackbuild.publishing.snapshot import ENVELOPE
+from stackbuild.publishing.statements import envelope_name, is_statement
+
+SCHEMES = ("s3://", "gs://", "az://")
+REMOTE_CATALOG, LOCK = ".catalog.json", ".publishing"
+INSTALL = 'pip install "stackbuild[object-store]"'
+THREADS = 16
+RETRIES: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
+_TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".whl": "application/zip"}
+
+
+def is_object_url(text: str) -> bool:
+    """Whether an index is in an object store and not in a folder."""
+    return text.startswith(SCHEMES)
+
+
+def connect(url: str) -> Any:
+    """The store of obstore below that URL: `s3://BUCKET/PREFIX`. Raises UsageError, MachineLacks without obstore."""
+    try:
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+    except ImportError as error:
+        raise MachineLacks(f"an object store needs {error.name}, which is not installed", next=INSTALL) from None
+    try:
+        return from_url(url, retry_config=RETRIES)
+    except (BaseError, ValueError) as error:
+        raise _refused(url, error) from None
+
+
+@dataclass
+class WorkingCopy:
+    """The folder that a change is made in, and what it was read from.
+
+    `etag` is that of the catalog, "" where there was none. `read` are the digests of the files beside wheels as they were.
+    """
+
+    store: Any
+    url: str
+    folder: Path
+    etag: str = ""
+    before: Catalog = field(default_factory=Catalog)
+    read: dict[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def working_copy(store: Any, url: str, say: Callable[[str], None], signed: bool = False) -> Iterator[WorkingCopy]:
+    """Read an index, let it be changed, write the change. `signed` reads what a signature of the index is made over, too.
+
+    Raises UsageError where another one publishes, where the store refuses, and for what the change raises.
+    """
+    from obstore.exceptions import BaseError
+
+    with tempfile.TemporaryDirectory(prefix="stackbuild-index-") as folder, _locked(store, url):
+        copy = WorkingCopy(store, url, Path(folder))
+        try:
+            say("reading the index …")
+            _read(copy, signed)
+        except (BaseError, OSError) as error:
+            raise _refused(url, error) from None
+        yield copy
+        try:
+            _write(copy, say)
+        except (BaseError, OSError) as error:
+            raise _refused(url, error) from None
+
+
+@contextmanager
+def _locked(store: Any, url: str) -> Iterator[None]:
+    """No other publisher meanwhile: the object `.publishing` is there for as long."""
+    import obstore
+    from obstore.exceptions import AlreadyExistsError, BaseError
+
+    who = f"{getpass.getuser()}@{socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    try:
+        obstore.put(store, LOCK, who.encode(), mode="create")
+    except AlreadyExistsError:
+        raise UsageError(
+            f"another one publishes there: {_text(store, LOCK) or 'it has just ended'}",
+            where=url,
+            next=f"wait for it; if it was killed, remove the object {LOCK} and run this again",
+        ) from None
+    except (BaseError, OSError) as error:
+        raise _refused(url, error) from None
+    try:
+        yield
+    finally:
+        obstore.delete(store, LOCK)
+
+
+def _text(store: Any, key: str) -> str:
+    import obstore
+
+    try:
+        return bytes(obstore.get(store, key).bytes()).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _read(copy: WorkingCopy, signed: bool) -> None:
+    import obstore
+
+    (copy.folder / WHEELS_ELSEWHERE).touch()
+    try:
+        found = obstore.get(copy.store, REMOTE_CATALOG)
+    except FileNotFoundError:
+        return
+    copy.etag = str(found.meta["e_tag"])
+    try:
+        copy.before = Catalog.model_validate_json(bytes(found.bytes()))
+    except ValidationError as error:
+        raise UsageError(
+            f"the catalog of the index cannot be read: {error.errors()[0]['msg']}",
+            where=f"{copy.url}/{REMOTE_CATALOG}",
+            next="put an earlier version of this object back",
+        ) from None
+    envelope = _text(copy.store, ENVELOPE)
+    switch(copy.folder, copy.before, pages(copy.before) | ({ENVELOPE: envelope.encode()} if envelope else {}))
+    if signed:
+        with ThreadPoolExecutor(THREADS) as pool:
+            for path, sha256 in pool.map(lambda path: _fetch(copy, path), _beside(copy.before)):
+                copy.read |= {path: sha256} if sha256 else {}
+
+
+def _beside(catalog: Catalog) -> list[str]:
+    """The files beside the wheels that a signature is made over or kept in."""
+    found = []
+    for project, row in _rows(catalog):
+        names = [one.name for one in row.attached if is_statement(one.name)]
+        names += [f"{row.name}.metadata", *map(envelope_name, names)]
+        found += [f"{project}/{row.beside(name)}" for name in names]
+    return found
+
+
+def _fetch(copy: WorkingCopy, path: str) -> tuple[str, str]:
+    """Read a file into the working copy; its path and digest, "" where the store has none."""
+    import obstore
+
+    try:
+        data = bytes(obstore.get(copy.store, path).bytes())
+    except FileNotFoundError:
+        return path, ""
+    target = copy.folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+    return path, digest.of_bytes(data)
+
+
+def _rows(catalog: Catalog) -> Iterator[tuple[str, CatalogFile]]:
+    for name, project in catalog.projects.items():
+        for row in project.files.values():
+            yield name, row
+
+
+def _write(copy: WorkingCopy, say: Callable[[str], None]) -> None:
+    catalog = read_catalog(copy.folder)
+    if catalog is None:
+        return
+    published = {f"{project}/{row.path}" for project, row in _rows(copy.before)}
+    new = sorted(
+        path
+        for project in catalog.projects
+        for file in (copy.folder / project).rglob("*")
+        if file.is_file() and not file.is_symlink()
+        if (path := str(file.relative_to(copy.folder))) not in published
+    )
+    for number, path in enumerate(new, 1):
+        file = copy.folder / path
+        if path.endswith(".whl") or copy.read.get(path) != digest.of_file(file):
+            say(f"uploading {file.name} ({file.stat().st_size / 1e6:.1f} MB; {number} of {len(new)}) …")
+            _put(copy.store, path, file)
+    if catalog != copy.before:
+        _put_catalog(copy, catalog)
+    say("writing the pages …")
+    current = (copy.folder / CURRENT).resolve()
+    contents = {str(path.relative_to(current)): path for path in current.rglob("*") if path.is_file()}
+    del contents[CATALOG]
+    order = {name: place for place, name in enumerate(_needed_first(catalog))}
+    for path in sorted(contents, key=lambda p: (order.get(p.partition("/")[0], len(order)), p == ENVELOPE, p)):
+        _put(copy.store, path, contents[path])
+
+
+def _needed_first(catalog: Catalog) -> list[str]:
+    """The projects, each after those that its wheels require: no page offers a wheel whose requirement is not offered yet."""
+    needs = {
+        name: {
+            str(canonicalize_name(Requirement(text).name)) for file in project.files.values() for text in file.requires
+        }
+        for name, project in catalog.projects.items()
+    }
+    try:
+        return [name for name in TopologicalSorter(needs).static_order() if name in needs]
+    except CycleError:
+        return sorted(needs)
+
+
+def _put_catalog(copy: WorkingCopy, catalog: Catalog) -> None:
+    """The change holds from here on. It is refused where the catalog is not the one that was read."""
+    import obstore
+    from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+    mode: Any = {"e_tag": copy.etag} if copy.etag else "create"
+    try:
+        obstore.put(copy.store, REMOTE_CATALOG, catalog.model_dump_json(indent=1).encode(), mode=mode)
+    except (AlreadyExistsError, PreconditionError):
+        raise UsageError(
+            "another one has published there meanwhile; nothing of this change is on the index",
+            where=copy.url,
+            next="run it again",
+        ) from None
+
+
+def _put(store: Any, path: str, file: Path) -> None:
+    import obstore
+
+    kind = _TYPES.get(file.suffix, "application/octet-stream")
+    obstore.put(store, path, file, attributes={"Content-Type": kind})
+
+
+def _refused(url: str, error: Exception) -> UsageError:
+    said = str(error).split("\n\nDebug source")[0].strip()
+    return UsageError(
+        f"the object store did not do it: {said[:300]}",
+        where=url,
+        next="check the URL, the credentials in the environment (for S3 $AWS_ACCESS_KEY_ID, $AWS_SECRET_ACCESS_KEY,"
+        " $AWS_REGION) and the server ($AWS_ENDPOINT_URL)",
+    )
