@@ -300,11 +300,24 @@ class Bench(Model):
 class Publish(Model):
     """Where the wheels go when the gates are open."""
 
-    index: str = Field("dist/simple", description="Folder of the static index, relative to where stackbuild runs.")
-    url: str = Field("", description="Where that folder is served: the install lines name it.")
+    index: str = Field(
+        "dist/simple",
+        description="Folder of the static index, relative to where stackbuild runs. `{rocm}` in it stands for the recipe's"
+        " `rocm`: `dist/rocm-{rocm}/simple` is an index for each ROCm.",
+    )
+    url: str = Field("", description="Where that folder is served: the install lines name it. `{rocm}` as in `index`.")
     replace: bool = Field(
         False, description="Allow other bytes under a published file name: for an index nobody else installs from."
     )
+
+    @field_validator("index")
+    @classmethod
+    def _folder(cls, index: str) -> str:
+        if "://" in index:
+            raise ValueError(
+                f"{index!r} is no folder; build onto a folder, and `stackbuild publish --to` takes its wheels there"
+            )
+        return index
 
 
 class Recipe(Model):
@@ -346,6 +359,18 @@ class Recipe(Model):
         if twice := _twice(versions):
             raise ValueError(f"the Python version {twice!r} is listed twice; remove one of them")
         return versions
+
+    @model_validator(mode="after")
+    def _rocm_of_index(self) -> Recipe:
+        if self.rocm is None and "{rocm}" in f"{self.publish.index} {self.publish.url}":
+            raise ValueError("`publish` names {rocm}, and the recipe has no `rocm`; say which it is for")
+        return self
+
+    @property
+    def destination(self) -> Publish:
+        """`publish` with the recipe's ROCm in place of `{rocm}`."""
+        filled = {key: getattr(self.publish, key).replace("{rocm}", self.rocm or "") for key in ("index", "url")}
+        return self.publish.model_copy(update=filled)
 
     @property
     def emulated(self) -> tuple[str, ...]:

@@ -249,19 +249,19 @@ def publish_stage(
     from stackbuild.publishing.index import is_published, publish
     from stackbuild.publishing.publication import Publication
 
-    index = Path(built.recipe.publish.index)
+    index = Path(built.recipe.destination.index)
     started = time.monotonic()
     there = is_published(built.digests, index)
     if not there:
         context.emit(StageStarted("publish"))
     bodies = {name: result.body for name, result in stages.items()}
     publication = Publication(
-        replace=built.recipe.publish.replace,
+        replace=built.recipe.destination.replace,
         attached={
             wheel: write_statements(wheel, sha256, built.recipe, built.plan, built.lock, bodies, context)
             for wheel, sha256 in built.digests.items()
         },
-        url=built.recipe.publish.url,
+        url=built.recipe.destination.url,
         keys=keys,
         digests=built.digests,
     )

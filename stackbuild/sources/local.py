@@ -61,7 +61,7 @@ def _named(loaded: Loaded) -> Iterator[tuple[str, str, Path]]:
                 yield f"components.{name}.hipify.rules", rules, folder
     if recipe.bench is not None:
         yield "bench.suite", recipe.bench.suite, folder
-    yield "publish.index", recipe.publish.index, Path.cwd()
+    yield "publish.index", recipe.destination.index, Path.cwd()
 
 
 def local_sources(loaded: Loaded) -> dict[str, LocalSource]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stackbuild.core.errors import RecipeError
-from stackbuild.recipe.load import parse
+from stackbuild.recipe.load import parse, text_of
 
 
 def test_mistakes_of_one_place_have_one_order() -> None:
@@ -15,3 +15,11 @@ def test_mistakes_of_one_place_have_one_order() -> None:
             parse("name: x\n", "n.yaml")
         said.add(str(caught.value))
     assert len(said) == 1
+
+
+def test_an_index_for_each_rocm() -> None:
+    text = text_of("rocm-7.2") + '\npublish: {index: "dist/rocm-{rocm}/simple", url: "https://w.example.invalid/rocm-{rocm}/simple"}\n'
+    recipe = parse(text, "r.yaml")
+    assert recipe.rocm is not None
+    assert recipe.destination.index == f"dist/rocm-{recipe.rocm}/simple"
+    assert recipe.destination.url == f"https://w.example.invalid/rocm-{recipe.rocm}/simple"
