@@ -6,13 +6,17 @@ import html
 import json
 from urllib.parse import quote
 
+from stackbuild.core.packaging import Version
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
 
 API_VERSION = "1.4"
 UNVERIFIED = "no verification is known"
 _STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color-scheme:light dark}"
-    "li{margin-bottom:1rem;overflow-wrap:anywhere}pre{overflow-x:auto;padding:.5rem;background:#8882}small{display:block}"
+    ":root{color-scheme:light dark}"
+    "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;overflow-wrap:anywhere}"
+    "h1{line-height:1.2}ul{list-style:none;padding:0}li{border-top:1px solid #8886;padding:.75rem 0}small{display:block}"
+    "pre{white-space:pre-wrap;font-size:.8rem;margin:.5rem 0 0;padding:.5rem;background:#8882}"
+    ".yanked a{text-decoration:line-through}"
 )
 
 
@@ -22,7 +26,7 @@ def pages(catalog: Catalog) -> dict[str, bytes]:
     root = {"meta": {"api-version": API_VERSION}, "projects": [{"name": name} for name in names]}
     rows = [_root_row(name, catalog.projects[name]) for name in names]
     found = {
-        "index.html": _page("Simple index", ["<ul>", *rows, "</ul>"]),
+        "index.html": _page("Simple index", ["<h1>Simple index</h1>", "<ul>", *rows, "</ul>"]),
         "index.json": _json(root),
     }
     for name, project in catalog.projects.items():
@@ -32,8 +36,11 @@ def pages(catalog: Catalog) -> dict[str, bytes]:
 
 
 def offered(project: Project) -> tuple[CatalogFile, ...]:
-    """The files that the project's page lists: none of a quarantined project (PEP 792)."""
-    return () if project.status == "quarantined" else tuple(file for _, file in sorted(project.files.items()))
+    """The files that the project's page lists, of the newest version first: none of a quarantined project (PEP 792)."""
+    if project.status == "quarantined":
+        return ()
+    by_name = sorted(project.files.values(), key=lambda file: file.name)
+    return tuple(sorted(by_name, key=lambda file: Version(file.version), reverse=True))
 
 
 def direct_requirement(project: str, file: CatalogFile, url: str) -> str:
@@ -72,7 +79,7 @@ def _file_json(file: CatalogFile) -> dict[str, object]:
 
 def _root_row(name: str, project: Project) -> str:
     files = offered(project)
-    summary = html.escape(files[-1].summary) if files else ""
+    summary = html.escape(files[0].summary) if files else ""
     note = "" if project.status == "active" else f" ({project.status})"
     return f'<li><a href="{name}/">{name}</a>{note}<small>{summary}</small></li>'
 
@@ -83,8 +90,8 @@ def _project_html(name: str, project: Project, url: str) -> bytes:
         meta.append(f'<meta name="pypi:project-status-reason" content="{html.escape(project.reason)}">')
     files = offered(project)
     lines = [f"<h1>{html.escape(name)}</h1>"]
-    if files and files[-1].summary:
-        lines.append(f"<p>{html.escape(files[-1].summary)}</p>")
+    if files and files[0].summary:
+        lines.append(f"<p>{html.escape(files[0].summary)}</p>")
     if project.status != "active":
         lines.append(f"<p><strong>{project.status}</strong> {html.escape(project.reason)}</p>")
     lines += ["<ul>", *(_file_row(name, file, url) for file in files), "</ul>"]
@@ -92,16 +99,19 @@ def _project_html(name: str, project: Project, url: str) -> bytes:
 
 
 def _file_row(project: str, file: CatalogFile, url: str) -> str:
-    parts = [_anchor(file), f"<small>{_size(file.size)}, sha256 {file.sha256}</small>"]
+    python = f", Python {html.escape(file.requires_python)}" if file.requires_python else ""
+    parts = [_anchor(file), f"<small>{_size(file.size)}{python}, sha256 {file.sha256}</small>"]
     parts.append(f"<small>{html.escape(file.claim or UNVERIFIED)}</small>")
     if file.yanked is not None:
-        parts.append(f"<small>yanked: {html.escape(file.yanked or 'no reason was given')}</small>")
+        parts.append(f"<small><strong>yanked</strong>: {html.escape(file.yanked or 'no reason was given')}</small>")
     if file.attached:
-        parts.append(f"<small>with it: {html.escape(', '.join(one.name for one in file.attached))}</small>")
+        kinds = ", ".join(one.name.removeprefix(f"{file.name}.") for one in file.attached)
+        parts.append(f"<small>beside it: {html.escape(kinds)}</small>")
     if url and file.yanked is None:
         line = f'pip install "{direct_requirement(project, file, url)}"'
         parts.append(f"<pre>{html.escape(line)}</pre>")
-    return f"<li>{''.join(parts)}</li>"
+    row = "<li>" if file.yanked is None else '<li class="yanked">'
+    return f"{row}{''.join(parts)}</li>"
 
 
 def _anchor(file: CatalogFile) -> str:

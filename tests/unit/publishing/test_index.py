@@ -87,8 +87,9 @@ def test_what_verification_came_to_stands_beside_each_wheel(tmp_path: Path) -> N
     assert [w.claim for w in receipt.wheels] == [claim, UNVERIFIED]
     assert [w.claim for w in publish((first,), index).wheels] == [claim]
     page = json.loads((index / "demo-pkg" / "index.json").read_text())
-    assert [row["_stackbuild-claim"] for row in page["files"]] == [claim, UNVERIFIED]
+    assert [row["_stackbuild-claim"] for row in page["files"]] == [UNVERIFIED, claim], "the newest version first"
     text = (index / "demo-pkg" / "index.html").read_text()
+    assert "beside it: benchmarks.json, provenance.json, verification.json</small>" in text
     assert "&lt;no ROCm&gt;); no GPU ran</small>" in text and f"<small>{UNVERIFIED}</small>" in text
     other = wheel(tmp_path / "b", content="other")
     assert [w.claim for w in publish((other,), index, Publication(replace=True)).wheels] == [UNVERIFIED]
