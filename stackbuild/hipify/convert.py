@@ -21,9 +21,11 @@ from stackbuild.hipify.passes import (
     lane_masks,
     launch,
     own_names,
+    own_overloads,
     register_words,
     rename,
     signatures,
+    thrust_headers,
 )
 from stackbuild.hipify.passes.argument_list import NewList, compose
 from stackbuild.hipify.rules.lookups import Lookups, prepare
@@ -88,6 +90,10 @@ def _edits(
     fixes = lookups.fixes(view.name)
     if fix := fixes.get("cub-warps"):
         edits += cub_warps.fix(view, fix)
+    if fix := fixes.get("own-overloads"):
+        edits += own_overloads.fix(view, fix)
+    if fix := fixes.get("thrust-headers"):
+        edits += thrust_headers.fix(view, file_directives.includes, fix)
     if fix := fixes.get("register"):
         edits += register_words.fix(view, fix)
     if fix := fixes.get("sync-masks"):

@@ -27,7 +27,7 @@ _CHECKS = (
     lanes.shuffle_ladders, warp_sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
     ballots.partial_masks, lanes.tiles,
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
-    devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches,
+    devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
     version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
     hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, strings.run_time_names, strings.device_code,
 )  # fmt: skip
@@ -57,9 +57,9 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         if rule == "LINT-DEFAULTS" and _is_called_otherwise(lookups, view.name, words[0], int(words[1])):
             continue
-        if rule == "LINT-CUDA-VERSION" and (
-            words[0] in lookups.names or words[0] in lookups.matches.get("identifier", ())
-        ):
+        if rule == "LINT-CUDA-VERSION" and (words[0] in lookups.names or _is_ruled(view, lookups, words[0])):
+            continue
+        if rule == "LINT-VECTOR-OPERATOR" and words[0] and lookups.fixes(view.name).get("own-overloads"):
             continue
         told = WARNINGS[rule]
         severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
@@ -72,6 +72,13 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
 def _major(rocm: str) -> int:
     """The first number of a ROCm version, 0 where none is given."""
     return int(rocm.partition(".")[0]) if rocm else 0
+
+
+def _is_ruled(view: View, lookups: Lookups, name: str) -> bool:
+    """Whether an identifier rule renames a name in this text."""
+    return name in lookups.matches.get("identifier", ()) and any(
+        name in rule.match and view.words.isdisjoint(rule.unless) for rule in lookups.of_kind("identifier", view.name)
+    )
 
 
 def _supplied(lookups: Lookups, name: str) -> bool:

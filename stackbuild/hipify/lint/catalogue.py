@@ -206,6 +206,12 @@ WARNINGS: dict[str, LintRule] = {
         "launch from the host, loop in one kernel, or make the child a device function",
         "https://rocm.docs.amd.com/projects/HIP/en/docs-6.1.2/reference/cpp_language_extensions.html",
     ),
+    "LINT-DEVICE-CALL": LintRule(
+        Severity.ERROR,
+        "{0} is called in device code",
+        "HIP's runtime is called from the host only; CUDA's device runtime has some of it",
+        "do it on the host, or with what device code has: assert, printf of the number, a value that the host reads",
+    ),
     "LINT-DEVICE-NAME": LintRule(
         Severity.ERROR,
         "{0} is not in HIP",
@@ -254,9 +260,10 @@ WARNINGS: dict[str, LintRule] = {
     ),
     "LINT-VECTOR-OPERATOR": LintRule(
         Severity.ERROR,
-        "operators of its own for vector types such as float4: {0} in this file",
-        "HIP's vector types have operators; where both fit, each use is ambiguous and does not compile",
-        "leave these out where __HIP_PLATFORM_AMD__ is defined",
+        "a function of its own, for the same types as one of HIP's headers",
+        "HIP's vector types have *, / and assigning operators by components, and HIP has atomicAdd, atomicMin and atomicMax of float and"
+        " double: where both fit, each use is ambiguous, or the name is defined twice",
+        "leave it out where __HIP_PLATFORM_AMD__ is defined if HIP's does the same, else give it a name and call that",
     ),
     "LINT-BF16-STRUCT": LintRule(
         Severity.ERROR,

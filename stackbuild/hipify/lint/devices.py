@@ -129,6 +129,34 @@ def device_launches(view: View) -> Iterator[Found]:
                 yield at, "LINT-DEVICE-LAUNCH", (name,)
 
 
+def device_calls(view: View) -> Iterator[Found]:
+    """Calls of CUDA's runtime in the bodies of `__global__` and purely `__device__` functions."""
+    if view.words.isdisjoint(("__global__", "__device__")):
+        return
+    known: dict[int, bool] = {}
+    for name in sorted(view.words_with("cuda") & view.cuda_names):
+        if not name.startswith("cuda") or name.endswith("_t"):
+            continue
+        for at in view.own(name):
+            is_called = view.code.startswith("(", skip_space(view.code, at + len(name)))
+            if is_called and _in_device_body(view, at, known):
+                yield at, "LINT-DEVICE-CALL", (name,)
+
+
+def _in_device_body(view: View, at: int, known: dict[int, bool]) -> bool:
+    """Whether an offset stands in the body of a device function; what is found of a pair of braces is kept.
+
+    A brace at the beginning of a line ends a function: where branches of `#if` open a body twice, pairs reach too far.
+    """
+    for pair in view.braces.around(at):
+        if pair not in known:
+            head = view.braces.head(pair)
+            known[pair] = "__global__" in head or ("__device__" in head and "__host__" not in head)
+        if known[pair]:
+            return "\n}" not in view.code[view.braces.span(pair)[0] : at]
+    return False
+
+
 def _on_device(code: str, at: int) -> bool:
     """Whether an offset stands in the body of a `__global__` or purely `__device__` function."""
     near = max(0, at - _FUNCTION)

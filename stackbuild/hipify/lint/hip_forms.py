@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from stackbuild.hipify.cpp.directives import Include
 from stackbuild.hipify.cpp.scan import arguments, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.passes import own_overloads
 
 Found = tuple[int, str, tuple[str, ...]]
 
@@ -85,14 +86,10 @@ def brain_floats(view: View) -> Iterator[Found]:
                 yield at, "LINT-BF16-SHUFFLE", (name, root[1])
 
 
-_VECTOR = r"(?:const\s+)?(?:float|double|u?int|u?char|u?short|u?long|u?longlong)[1-4]\b"
-_OPERATOR = re.compile(rf"\boperator\s*(?:[-+*/%&|^]=?|[=!]=|<<|>>)\s*\(\s*(?:{_VECTOR}|[^(),;{{}}]*,\s*{_VECTOR})")
-
-
 def vector_operators(view: View) -> Iterator[Found]:
-    """A source's own operators for CUDA's vector types, which HIP's have already: where the first of a text is, and how many."""
-    if "operator" in view.words and (found := list(_OPERATOR.finditer(view.code))):
-        yield found[0].start(), "LINT-VECTOR-OPERATOR", (str(len(found)),)
+    """A source's own operators and atomics that are ambiguous beside HIP's; the word says that HIP's do the same."""
+    for one in own_overloads.overloads(view):
+        yield one.at, "LINT-VECTOR-OPERATOR", ("same" if one.is_same else "",)
 
 
 def brain_float_types(view: View) -> Iterator[Found]:

@@ -66,7 +66,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     shims = _shims(view, lookups)
     hidden = any(include.start in c_only and path.startswith("hip") for path, include in have)
     like_hipify = lookups.target.compat == "hipify"  # which includes it in every file
-    runtime = (hidden or like_hipify or _needs_runtime(view, uses, launches)) and not _brings_runtime(
+    runtime = (hidden or like_hipify or _needs_runtime(view, uses, launches, directives)) and not _brings_runtime(
         lookups, everywhere | {n for n, _ in shims}
     )
     edits += _additions(view, directives, everywhere, shims, runtime)
@@ -175,8 +175,13 @@ def _shims(view: View, lookups: Lookups) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def _needs_runtime(view: View, uses: Iterable[str], launches: bool) -> bool:
-    """Whether the text needs HIP's runtime: kernels anywhere, or device words and API names where nvcc includes it."""
+def _needs_runtime(view: View, uses: Iterable[str], launches: bool, directives: Directives) -> bool:
+    """Whether the text needs HIP's runtime: kernels anywhere, or device words and API names where nvcc includes it.
+
+    A `.cu` file that includes files of its project may need it for those: nvcc includes its runtime before all of them.
+    """
+    if view.name.endswith(".cu") and any(view.text[one.path_span[0] - 1] == '"' for one in directives.includes):
+        return True
     if launches or not view.words.isdisjoint(_KERNEL_WORDS):
         return True
     if not view.is_cuda:

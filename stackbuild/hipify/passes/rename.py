@@ -32,6 +32,8 @@ def by_rules(view: View, lookups: Lookups) -> Iterator[Edit]:
     """
     present = view.words & lookups.matches.get("identifier", _NONE)
     for rule in lookups.of_kind("identifier", view.name) if present else ():
+        if not view.words.isdisjoint(rule.unless):
+            continue
         for name in rule.match:
             if name in present and rule.to:
                 for at in view.own(name):

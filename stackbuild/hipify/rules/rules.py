@@ -43,11 +43,12 @@ FIELDS = {
     "flavour",
     "bare",
     "members",
+    "unless",
 }
 _ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
 _SCOPED = _ANY | {"files", "except"}
 TAKES = {
-    "identifier": _SCOPED | {"to", "bare"},
+    "identifier": _SCOPED | {"to", "bare", "unless"},
     **dict.fromkeys(("pattern", "literal", "header"), _SCOPED | {"to"}),
     "namespace": _SCOPED | {"to", "members"},
     "path": _ANY | {"to"},
@@ -56,7 +57,7 @@ TAKES = {
     "shim": _SCOPED | {"when"},
 }
 """The fields of each kind beside the kind itself."""
-FIXES = ("sync-masks", "cub-warps", "register")
+FIXES = ("sync-masks", "cub-warps", "register", "own-overloads", "thrust-headers")
 SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")
@@ -77,6 +78,7 @@ class ConversionRule:
     `{0}` is the first of `count` arguments. `flavours` are the target's that it applies to; empty means all. `bare`
     removes what only CUDA's name may carry: a call's explicit template arguments, the `struct` or `enum` before an
     identifier. `members` are names in a namespace `a::b` that identify it where the source omits `a::`.
+    A file that has one of the names `unless` is not for the rule.
     """
 
     id: str
@@ -100,6 +102,7 @@ class ConversionRule:
     flavours: tuple[str, ...] = ()
     bare: bool = False
     members: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
 
     @property
     def moves(self) -> bool:
@@ -289,6 +292,7 @@ class _RuleReader:
             flavours=self.texts(item, path, "flavour"),
             bare=self.flag(item, path, "bare"),
             members=self.texts(item, path, "members"),
+            unless=self.texts(item, path, "unless"),
         )
         self.check(rule, path)
         return rule if len(self.mistakes) == before else None

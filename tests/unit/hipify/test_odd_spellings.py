@@ -415,8 +415,14 @@ def test_bfloat16_before_rocm_6_is_told_once(rocm: str, told: int) -> None:
     ("guilty", "innocent"),
     [
         ("inline __device__ float4 operator*(float4 a, float4 b) { return a; }", "V operator*(V a, V b) { return a; }"),
-        ("float2 operator / (float a, const float2 &b);", "bool operator<(float4 a, float4 b);"),
-        ("void operator+=(float3 &a, float b) {}", "#ifdef USE_ROCM\n#else\nV operator*(V a, int b);\n#endif\nfloat4 mul(float4 a);"),
+        (
+            "float2 operator / (const float2 &a, const float2 &b) { return inverse(b) * a; }",
+            "bool operator<(float4 a, float4 b) { return a.x < b.x; }",
+        ),
+        (
+            "void operator+=(float3 &a, float3 b) { a.x += b.x; a.y -= b.y; a.z += b.z; }",
+            "uint4 operator^(uint4 a, uint4 b) { return f(a, b); } void operator+=(float3 &a, float b) {} float4 mul(float4 a);",
+        ),
     ],
 )  # fmt: skip
 def test_own_operators_of_vector_types_are_told(guilty: str, innocent: str) -> None:

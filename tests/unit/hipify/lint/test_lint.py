@@ -341,3 +341,22 @@ def test_inline_ptx_in_every_spelling(text: str, fix: str | None) -> None:
 def test_assembly_in_host_files_is_ptx_only_where_it_is(template: str, expected: bool) -> None:
     rules = [f.rule for f in hip(f"inline void f() {{ asm volatile({template}); }}\n", "a.cpp").findings]
     assert (rules == ["LINT-PTX"]) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("__device__ void f() {\n  if (cudaFree(p)) { g(); }\n}\n", 2),
+        ("template <int N>\n__global__ void k(int *p) { int *q;\n\n  cudaMalloc(&q, 4); }\n", 4),
+        ("__host__ __device__ void f() { cudaDeviceSynchronize(); }\n", 0),
+        ("void f() { cudaMalloc(&p, 4); }\n__device__ void g() {}\n", 0),
+        ("__device__ void g(cudaStream_t s) { own::cudaFree(s); }\n", 0),
+        (
+            "__global__\n#if A\nvoid f(int a) {\n#else\nvoid f(int b) {\n#endif\n  g();\n}\nvoid h() {\n  cudaFree(p);\n}\n",
+            0,
+        ),
+    ],
+)
+def test_calls_of_the_runtime_in_device_code_are_told(text: str, line: int) -> None:
+    found = [f.place.line for f in hip(text).findings if f.rule == "LINT-DEVICE-CALL" and f.place]
+    assert found == ([line] if line else [])

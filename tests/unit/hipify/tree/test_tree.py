@@ -290,7 +290,7 @@ def test_a_file_of_the_tree_is_not_cudas_header_of_that_name(tmp_path: Path) -> 
     assert '"vector_functions.h"' not in (tmp_path / "out" / "a.cu").read_text()
     assert (
         tmp_path / "out" / "k" / "b.cu"
-    ).read_text() == '#include "vector_functions.h"\n#include <hip/hip_vector_types.h>\n'
+    ).read_text() == '#include <hip/hip_runtime.h>\n#include "vector_functions.h"\n#include <hip/hip_vector_types.h>\n'
     (source / "k" / "vector_functions.h").unlink()
     run(source, tmp_path / "out")
     assert '"vector_functions.h"' not in (tmp_path / "out" / "k" / "b.cu").read_text()

@@ -1,0 +1,85 @@
+"""The fix `own-overloads`: functions of a source that HIP's headers have too, with the same parameters and meaning.
+
+Operators for two of CUDA's vector types (`float4 * float4`, `float4 += float4`) are ambiguous beside HIP's own, which work
+by components; atomicAdd, atomicMin and atomicMax of float and double are defined twice. These definitions are left out
+where `__HIP_PLATFORM_AMD__` is defined. Operators that do something else by the same signs stay, and lint tells them.
+Which forms clash was tried with HIP 5.7 and 6.4: `*`, `/`, and `+=`, `-=`, `*=`, `/=`, with the same type on both sides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stackbuild.hipify.cpp.edits import Edit
+from stackbuild.hipify.cpp.source_text import View
+
+_VECTOR = r"(?:float|double|u?int|u?char|u?short|u?long|u?longlong)[1-4]"
+_OPERATOR = re.compile(
+    rf"\boperator\s*([*/]|[-+*/]=)\s*\(\s*(?:const\s+)?({_VECTOR})(?:\s+const)?[\s&]+(\w+)\s*,"
+    r"\s*(?:const\s+)?\2(?:\s+const)?[\s&]+(\w+)\s*\)\s*\{"
+)
+_ATOMIC = re.compile(
+    r"\b(float|double)\s+atomic(?:Add|Min|Max)\s*\(\s*\1\s*\*\s*(?:const\s+)?(?:__restrict__\s+)?\w+\s*,\s*(?:const\s+)?\1\s+\w+\s*\)\s*\{"
+)
+_ATOMICS = frozenset(("atomicAdd", "atomicMin", "atomicMax"))
+_GUARD = "#ifndef __HIP_PLATFORM_AMD__"
+
+
+@dataclass(frozen=True)
+class OwnOverload:
+    """A definition that HIP's clashes with: its offset and span, and whether HIP's does the same."""
+
+    at: int
+    start: int
+    end: int
+    is_same: bool
+
+
+def fix(view: View, by: str) -> Iterator[Edit]:
+    """The edits that put each definition that does what HIP's does between lines that leave it out for HIP."""
+    for one in overloads(view):
+        if one.is_same:
+            line = view.code.rfind("\n", 0, one.start) + 1
+            starts_line = not view.text[line : one.start].strip()
+            start = line if starts_line else one.start
+            yield Edit(start, start, f"{'' if starts_line else chr(10)}{_GUARD}\n", by)
+            rest = view.code.find("\n", one.end)
+            is_last = not view.code[one.end : rest if rest >= 0 else len(view.code)].strip()
+            end = rest if is_last and rest >= 0 else one.end
+            yield Edit(end, end, "\n#endif" + ("" if is_last else "\n"), by, closes=True)
+
+
+def overloads(view: View) -> Iterator[OwnOverload]:
+    """The definitions that clash with HIP's, outside of macros and of what is left out for HIP already."""
+    found = list(_OPERATOR.finditer(view.code)) if "operator" in view.words else []
+    named = [] if view.words.isdisjoint(_ATOMICS) else _ATOMIC.finditer(view.code)
+    found += [one for one in named if view.braces.innermost(one.start()) < 0]
+    for one in found:
+        start = _start(view, one.start())
+        if view.macro_at(one.start()) or view.text[:start].rstrip().endswith(_GUARD):
+            continue
+        open_at = one.end() - 1
+        close_at = view.braces.span(view.braces.innermost(one.end()))[1]
+        body = "".join(view.code[open_at + 1 : close_at].split())
+        is_same = one.re is _ATOMIC or body in _by_components(*one.groups())
+        yield OwnOverload(one.start(), start, close_at + 1, is_same)
+
+
+def _start(view: View, at: int) -> int:
+    """Where the definition begins in which an offset stands."""
+    start = view.braces.statement(at)
+    return start + len(view.code[start:at]) - len(view.code[start:at].lstrip())
+
+
+def _by_components(sign: str, kind: str, left: str, right: str) -> tuple[str, ...]:
+    """The bodies, without white space, of an operator that works by components."""
+    parts = "xyzw"[: int(kind[-1])]
+    if sign.endswith("="):
+        each = "".join(f"{left}.{part}{sign}{right}.{part};" for part in parts)
+        whole = f"{left}={left}{sign[0]}{right};"
+        long = "".join(f"{left}.{part}={left}.{part}{sign[0]}{right}.{part};" for part in parts)
+        return (*(text + tail for text in (each, whole, long) for tail in ("", f"return{left};")), f"return{whole}")
+    values = ",".join(f"{left}.{part}{sign}{right}.{part}" for part in parts)
+    return f"returnmake_{kind}({values});", f"return{{{values}}};", f"return{kind}{{{values}}};"

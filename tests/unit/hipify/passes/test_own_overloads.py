@@ -1,0 +1,83 @@
+"""Operators and atomics that HIP's headers have too are left out for HIP; others by the same signs are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.hipify import hip
+
+GUARD = "#ifndef __HIP_PLATFORM_AMD__\n"
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "inline __host__ __device__ float4 operator*(float4 a, float4 b)\n{\n    return make_float4(a.x * b.x, a.y * b.y, a.z * b.z,  a.w * b.w);\n}",
+        "static int2 operator / (const int2 &p, const int2 &q) { return {p.x / q.x, p.y / q.y}; }",
+        "inline __device__ void operator+=(float3 &a, float3 b) { a.x += b.x; a.y += b.y; a.z += b.z; }",
+        "__device__ float2 &operator-=(float2 &a, const float2 b) { a.x -= b.x; a.y -= b.y; return a; }",
+        "inline void operator*=(uint2 &a, uint2 b) { a = a * b; }",
+        "__device__ __forceinline__\ndouble atomicMax(double *address, double val)\n{\n  return f(address, val);\n}",
+        "static __inline__ __device__ double atomicAdd(double* p, const double v) { return g(p); }",
+    ],
+)  # fmt: skip
+def test_a_function_that_hip_has_is_left_out_for_hip(definition: str) -> None:
+    text = f"#include <cuda_runtime.h>\nint before;\n{definition}\nint after;\n"
+    made = hip(text)
+    assert f"\nint before;\n{GUARD}{definition}\n#endif\nint after;\n" in made.text
+    assert [f for f in made.findings if f.rule == "LINT-VECTOR-OPERATOR"] == []
+    assert made.rules["generic-own-overloads"] == 1
+    assert hip(made.text).text == made.text
+
+
+def test_definitions_on_one_line_are_each_left_out() -> None:
+    one = "float2 operator*(float2 a, float2 b) { return make_float2(a.x * b.x, a.y * b.y); }"
+    two = "float2 operator/(float2 a, float2 b) { return make_float2(a.x / b.x, a.y / b.y); }"
+    text = hip(f"{one} {two} int x;\n").text
+    assert "".join(f"{GUARD}{definition}\n#endif\n" for definition in (one, two)) in text.replace(
+        "\n \n", "\n"
+    ).replace(" \n#if", "\n#if")
+    assert hip(text).text == text
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "float2 operator*(float2 a, float2 b) { return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }",
+        "float2 operator*(const float2& a, const float2& b) { return make_float2(b.x * a.x, a.y * b.y); }",
+    ],
+)
+def test_an_operator_that_does_something_else_is_told_where_it_stands(definition: str) -> None:
+    made = hip(f"int x;\n{definition}\n")
+    assert definition in made.text and "ifndef" not in made.text
+    assert [f.place.line for f in made.findings if f.rule == "LINT-VECTOR-OPERATOR" and f.place] == [2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "float2 operator+(float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); }",
+        "float2 operator*(float2 a, float s) { return make_float2(a.x * s, a.y * s); }",
+        "uint4 operator^(uint4 a, uint4 b) { return make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w); }",
+        "namespace own { __device__ double atomicAdd(double *p, double v) { return g(p); } }",
+        "__device__ unsigned atomicMax(unsigned *p, unsigned v, int scope) { return g(p); }",
+        "double x = atomicAdd(p, 1.0);",
+    ],
+)
+def test_what_hip_s_does_not_clash_with_stays(text: str) -> None:
+    made = hip(text + "\n")
+    assert "ifndef" not in made.text
+    assert [f for f in made.findings if f.rule == "LINT-VECTOR-OPERATOR"] == []
+
+
+def test_a_question_for_nvcc_becomes_one_for_hipcc_unless_hip_is_asked_for_too() -> None:
+    assert hip("#ifdef __NVCC__\n#endif\n").text == "#ifdef __HIPCC__\n#endif\n"
+    for other in ("__HIPCC__", "__HIP_PLATFORM_AMD__", "__clang__"):
+        text = f"#if defined(__NVCC__)\n#elif defined({other})\n#endif\n"
+        assert hip(text).text == text
+
+
+def test_a_cuda_file_that_includes_its_project_s_files_has_the_runtime_as_with_nvcc() -> None:
+    assert hip('#include "common.h"\n', name="a.cu").text == '#include <hip/hip_runtime.h>\n#include "common.h"\n'
+    for text, name in (("#include <vector>\n", "a.cu"), ('#include "common.h"\n', "a.cpp")):
+        assert hip(text, name=name).text == text
