@@ -99,6 +99,7 @@ REMEDIES = (
     ("root may", "the tests as an ordinary user"),
     ("Docker engine", "`ci/docker-engine` as root"),
     ("STACKBUILD_HIP_ROOT", "STACKBUILD_HIP_ROOT=FOLDER, a root file system with HIP"),
+    ("STACKBUILD_HIP_5_ROOT", "STACKBUILD_HIP_5_ROOT=FOLDER, a root file system with HIP 5.7"),
     ("not installed", "apt-get install"),
     ("could not import", "`ci/setup`"),
     ("GPU", "a machine with a GPU"),

@@ -51,7 +51,11 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             rule == "LINT-DEVICE-NAME" and _supplied(lookups, words[0])
         ):
             continue
-        if rule == "LINT-BF16-STRUCT" and not 0 < _major(lookups.target.rocm) < 6:
+        if rule == "LINT-BF16-STRUCT" and (
+            not 0 < _major(lookups.target.rocm) < 6 or _is_ruled(view, lookups, "__nv_bfloat16")
+        ):
+            continue
+        if rule == "LINT-BF16-SHUFFLE" and any(words[0] in names for names in lookups.names_by_shim.values()):
             continue
         if rule == "LINT-HEADER" and _becomes_header(lookups, words[0]):
             continue

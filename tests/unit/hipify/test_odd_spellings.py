@@ -6,7 +6,7 @@ import pytest
 
 from stackbuild.hipify.cpp.scan import arguments, blank
 from stackbuild.hipify.model import Target
-from support.hipify import hip
+from support.hipify import bundled_rules, hip
 
 RUNTIME = "#include <hip/hip_runtime.h>\n"
 
@@ -404,11 +404,22 @@ def test_a_return_type_in_a_typedef_of_a_class_is_no_member() -> None:
 
 
 @pytest.mark.parametrize(("rocm", "told"), [("5.7", 1), ("6.0", 0), ("", 0)])
-def test_bfloat16_before_rocm_6_is_told_once(rocm: str, told: int) -> None:
+def test_bfloat16_before_rocm_6_is_told_once_where_no_rule_gives_it_another_type(rocm: str, told: int) -> None:
     text = "__nv_bfloat16 f(__nv_bfloat16 a) { return a + a; }\n__nv_bfloat162 b;\n"
-    found = hip(text, target=Target(rocm=rocm)).findings
+    found = hip(text, rules=bundled_rules("base"), target=Target(rocm=rocm)).findings
     assert len([f for f in found if f.rule == "LINT-BF16-STRUCT"]) == told
-    assert not [f for f in hip("float f;\n", target=Target(rocm=rocm)).findings if f.rule == "LINT-BF16-STRUCT"]
+    assert [f for f in hip(text, target=Target(rocm=rocm)).findings if f.rule == "LINT-BF16-STRUCT"] == []
+
+
+def test_bfloat16_before_rocm_6_is_the_support_header_s() -> None:
+    text = "#include <cuda_bf16.h>\n__nv_bfloat16 f(nv_bfloat162 a);\n"
+    made = hip(text, target=Target(rocm="5.7"))
+    assert made.text == (
+        '#include "stackbuild_hip_bf16.h"\n#include <hip/hip_runtime.h>\n'
+        "stackbuild_hip_bfloat16 f(stackbuild_hip_bfloat162 a);\n"
+    )
+    assert made.needs == ("stackbuild_hip_bf16.h",)
+    assert "__hip_bfloat16 f(__hip_bfloat162 a)" in hip(text, target=Target(rocm="6.0")).text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+// CUDA's bfloat16 for HIP before 6.0, whose __hip_bfloat16 is a struct of bits without conversions and operators: the same
+// bits with both, and what takes or gives HIP's own takes or gives these. Written by `stackbuild hipify`.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include <hip/hip_bf16.h>
+
+struct stackbuild_hip_bfloat16 : __hip_bfloat16 {
+  stackbuild_hip_bfloat16() = default;
+  __host__ __device__ stackbuild_hip_bfloat16(__hip_bfloat16 value) : __hip_bfloat16(value) {}
+  __host__ __device__ stackbuild_hip_bfloat16(float value) : __hip_bfloat16(__float2bfloat16(value)) {}
+  __host__ __device__ operator float() const { return __bfloat162float(*this); }
+  __host__ __device__ stackbuild_hip_bfloat16& operator+=(float other) { return *this = float(*this) + other; }
+  __host__ __device__ stackbuild_hip_bfloat16& operator-=(float other) { return *this = float(*this) - other; }
+  __host__ __device__ stackbuild_hip_bfloat16& operator*=(float other) { return *this = float(*this) * other; }
+  __host__ __device__ stackbuild_hip_bfloat16& operator/=(float other) { return *this = float(*this) / other; }
+};
+
+struct stackbuild_hip_bfloat162 {
+  stackbuild_hip_bfloat16 x, y;
+
+  stackbuild_hip_bfloat162() = default;
+  __host__ __device__ stackbuild_hip_bfloat162(stackbuild_hip_bfloat16 x, stackbuild_hip_bfloat16 y) : x(x), y(y) {}
+  __host__ __device__ stackbuild_hip_bfloat162(__hip_bfloat162 both) : x(both.x), y(both.y) {}
+  __host__ __device__ operator __hip_bfloat162() const {
+    __hip_bfloat162 both;
+    both.x = x;
+    both.y = y;
+    return both;
+  }
+};
+
+// Sums and products are made in 32 bits and rounded once, as CUDA's are; of two values they are bfloat16 again.
+__host__ __device__ inline stackbuild_hip_bfloat16 operator+(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) + __bfloat162float(b); }
+__host__ __device__ inline stackbuild_hip_bfloat16 operator-(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) - __bfloat162float(b); }
+__host__ __device__ inline stackbuild_hip_bfloat16 operator*(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) * __bfloat162float(b); }
+__host__ __device__ inline stackbuild_hip_bfloat16 operator/(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) / __bfloat162float(b); }
+__host__ __device__ inline stackbuild_hip_bfloat16 operator-(__hip_bfloat16 a) { return -__bfloat162float(a); }
+__host__ __device__ inline bool operator==(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) == __bfloat162float(b); }
+__host__ __device__ inline bool operator!=(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) != __bfloat162float(b); }
+__host__ __device__ inline bool operator<(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) < __bfloat162float(b); }
+__host__ __device__ inline bool operator>(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) > __bfloat162float(b); }
+__host__ __device__ inline bool operator<=(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) <= __bfloat162float(b); }
+__host__ __device__ inline bool operator>=(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) >= __bfloat162float(b); }
