@@ -119,7 +119,13 @@ def _edits(
     ]
     added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed = [e for e in headers.edits if e.start < e.end]
-    return added + edits + changed, called.lists, findings, headers.needs, own | own_names.namespaces(view)
+    return (
+        added + edits + changed,
+        called.lists,
+        findings,
+        headers.needs,
+        own | own_names.namespaces(view) | own_names.supplied(view, lookups.issues),
+    )
 
 
 def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:

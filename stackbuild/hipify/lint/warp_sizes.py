@@ -21,6 +21,7 @@ _MASK = re.compile(r"k?_*(?:warp|wave(?:front)?)_?(?:size_?)?mask_*", re.I)
 _IN_CONSTANT = re.compile(
     r"\b(?:constexpr|static_assert|enum)\b[^;{}]*\bwarpSize\b|<[^;{}<>()]*\bwarpSize\b[^;{}<>()]*>|\[[^\]\n]*\bwarpSize\b[^\]\n]*\]\s*(?:;|\[|=)"
 )
+_BOUND = re.compile(r"(?<![\w.])(?!return\b|case\b)[A-Za-z_]\w*(?:\s*<[^<>;]*>)?[\s*&]+\w+\s*(?:\[[^\]\n]*\]\s*)*\Z")
 _COMPARED = re.compile(r"(?:\w+\s*(?:\.|->)\s*)?\bwarpSize\s*[!=]=\s*32[uU]?\b(?!\s*[\w.])")
 _BOTH = re.compile(r"\bwarpSize\s*[!=]=\s*64\b")
 
@@ -50,6 +51,10 @@ def warp_sizes(view: View) -> Iterator[Found]:
     if "warpSize" in view.words:
         for found in _IN_CONSTANT.finditer(view.code):
             at = view.code.index("warpSize", found.start())
+            if found.group().startswith("[") and not _BOUND.search(
+                view.code, max(0, found.start() - 120), found.start()
+            ):
+                continue  # an element, and no array's size
             yield at, "LINT-WARP-SIZE-CONSTANT", (" ".join(found.group().split())[:60],)
         if "32" in view.numbers and not _BOTH.search(view.code):
             for found in _COMPARED.finditer(view.code):

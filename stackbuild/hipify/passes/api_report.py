@@ -142,7 +142,12 @@ def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) ->
             "rest": issue.detail.partition(" ")[2],
             "rocm": lookups.target.rocm,
         }
-        yield view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
+        told = view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
+        asked = _CONDITION.match(view.code, line_start(view.code, at))
+        yield replace(told, severity=Severity.NOTE, fix=_ASKED) if asked else told
+
+
+_ASKED = "see that the branch without it is meant for HIP: what is not defined is no error in a condition"
 
 
 def _eased(finding: Finding) -> Finding:
@@ -189,7 +194,7 @@ def _of_host(view: View, word: str) -> Iterator[Finding]:
     api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
     for at in places:
         called = view.code.startswith("(", skip_space(view.code, at + len(word)))
-        if constant and _CONDITION.match(view.code, line_start(view.code, at)):
+        if _CONDITION.match(view.code, line_start(view.code, at)):
             continue  # not defined is 0 there: LINT-CUDA-VERSION is about such questions
         if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
             yield _leftover(view, at, word)

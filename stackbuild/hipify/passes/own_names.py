@@ -36,7 +36,7 @@ _UNMISTAKABLE = re.compile(
 _PATH = re.compile(r'[^>"\n]+')
 _BEFORE = 120
 CONDITIONAL = frozenset(
-    ("HIPIFY-UNKNOWN", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
+    ("HIPIFY-UNSUPPORTED", "HIPIFY-UNKNOWN", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
      "LINT-COOPERATIVE")
 )  # fmt: skip
 """The rules whose findings are none where the tree declares the name, or has the header."""
@@ -57,6 +57,8 @@ def _declares(view: View, name: str, at: int) -> bool:
     head = view.code[max(0, at - _BEFORE) : at]
     if sign in ("{", ":", "<") and _TAGGED.search(head):
         return not view.code.startswith("::", after)
+    if sign == ")" and _is_pointer(view.code, at, after):
+        return True
     if sign == "=" and _USING.search(head):
         return True
     if sign == ";" and _TYPEDEF.search(view.code, max(0, at - 4096), at):
@@ -80,6 +82,11 @@ def _declares(view: View, name: str, at: int) -> bool:
     return is_variable(view.code, at, end)
 
 
+def _is_pointer(code: str, at: int, close_at: int) -> bool:
+    """Whether a name is declared there as a pointer to a function: `int (*nvmlInit)(void)`."""
+    return code.endswith("*", 0, back_space(code, at)) and code.startswith("(", skip_space(code, close_at + 1))
+
+
 def is_variable(code: str, at: int, end: int) -> bool:
     """Whether a name is declared as a variable or parameter there: `cudaError_t cudaStatus;`."""
     after = skip_space(code, end)
@@ -87,6 +94,11 @@ def is_variable(code: str, at: int, end: int) -> bool:
     if before is None or before[1] in _NO_TYPE or code[after : after + 1] not in ("=", ";", ",", ")", "[", "{"):
         return False
     return not before[2] or before[1].endswith(("_t", "int", "char", "float", "double", "void", "unsigned", "long"))
+
+
+def supplied(view: View, names: Iterable[str]) -> frozenset[str]:
+    """Those of the names that the text defines as macros: `#ifndef cudaEventWaitDefault`, `#define cudaEventWaitDefault 0`."""
+    return frozenset(macro.name for macro in view.macros).intersection(names)
 
 
 def namespaces(view: View) -> frozenset[str]:

@@ -69,6 +69,7 @@ FORMS = [
     ("LINT-DEFAULTS", "cudaMalloc3DArray(a, b, ext);", "my::cudaMalloc3DArray(a, b, ext);"),
     ("LINT-GROUPS", "namespace co = cooperative_groups; auto c = co::this_cluster();", "auto c = my::this_cluster();"),
     ("LINT-GROUPS", "using namespace cooperative_groups; auto l = labeled_partition(g, 3);", "using namespace cooperative_groups; auto l = x.labeled_partition(g);"),
+    ("LINT-WARP-SIZE-CONSTANT", "int a[2][warpSize];", "int *q = table[i / warpSize]; return table[warpSize];"),
     ("LINT-BF16-SHUFFLE", "__nv_bfloat16 v = a[0]; v = __shfl_xor(v, 1);", "__nv_bfloat16 v = a[0]; float w = v; w = __shfl_xor_sync(~0u, w, 1);"),
     ("LINT-DEVICEPTR", "CUdeviceptr d = 0; d += 4;", "CUdeviceptr d = 0; int n = x + 4; f(d, &d);"),
     ("LINT-DEVICEPTR", "CUdeviceptr d = 0; f(d + 16);", "CUdeviceptr* d = 0; f(d + 16);"),

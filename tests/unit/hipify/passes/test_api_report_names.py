@@ -23,6 +23,7 @@ def told(text: str, rule: str) -> list[str]:
         ("x = flags > cudaBrandNew;\n", "my_t cudaBrandNew{x};\n"),
         ("struct cudaBrandNew;\n", "std::vector<int> cudaBrandNew; f(cudaBrandNew);\n"),
         ("cudaBrandNew;\n", "int cudaBrandNew[4]; f(cudaBrandNew);\n"),
+        ("f(*cudaBrandNew);\n", "struct api { int (*cudaBrandNew)(int); }; int x = a.f(cudaBrandNew);\n"),
     ],
 )
 def test_variables_that_a_text_declares_are_no_unknown_apis(guilty: str, innocent: str) -> None:

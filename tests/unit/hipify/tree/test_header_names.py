@@ -89,3 +89,17 @@ def test_a_header_that_says_something_else_converts_its_users_again(tmp_path: Pa
     assert "Kind::cudaMemcpyHostToDevice" in text
     text, _ = convert(tmp_path, "using Kind = cudaMemcpyKind;\n", source)
     assert "Kind::hipMemcpyHostToDevice" in text
+
+
+def test_a_name_that_hip_lacks_and_the_tree_defines_is_no_error(tmp_path: Path) -> None:
+    header = "#ifndef cuNothing\n#define cuNothing 0x80\n#endif\n"
+    source = "void f() { g(cuNothing); }\n"
+    _, report = convert(tmp_path, "", source)
+    assert [f.rule for f in report.findings] == ["HIPIFY-UNSUPPORTED"]
+    _, report = convert(tmp_path, header, source)
+    assert [f.rule for f in report.findings] == []
+
+
+def test_a_question_for_a_name_that_hip_lacks_is_a_note(tmp_path: Path) -> None:
+    _, report = convert(tmp_path, "", "#ifdef cuNothing\n#endif\n")
+    assert [(f.rule, f.severity) for f in report.findings] == [("HIPIFY-UNSUPPORTED", "note")]
