@@ -1,4 +1,5 @@
-"""The docker runner: the same root file system imported as an image, one container a session.
+"""The docker runner: the same root file system imported as an image, one container a session. With `runners/engine` the
+only user of the docker SDK.
 
 Containers have no network, no privileges, no capabilities and no docker socket, and the refusals of `runners/seccomp`.
 They carry the run's id and the store's as labels; those of this store's dead runs are removed at the next start. A
@@ -24,7 +25,6 @@ from typing import Any
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
 from stackbuild.runners import seccomp
-from stackbuild.runners.docker_sdk import ENGINE_ERRORS, NO_ENGINE_ERRORS, ImageNotFound, NotFound, bind_mount, connect
 from stackbuild.runners.log import LogWriter
 from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 from stackbuild.store.identity import identity
@@ -47,9 +47,13 @@ KEEP_DAYS = {"stackbuild-failed": 7, "stackbuild-base": 30}
 @contextlib.contextmanager
 def _engine_errors() -> Iterator[None]:
     """Within, an engine that stops answering is the machine's fault and not the step's. Raises MachineLacks."""
+    from docker.errors import DockerException
+    from requests.exceptions import RequestException
+    from urllib3.exceptions import HTTPError
+
     try:
         yield
-    except ENGINE_ERRORS as error:
+    except (DockerException, RequestException, HTTPError) as error:
         raise MachineLacks(
             f"the Docker engine stopped answering: {error}",
             next="see the engine's own log, start it again and run the same command: finished steps are kept",
@@ -79,10 +83,14 @@ class Docker:
     @cached_property
     def client(self) -> Any:
         """The connection. Raises MachineLacks when no engine answers."""
+        import docker
+
         try:
-            return connect()
-        except NO_ENGINE_ERRORS as error:
+            client = docker.from_env(timeout=600)
+            client.ping()
+        except (docker.errors.DockerException, OSError) as error:
             raise _no_engine(error) from None
+        return client
 
     @contextlib.contextmanager
     def open(self, spec: SessionSpec) -> Iterator[Session]:
@@ -106,6 +114,8 @@ class Docker:
             return (*self._reap_containers(), *self._reap_images())
 
     def _reap_images(self) -> Iterator[str]:
+        from docker.errors import NotFound
+
         now = time.time()
         for name, days in KEEP_DAYS.items():
             for row in self.client.api.images(name=name):  # one answer; `images.list` asks for each, which may be gone
@@ -115,6 +125,8 @@ class Docker:
                         yield f"image {', '.join(row['RepoTags'] or ())}"
 
     def _reap_containers(self) -> Iterator[str]:
+        from docker.errors import NotFound
+
         ours = {"label": f"{STORE}={self.store_id}"}
         for container in self.client.containers.list(all=True, filters=ours, ignore_removed=True):
             if container.labels.get(LABEL) not in (self.store.run, *self.store.others()):
@@ -124,11 +136,13 @@ class Docker:
 
     def _image(self, spec: SessionSpec) -> str:
         """The image of the session's base, imported on first use; its tag is the base's digest."""
+        import docker
+
         name = f"stackbuild-base:{spec.base_digest[:32]}"
         with self._importing:
             try:
                 self.client.images.get(name)
-            except ImageNotFound:
+            except docker.errors.ImageNotFound:
                 self._import(spec.base, name)
         return name
 
@@ -143,7 +157,9 @@ class Docker:
 
     @contextlib.contextmanager
     def _container(self, spec: SessionSpec, image: str) -> Iterator[_DockerSession]:
-        binds = [bind_mount(str(m.source), m.at, writable=m.writable) for m in spec.mounts]
+        from docker.types import Mount as Bind
+
+        binds = [Bind(m.at, str(m.source), type="bind", read_only=not m.writable) for m in spec.mounts]
         with _engine_errors():
             container = self._create(spec, image, binds)
         try:
@@ -175,7 +191,10 @@ class Docker:
 
 def _remove(container: Any) -> None:
     """Remove it where the engine lets us; else the next start does, by its label."""
-    with contextlib.suppress(*ENGINE_ERRORS):
+    from docker.errors import DockerException
+    from requests.exceptions import RequestException
+
+    with contextlib.suppress(DockerException, RequestException):
         container.remove(force=True)
 
 

@@ -16,25 +16,30 @@ from typing import Any
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, StepFailed
 
+ANSWER_SECONDS = 600
 PLATFORM = "linux/amd64"
 PULLED = ("Pull complete", "Already exists")
 
 
 def find_engine() -> Any | None:
     """The SDK's client of the engine that `docker.from_env` finds, None where none answers."""
-    from stackbuild.runners.docker_sdk import NO_ENGINE_ERRORS, connect
+    import docker
 
     try:
-        return connect()
-    except NO_ENGINE_ERRORS:
+        client = docker.from_env(timeout=ANSWER_SECONDS)
+        client.ping()
+    except (docker.errors.DockerException, OSError):
         return None
+    return client
 
 
 @contextlib.contextmanager
 def _told(image: str) -> Iterator[None]:
     """Within, what the engine answers is said in one line: the image's fault, or the engine's. Raises StepFailed,
     MachineLacks."""
-    from stackbuild.runners.docker_sdk import ENGINE_ERRORS, APIError
+    from docker.errors import APIError, DockerException
+    from requests.exceptions import RequestException
+    from urllib3.exceptions import HTTPError
 
     try:
         yield
@@ -44,7 +49,7 @@ def _told(image: str) -> Iterator[None]:
             where="base.image",
             next="check the name, the digest and `docker login`",
         ) from None
-    except ENGINE_ERRORS as error:
+    except (DockerException, RequestException, HTTPError) as error:
         raise MachineLacks(f"the Docker engine stopped answering: {error}", next="see the engine's own log") from None
 
 
@@ -74,7 +79,7 @@ def pulled_layers(client: Any, name: str, wanted: str, folder: Path, tell: Calla
 
 
 def _has(client: Any, reference: str) -> bool:
-    from stackbuild.runners.docker_sdk import NotFound
+    from docker.errors import NotFound
 
     try:
         client.api.inspect_image(reference)
