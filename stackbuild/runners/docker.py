@@ -1,5 +1,4 @@
-"""The docker runner: the same root file system imported as an image, one container a session. With `runners/engine` the
-only user of the docker SDK.
+"""The docker runner: the same root file system imported as an image, one container a session.
 
 Containers have no network, no privileges, no capabilities and no docker socket, and the refusals of `runners/seccomp`.
 They carry the run's id and the store's as labels; those of this store's dead runs are removed at the next start. A
@@ -25,6 +24,7 @@ from typing import Any
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
 from stackbuild.runners import seccomp
+from stackbuild.runners.engine import bind, connect, engine_errors, gone_allowed, has_image
 from stackbuild.runners.log import LogWriter
 from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 from stackbuild.store.identity import identity
@@ -44,29 +44,6 @@ KEEP_DAYS = {"stackbuild-failed": 7, "stackbuild-base": 30}
 """Images that are removed when older; a base is imported again when it is needed."""
 
 
-@contextlib.contextmanager
-def _engine_errors() -> Iterator[None]:
-    """Within, an engine that stops answering is the machine's fault and not the step's. Raises MachineLacks."""
-    from docker.errors import DockerException
-    from requests.exceptions import RequestException
-    from urllib3.exceptions import HTTPError
-
-    try:
-        yield
-    except (DockerException, RequestException, HTTPError) as error:
-        raise MachineLacks(
-            f"the Docker engine stopped answering: {error}",
-            next="see the engine's own log, start it again and run the same command: finished steps are kept",
-        ) from None
-
-
-def _no_engine(error: Exception) -> MachineLacks:
-    return MachineLacks(
-        f"no Docker engine answers: {error}",
-        next="start one (`ci/docker-engine` installs and starts Debian's), or use --runner sandbox",
-    )
-
-
 class Docker:
     """A Runner on the engine that `docker.from_env` finds, for the run that has opened that store."""
 
@@ -83,18 +60,11 @@ class Docker:
     @cached_property
     def client(self) -> Any:
         """The connection. Raises MachineLacks when no engine answers."""
-        import docker
-
-        try:
-            client = docker.from_env(timeout=600)
-            client.ping()
-        except (docker.errors.DockerException, OSError) as error:
-            raise _no_engine(error) from None
-        return client
+        return connect()
 
     @contextlib.contextmanager
     def open(self, spec: SessionSpec) -> Iterator[Session]:
-        with _engine_errors():
+        with engine_errors():
             image = self._image(spec)
         with self._container(spec, image) as session:
             yield session
@@ -110,39 +80,31 @@ class Docker:
         A run lives while it holds its lock in the store. That holds whatever namespace its process is in, and whatever
         machine the engine is on; a container of another store is left to that store.
         """
-        with _engine_errors():
+        with engine_errors():
             return (*self._reap_containers(), *self._reap_images())
 
     def _reap_images(self) -> Iterator[str]:
-        from docker.errors import NotFound
-
         now = time.time()
         for name, days in KEEP_DAYS.items():
             for row in self.client.api.images(name=name):  # one answer; `images.list` asks for each, which may be gone
                 if now - row["Created"] >= days * 86400:
-                    with contextlib.suppress(NotFound):
+                    with gone_allowed():
                         self.client.images.remove(row["Id"], force=True)
                         yield f"image {', '.join(row['RepoTags'] or ())}"
 
     def _reap_containers(self) -> Iterator[str]:
-        from docker.errors import NotFound
-
         ours = {"label": f"{STORE}={self.store_id}"}
         for container in self.client.containers.list(all=True, filters=ours, ignore_removed=True):
             if container.labels.get(LABEL) not in (self.store.run, *self.store.others()):
-                with contextlib.suppress(NotFound):
+                with gone_allowed():
                     container.remove(force=True)
                     yield f"container {container.name}"
 
     def _image(self, spec: SessionSpec) -> str:
         """The image of the session's base, imported on first use; its tag is the base's digest."""
-        import docker
-
         name = f"stackbuild-base:{spec.base_digest[:32]}"
         with self._importing:
-            try:
-                self.client.images.get(name)
-            except docker.errors.ImageNotFound:
+            if not has_image(self.client, name):
                 self._import(spec.base, name)
         return name
 
@@ -157,13 +119,11 @@ class Docker:
 
     @contextlib.contextmanager
     def _container(self, spec: SessionSpec, image: str) -> Iterator[_DockerSession]:
-        from docker.types import Mount as Bind
-
-        binds = [Bind(m.at, str(m.source), type="bind", read_only=not m.writable) for m in spec.mounts]
-        with _engine_errors():
+        binds = [bind(m.at, m.source, writable=m.writable) for m in spec.mounts]
+        with engine_errors():
             container = self._create(spec, image, binds)
         try:
-            with _engine_errors():
+            with engine_errors():
                 container.start()
             yield _DockerSession(self.client, container)
         finally:
@@ -191,10 +151,7 @@ class Docker:
 
 def _remove(container: Any) -> None:
     """Remove it where the engine lets us; else the next start does, by its label."""
-    from docker.errors import DockerException
-    from requests.exceptions import RequestException
-
-    with contextlib.suppress(DockerException, RequestException):
+    with contextlib.suppress(MachineLacks), engine_errors():
         container.remove(force=True)
 
 
@@ -227,7 +184,7 @@ class _DockerSession:
         self.container = container
 
     def run(self, exec: Exec, stopper: Stopper) -> ExecResult:
-        with _engine_errors():
+        with engine_errors():
             return self._run(exec, stopper)
 
     def _run(self, exec: Exec, stopper: Stopper) -> ExecResult:
@@ -277,6 +234,6 @@ class _DockerSession:
         return subprocess.run([*words, self.container.id, *argv], check=False).returncode
 
     def snapshot(self) -> str:
-        with _engine_errors():
+        with engine_errors():
             image = self.container.commit(repository="stackbuild-failed", tag=self.container.short_id)
         return str(image.tags[0])

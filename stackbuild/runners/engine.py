@@ -1,6 +1,6 @@
-"""Container images through a Docker engine: a tag's digest, and an image's layers as files.
+"""The Docker engine: the connection, its errors, and container images through it. The one user of the docker SDK.
 
-The engine has what a pull may need (credentials, mirrors, proxies) and checks what it pulls against the digest that was asked
+An image is a tag's digest, and its layers as files. The engine has what a pull may need (credentials, mirrors, proxies) and checks what it pulls against the digest that was asked
 for. The bytes that it then hands out are checked here again, against the image's own list of layers.
 """
 
@@ -21,36 +21,85 @@ PLATFORM = "linux/amd64"
 PULLED = ("Pull complete", "Already exists")
 
 
-def find_engine() -> Any | None:
-    """The SDK's client of the engine that `docker.from_env` finds, None where none answers."""
+def connect() -> Any:
+    """The SDK's client of the engine that `docker.from_env` finds. Raises MachineLacks when none answers."""
     import docker
 
     try:
         client = docker.from_env(timeout=ANSWER_SECONDS)
         client.ping()
-    except (docker.errors.DockerException, OSError):
-        return None
+    except (docker.errors.DockerException, OSError) as error:
+        raise MachineLacks(
+            f"no Docker engine answers: {error}",
+            next="start one (`ci/docker-engine` installs and starts Debian's), or use --runner sandbox",
+        ) from None
     return client
+
+
+def find_engine() -> Any | None:
+    """As `connect`, and None where no engine answers."""
+    with contextlib.suppress(MachineLacks):
+        return connect()
+    return None
+
+
+@contextlib.contextmanager
+def engine_errors() -> Iterator[None]:
+    """Within, an engine that stops answering is the machine's fault and not the step's. Raises MachineLacks."""
+    from docker.errors import DockerException
+    from requests.exceptions import RequestException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        yield
+    except (DockerException, RequestException, HTTPError) as error:
+        raise MachineLacks(
+            f"the Docker engine stopped answering: {error}",
+            next="see the engine's own log, start it again and run the same command: finished steps are kept",
+        ) from None
+
+
+@contextlib.contextmanager
+def gone_allowed() -> Iterator[None]:
+    """Within, what the engine no longer has is no error: another run may have removed it."""
+    from docker.errors import NotFound
+
+    with contextlib.suppress(NotFound):
+        yield
+
+
+def bind(at: str, source: Path, *, writable: bool) -> Any:
+    """The SDK's value of a bind mount."""
+    from docker.types import Mount
+
+    return Mount(at, str(source), type="bind", read_only=not writable)
+
+
+def has_image(client: Any, reference: str) -> bool:
+    from docker.errors import NotFound
+
+    try:
+        client.api.inspect_image(reference)
+    except NotFound:
+        return False
+    return True
 
 
 @contextlib.contextmanager
 def _told(image: str) -> Iterator[None]:
     """Within, what the engine answers is said in one line: the image's fault, or the engine's. Raises StepFailed,
     MachineLacks."""
-    from docker.errors import APIError, DockerException
-    from requests.exceptions import RequestException
-    from urllib3.exceptions import HTTPError
+    from docker.errors import APIError
 
-    try:
-        yield
-    except APIError as error:
-        raise StepFailed(
-            f"the Docker engine cannot have {image}: {error.explanation or error}",
-            where="base.image",
-            next="check the name, the digest and `docker login`",
-        ) from None
-    except (DockerException, RequestException, HTTPError) as error:
-        raise MachineLacks(f"the Docker engine stopped answering: {error}", next="see the engine's own log") from None
+    with engine_errors():
+        try:
+            yield
+        except APIError as error:
+            raise StepFailed(
+                f"the Docker engine cannot have {image}: {error.explanation or error}",
+                where="base.image",
+                next="check the name, the digest and `docker login`",
+            ) from None
 
 
 def digest_in_registry(client: Any, image: str) -> str:
@@ -66,26 +115,16 @@ def pulled_layers(client: Any, name: str, wanted: str, folder: Path, tell: Calla
     """
     reference = f"{name}@{wanted}"
     with _told(reference):
-        had = _has(client, reference)
+        had = has_image(client, reference)
         if not had:
             _pull(client, name, wanted, tell)
         try:
             _refuse_other(client.api.inspect_image(reference), reference, wanted)
             _save(client, reference, folder)
         finally:
-            if not had and _has(client, reference):
+            if not had and has_image(client, reference):
                 client.api.remove_image(reference)
     return _layers(folder)
-
-
-def _has(client: Any, reference: str) -> bool:
-    from docker.errors import NotFound
-
-    try:
-        client.api.inspect_image(reference)
-    except NotFound:
-        return False
-    return True
 
 
 def _pull(client: Any, name: str, wanted: str, tell: Callable[[str], None]) -> None:
