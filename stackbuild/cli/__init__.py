@@ -9,11 +9,33 @@ from importlib import import_module
 from stackbuild.cli.app import app
 
 TOPICS = {
-    "bench": "bench", "build": "build", "ci": "ci", "doctor": "machine", "env": "machine", "start": "machine", "explain": "build",
-    "fetch": "fetch", "gate": "gate", "hipify": "hipify", "index": "publish", "inspect": "inspect", "lock": "build", "logs": "store",
-    "model": "model", "patch": "patch", "plan": "build", "publish": "publish", "recipe": "recipe", "report": "report", "rules": "inspect",
-    "shell": "store", "store": "store", "verify": "verify", "verify-release": "publish",
-}  # fmt: skip
+    "bench": "bench",
+    "build": "build",
+    "ci": "ci",
+    "doctor": "machine",
+    "env": "machine",
+    "explain": "build",
+    "fetch": "fetch",
+    "gate": "gate",
+    "hipify": "hipify",
+    "image": "image",
+    "index": "publish",
+    "inspect": "inspect",
+    "lock": "build",
+    "logs": "store",
+    "model": "model",
+    "patch": "patch",
+    "plan": "build",
+    "publish": "publish",
+    "recipe": "recipe",
+    "report": "report",
+    "rules": "inspect",
+    "shell": "store",
+    "start": "machine",
+    "store": "store",
+    "verify": "verify",
+    "verify-release": "publish",
+}
 """Commands and groups to the module that adds them: nothing of the others is imported for one."""
 
 

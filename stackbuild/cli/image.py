@@ -1,0 +1,48 @@
+"""`image`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from stackbuild.cli.app import AllowPath, Json, RecipeName, app, option
+from stackbuild.cli.build import Jobs, Mirror, RunnerName
+
+
+@app.command()
+def image(
+    recipe: RecipeName,
+    gfx: Annotated[str, option("--gfx", metavar="T", help="The one GPU target that the image is for.")],
+    to: Annotated[
+        Path | None,
+        option("--to", metavar="DIR", help="A new folder for the OCI layout; dist/images/RECIPE-T if left out."),
+    ] = None,
+    mirror: Mirror = None,
+    runner: RunnerName = "auto",
+    jobs: Jobs = 0,
+    allow_path: AllowPath = None,
+    json: Json = False,
+) -> None:
+    """Write a container image with a recipe's wheels for one GPU target.
+
+    It is an OCI layout: `skopeo copy oci:DIR docker-daemon:NAME:TAG`, `podman pull oci:DIR`, or `tar -C DIR -c . | docker load`.
+    In it are the base's Python, the packages behind the wheels' libraries, and the wheels. Files for other GPU targets are left
+    out. Before the folder appears, the image is unpacked and each package of the recipe is loaded in it.
+
+    Example: stackbuild image --recipe debian-13 --gfx gfx1100
+    """
+    from stackbuild.build.order import Order
+    from stackbuild.pipeline.image import image
+    from stackbuild.recipe.load import load
+    from stackbuild.sources.mirror import mirror_of
+    from stackbuild.views.build import view
+    from stackbuild.views.console import print_json
+    from stackbuild.views.image import draw_image
+
+    loaded = load(recipe, allow_path or ())
+    order = Order(runner=runner, jobs=jobs, mirror=mirror_of(mirror, os.environ))
+    folder = to or Path("dist/images") / f"{loaded.recipe.name}-{gfx}"
+    with view() as watching:
+        written = image(loaded, order, gfx, folder, (watching,))
+    print_json(written, "stackbuild.image/1") if json else draw_image(written)

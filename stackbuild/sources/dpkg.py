@@ -1,0 +1,147 @@
+"""The dpkg database of a root file system: which package has a file, what packages need, which files they have.
+
+Nothing is run and no link is followed out of the root: paths are resolved inside it, component by component.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from stackbuild.core.errors import StepFailed
+
+_FIELD = re.compile(r"^([A-Za-z-]+): ?(.*)$")
+
+
+@dataclass(frozen=True)
+class Package:
+    """One installed package: its stanza of dpkg's status, and the fields of it that are used."""
+
+    name: str
+    stanza: str
+    depends: tuple[tuple[str, ...], ...]
+    """Each dependency as its alternatives, by name; versions and architectures are left out, since it is installed."""
+    provides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DpkgRoot:
+    """A root file system of Debian's or Ubuntu's."""
+
+    root: Path
+
+    @cached_property
+    def packages(self) -> dict[str, Package]:
+        """The installed packages, by name. Raises StepFailed where the root has no dpkg database."""
+        status = self.root / "var/lib/dpkg/status"
+        if not status.is_file():
+            raise StepFailed("the root file system has no dpkg database", where=str(self.root))
+        found = (_package(stanza) for stanza in status.read_text("utf-8", "replace").split("\n\n") if stanza.strip())
+        return {package.name: package for package in found if package}
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """Path inside the root, without its first slash and with the links of its folders resolved, to the package."""
+        return {
+            self.place(path): name for name in self.packages for path in self.listed(name) if not self._is_folder(path)
+        }
+
+    def listed(self, name: str) -> tuple[str, ...]:
+        """The paths that a package's list has, each without its first slash. Files that dpkg left out are among them."""
+        info = self.root / "var/lib/dpkg/info"
+        for file in (info / f"{name}.list", info / f"{name}:amd64.list"):
+            if file.is_file():
+                lines = file.read_text("utf-8", "replace").splitlines()
+                return tuple(line.lstrip("/") for line in lines if line.strip("/."))
+        return ()
+
+    def place(self, path: str) -> str:
+        """The path with the links of its folders followed inside the root; its own last part is left as it is."""
+        folder, _, name = path.strip("/").rpartition("/")
+        return posixpath.normpath(f"{self._folder(folder)}/{name}").lstrip("/")
+
+    def _folder(self, path: str) -> str:
+        """A folder's own path. Links in a circle lead to the root."""
+        if path in self._resolved or not path:
+            return self._resolved.get(path, "")
+        self._resolved[path] = ""
+        above, _, name = path.rpartition("/")
+        place = posixpath.normpath(f"/{self._folder(above)}/{name}").lstrip("/")
+        here = self.root / place
+        if here.is_symlink():
+            target = os.readlink(here)
+            joined = target if target.startswith("/") else f"/{posixpath.dirname(place)}/{target}"
+            place = self._folder(posixpath.normpath(joined).lstrip("/"))
+        self._resolved[path] = place
+        return place
+
+    @cached_property
+    def _resolved(self) -> dict[str, str]:
+        return {}
+
+    def closure(self, names: Iterable[str]) -> frozenset[str]:
+        """The packages of these names and all that they depend on, of what is installed.
+
+        Raises StepFailed for a name that is not installed.
+        """
+        provided = {virtual: p.name for p in self.packages.values() for virtual in p.provides}
+        found: set[str] = set()
+        todo = list(names)
+        if absent := [name for name in todo if name not in self.packages]:
+            raise StepFailed(f"the base has no package {', '.join(absent)}", where=str(self.root))
+        while todo:
+            name = todo.pop()
+            if name in found:
+                continue
+            found.add(name)
+            for alternatives in self.packages[name].depends:
+                real = (a if a in self.packages else provided.get(a) for a in alternatives)
+                todo += [first for first in real if first][:1]
+        return frozenset(found)
+
+    def library(self, soname: str) -> str:
+        """The path of the library with that soname where the dynamic loader looks for one, "" where there is none."""
+        for folder in self._library_folders:
+            if (self.root / self.place(f"{folder}/{soname}")).is_file():
+                return self.place(f"{folder}/{soname}")
+        return ""
+
+    @cached_property
+    def _library_folders(self) -> tuple[str, ...]:
+        said = [
+            line.strip().lstrip("/")
+            for file in sorted((self.root / "etc/ld.so.conf.d").glob("*.conf"))
+            for line in file.read_text("utf-8", "replace").splitlines()
+            if line.startswith("/")
+        ]
+        usual = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "lib/x86_64-linux-gnu", "lib64", "opt/rocm/lib")
+        return tuple(dict.fromkeys((*usual, *said)))
+
+    def _is_folder(self, path: str) -> bool:
+        place = self.root / self.place(path)
+        return place.is_dir() and not place.is_symlink()
+
+
+def _package(stanza: str) -> Package | None:
+    """A stanza of dpkg's status; None for a package that is not installed."""
+    fields: dict[str, str] = {}
+    for line in stanza.splitlines():
+        if found := _FIELD.match(line):
+            fields[found[1]] = found[2]
+    if "Package" not in fields or not fields.get("Status", "").endswith(" installed"):
+        return None
+    needed = ",".join(filter(None, (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
+    return Package(fields["Package"], stanza.strip("\n"), _relations(needed), _names(fields.get("Provides", "")))
+
+
+def _relations(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(names for group in text.split(",") if (names := _names(group.replace("|", ","))))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(re.split(r"[ (:\[]", part.strip())[0] for part in text.split(",") if part.strip())
