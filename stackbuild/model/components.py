@@ -272,6 +272,12 @@ class MIGraphXEp(Rocm):
     onnxruntime_home: str | None = Field(None, description="Where ONNX Runtime lies when no needed component makes it.")
 
 
+class AmdgpuEp(MIGraphXEp):
+    """AMD's umbrella plugin EP (onnxruntime-ep-amdgpu, `USE_AMDGPU`), which hands each session to a backend: on Linux MIGraphX."""
+
+    kind: Literal["amdgpu-ep"]  # type: ignore[assignment]
+
+
 class Lc0(Rocm):
     """Leela Chess Zero, a downstream user: its `backendbench` can gate a release. Built with meson."""
 
@@ -391,6 +397,7 @@ AnyComponent = Annotated[
     | OnnxRuntime
     | HipdnnEp
     | MIGraphXEp
+    | AmdgpuEp
     | Lc0
     | Wheel,
     Field(discriminator="kind"),

@@ -114,7 +114,12 @@ def questions(recipe: Recipe) -> dict[str, str]:
 
 
 Downloading = OnnxRuntime | MIGraphX | MIGraphXEp
-FILES = {"onnxruntime": "cmake/deps.txt", "migraphx": "requirements.txt", "migraphx-ep": "src/CMakeLists.txt"}
+FILES = {
+    "onnxruntime": "cmake/deps.txt",
+    "migraphx": "requirements.txt",
+    "migraphx-ep": "src/CMakeLists.txt",
+    "amdgpu-ep": "src/CMakeLists.txt",
+}
 """Kind of component to the file of its source that names what its own build would download."""
 
 
@@ -123,8 +128,9 @@ VERSION_FILES = {"onnxruntime": "VERSION_NUMBER", "migraphx": "CMakeLists.txt"}
 
 
 def deps_of(recipe: Recipe) -> dict[str, tuple[str, Downloading]]:
-    """Sources whose own build would download, by name: the kind and the component that builds them."""
-    found = {c.source: (c.kind, c) for c in recipe.components.values() if isinstance(c, Downloading)}
+    """Sources whose own build would download, by name: the kind and the first component that builds them."""
+    components = reversed(recipe.components.values())
+    found = {c.source: (c.kind, c) for c in components if isinstance(c, Downloading)}
     return dict(sorted(found.items()))
 
 

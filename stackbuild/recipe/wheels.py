@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stackbuild.model.components import (
+    AmdgpuEp,
     CMake,
     Component,
     HipdnnEp,
@@ -83,6 +84,8 @@ def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
     match packed.component:
         case OnnxRuntime() as runtime:
             return tuple(NAMES[name] for name in runtime.providers)
+        case AmdgpuEp():
+            return (providers.AMDGPU.provider,)
         case MIGraphXEp():
             return (providers.MIGRAPHX.provider,)
         case HipdnnEp():

@@ -194,5 +194,10 @@ def version_in(text: str) -> str:
     return said[1] if said else ""
 
 
-READERS = {"onnxruntime": deps_txt, "migraphx": requirements_txt, "migraphx-ep": fetchcontent}
+READERS = {
+    "onnxruntime": deps_txt,
+    "migraphx": requirements_txt,
+    "migraphx-ep": fetchcontent,
+    "amdgpu-ep": fetchcontent,
+}
 """Kind of component to the reader of the file `stackbuild.lock.FILES` names."""

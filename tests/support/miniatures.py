@@ -58,6 +58,9 @@ FETCHED = {
 }
 """What the MIGraphX plugin EP fetches beside protobuf: each an empty project here."""
 
+RENAMES = "file(RENAME ${CMAKE_CURRENT_SOURCE_DIR}/zconf.h ${CMAKE_CURRENT_SOURCE_DIR}/zconf.h.included)\n"
+"""What the real zlib 1.3.1 does to its own source tree."""
+
 
 @dataclass(frozen=True)
 class Stack:
@@ -129,7 +132,9 @@ def archives(folder: Path) -> None:
     for name, path in FETCHED.items():
         library = "add_library(flatbuffers INTERFACE)" if name == "flatbuffers" else ""
         text = f"cmake_minimum_required(VERSION 3.16)\nproject({name} C CXX)\n{library}\n"
-        archive(folder / GITHUB / path, {"CMakeLists.txt": text.encode()})
+        files = {"zconf.h": b""} if name == "zlib" else {}
+        text += RENAMES if name == "zlib" else ""
+        archive(folder / GITHUB / path, {"CMakeLists.txt": text.encode(), **files})
     archive(folder / GITHUB / "protocolbuffers/protobuf/archive/refs/tags/v34.1.zip", files_of("protobuf"))
 
 

@@ -29,6 +29,7 @@ from stackbuild.plan.steps.context import Context
 Maker = Callable[[str, Any, Context], tuple[Step, ...]]
 
 REGISTRY: dict[str, Maker] = {
+    "amdgpu-ep": migraphx_ep.steps,
     "archive": archive.steps,
     "cmake": cmake.steps,
     "hipdnn-ep": hipdnn_ep.steps,

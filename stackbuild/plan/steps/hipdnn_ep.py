@@ -41,5 +41,5 @@ def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:
         "THEROCK_DIST": component.rocm_home,
     }
     header = context.need(f"source.{component.onnxruntime}", f"/src/{component.onnxruntime}")
-    after = (package(HIPDNN, component.source), Command(("sh", "-c", CHECK), "test"))
+    after = (*package(HIPDNN, component.source), Command(("sh", "-c", CHECK), "test"))
     return (cmake_step(name, component, context, options, more=(header,), unused_ok=UNUSED_OK, after=after),)

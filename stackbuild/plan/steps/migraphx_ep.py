@@ -1,21 +1,29 @@
-"""`migraphx-ep`: AMD's MIGraphX plugin EP, whose CMake downloads its dependencies by FetchContent.
+"""`migraphx-ep` and `amdgpu-ep`: AMD's plugin EPs of one repository, whose CMake downloads its dependencies by FetchContent.
 
-Each is fetched under the lock, unpacked, and given as `FETCHCONTENT_SOURCE_DIR_NAME`. Its own build.py is not used: it
+The umbrella (`USE_AMDGPU`) is the same project with one library more, and MIGraphX's under another name.
+
+Each is fetched under the lock, unpacked, copied to where it can be written, and given as `FETCHCONTENT_SOURCE_DIR_NAME`. Its own build.py is not used: it
 retags the wheel to a manylinux policy that nothing has checked. protobuf takes abseil from wherever CMake finds one,
 and clones it otherwise. Here it gets the one that protobuf itself names, from the lock.
 """
 
 from __future__ import annotations
 
-from stackbuild.model.components import MIGraphXEp, Scalar
+from stackbuild.model.components import AmdgpuEp, MIGraphXEp, Scalar
 from stackbuild.model.lock import is_elsewhere
-from stackbuild.model.plan import Need, Resources, Step
+from stackbuild.model.plan import Command, Need, Resources, Step
 from stackbuild.plan.steps.context import Context
 from stackbuild.plan.steps.plugin_package import package
 from stackbuild.plan.steps.rocm import cmake_step, compilers, deps_step
-from stackbuild.tables.providers import MIGRAPHX
+from stackbuild.tables.providers import AMDGPU, MIGRAPHX
 
 FORCED = "protobuf_FORCE_FETCH_DEPENDENCIES"
+COPY = (
+    'to=$1 && shift && mkdir -p "$to" && for one; do '
+    'cp -a "/src/$one" "$to/" && chmod -R u+w "$to/$one" || exit 1; done'
+)
+"""Arguments: a folder, and the sources to copy there. A source given to FetchContent is a project's own tree, and zlib's
+CMakeLists.txt renames a file of its own (1.3.1, line 76)."""
 PLATFORM = {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1"}
 """As AMD's own script builds it: HIP's headers stop without a platform
 (scripts/build_migraphx_ep_from_packages.sh@72f75dde)."""
@@ -23,13 +31,15 @@ PLATFORM = {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1"}
 
 def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...]:
     """A step for each dependency's source, and the EP."""
+    umbrella = isinstance(component, AmdgpuEp)
     made = _sources(component, context)
     needs = tuple(Need(s.name, s.key, f"/src/{s.name.removeprefix('source.')}") for s in made)
+    fetched = tuple(s.name.removeprefix("source.") for s in made if s.action == "archive")
+    place = f"/build/{name}/fetched"
     folders: dict[str, Scalar] = {
-        f"FETCHCONTENT_SOURCE_DIR_{s.name.rpartition('.')[2].upper()}": f"/src/{s.name.removeprefix('source.')}"
-        for s in made
-        if s.action == "archive"
+        f"FETCHCONTENT_SOURCE_DIR_{one.rpartition('.')[2].upper()}": f"{place}/{one}" for one in fetched
     }
+    before = (Command(("sh", "-c", COPY, "copy", place, *fetched), "configure"),) if fetched else ()
     options: dict[str, Scalar] = {
         **compilers(component),
         **folders,
@@ -37,12 +47,15 @@ def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...
         "CMAKE_SKIP_RPATH": True,
         "FETCHCONTENT_FULLY_DISCONNECTED": True,
         "FETCHCONTENT_TRY_FIND_PACKAGE_MODE": "NEVER",
+        **({"USE_AMDGPU": True} if umbrella else {}),
         "USE_MIGRAPHX": True,
         FORCED: True,
     }
-    after = (package(MIGRAPHX, component.source),)
+    after = package(AMDGPU if umbrella else MIGRAPHX, component.source)
     allowed = (*folders, FORCED)
-    built = cmake_step(name, component, context, options, more=needs, unused_ok=allowed, env=PLATFORM, after=after)
+    built = cmake_step(
+        name, component, context, options, more=needs, unused_ok=allowed, env=PLATFORM, before=before, after=after
+    )
     return (*made, built)
 
 

@@ -53,8 +53,8 @@ WORDS = (
 )
 
 
-def package(plugin: Plugin, source: str) -> Command:
-    """The command that makes the package in `/out`, with the source's licence where it has one."""
+def package(plugin: Plugin, source: str) -> tuple[Command, ...]:
+    """The commands that make the package in `/out`, with the source's licence where it has one."""
     text = TEXT.format(
         summary=plugin.summary,
         module=plugin.module,
@@ -62,4 +62,6 @@ def package(plugin: Plugin, source: str) -> Command:
         provider=plugin.provider,
     )
     places = (f"/out/{plugin.module}", f"/out/{plugin.library}", text, f"/src/{source}")
-    return Command(("sh", "-c", WORDS, "package", *places), "install")
+    made = Command(("sh", "-c", WORDS, "package", *places), "install")
+    beside = tuple(f"/out/{library}" for library in plugin.beside)
+    return (made, Command(("cp", *beside, f"/out/{plugin.module}/"), "install")) if beside else (made,)

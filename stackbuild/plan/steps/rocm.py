@@ -59,16 +59,17 @@ def cmake_step(
     more: tuple[Need, ...] = (),
     unused_ok: tuple[str, ...] = (),
     env: Mapping[str, str] | None = None,
+    before: tuple[Command, ...] = (),
     configured: tuple[Command, ...] = (),
     after: tuple[Command, ...] = (),
 ) -> Step:
     """The one step of a CMake component: the recipe's options win, and no cache entry may go unused unannounced.
 
-    `configured` runs once the project is configured, `after` once it is installed.
+    `before` runs first, `configured` once the project is configured, `after` once it is installed.
     """
     entries = {**common(component, context), **options, **component.options}
     configure, *rest = cmake_commands(name, f"/src/{component.source}", entries, component.generator)
-    commands = (configure, *configured, *rest)
+    commands = (*before, configure, *configured, *rest)
     must_use = demanded(entries, (*unused_ok, *component.unused_ok))
     return session_step(
         name, component, context, (*commands, *after), component.source, dict(env or {}), more, must_use

@@ -99,6 +99,18 @@ def test_rocm_10_1_packs_the_migraphx_plugin(ten: RecipeBench, tmp_path: Path) -
     assert Path(names["get_library_path"]()).is_file()  # type: ignore[operator]
 
 
+def test_rocm_10_1_packs_the_umbrella_with_its_backend_beside_it(ten: RecipeBench, tmp_path: Path) -> None:
+    made = wheel(ten, "rocm-10.1", "amdgpu-ep-wheel", "onnxruntime_ep_amdgpu")
+    said = needed(made, "onnxruntime_ep_amdgpu/libmigraphx-backend.so", tmp_path)
+    assert "[libmigraphx_c.so.3]" in said
+    assert "[libamdhip64.so.7]" in needed(made, "onnxruntime_ep_amdgpu/libamdgpu-ep.so", tmp_path)
+    with zipfile.ZipFile(made) as packed:
+        text = packed.read("onnxruntime_ep_amdgpu/__init__.py").decode()
+    names: dict[str, object] = {"__file__": str(tmp_path / "onnxruntime_ep_amdgpu" / "__init__.py")}
+    exec(compile(text, "__init__.py", "exec"), names)
+    assert names["get_ep_names"]() == ["AMDGPUExecutionProvider"]  # type: ignore[operator]
+
+
 def test_rocm_10_1_packs_the_hipdnn_plugin_without_its_authors_folders(ten: RecipeBench, tmp_path: Path) -> None:
     known = ("--gfx", "gfx90a", "--gfx", "gfx1201")  # the image's clang 19 has no gfx950 and no gfx1153
     made = wheel(ten, "rocm-10.1", "hipdnn-ep-wheel", "onnxruntime_ep_hipdnn", *known)

@@ -73,6 +73,7 @@ def test_names_of_providers_are_those_that_inspect_tells() -> None:
         (ORT | {"providers": ["migraphx", "rocm"]}, True, tuple(EPS.values()), False),
         (ORT | {"providers": []}, False, (), False),
         ({"kind": "migraphx-ep", "source": "s"}, False, (EPS["migraphx"],), False),
+        ({"kind": "amdgpu-ep", "source": "s"}, False, ("AMDGPUExecutionProvider",), False),
         ({"kind": "hipdnn-ep", "source": "s", "onnxruntime": "s"}, False, ("HipDNN",), False),
         (CMAKE | {"uses_gfx": "GPU_TARGETS"}, True, (), False),
         (CMAKE | {"hipify": {}}, True, (), False),
