@@ -155,6 +155,7 @@ LEVELS: dict[str, Layer] = {
         4, "what comes from outside: git, HTTP, archives, mirrors, bundles, images, patches, local folders"
     ),
     "machine": Layer(4, "this machine: host, GPUs, doctor, environment variables"),
+    "remote": Layer(5, "a store beyond this machine: signed records and packs on a registry or a web server"),
     "bench": Layer(5, "Benchmarks: suites, experiment, worker, history"),
     "hipify": Layer(5, "CUDA → HIP: conversion, report and lint"),
     "emulator": Layer(5, "gfx code objects on the CPU: decoder, interpreter, translator to C, executor"),

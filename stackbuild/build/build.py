@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from stackbuild.plan.resolve import CONFIGURE, base_step, resolve, within_reach
 from stackbuild.plan.status import steps_to_run
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, unusable
 
 WORTH_SAYING = 1.0
 """Hours of one core from which on a guess is worth a line."""
@@ -56,12 +57,13 @@ def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
     _guess(loaded, lock, order, context)
     inputs = _with_base(loaded, lock, order, context)
     plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, context)
-    stored = {} if order.from_scratch else context.store.find_all(step.key for step in plan.steps)
+    stored = _stored(plan, order, context)
     refuse_unlocked(steps_to_run(plan, stored), loaded)
     stored = _without_damaged(plan, stored, context)
     todo = steps_to_run(plan, stored)
     _announce(plan, todo, order, context)
     built, broken = schedule(plan, context, order.limits, stored)
+    _push_made(built, context)
     cached = sum(b.how == "cached" for b in built.values())
     context.emit(RunFinished(context.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
     if broken:
@@ -172,15 +174,12 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) 
         planned = resolve(loaded.recipe, inputs, order.choice)
         if asked_for.name not in planned.by_name:
             return inputs
-        stored = {} if order.from_scratch else context.store.find_all(step.key for step in planned.steps)
-        refuse_unlocked(steps_to_run(planned, stored), loaded)
-        if order.fail_on_rebuild:
-            raise _rebuild(("base",), context)
-        _refuse_others(("base",), order)
-        plan = Plan(loaded.recipe.name, (asked_for,), ("base",))
-        _, broken = schedule(plan, context, order.limits)
-        if broken:
-            raise _failure(broken)
+        todo = steps_to_run(planned, _stored(planned, order, context))
+        refuse_unlocked(todo, loaded)
+        if not _asks_remotes(context) or asked_for.name in {
+            step.name for step in todo
+        }:  # remotes may have had all that is made on it, or the base itself
+            _make_base(asked_for, loaded, order, context)
         inputs = observe(loaded, lock, context.store)
     moved = drift(lock, inputs)
     if moved and order.locked:
@@ -194,6 +193,36 @@ def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) 
         context.emit(Note("warning", f"Debian's archive has moved on since the lock: {shown}. Built with what it has."))
         _adopt(asked_for.key, base_step(loaded.recipe, inputs), context)
     return inputs
+
+
+def _stored(plan: Plan, order: Order, context: BuildContext) -> dict[str, Record]:
+    """The records of the plan's steps, also of those that remotes had. Raises MachineLacks."""
+    if order.from_scratch:
+        return {}
+    try:
+        stored = context.store.find_all(step.key for step in plan.steps)
+        return context.sharing.with_remotes(plan, stored) if context.sharing else stored
+    except OSError as error:
+        raise unusable(error, context.store.root) from None
+
+
+def _asks_remotes(context: BuildContext) -> bool:
+    return context.sharing is not None and context.sharing.is_asked
+
+
+def _push_made(built: Mapping[str, Built], context: BuildContext) -> None:
+    if context.sharing is not None:
+        context.sharing.push_made({one.key for one in built.values() if one.how == "run"})
+
+
+def _make_base(base: Step, loaded: Loaded, order: Order, context: BuildContext) -> None:
+    if order.fail_on_rebuild:
+        raise _rebuild((base.name,), context)
+    _refuse_others((base.name,), order)
+    built, broken = schedule(Plan(loaded.recipe.name, (base,), (base.name,)), context, order.limits)
+    if broken:
+        raise _failure(broken)
+    _push_made(built, context)
 
 
 def _adopt(key: str, really: Step, context: BuildContext) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stackbuild.actions import Job
 from stackbuild.build.jobserver import Jobserver
+from stackbuild.build.sharing import Sharing
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Emit, How, StepBroke
 from stackbuild.runners.protocol import Runner
@@ -47,6 +48,8 @@ class BuildContext:
     actions: Mapping[str, Callable[[Job], dict[str, str]]]
     expected: Mapping[str, float]
     lock_digest: str
+    sharing: Sharing | None = None
+    """The remotes that are asked before a step runs, and those that get what this run makes; None where there are none."""
     from_scratch: bool = False
     """Every step runs, with no compiler cache, no build tree of an earlier run and no stored output taken over."""
 

@@ -6,12 +6,14 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stackbuild import actions
 from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.runs import EventLog, expected
 from stackbuild.build.schedule import Limits
+from stackbuild.build.sharing import Sharing
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.digest import of_file
 from stackbuild.core.errors import Stop
@@ -24,6 +26,9 @@ from stackbuild.runners import choose
 from stackbuild.sources.local import places
 from stackbuild.sources.mirror import Mirror
 from stackbuild.store.store import Store, default_root, new_run_id
+
+if TYPE_CHECKING:
+    from stackbuild.remote.settings import Settings
 
 JOB_MEMORY = 3 << 29
 """Bytes that one compile of this stack may need: 1.5 GiB; ONNX Runtime's largest files do (onnxruntime#25596)."""
@@ -51,6 +56,9 @@ class Order:
     from_scratch: bool = False
     """Run every step, with nothing that earlier runs made: no stored output, build tree or compiler cache."""
 
+    remotes: Settings | None = None
+    """The remotes that are asked before a step runs, and those that what was made is pushed to."""
+
     @property
     def limits(self) -> Limits:
         """0 jobs means one a core that this process may use, and no more than its memory feeds."""
@@ -73,6 +81,9 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
         jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
         stack.callback(jobserver.close)
         runner = choose(order.runner, store=store, base_is_image=loaded.recipe.base.image is not None)
+        offline = Sharing(loaded.recipe.name, store, event_log.emit, stopper.check)
+        sharing = offline.opened(order.remotes, order.from_scratch)
+        stack.callback(sharing.close)
         context = BuildContext(
             recipe=loaded.recipe.name,
             given_name=loaded.given_name,
@@ -88,6 +99,7 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
             actions=actions.REGISTRY,
             expected=expected(store, loaded.recipe.name),
             lock_digest=of_file(loaded.lock_path) if loaded.lock_path.is_file() else "",
+            sharing=sharing,
             from_scratch=order.from_scratch,
         )
         try:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from stackbuild.actions import Job
 from stackbuild.build.build_tree import WENT_DOWN, begin_tree
@@ -46,16 +47,24 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Buil
     with context.jobserver.token(context.stopper), context.store.lock(step.key, waiting, context.stopper.check):
         if record := context.find_made(step.key):
             return finish(step, record.tree, "cached", 0.0, context)
+        if taken := _taken_over(step, step.key_text, "r", context):
+            return finish(step, taken.tree, "cached", 0.0, context)
         if waited:  # for one that may have been killed, and have left its build tree, and a container that writes to it
             report_removed(context.runner.reap(), context)
             recover(context)
         for name, tree in trees.items():
             if not is_sound(name, tree, context):
                 raise BadInput(name)
-        if twin := context.find_made(step.content_key(trees)):
+        content = step.content_text(trees)
+        if twin := context.find_made(step.content_key(trees)) or _taken_over(step, content, "c", context):
             context.store.record(replace(twin, key=step.key, key_text=step.key_text, like=twin.key))
             return finish(step, twin.tree, "reused", 0.0, context)
         return _make(step, trees, context)
+
+
+def _taken_over(step: Step, text: str, kind: Literal["r", "c"], context: BuildContext) -> Record | None:
+    """The record of an output that a remote had, by the text of the step's key (r) or content key (c)."""
+    return context.sharing.take_over(step, text, kind) if context.sharing else None
 
 
 def recover(context: BuildContext) -> None:

@@ -32,7 +32,7 @@ TOPICS = {
     "rules": "inspect",
     "shell": "store",
     "start": "machine",
-    "store": "store",
+    "store": "share",
     "verify": "verify",
     "verify-release": "publish",
 }

@@ -74,6 +74,14 @@ def build(
         list[Path] | None,
         option("--sign", metavar="KEY", help="Sign the index with this OpenSSH ed25519 private key; may be repeated."),
     ] = None,
+    remote: Annotated[
+        str, option("--remote", metavar="URL", help="Take outputs from this remote alone; needs --trust.")
+    ] = "",
+    trust: Annotated[
+        list[Path] | None,
+        option("--trust", metavar="FILE", help="Public key whose records of --remote count; may be repeated."),
+    ] = None,
+    no_remote: Annotated[bool, option("--no-remote", help="Ask no remote and push to none.")] = False,
     yes: Annotated[
         bool, option("--yes", "-y", help="Do not ask before a build of many hours; without a terminal nobody is asked.")
     ] = False,
@@ -85,6 +93,7 @@ def build(
     """
     from stackbuild.build.build import long_build
     from stackbuild.build.order import Order
+    from stackbuild.cli.shared_options import chosen_remotes
     from stackbuild.core.errors import UsageError
     from stackbuild.pipeline.release import release
     from stackbuild.publishing.signing import load_signing_key
@@ -101,7 +110,7 @@ def build(
     is_rehearsal = dry_run or runner == "fake"  # it takes nothing from a mirror, so the environment's may be gone
     source_mirror = mirror_of(mirror, {} if is_rehearsal else os.environ)
     loaded = load(recipe, allow_path or ())
-    choice = _choice(gfx, until or only, python)
+    choice = choice_of(gfx, until or only, python)
     order = Order(
         choice,
         runner,
@@ -113,6 +122,7 @@ def build(
         tuple(map(load_signing_key, sign or ())),
         source_mirror,
         from_scratch,
+        remotes=chosen_remotes(remote, trust or [], no_remote),
     )
     if is_rehearsal:
         _tell_doubts(loaded)
@@ -168,7 +178,7 @@ def plan(
     loaded = load(recipe, allow_path or ())
     refuse_mistakes(loaded)
     _tell_doubts(loaded)
-    with current_plan(loaded, _choice(gfx, until, python)) as (made, store):
+    with current_plan(loaded, choice_of(gfx, until, python)) as (made, store):
         rows = status(made, store)
     print_json({"recipe": made.recipe, "steps": rows}, "stackbuild.plan/1") if json else draw_plan(rows)
     if detailed_exitcode and any(row.state == "run" for row in rows):
@@ -198,7 +208,7 @@ def explain(
     from stackbuild.views.plan import draw_explanation
 
     loaded = load(recipe, allow_path or ())
-    with current_plan(loaded, _choice(gfx, "")) as (made, store):
+    with current_plan(loaded, choice_of(gfx, "")) as (made, store):
         explanation = explain_step(made, step, store, local_sources(loaded))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
 
@@ -251,7 +261,7 @@ def _tell_doubts(loaded: Loaded) -> None:
         err().print(f"warning: {line}", markup=False)
 
 
-def _choice(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
+def choice_of(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
     from stackbuild.core.interpreter import this_glibc, this_python
     from stackbuild.plan.resolve import Choice
 

@@ -14,6 +14,8 @@ from stackbuild.cli.app import option
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from stackbuild.remote.settings import Settings
+
 
 def sharing(shape: type[DataclassInstance]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The command's last parameter is of that dataclass: its fields, each with a default, become the command's options."""
@@ -59,3 +61,20 @@ class SessionArguments:
     clock: Annotated[
         str, option("--clock", metavar="CLOCK", help="wall, or device: events on the session's own stream of a GPU.")
     ] = "wall"
+
+
+def chosen_remotes(url: str, trust: list[Path], no_remote: bool) -> Settings:
+    """The remotes that the options name, else those of the user's settings."""
+    from stackbuild.core.errors import UsageError
+    from stackbuild.remote.settings import Settings, read_settings, settings_of
+
+    if no_remote and (url or trust):
+        raise UsageError("--no-remote and --remote cannot be used together", next="give one of them")
+    if bool(url) != bool(trust):
+        raise UsageError(
+            "--remote and --trust go together: without a key nothing is taken",
+            next="add both, or trust the remote for good: `stackbuild store trust add URL KEY.pub`",
+        )
+    if no_remote:
+        return Settings()
+    return settings_of(url, trust) if url else read_settings()

@@ -1,4 +1,4 @@
-"""`store ls|check|gc`, `logs`, `shell`."""
+"""`store ls|check|gc|copy`, `logs`, `shell`. What a store shares is in `cli/share.py`."""
 
 from __future__ import annotations
 

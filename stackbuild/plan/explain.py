@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from stackbuild.core.errors import UsageError
 from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Plan, Step, rows_of
+from stackbuild.remote.origin import Origin
 from stackbuild.sources.local import LocalSource, survey
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
@@ -47,6 +48,8 @@ class Explanation:
     before: str
     folders: tuple[str, ...] = ()
     causes: tuple[Cause, ...] = ()
+    origin: Origin | None = None
+    """The remote that the stored output of this key came from; None where it was made here or is not there."""
 
 
 def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, LocalSource]) -> Explanation:
@@ -56,7 +59,16 @@ def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, Local
     step = plan.by_name[name]
     last = next((r for r in store.latest(plan.recipe) if r.step == name), None)
     causes = _Looking(plan, store, places).causes(step, last) if last else ()
-    return Explanation(name, step.key, step.key_text, last.key_text if last else "", _folders(step, places), causes)
+    stored = store.find(step.key)
+    return Explanation(
+        name,
+        step.key,
+        step.key_text,
+        last.key_text if last else "",
+        _folders(step, places),
+        causes,
+        Origin.of(stored) if stored else None,
+    )
 
 
 def _folders(step: Step, places: Mapping[str, LocalSource]) -> tuple[str, ...]:

@@ -136,13 +136,19 @@ def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
             lines = path.read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"the key cannot be read: {error}", where=str(path), next="give a .pub file") from None
-        for number, line in enumerate(lines, 1):
-            if line.strip() and not line.lstrip().startswith("#"):
-                key = _trusted_key(line.strip(), f"{path}:{number}")
-                found[key.fingerprint] = key
+        found.update((key.fingerprint, key) for key in trusted_keys_of(lines, str(path)))
     if not found:
         raise UsageError("there is no public key in it", where=", ".join(map(str, paths)), next="give a .pub file")
     return tuple(found.values())
+
+
+def trusted_keys_of(lines: Sequence[str], where: str) -> tuple[TrustedKey, ...]:
+    """The public keys of such lines; empty ones and comments are left out. Raises UsageError where a line is neither."""
+    return tuple(
+        _trusted_key(line.strip(), f"{where}:{number}")
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    )
 
 
 def _trusted_key(line: str, where: str) -> TrustedKey:
@@ -243,6 +249,20 @@ def verified_payload(
 
     Raises SignatureRefused with the reason.
     """
+    payload, good, why = good_signatures(data, payload_type, keys, now)
+    if len(good) < threshold:
+        said = "; ".join(why) or "nobody has signed it"
+        raise SignatureRefused(f"{len(good)} of {threshold} needed signatures are good: {said}")
+    return payload
+
+
+def good_signatures(
+    data: bytes, payload_type: str, keys: Sequence[TrustedKey], now: datetime
+) -> tuple[bytes, frozenset[str], tuple[str, ...]]:
+    """The payload of an envelope, the fingerprints of the trusted keys that signed it, and why other signatures do not count.
+
+    The payload is not parsed. Raises SignatureRefused where that is no envelope of this type.
+    """
 
     def load() -> tuple[Any, Any]:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -269,10 +289,7 @@ def verified_payload(
                 good.add(name)
             except Exception as error:
                 why.append(f"the signature of key {name} is wrong ({type(error).__name__})")
-    if len(good) < threshold:
-        said = "; ".join(why) or "nobody has signed it"
-        raise SignatureRefused(f"{len(good)} of {threshold} needed signatures are good: {said}")
-    return bytes(envelope.payload)
+    return bytes(envelope.payload), frozenset(good), tuple(why)
 
 
 # --- SSHSIG

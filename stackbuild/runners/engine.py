@@ -1,6 +1,7 @@
 """The Docker engine: the connection, its errors, and container images through it. The one user of the docker SDK.
 
-An image is a tag's digest, and its layers as files. The engine has what a pull may need (credentials, mirrors, proxies) and checks what it pulls against the digest that was asked
+An image is a tag's digest, and its layers as files. The engine has what a pull may need (credentials, mirrors, proxies)
+and checks what it pulls against the digest that was asked
 for. The bytes that it then hands out are checked here again, against the image's own list of layers.
 """
 
@@ -48,7 +49,8 @@ def engine_errors() -> Iterator[None]:
     """Within, an engine that stops answering is the machine's fault and not the step's. Raises MachineLacks."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
-    from urllib3.exceptions import HTTPError
+
+    from stackbuild.core.http_pool import HTTPError
 
     try:
         yield
@@ -173,3 +175,19 @@ def _layers(folder: Path) -> tuple[Path, ...]:
         if not path.resolve().is_relative_to(folder.resolve()) or digest.of_file(path) not in (wanted, path.name):
             raise StepFailed("the saved image is damaged: a layer has another digest than it lists", where=path.name)
     return layers
+
+
+def registry_login(host: str) -> tuple[str, str] | None:
+    """User and password that `docker login HOST` has stored, by way of a credential helper too; None where there are none.
+
+    Docker's own library reads its configuration. Raises MachineLacks where that cannot be read.
+    """
+    from docker import auth
+    from docker.errors import DockerException
+
+    try:
+        found = auth.load_config().resolve_authconfig(host) or {}
+    except (DockerException, OSError, ValueError) as error:
+        raise MachineLacks(f"docker's logins cannot be read: {error}", next=f"docker login {host}") from None
+    user, password = found.get("Username", found.get("username")), found.get("Password", found.get("password"))
+    return (user, password) if user and password else None

@@ -17,6 +17,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store import atomic, locks, tree, unfinished
 from stackbuild.store.records import Record
+from stackbuild.store.tree import Entry
 from stackbuild.store.unfinished import UnfinishedMark
 
 FORMAT = "1"
@@ -251,7 +252,17 @@ class Store:
         """Make `out` a tree of the store; its digest. The staging folder is gone afterwards. Raises OutOfBounds, OSError."""
         tree.seal(staging.out)
         entries = tree.survey(staging.out)
-        text = tree.manifest(entries)
+        return self._placed(staging, tree.manifest(entries), entries)
+
+    def adopt(self, staging: Staging, text: str) -> str:
+        """The same for an `out` of which every file has just been compared with that manifest text; none is read again.
+
+        Raises ValueError where the text is no manifest, OSError.
+        """
+        return self._placed(staging, text, tuple(map(Entry.read, text.splitlines())))
+
+    def _placed(self, staging: Staging, text: str, entries: tuple[Entry, ...]) -> str:
+        """Flush and rename a tree and its manifest; its digest."""
         name = digest.of_text(text)
         with locks.hold(self.root / "locks" / f"tree.{name}", lambda pid: None, lambda: None):
             if self.tree(name).exists() and (not self._path("manifests", name).exists() or self.check(name)):

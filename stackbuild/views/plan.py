@@ -43,6 +43,7 @@ def draw_explanation(explanation: Explanation) -> None:
         out().print(Text("\nnever built here before", "dim"))
     elif explanation.before == explanation.text:
         out().print(Text("\nthe same as the last build's: nothing to do", "dim"))
+        _draw_origin(explanation)
     else:
         out().print(Text("\nwhat changed since the last build", "bold"))
         for cause in explanation.causes:
@@ -52,6 +53,12 @@ def draw_explanation(explanation: Explanation) -> None:
             _draw_changes((*cause.text, *cause.files[:FILES], *([f"… and {more} more files"] if more > 0 else [])))
         if not explanation.causes:
             _draw_changes(_difference(explanation.before, explanation.text))
+
+
+def _draw_origin(explanation: Explanation) -> None:
+    if origin := explanation.origin:
+        out().print(Text(safe(f"its output is from {origin.url}")))
+        out().print(Text(safe(f"signed by {origin.signed_by}; made {origin.made_at} by run {origin.run}")))
 
 
 def _difference(before: str, text: str) -> Iterable[str]:

@@ -2,8 +2,7 @@
 
 Layout from LLVM's clang-offload-bundler and llvm/lib/Object/OffloadBundle.cpp: `CCOB`, u16 version, u16 method
 (0 zlib, 1 zstd), then sizes and a hash by version. The hash is the first 8 bytes of the MD5 of the inflated bundle.
-The end is where the header says, never where the next magic is: those bytes can occur inside a payload. The only module
-that imports zstandard.
+The end is where the header says, never where the next magic is: those bytes can occur inside a payload.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import zstandard
-
+from stackbuild.core.zstd import ZstdDecompressor, ZstdError
 from stackbuild.inspection.limits import CHUNK, INFLATED, INFLATED_FREE, RATIO, WINDOW
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 
@@ -129,7 +127,7 @@ class Inflater:
     def _inflate(self, part: bytes) -> bytes:
         try:
             made: bytes = self._machine.decompress(part)
-        except (zstandard.ZstdError, MemoryError) as error:
+        except (ZstdError, MemoryError) as error:
             raise MalformedError(f"zstd payload is damaged: {error}") from None
         return made
 
@@ -148,4 +146,4 @@ class Inflater:
 def _machine(method: str) -> Any:
     if method == "zlib":
         return zlib.decompressobj()
-    return zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
+    return ZstdDecompressor(max_window_size=WINDOW).decompressobj()

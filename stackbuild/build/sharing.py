@@ -1,0 +1,180 @@
+"""What a build takes from remotes, and what it puts there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from stackbuild.core import digest
+from stackbuild.model.events import Emit, Note
+from stackbuild.model.loaded import Loaded
+from stackbuild.model.plan import Plan, Step
+from stackbuild.plan.current import current_plan
+from stackbuild.plan.resolve import Choice
+from stackbuild.plan.status import steps_to_run
+from stackbuild.store.records import Record
+from stackbuild.store.store import Store
+
+if TYPE_CHECKING:
+    from stackbuild.remote.pull import Pulled, Puller
+    from stackbuild.remote.push import Pusher
+    from stackbuild.remote.settings import Settings
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """The remotes of one run: `puller` is None where no key is trusted and from scratch. `check` raises once it is to stop."""
+
+    recipe: str
+    store: Store
+    emit: Emit
+    check: Callable[[], None]
+    puller: Puller | None = None
+    pushers: tuple[Pusher, ...] = ()
+
+    @property
+    def is_asked(self) -> bool:
+        return self.puller is not None
+
+    def opened(self, settings: Settings | None, from_scratch: bool) -> Sharing:
+        """The same with the remotes of the settings. Raises UsageError where a key cannot be used."""
+        if settings is None or not settings.remotes:
+            return self
+        puller = None if from_scratch else self._puller(settings)
+        return replace(self, puller=puller, pushers=self._pushers(settings))
+
+    def close(self) -> None:
+        """Close the connections."""
+        with ExitStack() as stack:
+            for pusher in self.pushers:
+                stack.callback(pusher.writer.close)
+            if self.puller is not None:
+                stack.callback(self.puller.close)
+
+    def take_over(self, step: Step, text: str, kind: Literal["r", "c"] = "r") -> Record | None:
+        """The record of an output that a remote had and the store has now; `text` is that of its key or content key.
+
+        Whoever calls holds the step's lock. Raises OSError, Stopped.
+        """
+        pulled = self._pulled(step, text, kind)
+        return pulled.record if pulled else None
+
+    def with_remotes(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
+        """The records of the plan's keys that the store has, once the remotes were asked for what is wanted.
+
+        What a step needs is asked for only where no remote has the step itself. Raises OSError, Stopped.
+        """
+        found, demanded = dict(stored), set(plan.wanted)
+        for step in reversed(plan.steps) if self.is_asked else ():
+            if step.name in demanded and step.key not in found:
+                if record := self._locked(step):
+                    found[step.key] = record
+                else:
+                    demanded.update(need.step for need in step.needs)
+        return found
+
+    def push_made(self, keys: Collection[str]) -> None:
+        """Put what this run made on the remotes that are written to. What fails is a warning."""
+        if not keys or not self.pushers:
+            return
+        from stackbuild.remote.push import made_here
+        from stackbuild.store.maintenance import records
+
+        rows = [row for row in made_here(tuple(records(self.store))) if row[0].key in keys]
+        for pusher in self.pushers:
+            self._push(pusher, rows)
+
+    def _push(self, pusher: Pusher, rows: list[tuple[Record, str]]) -> None:
+        from stackbuild.remote.pull import STRIKES
+
+        failed, url = 0, pusher.writer.url
+        for record, content_key in rows:
+            self.check()
+            push = pusher.push(record, content_key)
+            if push.outcome in ("pushed", "signed", "there"):
+                self.emit(Note("info", f"{push.step}: on {url} ({push.sent / 1e6:.1f} MB sent)"))
+                continue
+            self.emit(Note("warning", f"{push.step}: not pushed to {url}: {push.outcome}: {push.why}"))
+            failed += push.outcome == "failed"
+            if failed == STRIKES:
+                self.emit(Note("warning", f"nothing more is pushed to {url} in this run"))
+                return
+
+    def _locked(self, step: Step) -> Record | None:
+        """The same for one step. Another run that holds its lock makes or takes over the same output."""
+        with self.store.lock(step.key, lambda pid: None, self.check):
+            return self.store.find(step.key) or self.take_over(step, step.key_text)
+
+    def _pulled(self, step: Step, text: str, kind: Literal["r", "c"]) -> Pulled | None:
+        if self.puller is None:
+            return None
+        from stackbuild.remote.pull import Asked
+
+        pulled = self.puller.pull(Asked(digest.of_text(text), text, step.name, self.recipe, kind))
+        if pulled is not None:
+            origin = pulled.origin
+            said = f"{step.name}: taken from {origin.url}, {pulled.size / 1e6:.1f} MB, signed by {origin.signed_by}"
+            self.emit(Note("info", said))
+        return pulled
+
+    def _puller(self, settings: Settings) -> Puller | None:
+        from stackbuild.remote.pull import Puller
+        from stackbuild.remote.settings import trusted_remotes
+        from stackbuild.runners.engine import registry_login
+
+        def say(level: Literal["info", "warning"], text: str) -> None:
+            self.emit(Note(level, text))
+
+        remotes = trusted_remotes(settings, registry_login, lambda text: say("warning", text))
+        return Puller(self.store, remotes, say, self.check) if remotes else None
+
+    def _pushers(self, settings: Settings) -> tuple[Pusher, ...]:
+        from stackbuild.publishing.signing import load_signing_key
+        from stackbuild.remote.faults import RemoteFault
+        from stackbuild.remote.push import Pusher
+        from stackbuild.remote.settings import open_writer
+        from stackbuild.runners.engine import registry_login
+
+        found = []
+        for one in settings.remotes:
+            if one.write:
+                key = load_signing_key(Path(one.sign).expanduser())
+                try:
+                    found.append(Pusher(self.store, open_writer(one.url, registry_login), key))
+                except RemoteFault as fault:
+                    self.emit(Note("warning", f"nothing is pushed to {one.url}: {fault}"))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class PullReport:
+    """Steps whose outputs were taken from remotes, and those that a build would still run."""
+
+    taken: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def pull_plan(loaded: Loaded, choice: Choice, settings: Settings, everything: bool, emit: Emit) -> PullReport:
+    """Take what a recipe's plan needs from remotes into the store; with `everything` each of its steps.
+
+    What the base really has decides the keys of the steps on it, so the plan is made again once something came.
+    Raises LockError, PlanError, MachineLacks, UsageError, OSError.
+    """
+    taken: list[str] = []
+    left: tuple[str, ...] = ()
+    for _ in range(2):
+        with current_plan(loaded, choice) as (plan, store):
+            sharing = Sharing(plan.recipe, store, emit, lambda: None).opened(settings, from_scratch=False)
+            wanted = replace(plan, wanted=tuple(plan.by_name)) if everything else plan
+            before = store.find_all(step.key for step in plan.steps)
+            found = sharing.with_remotes(wanted, before)
+            sharing.close()
+        came = [step.name for step in plan.steps if step.key in found and step.key not in before]
+        left = tuple(step.name for step in steps_to_run(wanted, found))
+        taken += came
+        if not came or not left:
+            break
+    return PullReport(tuple(taken), left)

@@ -1,0 +1,311 @@
+"""`store push|export|pull|conflicts`, `store trust …`: what a store shares with others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from stackbuild.cli.app import AllowPath, App, Json, RecipeName, argument, leave, option
+from stackbuild.cli.store import store
+
+if TYPE_CHECKING:
+    from stackbuild.remote.protocol import RemoteWriter
+    from stackbuild.store.records import Record
+    from stackbuild.store.store import Store
+
+trust = App(
+    name="trust", no_args_is_help=True, help="Whose outputs are taken from which remote.", rich_markup_mode=None
+)
+store.add_typer(trust)
+
+Url = Annotated[
+    str, argument(metavar="URL", help="oci://HOST/REPOSITORY, oci+http://…, https://…, http://… or file:///…")
+]
+Sign = Annotated[
+    Path,
+    option(
+        "--sign",
+        metavar="KEY",
+        help="OpenSSH ed25519 private key (`ssh-keygen -t ed25519`) that signs the records. Its passphrase comes from"
+        " $STACKBUILD_KEY_PASSPHRASE.",
+    ),
+]
+OneRecipe = Annotated[
+    str,
+    option("--recipe", "-r", metavar="R", help="Only what this recipe's latest build made; all outputs without it."),
+]
+Check = Annotated[
+    bool, option("--check", help="Read back what is there already; replace what is damaged there by another blob.")
+]
+
+
+@store.command("push")
+def push(url: Url, sign: Sign, recipe: OneRecipe = "", check: Check = False, json: Json = False) -> None:
+    """Put outputs that were made here on a remote, signed.
+
+    Outputs that came from a remote are left out: who signs says that it made them. A push that was stopped goes on where it was. The login is
+    that of `docker login HOST`. Exit 7 where the remote did not take an output.
+
+    Example: stackbuild store push oci://ghcr.io/acme/stackbuild --sign build.key --recipe debian-13
+    """
+    from stackbuild.core.errors import MachineLacks
+    from stackbuild.remote.faults import RemoteFault
+    from stackbuild.remote.settings import open_writer
+    from stackbuild.runners.engine import registry_login
+
+    try:
+        writer = open_writer(url, registry_login)
+    except RemoteFault as fault:
+        raise MachineLacks(f"the remote cannot be written: {fault}", where=url, next="check the URL") from None
+    _send(writer, sign, recipe, check, json)
+
+
+@store.command("export")
+def export(
+    folder: Annotated[Path, argument(metavar="DIR", help="The folder; made where it is not there, else added to.")],
+    sign: Sign,
+    recipe: OneRecipe = "",
+    check: Check = False,
+    json: Json = False,
+) -> None:
+    """Write outputs as signed files for any web server.
+
+    Others read it as https://HOST/PATH, or file:///DIR. It can only be read by them.
+
+    Example: stackbuild store export /srv/www/stackbuild --sign build.key
+    """
+    from stackbuild.core.errors import UsageError
+    from stackbuild.remote.faults import RemoteFault
+    from stackbuild.remote.files import ExportFolder
+
+    place = folder.absolute()
+    try:
+        writer = ExportFolder(place.as_uri(), place, is_written=True)
+    except (RemoteFault, OSError) as error:
+        raise UsageError(f"it cannot be written: {error}", where=str(folder), next="name another folder") from None
+    _send(writer, sign, recipe, check, json)
+
+
+def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool) -> None:
+    from stackbuild.publishing.signing import load_signing_key
+    from stackbuild.remote.pull import STRIKES
+    from stackbuild.remote.push import Push, Pusher, made_here
+    from stackbuild.store.maintenance import records
+    from stackbuild.store.store import open_store
+    from stackbuild.views.console import err, print_json
+    from stackbuild.views.share import draw_pushes, push_line
+
+    key = load_signing_key(sign)
+    done: list[Push] = []
+    with open_store() as opened:
+        found = tuple(records(opened))
+        rows = [row for row in made_here(found) if not recipe or row[0].key in _latest(recipe, opened)]
+        came = sum("remote" in record.notes for record in found)
+        with err().status("pushing …") as status:
+            pusher = Pusher(opened, writer, key, check)
+            for number, (record, content_key) in enumerate(rows, 1):
+                status.update(push_line(number, len(rows), record))
+                done.append(pusher.push(record, content_key))
+                if sum(one.outcome == "failed" for one in done) == STRIKES:
+                    break
+        writer.close()
+    if json:
+        print_json({"remote": writer.url, "outputs": done, "of": len(rows)}, "stackbuild.store-push/1")
+    else:
+        draw_pushes(done, len(rows), came, writer.url)
+    if any(one.outcome in ("failed", "damaged") for one in done):
+        leave(7)
+
+
+def _latest(recipe: str, opened: Store) -> frozenset[str]:
+    """The keys of the latest outputs of a recipe."""
+    from stackbuild.recipe.load import load
+
+    return frozenset(record.key for record in opened.latest(load(recipe).recipe.name))
+
+
+@store.command("pull")
+def pull(
+    recipe: RecipeName,
+    remote: Annotated[
+        str,
+        option("--remote", metavar="URL", help="Ask this remote alone; default: those of `stackbuild store trust ls`."),
+    ] = "",
+    trusted: Annotated[
+        list[Path] | None,
+        option("--trust", metavar="FILE", help="Public key whose records of --remote count; may be repeated."),
+    ] = None,
+    everything: Annotated[
+        bool, option("--all", help="Every step of the recipe, also those that only others need.")
+    ] = False,
+    allow_path: AllowPath = None,
+    json: Json = False,
+) -> None:
+    """Take a recipe's outputs from remotes into the store.
+
+    `build` does the same before it runs a step. Exit 10 where steps are left to run.
+
+    Example: stackbuild store pull --recipe debian-13 --remote https://builds.acme.org/sb --trust acme.pub
+    """
+    from stackbuild.build.sharing import pull_plan
+    from stackbuild.cli.build import choice_of
+    from stackbuild.cli.shared_options import chosen_remotes
+    from stackbuild.core.errors import UsageError
+    from stackbuild.recipe.load import load
+    from stackbuild.remote.settings import settings_path
+    from stackbuild.views.build import PlainView
+    from stackbuild.views.console import err, print_json
+    from stackbuild.views.share import draw_pulled
+
+    loaded = load(recipe, allow_path or ())
+    settings = chosen_remotes(remote, trusted or [], no_remote=False)
+    if not any(one.read for one in settings.remotes):
+        raise UsageError(
+            "no key is trusted for any remote",
+            where=str(settings_path()),
+            next="stackbuild store trust add URL KEY.pub",
+        )
+    with err().status("asking the remotes …"):
+        report = pull_plan(loaded, choice_of(None, ""), settings, everything, PlainView())
+    print_json(report, "stackbuild.store-pull/1") if json else draw_pulled(report)
+    if report.left:
+        leave(10)
+
+
+@store.command("conflicts")
+def conflicts(
+    url: Url,
+    key: Annotated[
+        list[Path] | None,
+        option(
+            "--key", "-k", metavar="FILE", help="Public key whose records count; default: those trusted for the remote."
+        ),
+    ] = None,
+    recipe: OneRecipe = "",
+    json: Json = False,
+) -> None:
+    """Find outputs that differ between this store and a remote.
+
+    A key with two outputs is a step that is not reproducible, or a builder that lies. Exit 5 if there is any.
+
+    Example: stackbuild store conflicts oci://ghcr.io/acme/stackbuild
+    """
+    from stackbuild.core.errors import MachineLacks, UsageError
+    from stackbuild.publishing.signing import load_trusted_keys
+    from stackbuild.remote.faults import RemoteFault
+    from stackbuild.remote.push import CONTENT, disagreements
+    from stackbuild.remote.settings import open_reader, read_settings
+    from stackbuild.remote.trees import MOST_MANIFEST
+    from stackbuild.runners.engine import registry_login
+    from stackbuild.store.maintenance import records
+    from stackbuild.store.store import open_store
+    from stackbuild.views.console import err, print_json
+    from stackbuild.views.share import draw_conflicts
+
+    keys = load_trusted_keys(key) if key else read_settings().of(url).trusted_keys()
+    if not keys:
+        raise UsageError("no key is trusted for this remote", where=url, next="add --key FILE.pub")
+    with open_store() as opened, err().status("asking the remote …"):
+        wanted = _latest(recipe, opened) if recipe else None
+        rows: tuple[Record, ...] = tuple(
+            record
+            for record in records(opened)
+            if not record.key_text.startswith(CONTENT) and (wanted is None or record.key in wanted)
+        )
+        try:
+            reader = open_reader(url, registry_login)
+            found = tuple(disagreements(rows, lambda tag: reader.manifest(tag, MOST_MANIFEST), keys))
+            reader.close()
+        except RemoteFault as fault:
+            raise MachineLacks(
+                f"the remote cannot be asked: {fault}", where=url, next="check the URL and try again"
+            ) from None
+    print_json(found, "stackbuild.store-conflicts/1") if json else draw_conflicts(found, len(rows))
+    if found:
+        leave(5)
+
+
+@store.command("forget")
+def forget(
+    signed_by: Annotated[
+        str, option("--signed-by", metavar="SHA256:…", help="Outputs whose record this key has signed.")
+    ] = "",
+    origin: Annotated[str, option("--from", metavar="URL", help="Outputs that came from this remote.")] = "",
+    dry_run: Annotated[bool, option("--dry-run", help="Show them; remove none.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove what a stolen key signed.
+
+    All that was made from it and the compiler caches go too. The next build makes these outputs again.
+
+    Example: stackbuild store forget --signed-by SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU
+    """
+    from stackbuild.core.errors import UsageError
+    from stackbuild.remote.revoke import revoke, tainted
+    from stackbuild.store.store import open_store
+    from stackbuild.views.console import print_json
+    from stackbuild.views.share import draw_forgotten
+
+    if bool(signed_by) == bool(origin):
+        raise UsageError("name a key or a remote", next="give one of --signed-by and --from")
+    with open_store() as opened:
+        found = tainted(opened, signed_by, origin)
+        if not dry_run:
+            revoke(opened, found)
+    print_json(found, "stackbuild.store-forget/1") if json else draw_forgotten(found, dry_run)
+
+
+@trust.command("ls")
+def trust_ls(json: Json = False) -> None:
+    """List the remotes that are asked, with the keys that count.
+
+    Example: stackbuild store trust ls
+    """
+    from stackbuild.remote.settings import read_settings, settings_path
+    from stackbuild.views.console import print_json
+    from stackbuild.views.share import draw_trust, trust_rows
+
+    rows = trust_rows(read_settings())
+    print_json(rows, "stackbuild.store-trust/1") if json else draw_trust(rows, settings_path())
+
+
+@trust.command("add")
+def trust_add(
+    url: Url,
+    keys: Annotated[list[Path], argument(metavar="FILE", help="Public key (.pub) or allowed_signers file.")],
+    threshold: Annotated[
+        int,
+        option("--threshold", metavar="N", min=0, max=16, help="So many keys must have signed one output; 0 keeps it."),
+    ] = 0,
+) -> None:
+    """Take outputs from a remote where one of these keys has signed them.
+
+    Builds then ask it before they run a step. A key that is there already is replaced: its `valid-before` may have changed.
+
+    Example: stackbuild store trust add https://builds.acme.org/sb acme.pub
+    """
+    from stackbuild.remote.settings import add_keys, settings_path
+    from stackbuild.views.console import out
+
+    changed = add_keys(url, keys, threshold)
+    out().print(f"{len(changed.trusted_keys())} keys are trusted for {url} ({settings_path()})", markup=False)
+
+
+@trust.command("remove")
+def trust_remove(
+    url: Url,
+    fingerprint: Annotated[
+        str, argument(metavar="SHA256:…", help="The key's fingerprint; none removes the remote.")
+    ] = "",
+) -> None:
+    """Trust a key no more, or ask a remote no more.
+
+    What was taken from it stays in the store: `stackbuild store forget` removes that.
+
+    Example: stackbuild store trust remove https://builds.acme.org/sb
+    """
+    from stackbuild.remote.settings import remove_keys
+    from stackbuild.views.console import out
+
+    left = remove_keys(url, fingerprint)
+    out().print(f"{url}: {f'{len(left.trusted_keys())} keys left' if left else 'removed'}", markup=False)

@@ -1,0 +1,164 @@
+"""Records and packs as plain files: a folder that `store export` writes, and the same read from a web server.
+
+    format             the version of this layout
+    manifests/ab/TAG   manifests by tag: r-KEY, c-KEY and t-TREE; ab are the first digits of the key
+    blobs/ab/DIGEST    blobs by sha256
+
+The manifests are those of a registry. Any web server serves them; nothing is executed and nothing is negotiated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO
+
+from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
+from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
+from stackbuild.remote.protocol import Count
+from stackbuild.store import atomic
+
+FORMAT = "stackbuild.export/1\n"
+_TAG = re.compile(r"[rct]-[0-9a-f]{64}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def manifest_place(tag: str) -> str:
+    """Where the manifest of a tag lies. Raises RemoteFault for what is no tag."""
+    if not _TAG.fullmatch(tag):
+        raise RemoteFault("no tag", got=tag[:80])
+    return f"manifests/{tag[2:4]}/{tag}"
+
+
+def blob_place(digest: str) -> str:
+    """Where a blob lies. Raises RemoteFault for what is no digest."""
+    if not _DIGEST.fullmatch(digest):
+        raise RemoteFault("no digest", got=digest[:80])
+    return f"blobs/{digest[:2]}/{digest}"
+
+
+class WebFolder:
+    """An export on a web server: read only."""
+
+    def __init__(self, url: str, client: HttpClient) -> None:
+        self.url = url
+        self.client = client
+
+    def manifest(self, tag: str, most: int) -> bytes | None:
+        return self.client.body(HttpRequest("GET", manifest_place(tag)), most)
+
+    def blob(self, digest: str, count: Count) -> AbstractContextManager[HttpBlob]:
+        return self.client.blob(HttpRequest("GET", blob_place(digest)), count)
+
+    def abort(self) -> None:
+        self.client.abort()
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class _CountedFile:
+    """A file that is read in pieces and counted."""
+
+    def __init__(self, file: IO[bytes], count: Count) -> None:
+        self._file = file
+        self._count = count
+
+    def read(self, size: int) -> bytes:
+        try:
+            piece = self._file.read(size)
+        except OSError as error:
+            raise RemoteFault(f"a blob cannot be read: {error.strerror}", blob=self._file.name) from None
+        self._count(len(piece))
+        return piece
+
+
+class ExportFolder:
+    """An export on this machine, `file://`: read, and written by `store export`."""
+
+    def __init__(self, url: str, folder: Path, is_written: bool = False) -> None:
+        self.url = url
+        self.folder = folder
+        if is_written:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()) and not (folder / "format").exists():
+                raise RemoteFault("a folder with other files in it", blob=str(folder))
+            self._place(folder / "format", FORMAT.encode())
+        elif not (folder / "format").is_file():
+            raise RemoteUnreachable("no export lies there", blob=str(folder))
+
+    def manifest(self, tag: str, most: int) -> bytes | None:
+        path = self.folder / manifest_place(tag)
+        try:
+            with self._opened(path) as file:
+                found = file.read(most + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise RemoteFault(f"a manifest cannot be read: {error.strerror}", blob=tag) from None
+        if len(found) > most:
+            raise RemoteFault("a manifest without end", blob=tag, expected=f"at most {most} bytes")
+        return found
+
+    @contextlib.contextmanager
+    def blob(self, digest: str, count: Count) -> Iterator[_CountedFile]:
+        try:
+            file = self._opened(self.folder / blob_place(digest))
+        except OSError as error:
+            raise RemoteFault(f"a blob cannot be read: {error.strerror}", blob=digest) from None
+        with file:
+            yield _CountedFile(file, count)
+
+    def abort(self) -> None:
+        """Reads of files end by themselves."""
+
+    def close(self) -> None: ...
+
+    def blob_size(self, digest: str) -> int | None:
+        try:
+            return (self.folder / blob_place(digest)).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+        path = self.folder / blob_place(digest)
+        with self._staged(path) as file:
+            shutil.copyfileobj(content, file, 1 << 20)
+        count(size)
+
+    def put_manifest(self, tag: str, text: bytes) -> None:
+        self._place(self.folder / manifest_place(tag), text)
+
+    def _place(self, path: Path, text: bytes) -> None:
+        with self._staged(path) as file:
+            file.write(text)
+
+    @contextlib.contextmanager
+    def _staged(self, path: Path) -> Iterator[IO[bytes]]:
+        """A file that appears under its name whole, flushed, or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        try:
+            with staged.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            atomic.move_whole(staged, path)
+        finally:
+            staged.unlink(missing_ok=True)
+
+    def _opened(self, path: Path) -> IO[bytes]:
+        """A regular file of the export; no link is followed at its end. Raises OSError."""
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.fdopen(fd, "rb")
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            file.close()
+            raise OSError(22, "not a file")
+        return file

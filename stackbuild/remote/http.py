@@ -1,0 +1,293 @@
+"""Requests to a remote: redirections, logins, tries, and blobs that go on where a connection broke.
+
+Why no library for registries: oras-py does not compare what it pulls with its digest (0.2.43 returns a damaged file
+without an error), and other clients are programs of their own. The protocol is five requests; the connections are
+urllib3's and the logins Docker's.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import urlencode, urljoin, urlsplit
+
+from stackbuild.core import digest
+from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool
+from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
+from stackbuild.remote.protocol import Count
+
+REDIRECTIONS = 5
+RESUMED = 2
+"""How often a blob goes on after its connection broke."""
+MOST_PAUSE = 30.0
+"""Seconds that a server's Retry-After is obeyed at most."""
+MOST_TOKEN = 1 << 16
+BUSY = (429, 500, 502, 503, 504)
+"""Answers that another try may change."""
+READS = ("GET", "HEAD")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_CHALLENGE = re.compile(r'([a-z]+)="([^"]*)"')
+
+Login = Callable[[str], tuple[str, str] | None]
+"""User and password for a host."""
+
+
+@dataclass(frozen=True)
+class HttpLimits:
+    """`timeout`: seconds without a byte. `reads`, `writes`: tries of requests that ask and of those that change.
+
+    `pause`: seconds before the second try, doubled before each further one.
+    """
+
+    timeout: float = 30.0
+    reads: int = 2
+    writes: int = 4
+    pause: float = 0.5
+    parallel: int = 4
+
+
+LIMITS = HttpLimits()
+
+
+@dataclass(frozen=True)
+class HttpRequest:
+    """One request. `scope` is what a token is asked for, as registries name it.
+
+    `is_repeatable`: sent twice, it does what it does once. A part of an upload is not: the registry may have some of it.
+    """
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | Body | None = None
+    scope: str = ""
+    is_repeatable: bool = True
+
+    def rewind(self) -> None:
+        """Before the body is sent again."""
+        if self.body is not None and not isinstance(self.body, bytes):
+            self.body.seek(0)
+
+
+class HttpClient:
+    """One server, with the login that it asks for. Safe for threads. `sent` counts the requests."""
+
+    def __init__(self, root: str, login: Login = lambda host: None, limits: HttpLimits = LIMITS) -> None:
+        self.root = root
+        self.sent = 0
+        self.limits = limits
+        self._login = login
+        self._pool = SocketPool(limits.timeout, limits.parallel)
+        self._authorization: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def abort(self) -> None:
+        """End what other threads wait for."""
+        self._pool.abort()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    @contextlib.contextmanager
+    def send(self, request: HttpRequest) -> Iterator[BaseHTTPResponse]:
+        """The answer, its body unread. Raises RemoteFault; what is read of the body raises it, too."""
+        answer = self._tried(request)
+        try:
+            yield answer
+        except HTTPError as error:
+            raise RemoteFault(f"the answer broke off: {_said(error)}", blob=request.url) from None
+        finally:
+            if request.method == "HEAD" or answer.length_remaining == 0:
+                answer.release_conn()  # to be used again
+            else:
+                answer.close()
+
+    def _tried(self, request: HttpRequest) -> BaseHTTPResponse:
+        tries = self._tries(request)
+        fault = RemoteFault("no answer", blob=request.url)
+        for attempt in range(tries):
+            if attempt:
+                time.sleep(self.limits.pause * 2 ** (attempt - 1))
+                request.rewind()
+            try:
+                answer = self._authorized(request)
+            except HTTPError as error:
+                kind = RemoteUnreachable if isinstance(error, NOT_REACHED) else RemoteFault
+                fault = kind(f"no answer: {_said(error)}", blob=request.url)
+                continue
+            if answer.status not in BUSY:
+                return answer
+            fault = RemoteFault(f"HTTP {answer.status}", blob=request.url)
+            pause = answer.headers.get("Retry-After", "")
+            answer.close()
+            if request.method not in READS and re.fullmatch(r"[0-9]{1,9}", pause):
+                time.sleep(min(MOST_PAUSE, float(pause)))
+        raise fault
+
+    def _tries(self, request: HttpRequest) -> int:
+        if not request.is_repeatable:
+            return 1
+        return self.limits.reads if request.method in READS else self.limits.writes
+
+    def _authorized(self, request: HttpRequest) -> BaseHTTPResponse:
+        """The answer; where the server asks for a login, that to a second request with one."""
+        answer = self._followed(request, self._authorization.get(request.scope, ""))
+        if answer.status != 401:
+            return answer
+        challenge = answer.headers.get("WWW-Authenticate", "")
+        said = self._answer_to(challenge, request.scope)
+        if not said:
+            return answer
+        answer.close()
+        request.rewind()
+        with self._lock:
+            self._authorization[request.scope] = said
+        return self._followed(request, said)
+
+    def _followed(self, request: HttpRequest, authorization: str) -> BaseHTTPResponse:
+        """The answer after redirections. The login goes to this server alone, and never from https to http."""
+        url = urljoin(self.root, request.url)
+        for _ in range(REDIRECTIONS):
+            headers = {"User-Agent": "stackbuild", "Accept-Encoding": "identity", **dict(request.headers)}
+            if authorization and _origin(url) == _origin(self.root):
+                headers["Authorization"] = authorization
+            self.sent += 1
+            answer = self._pool.request(request.method, url, headers, request.body)
+            place = answer.headers.get("Location", "")
+            if answer.status not in (301, 302, 303, 307, 308) or not place or request.method not in READS:
+                return answer
+            answer.close()
+            target = urljoin(url, place)
+            if urlsplit(target).scheme not in ("https", urlsplit(url).scheme):
+                raise RemoteFault("redirected away from https", blob=request.url)
+            url = target
+        raise RemoteFault(f"redirected more than {REDIRECTIONS} times", blob=request.url)
+
+    def _answer_to(self, challenge: str, scope: str) -> str:
+        """The Authorization header that a 401 asks for, "" where none can be given. A login never goes over plain http."""
+        kind, _, rest = challenge[:2000].partition(" ")
+        host = urlsplit(self.root).netloc
+        login = self._login(host) if _is_private(self.root) else None
+        basic = "Basic " + base64.b64encode(":".join(login).encode()).decode() if login else ""
+        if kind.lower() == "basic":
+            return basic
+        words = dict(_CHALLENGE.findall(rest))
+        realm = words.get("realm", "")
+        if kind.lower() != "bearer" or not _is_private(realm):
+            return ""
+        asked = {name: text for name, text in (("service", words.get("service", "")), ("scope", scope)) if text}
+        headers = {"User-Agent": "stackbuild", **({"Authorization": basic} if basic else {})}
+        self.sent += 1
+        answer = self._pool.request("GET", f"{realm}{'&' if '?' in realm else '?'}{urlencode(asked)}", headers)
+        try:
+            said = digest.json_of(answer.read(MOST_TOKEN).decode("utf-8", "replace")) if answer.status == 200 else {}
+            token = said.get("token") or said.get("access_token")
+        except (ValueError, AttributeError):
+            return ""
+        finally:
+            answer.close()
+        return f"Bearer {token}" if isinstance(token, str) and re.fullmatch(r"[\x21-\x7e]+", token) else ""
+
+    def body(self, request: HttpRequest, most: int) -> bytes | None:
+        """The whole body, None for 404. Raises RemoteFault, also where it is longer than `most`."""
+        with self.send(request) as answer:
+            if answer.status == 404:
+                return None
+            if answer.status != 200:
+                raise RemoteFault(f"HTTP {answer.status}", blob=request.url)
+            pieces, size = [], 0
+            while piece := answer.read1(1 << 16):
+                pieces.append(piece)
+                size += len(piece)
+                if size > most:
+                    raise RemoteFault("an answer without end", blob=request.url, expected=f"at most {most} bytes")
+            return b"".join(pieces)
+
+    @contextlib.contextmanager
+    def blob(self, request: HttpRequest, count: Count) -> Iterator[HttpBlob]:
+        """The stored bytes at a URL. Raises RemoteFault."""
+        reader = HttpBlob(self, request, count)
+        try:
+            yield reader
+        finally:
+            reader.close()
+
+
+class HttpBlob:
+    """A body that is read in pieces. Where its connection breaks, it goes on with a Range request.
+
+    A server or proxy that ignores Range sends the body from its beginning: what came before is then read again and
+    dropped. Whether the bytes are right is for who reads them.
+    """
+
+    def __init__(self, client: HttpClient, request: HttpRequest, count: Count) -> None:
+        self._client = client
+        self._request = request
+        self._count = count
+        self._got = 0
+        self._breaks = 0
+        self._opened = contextlib.ExitStack()
+        self._answer = self._begin()
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes, b"" at the end. Raises RemoteFault."""
+        while True:
+            try:
+                piece = self._answer.read1(size)
+                if not piece and self._answer.length_remaining:
+                    raise HTTPError(f"{self._answer.length_remaining} bytes are missing")
+            except HTTPError as error:
+                self._breaks += 1
+                if self._breaks > RESUMED:
+                    raise RemoteFault(f"the answer broke off: {_said(error)}", blob=self._request.url) from None
+                self._answer = self._begin()
+                continue
+            self._got += len(piece)
+            self._count(len(piece))
+            return piece
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def _begin(self) -> BaseHTTPResponse:
+        self._opened.close()
+        more = (("Range", f"bytes={self._got}-"),) if self._got else ()
+        asked = HttpRequest("GET", self._request.url, (*self._request.headers, *more), None, self._request.scope)
+        answer = self._opened.enter_context(self._client.send(asked))
+        if answer.status == 206 and self._got:
+            if not answer.headers.get("Content-Range", "").startswith(f"bytes {self._got}-"):
+                raise RemoteFault("another part than was asked for", blob=self._request.url)
+        elif answer.status != 200:
+            raise RemoteFault(f"HTTP {answer.status}", blob=self._request.url)
+        else:
+            self._skip(answer)
+        return answer
+
+    def _skip(self, answer: BaseHTTPResponse) -> None:
+        left = self._got
+        while left:
+            piece = answer.read1(min(left, 1 << 18))
+            if not piece:
+                raise RemoteFault("a body shorter than before", blob=self._request.url)
+            self._count(len(piece))
+            left -= len(piece)
+
+
+def _said(error: Exception) -> str:
+    return str(error)[:200] or type(error).__name__
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
+
+
+def _is_private(url: str) -> bool:
+    """Whether nobody on the way reads what is sent to that URL."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or parts.hostname in LOOPBACK

@@ -1,0 +1,57 @@
+"""What a place for records and packs can do: the interface that pull and push work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import IO, Protocol
+
+Count = Callable[[int], None]
+"""Hears of the bytes that have come or gone. It may raise RemoteFault: then nothing more is wanted."""
+
+
+class BlobReader(Protocol):
+    """The stored bytes of a blob, unverified."""
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes, b"" at the end. Raises RemoteFault."""
+        ...
+
+
+class RemoteReader(Protocol):
+    """Where records, trees and packs are read from."""
+
+    @property
+    def url(self) -> str:
+        """As the user named it."""
+        ...
+
+    def manifest(self, tag: str, most: int) -> bytes | None:
+        """The manifest under a tag, None where there is none. Raises RemoteFault, also where it is longer than `most`."""
+        ...
+
+    def blob(self, digest: str, count: Count) -> AbstractContextManager[BlobReader]:
+        """The blob of that sha256 in hex. Raises RemoteFault where it is not there."""
+        ...
+
+    def abort(self) -> None:
+        """End what other threads read."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class RemoteWriter(RemoteReader, Protocol):
+    """Where they are written to, too. All raise RemoteFault."""
+
+    def blob_size(self, digest: str) -> int | None:
+        """The length of a blob as it is stored there, None where there is none."""
+        ...
+
+    def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+        """Store a blob. `content` is read from its beginning, again where a part is sent again."""
+        ...
+
+    def put_manifest(self, tag: str, text: bytes) -> None:
+        """Store a manifest under a tag, in place of the one that is there. Its blobs are there already."""
+        ...

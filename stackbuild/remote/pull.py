@@ -1,0 +1,198 @@
+"""Outputs from remotes into the store: record, signatures, key, tree, packs, in this order, each checked before the next.
+
+Whatever is wrong is a miss with a warning. Nothing of it is kept, so the next run asks again. After three wrong answers
+a remote is not asked again in this run; one that cannot be reached at all is not asked a second time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from stackbuild.publishing.signing import TrustedKey
+from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
+from stackbuild.remote.origin import Origin
+from stackbuild.remote.protocol import Count, RemoteReader
+from stackbuild.remote.records import NOTES_HERE, Signed, agreed, verified
+from stackbuild.remote.trees import MOST_MANIFEST, RemoteTree, listing_in, read_tree, write_tree
+from stackbuild.remote.watch import PATIENCE, Patience, Progress, Watch
+from stackbuild.store.records import Record
+from stackbuild.store.store import Staging, Store
+from stackbuild.store.tree import BOUNDS
+
+STRIKES = 3
+"""Wrong answers of a remote after which it is not asked again in this run."""
+ROOM = 256 << 20
+"""Bytes of the disk that a pull leaves free."""
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A key that is asked for, the text it is the digest of, and whose output it names.
+
+    `kind` is r for a step's key and c for a content key.
+    """
+
+    key: str
+    text: str
+    step: str
+    recipe: str
+    kind: Literal["r", "c"] = "r"
+
+    @property
+    def tag(self) -> str:
+        return f"{self.kind}-{self.key}"
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """An output that was taken over: the local record, its bytes, and where from."""
+
+    record: Record
+    size: int
+    origin: Origin
+
+
+@dataclass
+class TrustedRemote:
+    """A remote with the keys that are trusted for it. `off` says why it is not asked any more."""
+
+    reader: RemoteReader
+    keys: tuple[TrustedKey, ...]
+    threshold: int = 1
+    strikes: int = 0
+    off: str = ""
+
+    def strike(self, fault: RemoteFault) -> None:
+        self.strikes += 1
+        if isinstance(fault, RemoteUnreachable):
+            self.off = "it cannot be reached"
+        elif self.strikes >= STRIKES:
+            self.off = f"{STRIKES} wrong answers"
+
+    def names(self, signers: Iterable[str]) -> str:
+        """Keys by fingerprint and by the name that the user gave them."""
+        named = {key.fingerprint: key.name for key in self.keys}
+        return ", ".join(f"{one} ({named[one]})" if named.get(one) else one for one in sorted(signers))
+
+
+@dataclass
+class Puller:
+    """The remotes of one run. `say` hears warnings and news; `check` raises once the run is to stop."""
+
+    store: Store
+    remotes: Sequence[TrustedRemote]
+    say: Callable[[Literal["info", "warning"], str], None]
+    check: Callable[[], None]
+    patience: Patience = PATIENCE
+    missing: set[str] = field(default_factory=set)
+    """Tags that no remote had: they are not asked for again in this run."""
+
+    def pull(self, asked: Asked) -> Pulled | None:
+        """Take an output over into the store, with its record; None where no remote has it.
+
+        Whoever calls holds the key's lock. Raises OSError of this disk, and what `check` raises.
+        """
+        if asked.tag in self.missing:
+            return None
+        for remote in self.remotes:
+            if remote.off:
+                continue
+            try:
+                if pulled := self._pulled(asked, remote):
+                    return pulled
+            except RemoteFault as fault:
+                remote.strike(fault)
+                off = f"; not asked again in this run: {remote.off}" if remote.off else ""
+                self.say("warning", f"{asked.step}: nothing is taken from {remote.reader.url}: {fault}{off}")
+        self.missing.add(asked.tag)
+        return None
+
+    def close(self) -> None:
+        for remote in self.remotes:
+            remote.reader.close()
+
+    def _pulled(self, asked: Asked, remote: TrustedRemote) -> Pulled | None:
+        signed = self._watched(remote, lambda count: ask(remote, asked, datetime.now(UTC)))
+        if signed is None:
+            return None
+        found = signed.record
+        if not (self.store.tree(found.tree).is_dir() and not self.store.check(found.tree)):
+            self._take(asked, remote, signed)
+        origin = Origin(remote.reader.url, remote.names(signed.signers), found.made_by, found.made_at)
+        notes = {name: text for name, text in found.notes.items() if name not in NOTES_HERE}
+        record = Record(
+            key=asked.key,
+            step=asked.step,
+            recipe=asked.recipe,
+            tree=found.tree,
+            key_text=asked.text,
+            seconds=found.seconds,
+            made_by=found.made_by,
+            made_at=found.made_at,
+            notes={**notes, "remote": origin.url, "signed_by": origin.signed_by, "signed_run": origin.run},
+        )
+        self.store.record(record)
+        return Pulled(record, found.size, origin)
+
+    def _take(self, asked: Asked, remote: TrustedRemote, signed: Signed) -> None:
+        """Stream the tree into a staging folder, then let the store keep it. Raises RemoteFault, OSError."""
+        size = signed.record.size
+        if size > BOUNDS.bytes or size > shutil.disk_usage(self.store.root).free - ROOM:
+            raise RemoteFault("there is no room for it on this disk", expected=f"{size >> 20} MiB")
+        with self._staging(asked) as staging:
+            tree = self._watched(remote, partial(_fetched, remote.reader, signed, staging.out))
+            if self.store.adopt(staging, tree.text) != signed.record.tree:
+                raise RemoteFault("the tree has another digest", expected=signed.record.tree)
+
+    @contextlib.contextmanager
+    def _staging(self, asked: Asked) -> Iterator[Staging]:
+        staging = self.store.stage(f"pull.{asked.key[:16]}")
+        try:
+            yield staging
+        finally:
+            staging.remove()
+
+    def _watched(self, remote: TrustedRemote, work: Callable[[Count], _Result]) -> _Result:
+        """The work's result. Data that nobody foresaw is a fault of the remote's, not of the build's."""
+        progress = Progress()
+        try:
+            return Watch(partial(work, progress.count), progress, remote.reader.abort).run(self.check, self.patience)
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError, MemoryError) as error:
+            raise RemoteFault(f"an answer that is not understood: {type(error).__name__}: {error}"[:300]) from None
+
+
+def _fetched(reader: RemoteReader, signed: Signed, out: Path, count: Count) -> RemoteTree:
+    tree = read_tree(reader, signed.record, count)
+    write_tree(reader, tree, out, count)
+    return tree
+
+
+def ask(remote: TrustedRemote, asked: Asked, now: datetime) -> Signed | None:
+    """The record of a key that enough trusted keys have signed; None where the remote has none. Raises RemoteFault.
+
+    It is about the key that was asked for: another key's record, however well signed, is refused.
+    """
+    manifest = remote.reader.manifest(asked.tag, MOST_MANIFEST)
+    if manifest is None:
+        return None
+    found, why = verified(listing_in(manifest), remote.keys, now)
+    own = [one for one in found if asked.key in ((one.record.key,) if asked.kind == "r" else (one.record.content_key,))]
+    if signed := agreed(own, remote.threshold):
+        return signed
+    if others := [one for one in found if one not in own]:
+        raise RemoteFault("a record of another key", blob=asked.tag, expected=asked.key, got=others[0].record.key)
+    signers = {name for one in own for name in one.signers}
+    if own:
+        raise RemoteFault(
+            "too few trusted keys agree on one output",
+            blob=asked.tag, expected=f"{remote.threshold} keys", got=remote.names(signers),
+        )  # fmt: skip
+    raise RemoteFault(f"its record is not trusted: {'; '.join(why[:3]) or 'nobody has signed it'}", blob=asked.tag)

@@ -1,0 +1,335 @@
+"""Outputs of this store onto a remote: packs first, then the tree, the signed record last.
+
+A registry refuses a manifest whose blobs it lacks, and a record is written once its tree has been read back. So a push
+that ends anywhere leaves blobs that nothing names, and the next one sends what is missing. Every file is compared with
+its digest while it is packed: a damaged output is never signed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Literal, cast
+
+from stackbuild.core import digest
+from stackbuild.core.zstd import ZstdCompressor
+from stackbuild.publishing.signing import SigningKey, TrustedKey
+from stackbuild.remote.faults import RemoteFault
+from stackbuild.remote.packs import Pack, entries_of, packs_of
+from stackbuild.remote.protocol import Count, RemoteWriter
+from stackbuild.remote.records import (
+    MOST_ENVELOPES,
+    NOTES_HERE,
+    RemoteRecord,
+    Signed,
+    envelopes_of,
+    listing_of,
+    sign,
+    verified,
+)
+from stackbuild.remote.trees import (
+    CHUNK,
+    MOST_MANIFEST,
+    PARALLEL,
+    Layer,
+    layer_of,
+    layers_in,
+    listing_in,
+    read_pack,
+    record_manifest,
+    tree_manifest,
+)
+from stackbuild.store.atomic import read_whole
+from stackbuild.store.records import Record
+from stackbuild.store.store import Store
+from stackbuild.store.tree import Entry
+
+LEVELS = (1, 2, 3)
+"""Levels of zstd: the next one gives a pack another blob where the remote's is damaged and cannot be replaced."""
+IN_MEMORY = 20 << 20
+"""Bytes of a compressed pack that are held in memory; of a longer one the rest lies on the disk."""
+RACES = 3
+"""How often a record is written again where another builder wrote at the same moment."""
+CONTENT = "content\n"
+"""How the text of a content key begins."""
+
+Outcome = Literal["pushed", "signed", "there", "conflict", "damaged", "failed"]
+"""pushed: with its tree · signed: the tree was there · there: nothing to do · conflict: this key has signed another
+output of the same step · damaged: the local output is not as its manifest says · failed: the remote did not take it."""
+
+
+@dataclass(frozen=True)
+class Push:
+    """What became of one output: bytes sent, and why it is not there where it is not."""
+
+    step: str
+    recipe: str
+    key: str
+    outcome: Outcome
+    sent: int = 0
+    why: str = ""
+
+
+@dataclass
+class Pusher:
+    """A remote that is written to, and the key that signs. `count` hears of the bytes that were sent.
+
+    With `check`, the packs of trees that are there already are read back; a damaged one is replaced.
+    """
+
+    store: Store
+    writer: RemoteWriter
+    key: SigningKey
+    check: bool = False
+    count: Count = lambda size: None
+    sent: int = field(default=0, init=False)
+
+    def push(self, record: Record, content_key: str) -> Push:
+        """Put one output and its signed record on the remote. Raises OSError."""
+        before = self.sent
+        outcome: Outcome = "failed"
+        try:
+            outcome, why = self._push(record, content_key)
+        except RemoteFault as fault:
+            why = str(fault)
+        return Push(record.step, record.recipe, record.key, outcome, self.sent - before, why)
+
+    def _push(self, record: Record, content_key: str) -> tuple[Outcome, str]:
+        here = self._records(f"r-{record.key}")
+        own = [one for one in here if one.record.key == record.key]
+        if any(one.record.tree != record.tree for one in own):
+            return "conflict", "signed by this key for another output: the step is not reproducible"
+        if own and not self.check:
+            return "there", ""
+        text = self._text(record)
+        made = self._tree(record, text) if text else None
+        if made is None:
+            return "damaged", self.store.check(record.tree) or "its manifest is gone"
+        if not own:
+            self._sign(_remote_record(record, content_key, text))
+        return ("there" if own and not made else "pushed" if made else "signed"), ""
+
+    def _records(self, tag: str) -> tuple[Signed, ...]:
+        """The records under a tag that this key has signed. What is there and cannot be read counts as nothing."""
+        return self._verified(self._listing(tag))
+
+    def _listing(self, tag: str) -> bytes:
+        manifest = self.writer.manifest(tag, MOST_MANIFEST)
+        try:
+            return b"[]" if manifest is None else listing_in(manifest)
+        except RemoteFault:
+            return b"[]"
+
+    def _verified(self, listing: bytes) -> tuple[Signed, ...]:
+        try:
+            return verified(listing, (TrustedKey(self.key.blob),), datetime.now(UTC))[0]
+        except RemoteFault:
+            return ()
+
+    def _text(self, record: Record) -> str:
+        """The manifest text of a local tree, "" where it is not the tree's."""
+        try:
+            text = read_whole(self.store.root / "manifests" / record.tree[:2] / record.tree)
+        except (OSError, ValueError):
+            return ""
+        return text if digest.of_text(text) == record.tree else ""
+
+    # --- the tree
+
+    def _tree(self, record: Record, text: str) -> bool | None:
+        """Put the tree there: True where something was sent, None where the local one is damaged. Raises RemoteFault."""
+        tag = f"t-{record.tree}"
+        there = self._layers(tag)
+        if there is not None and not self.check:
+            return False
+        packs = packs_of(entries_of(text, _size(text)))
+        known = there if there is not None and len(there) == len(packs) else (None,) * len(packs)
+        root = self.store.tree(record.tree)
+        try:
+            with ThreadPoolExecutor(PARALLEL, "packs") as pool:
+                layers = tuple(pool.map(lambda pair: self._pack(root, *pair), zip(packs, known, strict=True)))
+        except _Differs:
+            return None
+        if layers == there:
+            return False
+        data = text.encode("utf-8", "surrogateescape")
+        self._blob(layer_of(data), io.BytesIO(data))
+        manifest = tree_manifest(layer_of(data), layers)
+        self.writer.put_manifest(tag, manifest)
+        if self.writer.manifest(tag, MOST_MANIFEST) != manifest:
+            raise RemoteFault("the tree's manifest reads back as another", blob=tag)
+        return True
+
+    def _layers(self, tag: str) -> tuple[Layer, ...] | None:
+        manifest = self.writer.manifest(tag, MOST_MANIFEST)
+        try:
+            return None if manifest is None else layers_in(manifest)[1]
+        except RemoteFault:
+            return None
+
+    def _pack(self, root: Path, pack: Pack, known: Layer | None) -> Layer:
+        """The blob of a pack, which the remote has afterwards: at the first level of zstd whose blob is not damaged there."""
+        if known is not None and self._is_whole(pack, known):
+            return known
+        for level in LEVELS:
+            with tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", dir=str(self.store.tmp)) as spool:
+                layer = _compress(root, pack, level, cast(IO[bytes], spool))
+                if self.check and self.writer.blob_size(layer.digest) is not None and not self._is_whole(pack, layer):
+                    continue
+                if self._blob(layer, cast(IO[bytes], spool)):
+                    return layer
+        raise RemoteFault("the remote has a damaged blob for each level of compression", blob=layer.digest)
+
+    def _is_whole(self, pack: Pack, layer: Layer) -> bool:
+        try:
+            read_pack(self.writer, pack, layer, None, lambda size: None)
+        except RemoteFault:
+            return False
+        return True
+
+    def _blob(self, layer: Layer, content: IO[bytes]) -> bool:
+        """Send a blob unless it is there; False where it is there with another length."""
+        size = self.writer.blob_size(layer.digest)
+        if size is None:
+            content.seek(0)
+            self.writer.put_blob(layer.digest, content, layer.size, self.count)
+            self.sent += layer.size
+        return size in (None, layer.size)
+
+    # --- the record
+
+    def _sign(self, record: RemoteRecord) -> None:
+        """Add this builder's envelope under the key and the content key. Raises RemoteFault."""
+        envelope = sign(record, self.key)
+        for tag in (f"r-{record.key}", *([f"c-{record.content_key}"] if record.content_key else [])):
+            self._add(tag, envelope)
+
+    def _add(self, tag: str, envelope: bytes) -> None:
+        for _ in range(RACES):
+            before = self._listing(tag)
+            if self._verified(before):
+                return  # of a content key: signed when another step with the same inputs was
+            try:
+                others = envelopes_of(before)[: MOST_ENVELOPES - 1]
+            except RemoteFault:
+                others = ()
+            listing = listing_of((*others, envelope))
+            self._blob(layer_of(listing), io.BytesIO(listing))
+            self.writer.put_manifest(tag, record_manifest(listing))
+            if self._verified(self._listing(tag)):
+                return
+        raise RemoteFault("the record was overwritten each time it was written", blob=tag)
+
+
+class _Differs(Exception):
+    """A file of the local tree is not as its manifest says."""
+
+
+def _compress(root: Path, pack: Pack, level: int, spool: IO[bytes]) -> Layer:
+    """Write a pack into `spool`; its blob. Raises _Differs, OSError."""
+    found, size = hashlib.sha256(), 0
+    machine = ZstdCompressor(level=level).compressobj(size=pack.size)
+
+    def keep(made: bytes) -> None:
+        nonlocal size
+        found.update(made)
+        size += len(made)
+        spool.write(made)
+
+    for entry in pack.files:
+        for piece in _content(root / entry.path, entry):
+            keep(machine.compress(piece))
+    keep(machine.flush())
+    return Layer(found.hexdigest(), size)
+
+
+def _content(path: Path, entry: Entry) -> Iterable[bytes]:
+    """The bytes of a file, compared with its entry. Raises _Differs."""
+    found, size = hashlib.sha256(), 0
+    try:
+        with path.open("rb", buffering=0) as file:
+            while piece := file.read(CHUNK * 4):
+                size += len(piece)
+                if size > entry.size:
+                    raise _Differs
+                found.update(piece)
+                yield piece
+    except FileNotFoundError:
+        raise _Differs from None
+    if found.hexdigest() != entry.what:
+        raise _Differs
+
+
+def _size(text: str) -> int:
+    """Bytes of the files of a manifest text."""
+    return sum(Entry.read(line).size for line in text.split("\n")[:-1])
+
+
+def _remote_record(record: Record, content_key: str, text: str) -> RemoteRecord:
+    return RemoteRecord(
+        key=record.key,
+        content_key=content_key,
+        tree=record.tree,
+        size=_size(text),
+        manifest_size=len(text.encode("utf-8", "surrogateescape")),
+        step=record.step,
+        recipe=record.recipe,
+        seconds=record.seconds,
+        made_by=record.made_by,
+        made_at=record.made_at,
+        notes={name: said for name, said in record.notes.items() if name not in NOTES_HERE},
+    )
+
+
+def made_here(found: Sequence[Record]) -> tuple[tuple[Record, str], ...]:
+    """The records of a store that a push signs, each with its content key ("" where the store has none).
+
+    Those of outputs that came from a remote are left out: who signs says that it made them. Records under content keys
+    are not records of their own.
+    """
+    alike = {record.like: record.key for record in found if record.key_text.startswith(CONTENT)}
+    content = set(alike.values())
+    return tuple(
+        (record, alike.get(record.key, record.like if record.like in content else ""))
+        for record in found
+        if not record.key_text.startswith(CONTENT) and "remote" not in record.notes
+    )
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A key with several outputs: tree digests, each with who has it."""
+
+    step: str
+    key: str
+    trees: dict[str, str]
+
+
+def disagreements(
+    local: Iterable[Record],
+    listing: Callable[[str], bytes | None],
+    keys: Sequence[TrustedKey],
+) -> Iterable[Conflict]:
+    """The keys of local records that a trusted key has signed for another output, or two keys for two.
+
+    `listing` is what the remote has under a tag. Such a step is not reproducible, or one of the signers was deceived.
+    Raises RemoteFault.
+    """
+    for record in local:
+        manifest = listing(f"r-{record.key}")
+        if manifest is None:
+            continue
+        found, _ = verified(listing_in(manifest), keys, datetime.now(UTC))
+        trees = {record.tree: "this store"}
+        for one in found:
+            if one.record.key == record.key:
+                who = f"{', '.join(sorted(one.signers))}, {one.record.made_at}"
+                trees[one.record.tree] = f"{trees[one.record.tree]}; {who}" if one.record.tree in trees else who
+        if len(trees) > 1:
+            yield Conflict(record.step, record.key, trees)

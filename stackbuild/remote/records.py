@@ -1,0 +1,134 @@
+"""Signed records: what a builder says of one output, and the list of envelopes that a remote has for a key.
+
+A record is canonical JSON in a DSSE envelope (securesystemslib, ed25519 keys of OpenSSH). Each builder signs a record
+of its own run, so one key can have several envelopes. No envelope's payload is parsed before a trusted key's signature
+of it is verified. The text that a key is the digest of is not in it: who asks has that text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from stackbuild.core import digest
+from stackbuild.publishing.signing import (
+    SignatureRefused,
+    SigningKey,
+    TrustedKey,
+    envelope_text,
+    good_signatures,
+)
+from stackbuild.remote.faults import RemoteFault
+
+PAYLOAD_TYPE = "application/vnd.stackbuild.record+json"
+SCHEMA = "stackbuild.remote-record/1"
+MOST_ENVELOPES = 16
+"""Envelopes of one key that are read, and written."""
+NOTES_HERE = frozenset(("remote", "signed_by", "signed_run"))
+"""Notes of a local record that say where an output came from: never signed, and never taken from a remote."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class RemoteRecord:
+    """What was made: `tree` is the output's digest, `size` the bytes of its files, `manifest_size` those of its manifest.
+
+    `content_key` is "" where the builder's store has none. `seconds`, `made_by` and `made_at` are of the builder's run.
+    """
+
+    key: str
+    content_key: str
+    tree: str
+    size: int
+    manifest_size: int
+    step: str
+    recipe: str
+    seconds: float
+    made_by: str
+    made_at: str
+    notes: dict[str, str]
+
+    def payload(self) -> bytes:
+        """The bytes that are signed."""
+        return digest.canonical({"schema": SCHEMA, **asdict(self)}).encode("utf-8", "surrogatepass")
+
+    @classmethod
+    def read(cls, payload: bytes) -> RemoteRecord:
+        """Raises RemoteFault where those bytes are no record."""
+        try:
+            data = digest.json_of(payload.decode("utf-8", "surrogatepass"))
+            if data.pop("schema") != SCHEMA:
+                raise ValueError("another schema")
+            record = cls(**data)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RemoteFault(f"a signed record that is none: {error}") from None
+        digests = (record.key, record.tree, *([record.content_key] if record.content_key else []))
+        texts = (record.step, record.recipe, record.made_by, record.made_at, *record.notes, *record.notes.values())
+        numbers = (record.size, record.manifest_size)
+        if (
+            not all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in digests)
+            or not all(isinstance(one, str) for one in texts)
+            or not all(type(one) is int and one >= 0 for one in numbers)
+            or not isinstance(record.seconds, int | float)
+        ):
+            raise RemoteFault("a signed record with a field of another type")
+        return record
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A record with the fingerprints of the trusted keys that signed it."""
+
+    record: RemoteRecord
+    signers: frozenset[str]
+
+
+def sign(record: RemoteRecord, key: SigningKey) -> bytes:
+    """The record's envelope."""
+    return envelope_text(record.payload(), PAYLOAD_TYPE, (key,))
+
+
+def listing_of(envelopes: Sequence[bytes]) -> bytes:
+    """The blob that a remote has for a key: its envelopes, oldest first."""
+    return digest.canonical([json.loads(envelope) for envelope in envelopes]).encode("utf-8", "surrogatepass")
+
+
+def envelopes_of(listing: bytes) -> tuple[bytes, ...]:
+    """The envelopes of such a blob, unverified. Raises RemoteFault."""
+    try:
+        rows = digest.json_of(listing.decode("utf-8", "surrogatepass"))
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ValueError("not a list of envelopes")
+        return tuple(json.dumps(row).encode() for row in rows[:MOST_ENVELOPES])
+    except (ValueError, RecursionError) as error:
+        raise RemoteFault(f"the record cannot be read: {error}") from None
+
+
+def verified(listing: bytes, keys: Sequence[TrustedKey], now: datetime) -> tuple[tuple[Signed, ...], tuple[str, ...]]:
+    """The records of a blob that trusted keys have signed, oldest first, and why others do not count.
+
+    Raises RemoteFault where it is no such blob.
+    """
+    found, why = list[Signed](), list[str]()
+    for envelope in envelopes_of(listing):
+        try:
+            payload, good, refused = good_signatures(envelope, PAYLOAD_TYPE, keys, now)
+            if good:
+                found.append(Signed(RemoteRecord.read(payload), good))
+            else:
+                why += refused or ("nobody has signed it",)
+        except (SignatureRefused, RemoteFault, ValueError, TypeError, RecursionError) as error:
+            why.append(str(error))
+    return tuple(found), tuple(why)
+
+
+def agreed(found: Sequence[Signed], threshold: int) -> Signed | None:
+    """The first record whose tree at least `threshold` keys have signed for, with all these keys; None where none is."""
+    for one in found:
+        signers = frozenset[str]().union(*(other.signers for other in found if other.record.tree == one.record.tree))
+        if len(signers) >= threshold:
+            return Signed(one.record, signers)
+    return None

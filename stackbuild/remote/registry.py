@@ -1,0 +1,152 @@
+"""An OCI registry as a remote: the distribution protocol of https://github.com/opencontainers/distribution-spec, v1.1.
+
+Manifests, blobs and tags only: no referrers, no deletion, no listing. Debian's docker-registry 2.8.2 verifies digests of
+what it is sent and of nothing that it serves: a blob that its disk damaged comes with status 200 and is not replaced by
+sending it again. Tags can be overwritten by whoever may write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from contextlib import AbstractContextManager
+from typing import IO
+from urllib.parse import urlsplit
+
+from stackbuild.core.http_pool import Body
+from stackbuild.remote.faults import RemoteFault
+from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
+from stackbuild.remote.protocol import Count
+
+MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
+WHOLE = 32 << 20
+"""Bytes up to which a blob is sent by one request; a longer one goes on where its connection broke."""
+UPLOADS_RESUMED = 3
+OCTETS = ("Content-Type", "application/octet-stream")
+
+
+class OciRegistry:
+    """One repository of a registry. `client.root` is `https://HOST/v2/REPOSITORY/`."""
+
+    def __init__(self, url: str, client: HttpClient, is_written: bool = False) -> None:
+        self.url = url
+        self.client = client
+        repository = urlsplit(client.root).path.removeprefix("/v2/").rstrip("/")
+        self._scope = f"repository:{repository}:{'pull,push' if is_written else 'pull'}"
+
+    def manifest(self, tag: str, most: int) -> bytes | None:
+        return self.client.body(self._request("GET", f"manifests/{tag}", ("Accept", MANIFEST_TYPE)), most)
+
+    def blob(self, digest: str, count: Count) -> AbstractContextManager[HttpBlob]:
+        return self.client.blob(self._request("GET", f"blobs/sha256:{digest}"), count)
+
+    def abort(self) -> None:
+        self.client.abort()
+
+    def close(self) -> None:
+        self.client.close()
+
+    def blob_size(self, digest: str) -> int | None:
+        with self.client.send(self._request("HEAD", f"blobs/sha256:{digest}")) as answer:
+            if answer.status == 404:
+                return None
+            said = answer.headers.get("Content-Length", "")
+            if answer.status != 200 or not said.isdecimal():
+                raise RemoteFault(f"HTTP {answer.status}", blob=digest)
+            return int(said)
+
+    def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+        if size > WHOLE:
+            self._put_resumed(digest, content, size, count)
+            return
+        body = content.read()
+        for attempt in range(self.client.limits.writes):
+            try:
+                answer = self._changed("PUT", self._at(self._begin_upload(), digest), (201,), OCTETS, body=body)
+                break
+            except RemoteFault:
+                if attempt + 1 == self.client.limits.writes:
+                    raise
+                time.sleep(self.client.limits.pause * 2**attempt)
+        _refuse_other_digest(answer, digest)
+        count(size)
+
+    def put_manifest(self, tag: str, text: bytes) -> None:
+        answer = self._changed("PUT", f"manifests/{tag}", (201,), ("Content-Type", MANIFEST_TYPE), body=text)
+        _refuse_other_digest(answer, hashlib.sha256(text).hexdigest())
+
+    def _put_resumed(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+        place, at = self._begin_upload(), 0
+        for attempt in range(UPLOADS_RESUMED + 1):
+            try:
+                piece = _Rest(content, at, size, count)
+                headers = (OCTETS, ("Content-Range", f"{at}-{size - 1}"), ("Content-Length", str(size - at)))
+                place = self._changed("PATCH", place, (202,), *headers, body=piece)["Location"]
+                break
+            except RemoteFault:
+                if attempt == UPLOADS_RESUMED:
+                    raise
+                said = self._changed("GET", place, (204,))
+                place, at = said.get("Location", place), _received(said.get("Range", ""), size)
+        answer = self._changed("PUT", self._at(place, digest), (201,), ("Content-Length", "0"), body=b"")
+        _refuse_other_digest(answer, digest)
+
+    def _begin_upload(self) -> str:
+        return self._changed("POST", "blobs/uploads/", (202,), ("Content-Length", "0"), body=b"")["Location"]
+
+    def _at(self, place: str, digest: str) -> str:
+        return f"{place}{'&' if '?' in place else '?'}digest=sha256:{digest}"
+
+    def _changed(
+        self,
+        method: str,
+        url: str,
+        wanted: tuple[int, ...],
+        *headers: tuple[str, str],
+        body: bytes | Body | None = None,
+    ) -> dict[str, str]:
+        """The headers of the answer to a request that has one of these statuses. Raises RemoteFault."""
+        is_repeatable = "uploads/" not in url or method in ("GET", "POST")
+        with self.client.send(HttpRequest(method, url, headers, body, self._scope, is_repeatable)) as answer:
+            if answer.status not in wanted:
+                said = answer.read(300).decode("utf-8", "replace")
+                raise RemoteFault(f"HTTP {answer.status} to {method}: {said}", blob=url.partition("?")[0])
+            found = {name.title(): text for name, text in answer.headers.items()}
+        if wanted == (202,) and "Location" not in found:
+            raise RemoteFault("an upload without a place", blob=url.partition("?")[0])
+        return found
+
+    def _request(self, method: str, url: str, *headers: tuple[str, str]) -> HttpRequest:
+        return HttpRequest(method, url, headers, None, self._scope)
+
+
+class _Rest:
+    """What is left of a blob from a place on, as a body that is read in pieces and counted."""
+
+    def __init__(self, content: IO[bytes], at: int, size: int, count: Count) -> None:
+        self._content = content
+        self._at = at
+        self._left = size - at
+        self._count = count
+        content.seek(at)
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._content.read(size)
+        self._count(len(piece))
+        return piece
+
+    def seek(self, place: int) -> None:
+        """To its own beginning: it is sent again from there."""
+        self._content.seek(self._at + place)
+
+
+def _received(said: str, size: int) -> int:
+    """How many bytes of an upload a registry has, by its header `Range: 0-LAST`."""
+    last = said.removeprefix("bytes=").rpartition("-")[2]
+    return min(int(last) + 1, size) if last.isdecimal() and last != "0" else 0
+
+
+def _refuse_other_digest(answer: dict[str, str], digest: str) -> None:
+    got = answer.get("Docker-Content-Digest", f"sha256:{digest}")
+    if got != f"sha256:{digest}":
+        raise RemoteFault("the registry names what it was sent by another digest", expected=digest, got=got)

@@ -1,0 +1,70 @@
+"""After a key was stolen: every output of a store that came by it, and every output that was made from one of those."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from stackbuild.core.errors import MachineLacks
+from stackbuild.store import atomic
+from stackbuild.store.maintenance import records
+from stackbuild.store.records import Record
+from stackbuild.store.store import Store
+
+_NEED = re.compile(r"^need [^\n]*: ([0-9a-f]{64})$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Tainted:
+    """A local record that is to go: directly from the remote, or made from what is."""
+
+    step: str
+    recipe: str
+    key: str
+    tree: str
+    is_pulled: bool
+
+
+def tainted(store: Store, signed_by: str, url: str) -> tuple[Tainted, ...]:
+    """The records that came by a key (its fingerprint) or from a URL, and those made from them, however far."""
+    found = tuple(records(store))
+    gone = {record.key: record for record in found if _came_by(record, signed_by, url)}
+    pulled = frozenset(gone)
+    more = True
+    while more:
+        names = gone.keys() | {record.tree for record in gone.values()} - {""}
+        fresh = [
+            record
+            for record in found
+            if record.key not in gone and (record.like in gone or names.intersection(_NEED.findall(record.key_text)))
+        ]
+        gone.update((record.key, record) for record in fresh)
+        more = bool(fresh)
+    return tuple(Tainted(r.step, r.recipe, r.key, r.tree, r.key in pulled) for r in gone.values())
+
+
+def _came_by(record: Record, signed_by: str, url: str) -> bool:
+    names = record.notes.get("signed_by", "").replace(",", " ").split()
+    return signed_by in names if signed_by else record.notes.get("remote") == url
+
+
+def revoke(store: Store, found: tuple[Tainted, ...]) -> None:
+    """Remove these records, their trees, and the compiler caches that steps on them may have filled.
+
+    Raises MachineLacks while another run uses the store.
+    """
+    if not found:
+        return
+    store.reap()
+    with store.collecting():
+        if others := store.others():
+            next = "run it again when nothing else uses this store"
+            raise MachineLacks(f"in use by {', '.join(others)}", where=str(store.root), next=next)
+        for one in found:
+            (store.root / "records" / one.key[:2] / f"{one.key}.json").unlink(missing_ok=True)
+        named = {record.tree for record in records(store)}
+        for tree in {one.tree for one in found} - named:
+            atomic.remove(store.root / "trees" / tree[:2] / tree)
+            atomic.remove(store.root / "manifests" / tree[:2] / tree)
+        for cache in (store.root / "ccache").iterdir():
+            atomic.remove(cache)

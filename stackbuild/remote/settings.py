@@ -1,0 +1,225 @@
+"""Which remotes are asked, and whose signatures count: `remotes.yaml` of the user. A recipe cannot name any.
+
+    remotes:
+      - url: oci://ghcr.io/acme/stackbuild
+        read: ["ssh-ed25519 AAAA… alice@acme"]
+        write: false
+
+With no key in `read`, nothing is pulled. `write: true` needs `sign`, the path of a private key: then `build` pushes what
+it made. Keys are lines of `.pub` files or of `allowed_signers` (ssh-keygen(1)), with `valid-before` for a key that has
+been replaced or stolen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from stackbuild.core import yaml
+from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.core.model import Field, Model, ValidationError
+from stackbuild.publishing.signing import TrustedKey, load_trusted_keys, trusted_keys_of
+from stackbuild.remote.faults import RemoteFault
+from stackbuild.remote.files import ExportFolder, WebFolder
+from stackbuild.remote.http import LOOPBACK, HttpClient, HttpLimits, Login
+from stackbuild.remote.protocol import RemoteReader, RemoteWriter
+from stackbuild.remote.pull import TrustedRemote
+from stackbuild.remote.registry import OciRegistry
+from stackbuild.store import atomic
+
+VARIABLE = "STACKBUILD_REMOTES"
+"""Names another file of settings; `none` stands for no remote."""
+SCHEMES = "oci://HOST/REPOSITORY, oci+http://HOST:PORT/REPOSITORY, https://…, http://… or file:///…"
+HEADER = "# Remotes of stackbuild; `stackbuild store trust` changes it. docs/sharing.md says what each field means.\n"
+
+
+class RemoteSettings(Model):
+    """One remote: its URL, the public keys whose records count, how many must agree, and whether builds push to it."""
+
+    url: str
+    read: tuple[str, ...] = ()
+    threshold: int = Field(default=1, ge=1, le=16)
+    write: bool = False
+    sign: str = ""
+
+    def trusted_keys(self) -> tuple[TrustedKey, ...]:
+        """Raises UsageError where a line is no key."""
+        return trusted_keys_of(self.read, f"{settings_path()}: {self.url}")
+
+
+class Settings(Model):
+    """All remotes, in the order in which they are asked."""
+
+    remotes: tuple[RemoteSettings, ...] = ()
+
+    def of(self, url: str) -> RemoteSettings:
+        """Those of a URL; without keys where there are none."""
+        return next((one for one in self.remotes if one.url == url), RemoteSettings(url=url))
+
+
+def settings_of(url: str, keys: Sequence[Path]) -> Settings:
+    """One remote with the keys of these files, to be read. Raises UsageError."""
+    _parsed(url)
+    load_trusted_keys(keys)
+    return Settings(remotes=(RemoteSettings(url=url, read=_lines(keys)),))
+
+
+def _lines(keys: Sequence[Path]) -> tuple[str, ...]:
+    lines = (line.strip() for path in keys for line in path.read_text("utf-8").splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def settings_path() -> Path:
+    """`$STACKBUILD_REMOTES`, else `stackbuild/remotes.yaml` in `$XDG_CONFIG_HOME` or `~/.config`."""
+    if given := os.environ.get(VARIABLE):
+        return Path(given).absolute()
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "stackbuild" / "remotes.yaml"
+
+
+def read_settings() -> Settings:
+    """The user's settings; none where there is no file. Raises UsageError where they are wrong, or others may write them."""
+    if os.environ.get(VARIABLE) == "none":
+        return Settings()
+    path = settings_path()
+    try:
+        with path.open("rb") as file:
+            status, text = os.fstat(file.fileno()), file.read(yaml.MAX_BYTES + 1)
+    except FileNotFoundError:
+        return Settings()
+    except OSError as error:
+        raise UsageError(
+            f"the remotes cannot be read: {error.strerror}", where=str(path), next="mend the file"
+        ) from None
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_uid not in (os.getuid(), 0):
+        raise UsageError("others may say whom you trust", where=str(path), next=f"chmod 600 {path}, as its owner")
+    try:
+        data, _ = yaml.compose(text.decode("utf-8"), str(path))
+        found = Settings.model_validate(data or {})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{place}: {first['msg']}", where=str(path), next="see docs/sharing.md") from None
+    except (RecipeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="mend the file") from None
+    for one in found.remotes:
+        one.trusted_keys()
+        if one.write and not one.sign:
+            raise UsageError("`write: true` without `sign`", where=f"{path}: {one.url}", next="name a private key")
+    return found
+
+
+def write_settings(settings: Settings) -> Path:
+    """Write them, readable for the user alone; where. Raises OSError."""
+    path = settings_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ["remotes:\n" if settings.remotes else "remotes: []\n"]
+    for one in settings.remotes:
+        lead = "  - "
+        for name, value in one.model_dump(exclude_defaults=True).items():
+            lines.append(f"{lead}{name}: {json.dumps(value)}\n")
+            lead = "    "
+    atomic.write_whole(path, HEADER + "".join(lines), path.parent)
+    path.chmod(0o600)
+    return path
+
+
+def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettings:
+    """Add public keys to a remote; what is set for it now. Raises UsageError, OSError."""
+    _parsed(url)
+    settings = read_settings()
+    old = settings.of(url)
+    load_trusted_keys(keys)
+    fresh = _lines(keys)
+    known = {key.fingerprint for line in fresh for key in trusted_keys_of((line,), url)}
+    kept = [line for line in old.read if not known & {key.fingerprint for key in trusted_keys_of((line,), url)}]
+    new = old.model_copy(update={"read": (*kept, *fresh), **({"threshold": threshold} if threshold else {})})
+    _replace(settings, new)
+    return new
+
+
+def remove_keys(url: str, fingerprint: str = "") -> RemoteSettings | None:
+    """Remove a key of a remote, or the remote as a whole; what is left of it. Raises UsageError, OSError."""
+    settings = read_settings()
+    old = next((one for one in settings.remotes if one.url == url), None)
+    if old is None:
+        raise UsageError(f"{url} is no remote of yours", next="`stackbuild store trust ls` lists them")
+    if not fingerprint:
+        write_settings(Settings(remotes=tuple(one for one in settings.remotes if one.url != url)))
+        return None
+    kept = tuple(line for line in old.read if trusted_keys_of((line,), url)[0].fingerprint != fingerprint)
+    if len(kept) == len(old.read):
+        raise UsageError(f"{fingerprint} is not trusted for {url}", next="`stackbuild store trust ls` lists the keys")
+    new = old.model_copy(update={"read": kept})
+    _replace(settings, new)
+    return new
+
+
+def _replace(settings: Settings, new: RemoteSettings) -> None:
+    others = [one for one in settings.remotes if one.url != new.url]
+    at = next((i for i, one in enumerate(settings.remotes) if one.url == new.url), len(others))
+    write_settings(Settings(remotes=(*others[:at], new, *others[at:])))
+
+
+# --- opening
+
+
+def open_reader(url: str, login: Login, limits: HttpLimits = HttpLimits()) -> RemoteReader:
+    """The remote of a URL. Raises UsageError for what is no URL of one, RemoteFault where a folder is no export."""
+    kind, root = _parsed(url)
+    if kind == "file":
+        return ExportFolder(url, Path(root))
+    if kind == "web":
+        return WebFolder(url, HttpClient(root, lambda host: None, limits))
+    return OciRegistry(url, HttpClient(root, login, limits))
+
+
+def open_writer(url: str, login: Login, limits: HttpLimits = HttpLimits()) -> RemoteWriter:
+    """The same to be written. Raises UsageError where it is read only, RemoteFault."""
+    kind, root = _parsed(url)
+    if kind == "web":
+        raise UsageError(f"{url} can only be read", next="push to oci://…, or `stackbuild store export DIR`")
+    if kind == "file":
+        return ExportFolder(url, Path(root), is_written=True)
+    return OciRegistry(url, HttpClient(root, login, limits), is_written=True)
+
+
+def _parsed(url: str) -> tuple[str, str]:
+    """Kind (oci, web, file) and root of a URL. Raises UsageError."""
+    try:
+        parts = urlsplit(url)
+        host, name = parts.hostname, parts.path.strip("/")
+    except ValueError as error:
+        raise UsageError(f"{url!r} is no URL: {error}", next=f"write {SCHEMES}") from None
+    if parts.query or parts.fragment or parts.username:
+        raise UsageError(f"{url!r} has a login or a query in it", next=f"write {SCHEMES}; `docker login` keeps logins")
+    match parts.scheme:
+        case "file" if not parts.netloc and parts.path.startswith("/"):
+            return "file", unquote(parts.path)
+        case "http" | "https" if host:
+            return "web", url.rstrip("/") + "/"
+        case "oci" if host and name:
+            scheme = "http" if host in LOOPBACK else "https"
+            return "oci", f"{scheme}://{parts.netloc}/v2/{name}/"
+        case "oci+http" if host and name:
+            return "oci", f"http://{parts.netloc}/v2/{name}/"
+    raise UsageError(f"{url!r} is no URL of a remote", next=f"write {SCHEMES}")
+
+
+def trusted_remotes(
+    settings: Settings, login: Login, warn: Callable[[str], None], limits: HttpLimits = HttpLimits()
+) -> tuple[TrustedRemote, ...]:
+    """The remotes that a build asks: those with a key. One that cannot be opened is left out with a warning."""
+    found = []
+    for one in settings.remotes:
+        keys = one.trusted_keys()
+        if not keys:
+            continue
+        try:
+            found.append(TrustedRemote(open_reader(one.url, login, limits), keys, one.threshold))
+        except RemoteFault as fault:
+            warn(f"nothing is taken from {one.url}: {fault}")
+    return tuple(found)

@@ -1,0 +1,82 @@
+"""Waiting for a remote: a stop is seen at once, and a server that sends too little is given up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from stackbuild.remote.faults import RemoteFault
+
+POLL_SECONDS = 0.1
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """A transfer may go on while at least `rate` bytes a second come over each `window` of seconds."""
+
+    window: float = 30.0
+    rate: float = 2000.0
+
+
+PATIENCE = Patience()
+
+
+class Progress:
+    """Bytes that came. Once `is_given_up`, whoever counts more is stopped by a RemoteFault."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.is_given_up = False
+
+    def count(self, size: int) -> None:
+        if self.is_given_up:
+            raise RemoteFault("given up")
+        self.bytes += size
+
+
+@dataclass
+class Watch(Generic[_Result]):
+    """Work in a thread of its own. `abort` ends what it waits for; it leaves nothing behind that matters."""
+
+    work: Callable[[], _Result]
+    progress: Progress
+    abort: Callable[[], None]
+    result: _Result | None = None
+    error: BaseException | None = None
+
+    def run(self, check: Callable[[], None], patience: Patience = PATIENCE) -> _Result:
+        """The work's result, or what it raised. Raises RemoteFault where it is too slow, and what `check` raises."""
+        thread = threading.Thread(target=self._work, name="remote", daemon=True)
+        thread.start()
+        try:
+            self._wait(thread, check, patience)
+        except BaseException:
+            self.progress.is_given_up = True
+            self.abort()
+            thread.join(2.0)
+            raise
+        if self.error is not None:
+            raise self.error
+        return self.result  # type: ignore[return-value]
+
+    def _wait(self, thread: threading.Thread, check: Callable[[], None], patience: Patience) -> None:
+        since, before = time.monotonic(), self.progress.bytes
+        while thread.is_alive():
+            thread.join(POLL_SECONDS)
+            check()
+            passed = time.monotonic() - since
+            if passed > patience.window:
+                came = self.progress.bytes - before
+                if came < patience.rate * patience.window:
+                    raise RemoteFault("too slow", got=f"{came} bytes in {passed:.0f} s")
+                since, before = time.monotonic(), self.progress.bytes
+
+    def _work(self) -> None:
+        try:
+            self.result = self.work()
+        except BaseException as error:  # raised again by who waits
+            self.error = error

@@ -1,0 +1,100 @@
+"""Draws what was pushed, pulled, trusted and forgotten."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stackbuild.core.errors import safe
+from stackbuild.views.console import Text, err, out
+from stackbuild.views.store import megabytes
+
+if TYPE_CHECKING:
+    from stackbuild.build.sharing import PullReport
+    from stackbuild.remote.push import Conflict, Push
+    from stackbuild.remote.revoke import Tainted
+    from stackbuild.remote.settings import Settings
+    from stackbuild.store.records import Record
+
+STYLES = {"pushed": "green", "signed": "green", "there": "dim"}
+
+
+def push_line(number: int, of: int, record: Record) -> str:
+    return f"pushing {number} of {of}: {safe(record.step)} …"
+
+
+def draw_pushes(done: Sequence[Push], of: int, came: int, url: str) -> None:
+    """A line for each output, then the sums."""
+    for one in done:
+        more = f": {one.why}" if one.why else f", {megabytes(one.sent)} sent" if one.sent else ""
+        out().print(Text.assemble((f"{one.outcome:8}", STYLES.get(one.outcome, "red")), safe(f" {one.step}{more}", "")))
+    counts = Counter(one.outcome for one in done)
+    sums = ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to push"
+    out().print(Text(f"{sums}; {megabytes(sum(one.sent for one in done))} sent to {url}"))
+    if came:
+        err().print(Text(f"{came} outputs that came from a remote are left out", "dim"))
+    if len(done) < of:
+        err().print(Text(f"{of - len(done)} outputs were not tried: the remote fails", "red"))
+
+
+def draw_pulled(report: PullReport) -> None:
+    """What came, and what a build would still run."""
+    taken = f": {', '.join(report.taken)}" if report.taken else ""
+    out().print(Text(f"{len(report.taken)} outputs taken{taken}"))
+    if report.left:
+        out().print(Text(f"{len(report.left)} steps left to run: {', '.join(report.left)}"))
+
+
+def draw_conflicts(found: Sequence[Conflict], asked: int) -> None:
+    for one in found:
+        out().print(Text(f"{safe(one.step)} {one.key[:12]}: {len(one.trees)} outputs", "red"))
+        for tree, who in one.trees.items():
+            out().print(Text(safe(f"  {tree}  {who}")))
+    if not found:
+        out().print(f"no conflict among {asked} outputs")
+
+
+@dataclass(frozen=True)
+class TrustRow:
+    """A key that is trusted for a remote."""
+
+    url: str
+    fingerprint: str
+    name: str
+    valid_before: str
+    threshold: int
+    write: bool
+
+
+def trust_rows(settings: Settings) -> tuple[TrustRow, ...]:
+    return tuple(
+        TrustRow(
+            one.url,
+            key.fingerprint,
+            key.name,
+            key.valid_before.isoformat() if key.valid_before else "",
+            one.threshold,
+            one.write,
+        )
+        for one in settings.remotes
+        for key in one.trusted_keys()
+    )
+
+
+def draw_trust(rows: Sequence[TrustRow], path: Path) -> None:
+    for row in rows:
+        until = f", until {row.valid_before}" if row.valid_before else ""
+        more = (f", {row.threshold} keys needed" if row.threshold > 1 else "") + (", written to" if row.write else "")
+        out().print(Text(safe(f"{row.url}  {row.fingerprint}  {row.name}{until}{more}")))
+    if not rows:
+        out().print(Text(f"no remote is trusted ({path}); `stackbuild store trust add URL KEY.pub` trusts one"))
+
+
+def draw_forgotten(found: Sequence[Tainted], dry_run: bool) -> None:
+    for one in found:
+        why = "came by it" if one.is_pulled else "made from what came by it"
+        out().print(Text(safe(f"{one.recipe} {one.step} {one.key[:12]}: {why}")))
+    out().print(f"{len(found)} records {'would be removed' if dry_run else 'removed'}")
