@@ -78,11 +78,11 @@ class SocketPool:
 
     def _manager(self, url: str) -> PoolManager:
         parts = urlsplit(url)
-        named = getproxies().get(parts.scheme, "")
-        proxy = "" if not named or proxy_bypass(parts.hostname or "") else named
-        if proxy not in self._managers:
-            self._managers[proxy] = self._made(proxy)
-        return self._managers[proxy]
+        place = f"{parts.scheme}://{parts.netloc}"
+        if place not in self._managers:
+            named = getproxies().get(parts.scheme, "")
+            self._managers[place] = self._made("" if not named or proxy_bypass(parts.hostname or "") else named)
+        return self._managers[place]
 
     def _made(self, proxy: str) -> PoolManager:
         settings: dict[str, Any] = {"maxsize": self._parallel, "block": False, "blocksize": SENT_AT_ONCE}

@@ -101,8 +101,8 @@ class Pusher:
         return Push(record.step, record.recipe, record.key, outcome, self.sent - before, why)
 
     def _push(self, record: Record, content_key: str) -> tuple[Outcome, str]:
-        here = self._records(f"r-{record.key}")
-        own = [one for one in here if one.record.key == record.key]
+        listing = self._listing(f"r-{record.key}")
+        own = [one for one in self._verified(listing) if one.record.key == record.key]
         if any(one.record.tree != record.tree for one in own):
             return "conflict", "signed by this key for another output: the step is not reproducible"
         if own and not self.check:
@@ -112,14 +112,11 @@ class Pusher:
         if made is None:
             return "damaged", self.store.check(record.tree) or "its manifest is gone"
         if not own:
-            self._sign(_remote_record(record, content_key, text))
+            self._sign(_remote_record(record, content_key, text), listing)
         return ("there" if own and not made else "pushed" if made else "signed"), ""
 
-    def _records(self, tag: str) -> tuple[Signed, ...]:
-        """The records under a tag that this key has signed. What is there and cannot be read counts as nothing."""
-        return self._verified(self._listing(tag))
-
     def _listing(self, tag: str) -> bytes:
+        """The envelopes under a tag. What is there and cannot be read counts as none."""
         manifest = self.writer.manifest(tag, MOST_MANIFEST)
         try:
             return b"[]" if manifest is None else listing_in(manifest)
@@ -127,6 +124,7 @@ class Pusher:
             return b"[]"
 
     def _verified(self, listing: bytes) -> tuple[Signed, ...]:
+        """The records in it that this key has signed."""
         try:
             return verified(listing, (TrustedKey(self.key.blob),), datetime.now(UTC))[0]
         except RemoteFault:
@@ -159,7 +157,7 @@ class Pusher:
         if layers == there:
             return False
         data = text.encode("utf-8", "surrogateescape")
-        self._blob(layer_of(data), io.BytesIO(data))
+        self._send(layer_of(data), io.BytesIO(data))
         manifest = tree_manifest(layer_of(data), layers)
         self.writer.put_manifest(tag, manifest)
         if self.writer.manifest(tag, MOST_MANIFEST) != manifest:
@@ -197,33 +195,42 @@ class Pusher:
         """Send a blob unless it is there; False where it is there with another length."""
         size = self.writer.blob_size(layer.digest)
         if size is None:
-            content.seek(0)
-            self.writer.put_blob(layer.digest, content, layer.size, self.count)
-            self.sent += layer.size
+            self._send(layer, content)
         return size in (None, layer.size)
+
+    def _send(self, layer: Layer, content: IO[bytes]) -> None:
+        content.seek(0)
+        self.writer.put_blob(layer.digest, content, layer.size, self.count)
+        self.sent += layer.size
 
     # --- the record
 
-    def _sign(self, record: RemoteRecord) -> None:
-        """Add this builder's envelope under the key and the content key. Raises RemoteFault."""
-        envelope = sign(record, self.key)
-        for tag in (f"r-{record.key}", *([f"c-{record.content_key}"] if record.content_key else [])):
-            self._add(tag, envelope)
+    def _sign(self, record: RemoteRecord, before: bytes) -> None:
+        """Add this builder's envelope under the content key and, last, under the key, where `before` is now.
 
-    def _add(self, tag: str, envelope: bytes) -> None:
+        Raises RemoteFault.
+        """
+        envelope = sign(record, self.key)
+        if content_key := record.content_key:
+            listing = self._listing(f"c-{content_key}")
+            self._add(f"c-{content_key}", envelope, listing, lambda one: one.content_key == content_key)
+        self._add(f"r-{record.key}", envelope, before, lambda one: one.key == record.key)
+
+    def _add(self, tag: str, envelope: bytes, before: bytes, is_it: Callable[[RemoteRecord], bool]) -> None:
+        """Add an envelope to those `before`, unless one of this builder `is_it` already."""
         for _ in range(RACES):
-            before = self._listing(tag)
-            if self._verified(before):
-                return  # of a content key: signed when another step with the same inputs was
+            if any(is_it(one.record) for one in self._verified(before)):
+                return
             try:
                 others = envelopes_of(before)[: MOST_ENVELOPES - 1]
             except RemoteFault:
                 others = ()
             listing = listing_of((*others, envelope))
-            self._blob(layer_of(listing), io.BytesIO(listing))
+            self._send(layer_of(listing), io.BytesIO(listing))
             self.writer.put_manifest(tag, record_manifest(listing))
-            if self._verified(self._listing(tag)):
-                return
+            before = self._listing(tag)
+        if any(is_it(one.record) for one in self._verified(before)):
+            return
         raise RemoteFault("the record was overwritten each time it was written", blob=tag)
 
 

@@ -13,9 +13,11 @@ from pathlib import Path
 from stackbuild.actions import Job
 from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
+from stackbuild.build.sharing import Sharing
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepFinished, StepStarted
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
+from stackbuild.remote.settings import Settings
 from stackbuild.runners.fake import Fake
 from stackbuild.runners.protocol import Exec, ExecResult, SessionSpec
 from stackbuild.store.store import Store, new_run_id
@@ -105,7 +107,11 @@ def fast_folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def fake_context(
-    commands: FakeCommands, root: Path, jobs: int = 2, from_scratch: bool = False
+    commands: FakeCommands,
+    root: Path,
+    jobs: int = 2,
+    from_scratch: bool = False,
+    remotes: Settings | None = None,
 ) -> Iterator[BuildContext]:
     store = Store(root, new_run_id())
     jobserver = Jobserver(store.tmp / "jobserver", jobs)
@@ -127,6 +133,7 @@ def fake_context(
             actions={"debian": commands.make_base},
             expected={},
             lock_digest="",
+            sharing=Sharing("t", store, commands.events.append, lambda: None).opened(remotes, from_scratch),
             from_scratch=from_scratch,
         )
     finally:

@@ -225,10 +225,10 @@ PATHS = {
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 def test_a_path_that_leads_out_of_the_tree(path: str, store: Store, remote: ExportFolder, tmp_path: Path) -> None:
-    before = sorted(os.listdir(tmp_path))
+    before = sorted(tmp_path.iterdir())
     write_tree(remote, Entry("d", "d").line() + line(path, b"x"), (pack(b"x"),), 1)
     assert "the manifest is refused" in refused(store, remote)
-    assert sorted(os.listdir(tmp_path)) == before and not (store.tmp / "evil").exists()
+    assert sorted(tmp_path.iterdir()) == before and not (store.tmp / "evil").exists()
 
 
 def test_a_file_below_a_link(store: Store, remote: ExportFolder, tmp_path: Path) -> None:

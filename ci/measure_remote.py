@@ -1,0 +1,192 @@
+"""Measures the remote store: CPU seconds, requests and wall time of push, pull and misses, beside `cp -a`.
+
+    .venv/bin/python ci/measure_remote.py                          a docker-registry of its own on loopback
+    .venv/bin/python ci/measure_remote.py --export                 the same through `store export` and file://
+    .venv/bin/python ci/measure_remote.py --megabytes 100 --files 500
+
+The tree is made of this machine's own files: the ten largest libraries of /usr and as many small files as asked for,
+cut or repeated to the size. It needs three times that on the disk of $TMPDIR. CPU seconds are those of this process
+and its threads; the registry's are read from /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+CI = Path(__file__).resolve().parent
+sys.path[:1] = [str(CI.parent / "tests"), str(CI.parent)]
+
+from stackbuild.remote.files import ExportFolder  # noqa: E402
+from stackbuild.remote.http import HttpClient  # noqa: E402
+from stackbuild.remote.protocol import RemoteWriter  # noqa: E402
+from stackbuild.remote.pull import Puller, TrustedRemote  # noqa: E402
+from stackbuild.remote.registry import OciRegistry  # noqa: E402
+from stackbuild.store.records import Record  # noqa: E402
+from stackbuild.store.store import Store, new_run_id  # noqa: E402
+from support.remotes import Said, asked, push_all, trusted  # noqa: E402
+
+LIBRARIES = 10
+CONFIG = """\
+version: 0.1
+log: {{level: error}}
+storage: {{filesystem: {{rootdirectory: {folder}}}}}
+http: {{addr: 127.0.0.1:{port}}}
+"""
+
+
+@dataclass
+class Figure:
+    """One row: CPU seconds of this process and of the registry, wall seconds, requests."""
+
+    what: str
+    cpu: float
+    registry_cpu: float
+    wall: float
+    requests: int
+
+
+@dataclass
+class Registry:
+    """A docker-registry of this run."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+
+    def cpu(self) -> float:
+        words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def registry(folder: Path) -> Iterator[Registry]:
+    """Debian's docker-registry on a free port of loopback, with its files in that folder."""
+    program = shutil.which("docker-registry")
+    if program is None:
+        raise SystemExit("docker-registry is not installed: apt-get install docker-registry")
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    config = folder / "registry.yml"
+    config.write_text(CONFIG.format(folder=folder / "registry", port=port))
+    process = subprocess.Popen(
+        [program, "serve", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder
+    )
+    try:
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.05)
+        yield Registry(process, port)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def fill(out: Path, megabytes: int, files: int) -> None:
+    """Libraries and small files of this machine, `megabytes` in all."""
+    libraries = sorted(Path("/usr").rglob("*.so*"), key=lambda path: path.lstat().st_size, reverse=True)[:LIBRARIES]
+    small = (path for path in Path("/usr").rglob("*") if path.is_file() and not path.is_symlink())
+    (out / "lib").mkdir()
+    (out / "include").mkdir()
+    total = number = 0
+    for path in small:
+        if number == files:
+            break
+        if (size := path.stat().st_size) < 64 << 10:
+            shutil.copy(path, out / "include" / f"{number}.h")
+            number, total = number + 1, total + size
+    each = max(0, megabytes * 1_000_000 - total) // LIBRARIES
+    for number in range(LIBRARIES):
+        with (out / "lib" / f"lib{number}.so").open("wb") as file:
+            at = number
+            while file.tell() < each:  # a library after the other, each file beginning with another one
+                data = libraries[at % len(libraries)].read_bytes()
+                file.write(data[: each - file.tell()])
+                at += 1
+
+
+def measured(what: str, work: Callable[[], object], requests: Callable[[], int], served: Registry | None) -> Figure:
+    sent, own, theirs, began = requests(), time.process_time(), served.cpu() if served else 0.0, time.monotonic()
+    work()
+    wall, cpu = time.monotonic() - began, time.process_time() - own
+    return Figure(what, cpu, (served.cpu() if served else 0.0) - theirs, wall, requests() - sent)
+
+
+def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Figure]:
+    builder = Store(folder / "builder", new_run_id())
+    staging = builder.stage("s")
+    fill(staging.out, megabytes, files)
+    question = asked()
+    tree = builder.keep(staging)
+    builder.record(
+        Record(question.key, "s", "r", tree, question.text, 1.0, builder.run, "2026-01-01T00:00:00+00:00", {})
+    )
+    builder.close()
+    rows = []
+    with contextlib.ExitStack() as stack:
+        served = None if export else stack.enter_context(registry(folder))
+        client = HttpClient(f"http://127.0.0.1:{served.port}/v2/measured/", lambda host: None) if served else None
+
+        def place() -> RemoteWriter:
+            if client is None:
+                return ExportFolder(f"file://{folder}/export", folder / "export", is_written=True)
+            return OciRegistry(client.root, client, is_written=True)
+
+        def requests() -> int:
+            return client.sent if client else 0
+
+        def row(what: str, work: Callable[[], object]) -> None:
+            rows.append(measured(what, work, requests, served))
+
+        def cp() -> None:
+            subprocess.run(["cp", "-a", folder / "builder" / "trees", folder / "copy"], check=True)
+
+        row("cp -a (wall alone)", cp)
+        shutil.rmtree(folder / "copy")
+        pushing = Store(folder / "builder", new_run_id())
+        row("push", lambda: push_all(pushing, place()))
+        row("push again: nothing to do", lambda: push_all(pushing, place()))
+        pulling = Store(folder / "puller", new_run_id())
+        said = Said()
+        puller = Puller(pulling, (TrustedRemote(place(), trusted()),), said, lambda: None)
+        row("pull", lambda: puller.pull(question))
+        if said.lines or pulling.find(question.key) is None:
+            raise SystemExit(f"the pull failed: {said.lines}")
+        row("1,000 misses", lambda: [puller.pull(asked(f"step: {number}\n")) for number in range(1000)])
+        for store in (pushing, pulling):
+            store.close()
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=int, default=1260)
+    parser.add_argument("--files", type=int, default=6000)
+    parser.add_argument("--export", action="store_true", help="through file:// and not through a registry")
+    parser.add_argument("--json", action="store_true")
+    words = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="stackbuild-measure-remote-") as folder:
+        rows = run(Path(folder), words.megabytes, words.files, words.export)
+        subprocess.run(["chmod", "-R", "u+w", folder], check=True)
+    if words.json:
+        print(json.dumps([asdict(row) for row in rows]))
+        return
+    print(f"{'':28}{'CPU s':>8}{'registry':>10}{'wall s':>8}{'requests':>10}")
+    for row in rows:
+        print(f"{row.what:28}{row.cpu:8.2f}{row.registry_cpu:10.2f}{row.wall:8.2f}{row.requests:10d}")
+
+
+if __name__ == "__main__":
+    main()

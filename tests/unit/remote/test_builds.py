@@ -1,0 +1,207 @@
+"""A build and its remotes, on the fake runner: what is taken, what runs, what is pushed, and that nothing is asked twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stackbuild.build.context import Built
+from stackbuild.build.schedule import Limits, schedule
+from stackbuild.model.events import Note
+from stackbuild.model.plan import Plan
+from stackbuild.remote.files import ExportFolder
+from stackbuild.remote.origin import Origin
+from stackbuild.remote.revoke import revoke, tainted
+from stackbuild.remote.settings import RemoteSettings, Settings
+from support.fake_build import FakeCommands, fake_context, fast_folder, plan_of, step
+from support.remotes import a_key, key_files, open_at
+
+ONE = step("one")
+TWO = step("two", (ONE,))
+PLAN = plan_of(ONE, TWO)
+
+
+@dataclass
+class Machine:
+    """One machine of a team that shares an export on a common disk."""
+
+    folder: Path
+    settings: Settings
+
+    def build(
+        self, plan: Plan = PLAN, commands: FakeCommands | None = None, from_scratch: bool = False
+    ) -> FakeCommands:
+        """Build as `build` does: ask remotes, run what is left, push what ran."""
+        done = commands or FakeCommands()
+        with fake_context(done, self.folder, from_scratch=from_scratch, remotes=self.settings) as context:
+            assert context.sharing is not None
+            found = {} if from_scratch else context.store.find_all(s.key for s in plan.steps)
+            stored = found if from_scratch else context.sharing.with_remotes(plan, found)
+            built: dict[str, Built] = {}
+            built, broken = schedule(plan, context, Limits(2, 1 << 34), stored)
+            assert not broken
+            context.sharing.push_made({one.key for one in built.values() if one.how == "run"})
+            context.sharing.close()
+        return done
+
+    def made(self, name: str, plan: Plan = PLAN) -> str:
+        store = open_at(self.folder)
+        record = store.find(plan.by_name[name].key)
+        assert record is not None and not store.check(record.tree)
+        text = (store.tree(record.tree) / "made").read_text()
+        store.close()
+        return text
+
+
+def notes(commands: FakeCommands, level: str = "warning") -> list[str]:
+    return [event.text for event in commands.events if isinstance(event, Note) and event.level == level]
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with fast_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def url(place: Path) -> str:
+    ExportFolder("", place / "shared", is_written=True)
+    return f"file://{place}/shared"
+
+
+def key_line(place: Path, name: str = "builder") -> str:
+    return key_files(place, name)[1].read_text().strip()
+
+
+@pytest.fixture
+def builder(place: Path, url: str) -> Machine:
+    """A machine that pushes what it makes."""
+    private, _ = key_files(place)
+    return Machine(place / "builder", Settings(remotes=(RemoteSettings(url=url, write=True, sign=str(private)),)))
+
+
+@pytest.fixture
+def user(place: Path, url: str) -> Machine:
+    """A machine that trusts the builder."""
+    return Machine(place / "user", Settings(remotes=(RemoteSettings(url=url, read=(key_line(place),)),)))
+
+
+def test_an_empty_store_takes_what_is_wanted_and_nothing_else(builder: Machine, user: Machine) -> None:
+    assert builder.build().started == ["base", "one", "two"]
+    done = user.build()
+    assert done.began == [] and not notes(done)
+    assert user.made("two") == builder.made("two")
+    store = open_at(user.folder)
+    assert store.find(TWO.key) is not None and store.find(ONE.key) is None  # what only `two` needs was not asked for
+    (said,) = notes(done, "info")
+    assert said.startswith("two: taken from file://") and a_key().fingerprint in said
+
+
+def test_a_build_with_nothing_to_do_asks_nothing(
+    builder: Machine, user: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder.build()
+    user.build()
+
+    def asked_again(*words: object) -> None:
+        raise AssertionError(f"the remote was asked: {words}")
+
+    for name in ("manifest", "blob"):
+        monkeypatch.setattr(ExportFolder, name, asked_again)
+    assert user.build().began == []
+
+
+def test_without_a_key_all_is_built(builder: Machine, user: Machine, url: str) -> None:
+    builder.build()
+    user.settings = Settings(remotes=(RemoteSettings(url=url),))
+    assert user.build().started == ["base", "one", "two"]
+
+
+def test_a_stranger_is_not_believed_and_the_build_goes_on(
+    builder: Machine, user: Machine, place: Path, url: str
+) -> None:
+    builder.build()
+    user.settings = Settings(remotes=(RemoteSettings(url=url, read=(key_line(place, "other"),)),))
+    done = user.build()
+    assert sorted(done.started) == ["base", "one", "two"]
+    assert len(notes(done)) == 3 and "not asked again in this run" in notes(done)[-1]
+    assert user.made("two") == builder.made("two")
+
+
+def test_from_scratch_takes_nothing(builder: Machine, user: Machine) -> None:
+    builder.build()
+    done = user.build(from_scratch=True)
+    assert done.started == ["base", "one", "two"] and not notes(done, "info")
+
+
+def test_a_damaged_remote_costs_a_rebuild_to_the_same_bytes(builder: Machine, user: Machine, place: Path) -> None:
+    builder.build()
+    for blob in (place / "shared" / "blobs").glob("*/*"):
+        data = bytearray(blob.read_bytes())
+        data[len(data) // 2] ^= 1
+        blob.write_bytes(data)
+    done = user.build()
+    assert sorted(done.started) == ["base", "one", "two"] and notes(done)
+    assert user.made("two") == builder.made("two")
+
+
+def test_equal_inputs_are_found_by_content(builder: Machine, user: Machine) -> None:
+    """`one` has another text here and the same output: `two` has another key, and the content key of the builder's."""
+    same = FakeCommands(same=frozenset(("one",)))
+    builder.build(commands=same)
+    changed = step("one", word="other")
+    plan = plan_of(changed, step("two", (changed,)))
+    done = user.build(plan, FakeCommands(same=frozenset(("one",))))
+    assert done.started == ["one"]  # the base came by its key, and `two` by its content
+    assert done.finished("reused") == {"two"}
+
+
+def test_what_was_taken_over_is_not_pushed_as_ones_own(builder: Machine, user: Machine, place: Path, url: str) -> None:
+    builder.build()
+    private, _ = key_files(place, "second")
+    ExportFolder("", place / "theirs", is_written=True)
+    mine = RemoteSettings(url=f"file://{place}/theirs", write=True, sign=str(private))
+    user.settings = Settings(remotes=(*user.settings.remotes, mine))
+    user.build()
+    assert not list((place / "theirs" / "manifests").glob("*/*"))
+
+
+def test_no_step_sees_the_key(builder: Machine) -> None:
+    """No mount and no variable of a step leads to the private key."""
+    seen: list[str] = []
+    commands = FakeCommands()
+    plain = commands.answer
+
+    def answer(spec, exec):  # type: ignore[no-untyped-def]
+        seen.extend([*(str(mount.source) for mount in spec.mounts), *map(str, exec.env)])
+        return plain(spec, exec)
+
+    commands.answer = answer  # type: ignore[method-assign]
+    builder.build(commands=commands)
+    assert seen and not [text for text in seen if "builder.key" in text or "KEY" in text]
+
+
+def test_where_an_output_came_from_is_in_its_record(builder: Machine, user: Machine, url: str) -> None:
+    builder.build()
+    user.build()
+    for machine, expected in ((user, url), (builder, None)):
+        record = open_at(machine.folder).find(TWO.key)
+        assert record is not None
+        origin = Origin.of(record)
+        assert (origin.url if origin else None) == expected
+
+
+def test_a_stolen_keys_outputs_and_what_was_made_of_them_are_forgotten(builder: Machine, user: Machine) -> None:
+    builder.build(plan_of(ONE))
+    user.build()  # `one` is taken, `two` is made here on it
+    store = open_at(user.folder)
+    (store.root / "ccache" / "domain").mkdir()
+    found = tainted(store, a_key().fingerprint, "")
+    assert {(one.step, one.is_pulled) for one in found} >= {("one", True), ("base", True), ("two", False)}
+    revoke(store, found)
+    assert not [s.name for s in PLAN.steps if store.find(s.key)]
+    assert not list((store.root / "ccache").iterdir()) and not list((store.root / "trees").glob("*/*"))
+    assert not tainted(store, "SHA256:another", "")
