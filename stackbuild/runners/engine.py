@@ -1,8 +1,8 @@
 """The Docker engine: the connection, its errors, and container images through it. The one user of the docker SDK.
 
 An image is a tag's digest, and its layers as files. The engine has what a pull may need (credentials, mirrors, proxies)
-and checks what it pulls against the digest that was asked
-for. The bytes that it then hands out are checked here again, against the image's own list of layers.
+and checks what it pulls against the digest that was asked for. The bytes that it then hands out are checked here again,
+against the image's own list of layers.
 """
 
 from __future__ import annotations
