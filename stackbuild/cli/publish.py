@@ -94,6 +94,7 @@ def publish(
         uploaded = upload(tuple(wheels), to)
         print_json(uploaded, "stackbuild.upload/1") if json else draw_uploaded(uploaded)
         return
+    _refuse_scheme(to)
     settings = _publication(sign, unsigned, days, replace=replace, older=older, url=url, wheels=wheels)
     if is_object_url(to):
         if pythons:
@@ -112,12 +113,25 @@ def publish(
         leave(5)
 
 
+def _refuse_scheme(place: str) -> None:
+    """A URL that is neither an upload URL nor an object store's is no folder."""
+    from stackbuild.core.errors import UsageError
+    from stackbuild.publishing.object_store import SCHEMES, is_object_url
+
+    if "://" in place and not is_object_url(place):
+        raise UsageError(
+            f"{place!r} is no place for an index",
+            next=f"give a folder, or a URL that begins with {' or '.join(SCHEMES)}",
+        )
+
+
 @contextmanager
 def _opened(place: str, sign: Sequence[Path] | None) -> Iterator[Path]:
     """The folder of an index to change it in; for one in an object store a working copy, which is written afterwards."""
     from stackbuild.publishing.object_store import connect, is_object_url, working_copy
     from stackbuild.views.console import err
 
+    _refuse_scheme(place)
     if not is_object_url(place):
         yield Path(place)
         return

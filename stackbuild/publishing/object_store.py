@@ -193,7 +193,7 @@ def _write(copy: WorkingCopy, say: Callable[[str], None]) -> None:
         path
         for project in catalog.projects
         for file in (copy.folder / project).rglob("*")
-        if file.is_file() and not file.is_symlink()
+        if file.is_file() and (file.suffix == ".whl" or not file.is_symlink())  # a page is a link, too
         if (path := str(file.relative_to(copy.folder))) not in published
     )
     for number, path in enumerate(new, 1):

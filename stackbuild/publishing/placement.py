@@ -67,7 +67,7 @@ def read_metadata(wheel: Path) -> bytes:
 def place(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: tuple[Path, ...]) -> CatalogFile:
     """Place a wheel, its metadata and what travels with it in the project's folder; `before` is the row of its name.
 
-    Bytes that are published in an object store are not placed again.
+    Bytes that are published in an object store are not placed again, and those that go there are not copied.
     """
     sha256 = wheel.sha256
     part = ""
@@ -79,7 +79,7 @@ def place(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: 
     elsewhere = (folder.parent / WHEELS_ELSEWHERE).is_file()
     unchanged = before is not None and before.sha256 == sha256 and (elsewhere or is_unchanged(target, before))
     if not unchanged and target.resolve() != wheel.path.resolve():
-        _copy(wheel.path, target)
+        _link(wheel.path, target) if elsewhere else _copy(wheel.path, target)
     write_file(target.with_name(f"{target.name}.metadata"), wheel.metadata)
     beside = _place_attached(wheel.path, target, attached)
     kept = before.attached if before is not None and before.sha256 == sha256 else ()
@@ -134,6 +134,12 @@ def is_unchanged(file: Path, row: CatalogFile) -> bool:
     except FileNotFoundError:
         return False
     return (stat.st_size, stat.st_mtime_ns) == (row.size, row.modified)
+
+
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    target.symlink_to(source.resolve())
 
 
 def _copy(source: Path, target: Path) -> None:

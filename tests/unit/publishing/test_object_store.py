@@ -155,6 +155,14 @@ def test_one_publisher_at_a_time_and_none_over_a_state_it_has_not_read(tmp_path:
     assert offered(store) == {f"demo_pkg-{version}-py3-none-any.whl" for version in ("1.0", "3.0")}
 
 
+def test_a_wheel_on_its_way_is_not_copied(tmp_path: Path) -> None:
+    wheel = small_wheel(tmp_path / "a")
+    with working_copy(MemoryStore(), "s3://w", lambda text: None) as copy:
+        publish((wheel,), copy.folder, Publication(url=URL))
+        assert (copy.folder / "demo-pkg" / wheel.name).readlink() == wheel.resolve()
+    assert wheel.is_file()
+
+
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     store = MemoryStore()
     with pytest.raises(UsageError, match="where this index is served"), working_copy(store, "s3://w", lambda text: None) as copy:
