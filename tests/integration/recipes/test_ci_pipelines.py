@@ -221,6 +221,7 @@ def linted(linter: Path, paths: list[Path]) -> list[str]:
 
 @pytest.mark.network
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_actionlint_finds_nothing_in_any_workflow(linter: Path, tmp_path: Path) -> None:
     assert linted(linter, written("github", tmp_path)) == []
 
