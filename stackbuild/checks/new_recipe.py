@@ -9,6 +9,8 @@ from stackbuild.tables.compatibility import UBUNTU_PYTHON, Table, table
 
 UBUNTU_24_SINCE = (6, 2)
 """The first ROCm with images of Ubuntu 24.04, which is younger than ROCm 6.0 and 6.1."""
+FULL_SINCE = (7, 14)
+"""The first ROCm whose whole image is called `-full` and not `-complete`."""
 PLUGINS_SINCE = (10,)
 """The first ROCm whose execution providers are plugins."""
 NUMPY_2_SINCE = (1, 19)
@@ -42,6 +44,7 @@ def new_recipe(rocm: str) -> str:
         gfx=targets,
         official=bool(supported),
         ubuntu=ubuntu,
+        flavour="full" if numbers(row.rocm) >= FULL_SINCE else "complete",
         python=python,
         numpy2=numbers(runtime.version) >= NUMPY_2_SINCE,
         soname=line.soname,

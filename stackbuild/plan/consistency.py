@@ -56,7 +56,8 @@ def _ref(component: Rocm, recipe: Recipe) -> str:
 
 def _row(component: MIGraphX, recipe: Recipe, known: Table) -> MIGraphXRow | None:
     """The row of the tag or commit that is built; where the table has neither, that of the ROCm version."""
-    return known.migraphx_at(_ref(component, recipe)) or known.latest_migraphx(recipe.rocm or "")
+    rocm = recipe.rocm or ""
+    return known.migraphx_at(_ref(component, recipe), rocm) or known.latest_migraphx(rocm)
 
 
 def _migraphx(recipe: Recipe, known: Table) -> Iterator[Finding]:
@@ -65,7 +66,7 @@ def _migraphx(recipe: Recipe, known: Table) -> Iterator[Finding]:
         if not isinstance(component, MIGraphX):
             continue
         ref, subject = _ref(component, recipe), f"components.{name}"
-        row, due = known.migraphx_at(ref), known.latest_migraphx(rocm)
+        row, due = known.migraphx_at(ref, rocm), known.latest_migraphx(rocm)
         if row and row.version != component.version:
             yield finding(
                 "MIGRAPHX", Severity.ERROR, subject, f"MIGraphX {component.version}, but {ref} is {row.version}",

@@ -31,6 +31,7 @@ def test_a_new_recipe_is_right_for_every_rocm_of_the_table(rocm: str) -> None:
         ("6.1.0", "rocm/dev-ubuntu-22.04:6.1.0-complete", "3.10", "numpy==1.26.4"),
         ("6.3.1", "rocm/dev-ubuntu-24.04:6.3.1-complete", "3.12", "numpy==2.2.6"),
         ("7.0.0", "rocm/dev-ubuntu-24.04:7.0.0-complete", "3.12", "numpy==2.2.6"),
+        ("7.14", "rocm/dev-ubuntu-24.04:7.14.0-full", "3.12", "numpy==2.2.6"),
     ],
 )
 def test_a_new_recipe_has_an_image_that_there_can_be(rocm: str, image: str, python: str, numpy: str) -> None:
@@ -42,7 +43,7 @@ def test_a_new_recipe_has_an_image_that_there_can_be(rocm: str, image: str, pyth
     assert wheel.distribution == "onnxruntime-migraphx"  # the MIGraphX EP alone; onnxruntime-rocm has the ROCm EP too
 
 
-@pytest.mark.parametrize(("rocm", "why"), [("10.0", "plugins"), ("10.1", "plugins"), ("7.14", "no MIGraphX")])
+@pytest.mark.parametrize(("rocm", "why"), [("10.0", "plugins"), ("10.1", "plugins"), ("10.2", "plugins")])
 def test_a_rocm_that_the_table_has_is_not_called_unknown(rocm: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         new_recipe(rocm)
