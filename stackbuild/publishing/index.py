@@ -15,7 +15,7 @@ from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
 from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.pages import UNVERIFIED, direct_requirement
-from stackbuild.publishing.placement import is_unchanged, place, read_wheel
+from stackbuild.publishing.placement import is_unchanged, place, read_wheel, sonames_outside
 from stackbuild.publishing.publication import Publication, Published, Receipt
 from stackbuild.publishing.refusals import refuse_misnamed, refuse_open, refuse_taken, refuse_twice
 from stackbuild.publishing.signing import SigningKey
@@ -83,6 +83,7 @@ def _receipt(
                 path=f"{project}/{row.path}",
                 requirement=direct_requirement(project, row, url),
                 claim=row.claim or UNVERIFIED,
+                outside=sonames_outside(wheel),
             )
         )
     return Receipt(str(index), tuple(done), catalog.number, tuple(key.fingerprint for key in keys))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import zipfile
 import zlib
@@ -115,6 +116,17 @@ def _sboms(wheel: Path) -> list[bytes]:
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if ".dist-info/sboms/" in n and n.endswith("stackbuild.cdx.json")]
         return [archive.read(n) for n in names if archive.getinfo(n).file_size <= METADATA_LIMIT]
+
+
+def sonames_outside(wheel: Path) -> tuple[str, ...]:
+    """The libraries that a wheel's SBOM says come from the machine; none where it has no SBOM of ours, or a broken one, which
+    `verify-release` tells of."""
+    role = {"name": "stackbuild:role", "value": "external-library"}
+    for text in _sboms(wheel)[:1]:
+        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
+            rows = digest.json_of(text.decode("utf-8", "replace"))["components"]
+            return tuple(str(row["name"]) for row in rows if role in row.get("properties", ()))
+    return ()
 
 
 def scan(index: Path) -> Catalog:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.publishing.snapshot import DAYS
+from stackbuild.tables.packages import packages_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Published:
     """One wheel on an index; `fresh` is False when it was there already, byte for byte.
 
     `path` is where it lies below the index. `requirement` names these bytes: `NAME @ URL#sha256=…`. `claim` is what their
-    verification came to, or that none is known.
+    verification came to, or that none is known. `outside` are the sonames that its SBOM says the machine must have.
     """
 
     project: str
@@ -46,6 +47,7 @@ class Published:
     path: str
     requirement: str
     claim: str
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,10 @@ class Receipt:
         No other index can offer a wheel in their place.
         """
         return " ".join(["pip install", *(f'"{wheel.requirement}"' for wheel in self.wheels)])
+
+    @property
+    def packages_needed(self) -> tuple[str, ...]:
+        """A line for each soname of ROCm that the machine must have: the package of Debian that has it, and AMD's."""
+        sonames = dict.fromkeys(soname for wheel in self.wheels for soname in wheel.outside)
+        known = ((soname, *packages_of(soname)) for soname in sonames)
+        return tuple(f"{name}: package {debian} of Debian, {amd} of AMD" for name, debian, amd in known if debian)

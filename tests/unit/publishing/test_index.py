@@ -196,6 +196,21 @@ def test_what_is_no_wheel_is_refused_and_nothing_is_published(tmp_path: Path, na
     assert not list((tmp_path / "simple").rglob("*.whl"))
 
 
+def test_the_install_line_comes_with_the_packages_that_pip_cannot_bring(tmp_path: Path) -> None:
+    """From the wheel's SBOM; a library that is none of ROCm's has no known package, and a broken SBOM tells nothing."""
+    made, broken = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
+    rows = [
+        {"name": name, "properties": [{"name": "stackbuild:role", "value": role}]}
+        for name, role in (("libmigraphx_c.so.3", "external-library"), ("libx.so.1", "external-library"), ("a", "source"))
+    ]
+    for path, text in ((made, json.dumps({"components": rows})), (broken, '{"components": [1]}')):
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr(f"{path.name[:-16]}.dist-info/sboms/stackbuild.cdx.json", text)
+    receipt = publish((made, broken), tmp_path / "simple")
+    assert [one.outside for one in receipt.wheels] == [("libmigraphx_c.so.3", "libx.so.1"), ()]
+    assert receipt.packages_needed == ("libmigraphx_c.so.3: package libmigraphx-c3 of Debian, migraphx of AMD",)
+
+
 def test_a_wheel_is_what_its_name_says(tmp_path: Path) -> None:
     index = tmp_path / "simple"
     renamed = wheel(tmp_path / "a").rename(tmp_path / "a" / "demo_pkg-2.0-py3-none-any.whl")
