@@ -9,11 +9,12 @@ from typing import Literal
 from stackbuild.core import yaml
 from stackbuild.core.model import Field, Model
 
-Stage = Literal["built", "configured", "miniature"]
+Stage = Literal["built", "configured", "miniature", "planned"]
 STAGES: dict[Stage, str] = {
     "built": "built whole, its wheels proved on the CPU",
     "configured": "its real sources were configured, not compiled to the end",
     "miniature": "built from miniature sources only; no real source was compiled",
+    "planned": "locked and planned; nothing of it was built",
 }
 """Each stage in words, the strongest first."""
 
