@@ -111,8 +111,7 @@ def image(loaded: Loaded, order: Order, gfx: str, folder: Path, listeners: Itera
         written = write_layout(scratch / "layout", layers, settings, said)
         layout = Layout(scratch / "layout")
         proved = _proved(layout, scratch, made)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(layout.folder, folder)
+        _place(layout.folder, folder, context.run)
         shutil.rmtree(scratch, ignore_errors=True)
         digest = Layout(folder).digest
     return WrittenImage(
@@ -126,6 +125,17 @@ def image(loaded: Loaded, order: Order, gfx: str, folder: Path, listeners: Itera
         sum(left_out.values()),
         proved,
     )
+
+
+def _place(made: Path, folder: Path, run: str) -> None:
+    """Move the layout to where it is wanted, which may be another file system: copied under a name of its own, then renamed."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder.with_name(f".{folder.name}.{run}")
+    try:
+        shutil.move(made, beside)
+        beside.rename(folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _told(context: BuildContext) -> Callable[[WrittenLayer], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,23 @@ def test_a_wheel_of_another_python_is_left_out() -> None:
     assert image._fits(Path("a-1-cp314-cp314-linux_x86_64.whl"), "3.14")
     assert image._fits(Path("a-1-py3-none-linux_x86_64.whl"), "3.13")
     assert not image._fits(Path("a-1-cp314-cp314-linux_x86_64.whl"), "3.13")
+
+
+def test_a_copy_that_breaks_off_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / "oci-layout").touch()
+
+    def full(source: Path, target: Path) -> None:
+        shutil.copytree(source, target)
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+        patched.setattr(shutil, "move", full)
+        image._place(made, tmp_path / "dist" / "image", "run")
+    assert not list((tmp_path / "dist").iterdir())
+    image._place(made, tmp_path / "dist" / "image", "run")
+    assert [path.name for path in (tmp_path / "dist").iterdir()] == ["image"]
 
 
 def test_what_cannot_be_is_said_before_anything_is_built(tmp_path: Path) -> None:
