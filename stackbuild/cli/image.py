@@ -24,7 +24,9 @@ def image(
     allow_path: AllowPath = None,
     json: Json = False,
 ) -> None:
-    """Write a container image with a recipe's wheels for one GPU target.
+    """Write a container image for one GPU target.
+
+    It has the recipe's wheels, and what they need of its base.
 
     It is an OCI layout: `skopeo copy oci:DIR docker-daemon:NAME:TAG`, `podman pull oci:DIR`, or `tar -C DIR -c . | docker load`.
     In it are the base's Python, the packages behind the wheels' libraries, and the wheels. Files for other GPU targets are left
