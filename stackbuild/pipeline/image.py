@@ -100,16 +100,19 @@ def image(loaded: Loaded, order: Order, gfx: str, folder: Path, listeners: Itera
     narrow = replace(order, choice=replace(order.choice, gfx=(gfx,)))
     with open_context(loaded, narrow, listeners) as context:
         made = _wheels(loaded, narrow, context)
+        context.emit(Note("info", "reading which libraries the wheels need"))
         root, outside = _runtime(made, loaded, narrow.limits, context)
         left_out: dict[str, int] = {}
         scratch = context.store.tmp / "image"
         scratch.mkdir()
+        context.emit(Note("info", f"installing {len(made.runtime) + len(made.own)} wheels"))
         site = _installed(made, scratch)
         layers = _layers(root, made, site, outside, _Targets(gfx, left_out))
         settings = _settings(loaded, gfx, made)
         said = _told(context)
         written = write_layout(scratch / "layout", layers, settings, said)
         layout = Layout(scratch / "layout")
+        context.emit(Note("info", f"unpacking the image, and loading {', '.join(made.packages)} in it"))
         proved = _proved(layout, scratch, made)
         _place(layout.folder, folder, context.run)
         shutil.rmtree(scratch, ignore_errors=True)
