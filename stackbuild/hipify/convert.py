@@ -124,7 +124,7 @@ def _edits(
         called.lists,
         findings,
         headers.needs,
-        own | own_names.namespaces(view) | own_names.supplied(view, lookups.issues),
+        own | own_names.namespaces(view) | own_names.supplied(view, lookups.issues.keys()),
     )
 
 

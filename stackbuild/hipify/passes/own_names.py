@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from stackbuild.hipify.cpp.scan import NAME, arguments, back_space, back_token, skip_space
 from stackbuild.hipify.cpp.source_text import View
@@ -96,9 +96,9 @@ def is_variable(code: str, at: int, end: int) -> bool:
     return not before[2] or before[1].endswith(("_t", "int", "char", "float", "double", "void", "unsigned", "long"))
 
 
-def supplied(view: View, names: Iterable[str]) -> frozenset[str]:
+def supplied(view: View, names: Set[str]) -> frozenset[str]:
     """Those of the names that the text defines as macros: `#ifndef cudaEventWaitDefault`, `#define cudaEventWaitDefault 0`."""
-    return frozenset(macro.name for macro in view.macros).intersection(names)
+    return frozenset(macro.name for macro in view.macros if macro.name in names)
 
 
 def namespaces(view: View) -> frozenset[str]:

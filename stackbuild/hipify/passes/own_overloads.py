@@ -21,7 +21,7 @@ _OPERATOR = re.compile(
     r"\s*(?:const\s+)?\2(?:\s+const)?[\s&]+(\w+)\s*\)\s*\{"
 )
 _ATOMIC = re.compile(
-    r"\b(float|double)\s+atomic(?:Add|Min|Max)\s*\(\s*\1\s*\*\s*(?:const\s+)?(?:__restrict__\s+)?\w+\s*,\s*(?:const\s+)?\1\s+\w+\s*\)\s*\{"
+    r"atomic(?:Add|Min|Max)\s*\(\s*(float|double)\s*\*\s*(?:const\s+)?(?:__restrict__\s+)?\w+\s*,\s*(?:const\s+)?\1\s+\w+\s*\)\s*\{"
 )
 _ATOMICS = frozenset(("atomicAdd", "atomicMin", "atomicMax"))
 _GUARD = "#ifndef __HIP_PLATFORM_AMD__"
@@ -54,8 +54,9 @@ def fix(view: View, by: str) -> Iterator[Edit]:
 def overloads(view: View) -> Iterator[OwnOverload]:
     """The definitions that clash with HIP's, outside of macros and of what is left out for HIP already."""
     found = list(_OPERATOR.finditer(view.code)) if "operator" in view.words else []
-    named = [] if view.words.isdisjoint(_ATOMICS) else _ATOMIC.finditer(view.code)
-    found += [one for one in named if view.braces.innermost(one.start()) < 0]
+    for name in sorted(view.words & _ATOMICS):
+        named = (_ATOMIC.match(view.code, at) for at in view.places(name))
+        found += [one for one in named if one and view.braces.innermost(one.start()) < 0]
     for one in found:
         start = _start(view, one.start())
         if view.macro_at(one.start()) or view.text[:start].rstrip().endswith(_GUARD):

@@ -165,7 +165,7 @@ class Interpreter:
                 return
             asks = True
             self.passes += 1
-            if self.passes > _MOST * 8 or len(self.visits) > _MOST:
+            if self.passes > _MOST * 3 or len(self.visits) > _MOST:
                 raise UntraceableLoop
             try:
                 self._do(loop.body, env)
