@@ -119,13 +119,9 @@ def _edits(
     ]
     added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed = [e for e in headers.edits if e.start < e.end]
-    return (
-        added + edits + changed,
-        called.lists,
-        findings,
-        headers.needs,
-        own | own_names.namespaces(view) | own_names.supplied(view, lookups.issues.keys()),
-    )
+    declares = own | own_names.namespaces(view) | own_names.supplied(view, lookups.issues.keys())
+    declares |= own_names.common(view)
+    return added + edits + changed, called.lists, findings, headers.needs, declares
 
 
 def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:
@@ -147,10 +143,11 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
                 continue
             left = f"{name} is {hidden.scope}'s own here and was left as it is there"
             renamed = f"{name} is {hidden.scope}'s own here and was renamed with CUDA's"
+            is_followed = (hidden.space, name) in view.tree.members or not view.is_header
             yield view.finding(
                 hidden.at,
                 "HIPIFY-OWN-NAME",
-                Severity.WARNING,
+                Severity.NOTE if hidden.space and is_followed else Severity.WARNING,
                 renamed if hidden.space else left,
                 "other files may name it in a way that does not tell whose it is: as a member or qualified it is left as"
                 " it is, by itself it is renamed",

@@ -394,6 +394,14 @@ def line_start(code: str, at: int) -> int:
     return start
 
 
+_INCLUDE = re.compile(r"[ \t]*#[ \t]*(?:include(?:_next)?|import)\b")
+
+
+def in_include(code: str, at: int) -> bool:
+    """Whether an offset stands in an `#include`."""
+    return _INCLUDE.match(code, line_start(code, at)) is not None
+
+
 def line_end(code: str, at: int) -> int:
     """Where the line of an offset ends, with the lines that continue it."""
     end = code.find("\n", at)

@@ -57,6 +57,8 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         if rule == "LINT-BF16-SHUFFLE" and any(words[0] in names for names in lookups.names_by_shim.values()):
             continue
+        if rule == "LINT-COOPERATIVE" and lookups.may_rule_header(words[0].strip("<>")):
+            continue  # a support header stands for it
         if rule == "LINT-HEADER" and _becomes_header(lookups, words[0]):
             continue
         if rule == "LINT-DEFAULTS" and _is_called_otherwise(lookups, view.name, words[0], int(words[1])):

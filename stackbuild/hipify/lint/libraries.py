@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from stackbuild.hipify.cpp.directives import Include
-from stackbuild.hipify.cpp.scan import qualifier, skip_space
+from stackbuild.hipify.cpp.scan import in_include, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.passes import own_names
 
 Found = tuple[int, str, tuple[str, ...]]
 
@@ -114,8 +115,9 @@ def libcuxx(view: View) -> Iterator[Found]:
 
 
 def asynchronous(view: View) -> Iterator[Found]:
-    for name in sorted(view.words & _ASYNC):
-        places = [at for at in view.own(name) if qualifier(view.code, at) != "cuda::"]
+    """Asynchronous copies, each name where it is first used, but not those that the text declares itself."""
+    for name in sorted((view.words & _ASYNC) - own_names.common(view)):
+        places = [at for at in view.own(name) if qualifier(view.code, at) != "cuda::" and not in_include(view.code, at)]
         for at in places[:1]:
             yield at, "LINT-ASYNC-COPY", (name,)
 

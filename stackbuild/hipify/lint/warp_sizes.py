@@ -22,6 +22,7 @@ _IN_CONSTANT = re.compile(
     r"\b(?:constexpr|static_assert|enum)\b[^;{}]*\bwarpSize\b|<[^;{}<>()]*\bwarpSize\b[^;{}<>()]*>|\[[^\]\n]*\bwarpSize\b[^\]\n]*\]\s*(?:;|\[|=)"
 )
 _BOUND = re.compile(r"(?<![\w.])(?!return\b|case\b)[A-Za-z_]\w*(?:\s*<[^<>;]*>)?[\s*&]+\w+\s*(?:\[[^\]\n]*\]\s*)*\Z")
+_OWN_SIZE = re.compile(r"\b(?:int|unsigned|size_t|auto|u?int32_t|define)[ \t]+warpSize\b")
 _COMPARED = re.compile(r"(?:\w+\s*(?:\.|->)\s*)?\bwarpSize\s*[!=]=\s*32[uU]?\b(?!\s*[\w.])")
 _BOTH = re.compile(r"\bwarpSize\s*[!=]=\s*64\b")
 
@@ -48,7 +49,7 @@ def warp_sizes(view: View) -> Iterator[Found]:
             for at in view.places(name):
                 if _IS[value].match(view.code, at + len(name)) and _defines(view.code, at):
                     yield at, "LINT-WARP-SIZE-LITERAL", (name, value)
-    if "warpSize" in view.words:
+    if "warpSize" in view.words and not _OWN_SIZE.search(view.code):
         for found in _IN_CONSTANT.finditer(view.code):
             at = view.code.index("warpSize", found.start())
             if found.group().startswith("[") and not _BOUND.search(

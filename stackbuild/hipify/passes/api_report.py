@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from stackbuild.hipify.cpp.scan import arguments, line_start, skip_space
+from stackbuild.hipify.cpp.scan import arguments, in_include, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import own_names
 from stackbuild.hipify.rules.lookups import ApiIssue, Lookups
@@ -194,7 +194,7 @@ def _of_host(view: View, word: str) -> Iterator[Finding]:
     api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
     for at in places:
         called = view.code.startswith("(", skip_space(view.code, at + len(word)))
-        if _CONDITION.match(view.code, line_start(view.code, at)):
+        if _CONDITION.match(view.code, line_start(view.code, at)) or in_include(view.code, at):
             continue  # not defined is 0 there: LINT-CUDA-VERSION is about such questions
         if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
             yield _leftover(view, at, word)

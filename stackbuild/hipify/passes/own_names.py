@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Set
 
-from stackbuild.hipify.cpp.scan import NAME, arguments, back_space, back_token, skip_space
+from stackbuild.hipify.cpp.scan import NAME, arguments, back_space, back_token, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import calls
 from stackbuild.model.findings import Finding
@@ -33,10 +33,12 @@ _LIBCUXX = re.compile(r"cuda\s*::")
 _UNMISTAKABLE = re.compile(
     r"cuda\s*::\s*(?:std|ptx|atomic_ref|annotated_ptr|access_property|proclaim_return_type|aligned_size_t|thread_scope\w*)\b"
 )
+COMMON = frozenset(("memcpy_async", "make_pipeline"))
+"""Names of CUDA's that a project may well have for something of its own."""
 _PATH = re.compile(r'[^>"\n]+')
 _BEFORE = 120
 CONDITIONAL = frozenset(
-    ("HIPIFY-UNSUPPORTED", "HIPIFY-UNKNOWN", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
+    ("HIPIFY-UNSUPPORTED", "HIPIFY-UNKNOWN", "LINT-ASYNC-COPY", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
      "LINT-COOPERATIVE")
 )  # fmt: skip
 """The rules whose findings are none where the tree declares the name, or has the header."""
@@ -99,6 +101,15 @@ def is_variable(code: str, at: int, end: int) -> bool:
 def supplied(view: View, names: Set[str]) -> frozenset[str]:
     """Those of the names that the text defines as macros: `#ifndef cudaEventWaitDefault`, `#define cudaEventWaitDefault 0`."""
     return frozenset(macro.name for macro in view.macros if macro.name in names)
+
+
+def common(view: View) -> frozenset[str]:
+    """Those of the COMMON names that the text declares, and does not qualify there: `cg::memcpy_async(…);` is a call."""
+    return frozenset(
+        name
+        for name in view.words & COMMON
+        if any(not qualifier(view.code, at) and _declares(view, name, at) for at in view.places(name))
+    )
 
 
 def namespaces(view: View) -> frozenset[str]:

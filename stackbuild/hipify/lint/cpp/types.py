@@ -44,13 +44,14 @@ def width(code: str, text: str, depth: int = 0) -> Width:
         return "wide"
     if not re.fullmatch(r"\w+", plain):
         return ""
+    widths: set[Width] = set()
     for at in whole_names(code, plain)[:_MOST]:
         line = code[max(0, at - 80) : at]
         using = re.compile(r"\s*=\s*([^;{}()]+);").match(code, at + len(plain)) if line.endswith("using ") else None
         typedef = re.search(r"\btypedef\s+([^;{}()]+?)\s+\Z", line) if code.startswith(";", at + len(plain)) else None
         if using or typedef:
-            return width(code, (using or typedef)[1], depth + 1)  # type: ignore[index]
-    return ""
+            widths.add(width(code, (using or typedef)[1], depth + 1))  # type: ignore[index]
+    return widths.pop() if len(widths) == 1 else ""  # another type in each branch of an #if
 
 
 def of_name(code: str, name: str, at: int) -> Width:

@@ -78,8 +78,10 @@ def test_a_ballot_in_a_header_s_type_of_32_bits_is_told(tmp_path: Path) -> None:
 
 def test_a_function_of_a_header_s_namespace_keeps_its_callers(tmp_path: Path) -> None:
     header = "namespace own { namespace cuda {\ninline cudaError_t cudaFree(void *p) { return ::cudaFree(p); }\n} }\n"
-    text, _ = convert(tmp_path, header, "void f() { own::cuda::cudaFree(p); other::cudaFree(p); }\n")
+    text, report = convert(tmp_path, header, "void f() { own::cuda::cudaFree(p); other::cudaFree(p); }\n")
     assert "own::cuda::hipFree(p); other::cudaFree(p);" in text
+    found = [f for f in report.findings if f.rule == "HIPIFY-OWN-NAME"]
+    assert found and {f.severity for f in found} == {"note"}
     assert "inline hipError_t hipFree(void *p) { return ::hipFree(p); }" in (tmp_path / "out/a.h").read_text()
 
 
@@ -103,3 +105,15 @@ def test_a_name_that_hip_lacks_and_the_tree_defines_is_no_error(tmp_path: Path) 
 def test_a_question_for_a_name_that_hip_lacks_is_a_note(tmp_path: Path) -> None:
     _, report = convert(tmp_path, "", "#ifdef cuNothing\n#endif\n")
     assert [(f.rule, f.severity) for f in report.findings] == [("HIPIFY-UNSUPPORTED", "note")]
+
+
+def test_a_function_that_another_file_declares_is_no_asynchronous_copy_of_cuda_s(tmp_path: Path) -> None:
+    source = "void f() { memcpy_async(p, q, 4); }\n"
+    for header, rules in (("", ["LINT-ASYNC-COPY"]), ("void memcpy_async(void *p, const void *q, int n);\n", [])):
+        _, report = convert(tmp_path, header, source)
+        assert [f.rule for f in report.findings] == rules
+
+
+def test_the_name_of_a_header_is_no_unknown_name(tmp_path: Path) -> None:
+    _, report = convert(tmp_path, "", "#include <cudaProfiler.h>\n")
+    assert [f.rule for f in report.findings if f.rule == "HIPIFY-UNKNOWN"] == []
