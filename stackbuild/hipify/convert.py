@@ -125,13 +125,17 @@ def _edits(
 
 
 def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:
-    """CUDA's names that the text declares as its own, and those that a continued line divides: left as they are."""
+    """CUDA's names that the text declares as its own, and those that a continued line divides: left as they are.
+
+    What other files of the tree follow is a note, and so is each further name of one class.
+    """
     for name in view.words & lookups.supplied_names:
         yield from (
             _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
             for d in view.defined(name)
         )
-    for name in present:
+    told: set[str] = set()
+    for name in sorted(present):
         for hidden in view.hidden(name) if name in lookups.names else ():
             if hidden.is_global:
                 yield _own_function(
@@ -143,11 +147,13 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
                 continue
             left = f"{name} is {hidden.scope}'s own here and was left as it is there"
             renamed = f"{name} is {hidden.scope}'s own here and was renamed with CUDA's"
-            is_followed = (hidden.space, name) in view.tree.members or not view.is_header
+            is_followed = bool(hidden.space) and ((hidden.space, name) in view.tree.members or not view.is_header)
+            is_told = not hidden.space and hidden.scope in told
+            told.add(hidden.scope)
             yield view.finding(
                 hidden.at,
                 "HIPIFY-OWN-NAME",
-                Severity.NOTE if hidden.space and is_followed else Severity.WARNING,
+                Severity.NOTE if is_followed or is_told else Severity.WARNING,
                 renamed if hidden.space else left,
                 "other files may name it in a way that does not tell whose it is: as a member or qualified it is left as"
                 " it is, by itself it is renamed",

@@ -73,3 +73,8 @@ def test_an_own_warp_function_is_told_and_calls_of_it_get_their_masks() -> None:
     assert "__shfl_down_sync(unsigned mask, T v, int d, int w = 32) {" in text
     assert "__shfl_down_sync(0xffffffffffffffffULL, o[1], 1)" in text
     assert made("__global__ void k(float* o) { o[0] = __shfl_down_sync(0xffffffff, o[1], 1); }")[1] == []
+
+
+def test_a_class_with_many_of_cuda_s_names_is_one_warning() -> None:
+    found = [f for f in hip("struct Driver { int cudaMalloc(int); int cudaFree(int); };\n").findings if f.rule == OWN]
+    assert sorted(f.severity for f in found) == ["note", "warning"]
