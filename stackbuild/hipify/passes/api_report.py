@@ -100,8 +100,7 @@ _LIBRARY_CALL = re.compile(
 _CONSTANT = re.compile(
     r"(?:CU|CUDART|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+|CUDA(?:RT)?API"
 )
-_STARTS = ("__", "cu", "CU", "nv", "NV", "npp", "NPP", "nccl", "NCCL", "optix", "OPTIX")
-_BEGINS = frozenset(start[:2] for start in _STARTS)
+_STARTED = re.compile(r"\n((?:__|cu|CU|nv|NV|npp|NPP|nccl|NCCL|optix|OPTIX)\w*)")
 _PASTED = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
 _JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
 _TOOLKIT = re.compile(
@@ -162,8 +161,8 @@ def unknown(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> tuple[
     """
     looks_alike = [
         word
-        for word in view.words - lookups.known_names
-        if word[:2] in _BEGINS and word.startswith(_STARTS) and word not in ruled_names and _is_like(word, lookups)
+        for word in _STARTED.findall(view.listed)
+        if word not in lookups.known_names and word not in ruled_names and _is_like(word, lookups)
     ]
     own = own_names.declared(view, looks_alike)
     findings: list[Finding] = []

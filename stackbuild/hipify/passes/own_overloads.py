@@ -17,13 +17,28 @@ from stackbuild.hipify.cpp.source_text import View
 
 _VECTOR = r"(?:float|double|u?int|u?char|u?short|u?long|u?longlong)[1-4]"
 _OPERATOR = re.compile(
-    rf"\boperator\s*([*/]|[-+*/]=)\s*\(\s*(?:const\s+)?({_VECTOR})(?:\s+const)?[\s&]+(\w+)\s*,"
+    rf"operator\s*([*/]|[-+*/]=)\s*\(\s*(?:const\s+)?({_VECTOR})(?:\s+const)?[\s&]+(\w+)\s*,"
     r"\s*(?:const\s+)?\2(?:\s+const)?[\s&]+(\w+)\s*\)\s*\{"
 )
 _ATOMIC = re.compile(
     r"atomic(?:Add|Min|Max)\s*\(\s*(float|double)\s*\*\s*(?:const\s+)?(?:__restrict__\s+)?\w+\s*,\s*(?:const\s+)?\1\s+\w+\s*\)\s*\{"
 )
 _ATOMICS = frozenset(("atomicAdd", "atomicMin", "atomicMax"))
+_KINDS = (
+    "float",
+    "double",
+    "int",
+    "uint",
+    "char",
+    "uchar",
+    "short",
+    "ushort",
+    "long",
+    "ulong",
+    "longlong",
+    "ulonglong",
+)
+_VECTORS = frozenset(f"{kind}{size}" for kind in _KINDS for size in "1234")
 _GUARD = "#ifndef __HIP_PLATFORM_AMD__"
 
 
@@ -53,7 +68,9 @@ def fix(view: View, by: str) -> Iterator[Edit]:
 
 def overloads(view: View) -> Iterator[OwnOverload]:
     """The definitions that clash with HIP's, outside of macros and of what is left out for HIP already."""
-    found = list(_OPERATOR.finditer(view.code)) if "operator" in view.words else []
+    found = []
+    if "operator" in view.words and not view.words.isdisjoint(_VECTORS):
+        found = [one for at in view.places("operator") if (one := _OPERATOR.match(view.code, at))]
     for name in sorted(view.words & _ATOMICS):
         named = (_ATOMIC.match(view.code, at) for at in view.places(name))
         found += [one for one in named if one and view.braces.innermost(one.start()) < 0]
