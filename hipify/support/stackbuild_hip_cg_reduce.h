@@ -26,9 +26,20 @@ template <typename T> struct bit_xor {
   __device__ T operator()(T a, T b) const { return a ^ b; }
 };
 
+// A value of any type that can be copied by its bits: HIP's shuffles take numbers alone.
+template <typename T, typename Tile>
+__device__ inline T stackbuild_hip_shfl_xor(const Tile& tile, T value, unsigned int offset) {
+  constexpr unsigned int words = (sizeof(T) + sizeof(int) - 1) / sizeof(int);
+  int bits[words] = {};
+  __builtin_memcpy(bits, &value, sizeof(T));
+  for (unsigned int word = 0; word < words; word++) bits[word] = tile.shfl_xor(bits[word], offset);
+  __builtin_memcpy(&value, bits, sizeof(T));
+  return value;
+}
+
 template <unsigned int Lanes, typename Parent, typename T, typename Op>
 __device__ inline T reduce(const thread_block_tile<Lanes, Parent>& tile, T value, Op op) {
-  for (unsigned int offset = Lanes / 2; offset > 0; offset /= 2) value = op(value, tile.shfl_xor(value, offset));
+  for (unsigned int offset = Lanes / 2; offset > 0; offset /= 2) value = op(value, stackbuild_hip_shfl_xor(tile, value, offset));
   return value;
 }
 

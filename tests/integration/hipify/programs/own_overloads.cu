@@ -1,6 +1,10 @@
 // Functions that a CUDA source defines itself and HIP's headers have too; a header of Thrust that CUDA's brings.
 #include <cuda_runtime.h>
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 #include <thrust/device_vector.h>
+
+#include <cstdint>
 
 #include "own_types.h"
 
@@ -30,6 +34,19 @@ __global__ void kernel(float4 *a, float2 *b, float3 *c, double *top) {
   b[0] -= b[1];
   c[0] += c[1];
   atomicMax(top, 1.0);
+}
+
+struct Pair {
+  float sum;
+  double top;
+};
+
+__device__ Pair joined(Pair a, Pair b) { return {a.sum + b.sum, a.top > b.top ? a.top : b.top}; }
+
+__global__ void pairs(Pair *p, uint64_t mask, long long other) {
+  auto tile = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());
+  p[0] = cooperative_groups::reduce(tile, p[threadIdx.x], joined);
+  p[0].sum += __ffsll(mask) + __ffsll(other);
 }
 
 void host(float *p) {

@@ -81,3 +81,9 @@ def test_a_cuda_file_that_includes_its_project_s_files_has_the_runtime_as_with_n
     assert hip('#include "common.h"\n', name="a.cu").text == '#include <hip/hip_runtime.h>\n#include "common.h"\n'
     for text, name in (("#include <vector>\n", "a.cu"), ('#include "common.h"\n', "a.cpp")):
         assert hip(text, name=name).text == text
+
+
+def test_ffsll_is_called_with_a_type_that_hip_has() -> None:
+    text = hip("int f(uint64_t mask) { return __ffsll(mask & 3); }\n").text
+    assert "__ffsll(static_cast<unsigned long long>(mask & 3))" in text
+    assert hip(text).text == text
