@@ -47,6 +47,17 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: t
     return Case("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, expected, opset=opset)
 
 
+def nearly_alike(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, value: float, share: float) -> Case:
+    """Values that are all `value`, but for about `share` of them, which are the next number: a mean rounded to float32 would show."""
+    case = make(rng, shape, groups, dtype)
+    x = np.full(shape, value, dtype)
+    x[rng.random(shape) < share] = np.nextafter(dtype(value), dtype(np.inf))
+    scale, bias = case.inputs["scale"], np.zeros(shape[1], dtype)
+    assert scale is not None
+    name = f"{case.name} of {value:g} or one step more, {share:g}"
+    return Case(case.op, name, {"X": x, "scale": scale, "bias": bias}, case.attributes, group_norm(x, scale, bias, groups, float(np.float32(1e-5))), opset=0)
+
+
 def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     for shape, groups in SHAPES:
         yield make(rng, shape, groups, dtype)
@@ -69,6 +80,10 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
             for offset in (1e3, 3e4, 1e6):
                 yield make(rng, shape, groups, dtype, offset=offset)
             yield make(rng, shape, groups, dtype, offset=1e8, width=0.0)  # all alike, and float32's mean is still off by 8
+    if dtype is np.float16:
+        for shape, groups in AROUND:
+            for share in (0.002, 0.5):
+                yield nearly_alike(rng, shape, groups, dtype, 60000.0, share)
     for _ in range(30):
         groups = int(rng.integers(1, 5))
         shape = (int(rng.integers(1, 4)), groups * int(rng.integers(1, 5)))
@@ -89,6 +104,9 @@ def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
     if dtype is np.float32:
         for offset in (100.0, 1e6):
             yield make(rng, (40, 16, 24, 25), 4, dtype, offset=offset)
+    else:
+        for shape, groups in ((40, 16, 24, 25), 4), ((33, 32, 56, 56), 2):  # channels last by one block, and by a cluster
+            yield nearly_alike(rng, shape, groups, dtype, 60000.0, 0.002)
     yield make(rng, (65540, 2, 3), 1, dtype)  # more images than a grid has blocks in y or z: channels last in two launches
 
 

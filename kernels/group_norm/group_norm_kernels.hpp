@@ -10,14 +10,21 @@
 namespace sbk::group_norm_detail {
 
 // Of some values: their mean, as a float32 and the rest that this leaves out, and the sum of their squared deviations.
-// A mean of 100 rounds by up to 4e-6: beside a deviation of 1 that alone would be float32's largest error. float16 has no
-// use for the rest.
+// A mean of 100 rounds by up to 4e-6: beside a deviation of 1 that alone would be float32's largest error, and beside the
+// deviation of float16 values that are nearly all alike much more than float16's. float32 values have the rest summed up, about
+// the rounded mean. float16 values are taken relative to one of them, which is exact: the mean of the differences is small.
 struct Moments {
   float mean, rest, m2;
 };
 
 template <class T>
-constexpr bool kKeepsRest = sizeof(T) == 4;
+constexpr bool kSumsRest = sizeof(T) == 4;
+
+// What values are taken relative to: `first`, any of those whose moments are asked, or zero where the rest is summed up.
+template <class T>
+__device__ inline float origin_of(const T* first) {
+  return kSumsRest<T> ? 0.0f : to_float(*first);
+}
 
 // mean + rest, with as much of it in `mean` as that holds.
 __device__ inline Moments renormalized(float mean, float rest, float m2) {
@@ -48,14 +55,15 @@ struct Held {
     }
   }
 
-  // Two passes over registers, so nothing cancels.
-  __device__ Moments moments(int count, float* scratch) const {
+  // Two passes over registers, so nothing cancels. `first`: where the values begin, of which there is one at least.
+  __device__ Moments moments(const T* first, int count, float* scratch) const {
+    const float origin = origin_of(first);
     float sum = 0.0f;
 #pragma unroll
     for (int i = 0; i < R; ++i) {
       if (place(i) >= count) continue;
 #pragma unroll
-      for (int j = 0; j < N; ++j) sum += to_float(values[i].v[j]);
+      for (int j = 0; j < N; ++j) sum += to_float(values[i].v[j]) - origin;
     }
     const float mean = block_sum(sum, scratch) / static_cast<float>(count);
     float rest = 0.0f, m2 = 0.0f;
@@ -64,17 +72,19 @@ struct Held {
       if (place(i) >= count) continue;
 #pragma unroll
       for (int j = 0; j < N; ++j) {
-        const float deviation = to_float(values[i].v[j]) - mean;
-        if constexpr (kKeepsRest<T>) rest += deviation;
+        const float deviation = to_float(values[i].v[j]) - origin - mean;
+        if constexpr (kSumsRest<T>) rest += deviation;
         m2 += deviation * deviation;
       }
     }
     m2 = block_sum(m2, scratch);
-    if constexpr (kKeepsRest<T>) {
+    if constexpr (kSumsRest<T>) {
       rest = block_sum(rest, scratch) / static_cast<float>(count);
       m2 = about_mean(m2, rest, static_cast<float>(count));
+      return renormalized(mean, rest, m2);
+    } else {
+      return renormalized(origin, mean, m2);
     }
-    return renormalized(mean, rest, m2);
   }
 
   // Writes the normalised values; `offset` is the place of x[0] in its group, `group` the group within the image.
@@ -95,7 +105,7 @@ struct Held {
         const int64_t which = p.per_group ? group : first_channel + channel;
         factor = load_any(p.scale, p.scale_dtype, which) * inverse;
         bias = load_any(p.bias, p.scale_dtype, which);
-        if constexpr (kKeepsRest<T>) bias -= moments.rest * factor;
+        bias -= moments.rest * factor;
       };
       reload();
       Vec<T, N> out;
@@ -122,7 +132,7 @@ group_norm_held(GroupNormParams p, FastDivisor spatial, int64_t count) {
   const int64_t start = static_cast<int64_t>(blockIdx.x) * count;
   Held<T, N, R> held;
   held.load(static_cast<const T*>(p.x) + start, static_cast<int>(count));
-  const Moments moments = held.moments(static_cast<int>(count), scratch);
+  const Moments moments = held.moments(static_cast<const T*>(p.x) + start, static_cast<int>(count), scratch);
   const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
   held.template store<Plain>(p, static_cast<T*>(p.y) + start, static_cast<int>(count), 0, blockIdx.x % p.groups,
                              spatial, moments, inverse);
@@ -139,8 +149,9 @@ group_norm_partial(GroupNormParams p, int64_t count, int chunks, Moments* partia
   const int offset = static_cast<int>(blockIdx.x % chunks) * chunk;
   const int length = count - offset < chunk ? static_cast<int>(count) - offset : chunk;
   Held<T, N, R> held;
-  held.load(static_cast<const T*>(p.x) + (blockIdx.x / chunks) * count + offset, length);
-  const Moments moments = held.moments(length, scratch);
+  const T* x = static_cast<const T*>(p.x) + (blockIdx.x / chunks) * count + offset;
+  held.load(x, length);
+  const Moments moments = held.moments(x, length, scratch);
   if (threadIdx.x == 0) partial[blockIdx.x] = moments;
 }
 

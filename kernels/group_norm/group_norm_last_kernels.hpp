@@ -73,6 +73,10 @@ group_norm_last_partial(GroupNormParams p, LastPlan plan, Moments* partial) {
   const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x);
   Vec<T, N> held[kLastRows];
   const int mine = active ? thread_rows(rows, row, plan.row_threads) : 0;
+  const T* first = static_cast<const T*>(p.x) + row0 * p.channels + static_cast<int64_t>(blockIdx.y) * plan.lanes * N;
+  float origin[N];
+#pragma unroll
+  for (int j = 0; j < N; ++j) origin[j] = active ? origin_of(first + lane * N + j) : 0.0f;
 #pragma unroll
   for (int i = 0; i < kLastRows; ++i) {
     if (i < mine) held[i] = x[(row0 + row + i * plan.row_threads) * vectors + vector];
@@ -81,7 +85,7 @@ group_norm_last_partial(GroupNormParams p, LastPlan plan, Moments* partial) {
   for (int j = 0; j < N; ++j) {
     float sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < kLastRows; ++i) sum += i < mine ? to_float(held[i].v[j]) : 0.0f;
+    for (int i = 0; i < kLastRows; ++i) sum += i < mine ? to_float(held[i].v[j]) - origin[j] : 0.0f;
     sums.put(j, sum);
   }
   __syncthreads();
@@ -98,21 +102,25 @@ group_norm_last_partial(GroupNormParams p, LastPlan plan, Moments* partial) {
     m2[j] = 0.0f;
 #pragma unroll
     for (int i = 0; i < kLastRows; ++i) {
-      const float deviation = i < mine ? to_float(held[i].v[j]) - mean : 0.0f;
+      const float deviation = i < mine ? to_float(held[i].v[j]) - origin[j] - mean : 0.0f;
       rest += deviation;
       m2[j] += deviation * deviation;
     }
-    sums.put(j, kKeepsRest<T> ? rest : m2[j]);
+    sums.put(j, kSumsRest<T> ? rest : m2[j]);
   }
   __syncthreads();
   Moments* out = partial + (blockIdx.z * plan.chunks + blockIdx.x) * p.channels + static_cast<int64_t>(blockIdx.y) * strip;
   const int64_t channels = p.channels - static_cast<int64_t>(blockIdx.y) * strip;
   for (int c = static_cast<int>(threadIdx.x); c < strip && c < channels; c += kLastThreads) {
-    const float rest = kKeepsRest<T> ? sums.sum(plan, c) / static_cast<float>(rows) : 0.0f;
-    out[c] = renormalized(means[c], rest, kKeepsRest<T> ? 0.0f : sums.sum(plan, c));
-    if constexpr (kKeepsRest<T>) means[c] = rest;  // no longer a mean: for this thread, below
+    if constexpr (kSumsRest<T>) {
+      const float rest = sums.sum(plan, c) / static_cast<float>(rows);
+      out[c] = renormalized(means[c], rest, 0.0f);
+      means[c] = rest;  // no longer a mean: for this thread, below
+    } else {
+      out[c] = renormalized(origin_of(first + c), means[c], sums.sum(plan, c));
+    }
   }
-  if constexpr (!kKeepsRest<T>) return;
+  if constexpr (!kSumsRest<T>) return;
   __syncthreads();
 #pragma unroll
   for (int j = 0; j < N; ++j) sums.put(j, m2[j]);
@@ -189,7 +197,7 @@ group_norm_last_apply(GroupNormParams p, LastPlan plan, const Moments* merged) {
     mean[j] = stats.mean;
     factor[j] = load_any(p.scale, p.scale_dtype, which) * stats.m2;
     bias[j] = load_any(p.bias, p.scale_dtype, which);
-    if constexpr (kKeepsRest<T>) bias[j] -= stats.rest * factor[j];
+    bias[j] -= stats.rest * factor[j];
   }
 #pragma unroll
   for (int i = 0; i < kLastRows; ++i) {

@@ -202,10 +202,15 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
   const int group0 = Parts > 1 ? lane * Parts : lane / plan.group_lanes;
   const float count_in_group = static_cast<float>(p.channels / p.groups) * static_cast<float>(p.spatial);
   const float share = 1.0f / count_in_group;
-  float mine[Parts] = {}, mean[Parts], rest[Parts] = {};
+  const int64_t per_group = p.channels / p.groups;
+  const int64_t first_group = static_cast<int64_t>(strip) * (plan.lanes * N) / per_group + group0;
+  float mine[Parts] = {}, mean[Parts], rest[Parts] = {}, origin[Parts];
+  // Of the image's first pixel: a cluster's blocks add up what is relative to the same.
+#pragma unroll
+  for (int k = 0; k < Parts; ++k) origin[k] = origin_of(static_cast<const T*>(p.x) + blockIdx.y * p.spatial * p.channels + (first_group + k) * per_group);
   held.each([&](int, const V& value) {
 #pragma unroll
-    for (int j = 0; j < N; ++j) mine[j / kShare] += to_float(value.v[j]);
+    for (int j = 0; j < N; ++j) mine[j / kShare] += to_float(value.v[j]) - origin[j / kShare];
   });
   strip_sums<Parts>(plan, mine, parts, totals);
 #pragma unroll
@@ -216,28 +221,25 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
   held.each([&](int, const V& value) {
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      const float deviation = to_float(value.v[j]) - mean[j / kShare];
-      if constexpr (kKeepsRest<T>) rest[j / kShare] += deviation;
+      const float deviation = to_float(value.v[j]) - origin[j / kShare] - mean[j / kShare];
+      if constexpr (kSumsRest<T>) rest[j / kShare] += deviation;
       mine[j / kShare] += deviation * deviation;
     }
   });
-  if constexpr (kKeepsRest<T>) {
+  if constexpr (kSumsRest<T>) {
     strip_sums<Parts>(plan, rest, parts, totals);
 #pragma unroll
     for (int k = 0; k < Parts; ++k) rest[k] = totals[group0 + k] / count_in_group;  // exact where values are all alike
   }
   strip_sums<Parts>(plan, mine, parts, totals);
-  const int64_t first_group = static_cast<int64_t>(strip) * (plan.lanes * N) / (p.channels / p.groups) + group0;
   float inverse[Parts], factor[N], bias[N];
 #pragma unroll
   for (int k = 0; k < Parts; ++k) {
     float variance = totals[group0 + k] * share;
-    if constexpr (kKeepsRest<T>) {
-      variance = about_mean(variance, rest[k], 1.0f);
-      const Moments moments = renormalized(mean[k], rest[k], variance);
-      mean[k] = moments.mean;
-      rest[k] = moments.rest;
-    }
+    if constexpr (kSumsRest<T>) variance = about_mean(variance, rest[k], 1.0f);
+    const Moments moments = kSumsRest<T> ? renormalized(mean[k], rest[k], variance) : renormalized(origin[k], mean[k], variance);
+    mean[k] = moments.mean;
+    rest[k] = moments.rest;
     inverse[k] = 1.0f / sqrtf(variance + p.epsilon);
   }
 #pragma unroll
@@ -246,7 +248,7 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
     const int64_t which = p.per_group ? first_group + k : static_cast<int64_t>(vector) * N + j;
     factor[j] = load_any(p.scale, p.scale_dtype, which) * inverse[k];
     bias[j] = load_any(p.bias, p.scale_dtype, which);
-    if constexpr (kKeepsRest<T>) bias[j] -= rest[k] * factor[j];
+    bias[j] -= rest[k] * factor[j];
   }
   held.each([&](int i, V& value) {
 #pragma unroll
