@@ -6,7 +6,7 @@
 // Operands lie in shared memory (LDS) with 32 bytes of K, a slab, consumed per step: 16 float16 or 8 float32.
 //
 // float32 on NVIDIA keeps float32's accuracy: x = high + low with 11 bits each, and high*high + high*low + low*high
-// leaves out only low*low, 2^-22 of the product (the split known from CUTLASS's 3xTF32 examples). Single-pass tf32 is
+// leaves out only low*low, 2^-20 of the product at most (the split known from CUTLASS's 3xTF32 examples). Single-pass tf32 is
 // never used.
 #pragma once
 
@@ -147,8 +147,9 @@ struct Ready<float> {
   __device__ void set(const Operand<float>& o) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      high[i] = (o.w[i] + 0x1000u) & 0xffffe000u;  // to nearest, 11 bits
-      low[i] = __float_as_uint(__uint_as_float(o.w[i]) - __uint_as_float(high[i]));
+      high[i] = o.w[i] & 0xffffe000u;  // towards zero: the greatest numbers would round to infinity
+      // To nearest: the matrix unit reads 11 bits. (Of an infinity the low part, a NaN, becomes a number next to 0.)
+      low[i] = __float_as_uint(__uint_as_float(o.w[i]) - __uint_as_float(high[i])) + 0x1000u;
     }
   }
 };

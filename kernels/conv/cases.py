@@ -137,18 +137,24 @@ def beside_large(rng: np.random.Generator, shape: tuple[int, ...], filters: tupl
 
 def one_odd_value(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute],
                   dtype: type, odd: float) -> Case:
-    """`odd` in one pixel: it shows where a window holds it and nowhere else. Winograd's tiles have it show in all their outputs."""
-    x = normal(rng, shape, dtype)
+    """`odd` in one pixel: it shows where a window holds it and nowhere else. The filters' values are below 1 where `odd` is finite."""
+    x, w = normal(rng, shape, dtype), normal(rng, filters, dtype)
     x[(0, shape[1] // 2, *(n // 2 for n in shape[2:]))] = odd
-    case = answered(x, normal(rng, filters, dtype), None, attributes)
-    return replace(case, name=f"{case.name} one {odd:g}", tags=frozenset({"local"}))
+    case = answered(x, np.tanh(w) if np.isfinite(odd) else w, None, attributes)
+    return replace(case, name=f"{case.name} one {odd:g}")
 
 
 def far_from_one(rng: np.random.Generator, dtype: type) -> Case:
     """Products that fit where sums of inputs would not."""
-    x, w = normal(rng, (1, 64, 12, 12), dtype) * dtype(1e37), normal(rng, (64, 64, 3, 3), dtype) * dtype(1e-10)
-    case = answered(x, w, None, {"pads": [1, 1, 1, 1]})
-    return replace(case, name=f"{case.name} of 1e37 by 1e-10", tags=frozenset({"local"}))
+    return scaled(rng, (1, 64, 12, 12), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}, dtype, 1e37, 1e-10)
+
+
+def scaled(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute],
+           dtype: type, inputs: float, weights: float) -> Case:
+    """Normal values times `inputs` and `weights`."""
+    x, w = normal(rng, shape, dtype) * dtype(inputs), normal(rng, filters, dtype) * dtype(weights)
+    case = answered(x, w, None, attributes)
+    return replace(case, name=f"{case.name} of {inputs:g} by {weights:g}")
 
 
 LOCAL = [((1, 64, 20, 21), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}), ((2, 9, 11, 10), (17, 9, 3, 3), {}), ((1, 12, 13, 9), (12, 1, 3, 3), {"group": 12}),
@@ -187,6 +193,9 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         yield one_odd_value(rng, shape, filters, attributes, dtype, np.nan)
     if dtype is np.float32:
         yield far_from_one(rng, dtype)
+        for shape, filters, attributes in LOCAL:
+            yield one_odd_value(rng, shape, filters, attributes, dtype, 3.4e38)  # float32's greatest numbers
+            yield scaled(rng, shape, filters, attributes, dtype, 1e-38, 1.0)  # and its least normal ones
 
 
 # Big enough to fill a device with the largest tiles; too slow for the CPU implementation's turn.

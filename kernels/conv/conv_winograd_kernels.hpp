@@ -2,6 +2,8 @@
 // (M + 2) x (M + 2) inputs (Lavin & Gray, CVPR 2016). The middle product over the channels is (M + 2)² matrix products,
 // made by the implicit GEMM as one grouped 1 x 1 convolution (conv_winograd.hip); the kernels here go in and out of that
 // domain. float32 only: the transforms' own rounding is the error, 1.1e-7 of the result for M = 2 and 4.8e-7 for M = 4.
+// An output that is no finite number is made again by its definition: an input that is none shows in the whole tile, and
+// numbers of 10^37 and more overflow in the transforms.
 #pragma once
 
 #include "common/device.hpp"
@@ -206,7 +208,27 @@ __global__ void __launch_bounds__(Strip<M>::kThreads) winograd_in(const Winograd
   }
 }
 
+// One output by its definition, without bias, residual and activation.
+__device__ inline float winograd_direct(const Winograd& g, int image, int k, int oh, int ow) {
+  const int64_t area = static_cast<int64_t>(g.H) * g.W;
+  const int64_t pixel = g.channels_last ? g.C : 1, channel = g.channels_last ? 1 : area;
+  const int64_t tap = g.filter_last ? g.C : 1, weight = g.filter_last ? 1 : 9;
+  const float* x = g.x + image * area * g.C;
+  const float* w = g.w + static_cast<int64_t>(k) * 9 * g.C;
+  float sum = 0.0f;
+#pragma unroll 1
+  for (int t = 0; t < 9; ++t) {
+    const int h = oh - g.pad[0] + t / 3, column = ow - g.pad[1] + t % 3;
+    if (static_cast<uint32_t>(h) >= static_cast<uint32_t>(g.H) || static_cast<uint32_t>(column) >= static_cast<uint32_t>(g.W)) continue;
+    const float* from = x + (static_cast<int64_t>(h) * g.W + column) * pixel;
+#pragma unroll 1
+    for (int c = 0; c < g.C; ++c) sum = fmaf(from[c * channel], w[t * tap + c * weight], sum);
+  }
+  return sum;
+}
+
 __device__ inline void winograd_store(const Winograd& g, int image, int k, int oh, int ow, float sum) {
+  if (!(fabsf(sum) < INFINITY)) sum = winograd_direct(g, image, k, oh, ow);
   const int64_t pixel = static_cast<int64_t>(oh) * g.OW + ow, area = static_cast<int64_t>(g.OH) * g.OW;
   const int64_t at = g.channels_last ? (image * area + pixel) * g.K + k : (static_cast<int64_t>(image) * g.K + k) * area + pixel;
   if (g.bias != nullptr) sum += g.bias[k];

@@ -18,7 +18,7 @@ class Case:
     `expected` is the float64 answer, computed from the inputs as rounded to their own type. Where `answer` is a function, it is called
     at the first use of `expected`, so that a run of some cases computes only theirs. `opset` is the first ONNX opset whose operator takes
     these inputs and attributes (0: no standard operator does). With the tag "exact" every bit of the output is `expected` rounded once,
-    to the nearest and ties to even. With the tag "local" each output depends on its own window alone, which Winograd does not give.
+    to the nearest and ties to even.
     """
 
     op: str

@@ -62,7 +62,6 @@ class Attention(c.Structure):
                 ("key_lengths", c.c_void_p), ("y", c.c_void_p)]
 
 
-NO_WINOGRAD = 4  # ConvChoosing
 MASK_KINDS = {np.dtype(np.bool_): 1, np.dtype(np.int32): 2}  # MaskKind; a mask of the query's type:
 ADDITIVE = 3
 STRUCTURES = (Launch, LeakyRelu, BatchNorm, GroupNorm, Conv, Attention)

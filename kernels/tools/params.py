@@ -97,8 +97,6 @@ def conv(case: Case, last: bool) -> Job:
         for i, number in enumerate(numbers):
             field[i] = number
     params.activation = _activation(case)
-    if "local" in case.tags:
-        params.choosing = d.NO_WINOGRAD
     arrays, shape, back = _image(case, last)
     arrays["w"] = _last(w) if last else w
     if bias is not None:
