@@ -29,13 +29,15 @@ __device__ __forceinline__ void pin(float (&sums)[N]) {
   }
 }
 
-// Of rows of 128 bytes with K dense, swizzled (vector v of row r lies in place v ^ (r % 8)), eight rows to 1024 bytes. 32
-// bytes further along K is 2 more in the address field. Where K runs down the rows instead, the next 64 columns lie
-// `further` bytes on.
+// Of rows of 128 bytes with K dense, swizzled (vector v of row r lies in place v ^ (r % 8)), eight rows to 1024 bytes; or of
+// 64 bytes (v ^ (r / 2 % 4)). 32 bytes further along K is 2 more in the address field. Where K runs down the rows instead, the
+// next 64 columns lie `further` bytes on.
+template <int RowBytes = 128>
 __device__ __forceinline__ uint64_t descriptor(const char* tile, int further = 16) {
+  static_assert(RowBytes == 128 || RowBytes == 64);
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(tile));
-  constexpr uint64_t kSwizzle128 = uint64_t{1} << 62, kEightRows = uint64_t{1024 >> 4} << 32;
-  return kSwizzle128 | kEightRows | static_cast<uint64_t>(further >> 4) << 16 | ((address & 0x3ffff) >> 4);
+  constexpr uint64_t kSwizzle = uint64_t{RowBytes == 128 ? 1 : 2} << 62, kEightRows = uint64_t{8 * RowBytes >> 4} << 32;
+  return kSwizzle | kEightRows | static_cast<uint64_t>(further >> 4) << 16 | ((address & 0x3ffff) >> 4);
 }
 
 #define SBK_R4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
@@ -128,6 +130,22 @@ __device__ __forceinline__ void sync_some(int id, int threads) {
 }
 __device__ __forceinline__ void arrive_some(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// Of all threads of a cluster's blocks that have not ended.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+// The address of this block's `place` in the shared memory of another block of the cluster, and what is there.
+__device__ __forceinline__ uint32_t shared_of(int block, const void* place) {
+  uint32_t there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(place))), "r"(block));
+  return there;
+}
+__device__ __forceinline__ float load_there(uint32_t address) {
+  float value;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+  return value;
 }
 
 }  // namespace sbk

@@ -44,39 +44,49 @@ class LaunchConfig {
     config_.blockDim = block;
     config_.dynamicSmemBytes = shared;
     config_.stream = stream;
-    config_.attrs = &attribute_;
-    config_.numAttrs = 1;
+    config_.attrs = attributes_;
   }
   LaunchConfig(const LaunchConfig&) = delete;  // config_ points into it
 
   const cudaLaunchConfig_t* overlapped() {
-    attribute_.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute_.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute& attribute = attributes_[config_.numAttrs++];
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
     return &config_;
   }
   const cudaLaunchConfig_t* clusters(int blocks) {
-    attribute_.id = cudaLaunchAttributeClusterDimension;
-    attribute_.val.clusterDim = {static_cast<uint32_t>(blocks), 1, 1};
+    cudaLaunchAttribute& attribute = attributes_[config_.numAttrs++];
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<uint32_t>(blocks), 1, 1};
     return &config_;
   }
 
  private:
   cudaLaunchConfig_t config_{};
-  cudaLaunchAttribute attribute_{};
+  cudaLaunchAttribute attributes_[2]{};
 };
 #endif
 
+// `cluster` neighbours in x run at the same time and reach each other's shared memory; more than one where has_clusters.
 template <class... Parameters, class... Arguments>
-Status launch_overlapped(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, hipStream_t stream,
-                         const Arguments&... arguments) {
+Status launch_overlapped_cluster(void (*kernel)(Parameters...), dim3 grid, dim3 block, [[maybe_unused]] int cluster, size_t shared,
+                                 hipStream_t stream, const Arguments&... arguments) {
   if (grid.x > most_blocks(block.x)) return unsupported("a grid is larger than one launch takes");
 #if SBK_OVERLAP
   if constexpr (kOverlaps) {
-    return check(cudaLaunchKernelEx(LaunchConfig(grid, block, shared, stream).overlapped(), kernel, arguments...));
+    LaunchConfig config(grid, block, shared, stream);
+    if (cluster > 1) config.clusters(cluster);
+    return check(cudaLaunchKernelEx(config.overlapped(), kernel, arguments...));
   }
 #endif
   kernel<<<grid, block, static_cast<uint32_t>(shared), stream>>>(arguments...);
   return check_launch();
+}
+
+template <class... Parameters, class... Arguments>
+Status launch_overlapped(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, hipStream_t stream,
+                         const Arguments&... arguments) {
+  return launch_overlapped_cluster(kernel, grid, block, 1, shared, stream, arguments...);
 }
 
 // Whether launch_cluster takes more than one block of this much shared memory to a cluster on the current device.

@@ -26,8 +26,9 @@ Status run_direct(const ConvParams& params, const int32_t* only_if, hipStream_t 
   d.w = strides_of(filter, params.in_channels / params.groups, d.p.kernel);
   d.outputs = output_count(params);
   const int64_t blocks = ceil_div(d.outputs, kDirectThreads);
-  constexpr int64_t kEnoughBlocks = 1 << 20;  // they take further outputs in turn
-  const dim3 grid(static_cast<uint32_t>(std::min({blocks, kEnoughBlocks, most_blocks(kDirectThreads)})));
+  // They take further outputs in turn. Where there is mostly nothing to do, the blocks themselves are what it costs.
+  const int64_t enough = only_if == nullptr ? 1 << 20 : 1 << 11;
+  const dim3 grid(static_cast<uint32_t>(std::min({blocks, enough, most_blocks(kDirectThreads)})));
   conv_direct<T><<<grid, dim3(kDirectThreads), 0, stream>>>(d);
   return check_launch();
 }

@@ -12,7 +12,7 @@ namespace {
 int taps_of(const ConvParams& p) {
   const bool square = p.spatial == 2 && p.kernel[0] == p.kernel[1] && p.stride[0] == p.stride[1];
   const bool plain = p.dilation[0] == 1 && p.dilation[1] == 1 && (p.stride[0] == 1 || p.stride[0] == 2);
-  const bool seven = p.kernel[0] == 7 && p.stride[0] == 1 && p.layout == Layout::channels_last;
+  const bool seven = p.kernel[0] == 7 && p.stride[0] == 1;
   return square && plain && (p.kernel[0] == 3 || p.kernel[0] == 5 || seven) ? static_cast<int>(p.kernel[0]) : 0;
 }
 
@@ -60,8 +60,7 @@ Status enqueue(const Depthwise& d, Layout layout, hipStream_t stream) {
   const dim3 threads(kDepthwiseThreads);
   if (layout == Layout::channels_first) {
     const int64_t blocks = ceil_div(d.items, kDepthwiseThreads);
-    if constexpr (Taps == 7) return unsupported("conv: no such depthwise kernel");  // taps_of does not choose it
-    else return launch_overlapped(depthwise_planes<T, Taps, Stride>, dim3(static_cast<uint32_t>(blocks)), threads, 0, stream, d);
+    return launch_overlapped(depthwise_planes<T, Taps, Stride>, dim3(static_cast<uint32_t>(blocks)), threads, 0, stream, d);
   }
   if constexpr (Taps == 0) {
     const int64_t blocks = ceil_div(d.items, kDepthwiseThreads);

@@ -82,27 +82,37 @@ int64_t images_at_once(const ConvParams& p, const Sizes& z) {
   return most >= p.batch ? p.batch : most > 8 ? most / 8 * 8 : std::min<int64_t>(most, 1);
 }
 
-template <class T, int N, bool FromLast>
-Status pack_narrow(const Pack& p, hipStream_t stream) {
+template <class T, int N>
+Status pack_narrow(const Pack& p, bool from_last, hipStream_t stream) {
   const int64_t items = std::min<int64_t>(p.items, kMostBlocksAcross);
   const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackThreads)), static_cast<uint32_t>(items));
-  return launch_overlapped(conv_pack_narrow<T, N, FromLast>, grid, dim3(kPackThreads), 0, stream, p);
+  if (from_last) return launch_overlapped(conv_pack_narrow<T, N, true>, grid, dim3(kPackThreads), 0, stream, p);
+  return launch_overlapped(conv_pack_narrow<T, N, false>, grid, dim3(kPackThreads), 0, stream, p);
 }
 
-template <class T, bool FromLast>
-Status pack_as(const Pack& p, hipStream_t stream) {
-  if (p.groups * p.padded == 4 && p.area >= kPackThreads) return pack_narrow<T, 4, FromLast>(p, stream);
-  if (p.groups * p.padded == 8 && p.area >= kPackThreads) return pack_narrow<T, 8, FromLast>(p, stream);
-  const int64_t items = std::min<int64_t>(p.items, kMostBlocksAcross);
-  const dim3 grid(static_cast<uint32_t>(ceil_div(p.area, kPackTile)),
-                  static_cast<uint32_t>(ceil_div(static_cast<int64_t>(p.groups) * p.padded, kPackTile)),
-                  static_cast<uint32_t>(items));
-  return launch_overlapped(conv_pack<T, FromLast>, grid, dim3(kPackThreads), 0, stream, p);
-}
-
+// `p` without what this works out.
 template <class T>
-Status pack(const Pack& p, bool from_last, hipStream_t stream) {
-  return from_last ? pack_as<T, true>(p, stream) : pack_as<T, false>(p, stream);
+Status pack(Pack p, bool from_last, hipStream_t stream) {
+  constexpr int64_t kLanes = lanes_of<T>();
+  const int64_t total = static_cast<int64_t>(p.groups) * p.padded, items = std::min<int64_t>(p.items, kMostBlocksAcross);
+  const auto launch = [&](auto kernel, int64_t x, int64_t y, int64_t z) {
+    const dim3 grid(static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z));
+    return launch_overlapped(kernel, grid, dim3(kPackThreads), 0, stream, p);
+  };
+  p.aligned = aligned_to(p.from, kVectorBytes);
+  if (total == 4 && sizeof(T) == 2) return pack_narrow<T, 4>(p, from_last, stream);  // half a vector
+  if (total == 8 && p.area >= kPackThreads) return pack_narrow<T, 8>(p, from_last, stream);
+  if (total == 4 && p.area >= kPackThreads) return pack_narrow<T, 4>(p, from_last, stream);
+  if (from_last) return launch(conv_pack_last<T>, ceil_div(p.area * (total / kLanes), kPackThreads), items, 1);
+  if (p.area >= kPackTile) {
+    constexpr int64_t kAcross = kPackWords * 4 / static_cast<int64_t>(sizeof(T));
+    const int64_t down = ceil_div(total, kAcross);
+    if (down > kMostBlocksAcross) return unsupported("conv: more channels than one launch takes");
+    return launch(conv_pack_planes<T>, ceil_div(p.area, kPackTile), down, items);
+  }
+  const int64_t chunk = std::min(std::max<int64_t>(kPackRun / p.area / kLanes, 1) * kLanes, total);
+  p.chunk = static_cast<int32_t>(chunk);
+  return launch(conv_pack_few<T>, ceil_div(total, chunk), items, 1);
 }
 
 // Packs what needs it into the workspace and returns where input and filters are.
@@ -119,13 +129,13 @@ Status prepare(const ConvParams& p, const Sizes& z, const Launch& launch, const 
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   if (needs.input > 0) {
     *x = launch.workspace;
-    SBK_TRY(pack<T>({p.x, launch.workspace, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded), 1, 1, nullptr},
+    SBK_TRY(pack<T>({p.x, launch.workspace, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded), 1, 1, nullptr, 0, false},
                     p.layout == Layout::channels_last, stream));
   }
   if (needs.filter > 0) {
     void* to = static_cast<char*>(launch.workspace) + rounded(needs.input);
     *w = to;
-    SBK_TRY(pack<T>({p.w, to, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded), i32(z.merged), i32(z.own_k), gemm_flag(p, launch)},
+    SBK_TRY(pack<T>({p.w, to, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded), i32(z.merged), i32(z.own_k), gemm_flag(p, launch), 0, false},
                     p.filter_layout == FilterLayout::channels_last, stream));
   }
   return {};
@@ -193,7 +203,7 @@ Status enqueue(const GemmConv& g, int64_t groups, hipStream_t stream) {
   const int64_t most = g.rows <= most_rows ? g.rows : most_rows / pixels;
   return in_parts(g.rows / pixels, std::max<int64_t>(most, 1), [&](int64_t first, int64_t count) {
     const GemmConv part = images_of(g, sizeof(typename Shape::Type), first, count);
-    return enqueue_tiles<Shape>(conv_gemm<Shape>, Shape::kThreads, 0, part, groups, stream);
+    return enqueue_tiles<Shape>(conv_gemm<Shape>, Shape::kThreads, 0, part, groups, 1, stream);
   });
 }
 

@@ -51,12 +51,13 @@ int most_shared_bytes(int wave) {
   return shared_bytes<Shape>(INT32_MAX, wave);
 }
 
-// `more`: bytes of shared memory beyond those, for alignment. `arguments`: the kernel's, after `g`.
+// `more`: bytes of shared memory beyond those, for alignment. `splits`: blocks of a cluster that share a tile's sums.
+// `arguments`: the kernel's, after `g`.
 template <class Shape, class Kernel, class... Arguments>
-Status enqueue_tiles(Kernel kernel, int threads, int more, GemmConv g, int64_t groups, hipStream_t stream,
+Status enqueue_tiles(Kernel kernel, int threads, int more, GemmConv g, int64_t groups, int splits, hipStream_t stream,
                      const Arguments&... arguments) {
   const int64_t columns = ceil_div(g.K, Shape::kN);
-  const int64_t blocks = ceil_div(g.rows, Shape::kM) * columns;
+  const int64_t blocks = ceil_div(g.rows, Shape::kM) * columns * splits;
   if (blocks > most_blocks(threads)) return unsupported("conv: more tiles than one launch takes");
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
@@ -66,9 +67,9 @@ Status enqueue_tiles(Kernel kernel, int threads, int more, GemmConv g, int64_t g
   g.columns = FastDivisor(static_cast<uint32_t>(columns));
   // The limit is always set to the most that the kernel can ask for: another thread may set it at the same time.
   SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(kernel), hipFuncAttributeMaxDynamicSharedMemorySize, most));
-  return launch_overlapped(kernel, dim3(static_cast<uint32_t>(blocks), 1, static_cast<uint32_t>(groups)),
-                           dim3(static_cast<uint32_t>(threads)),
-                           static_cast<size_t>(shared_bytes<Shape>(g.k_vectors, device.wave) + more), stream, g, arguments...);
+  return launch_overlapped_cluster(kernel, dim3(static_cast<uint32_t>(blocks), 1, static_cast<uint32_t>(groups)),
+                                   dim3(static_cast<uint32_t>(threads)), splits,
+                                   static_cast<size_t>(shared_bytes<Shape>(g.k_vectors, device.wave) + more), stream, g, arguments...);
 }
 
 }  // namespace sbk::conv_detail

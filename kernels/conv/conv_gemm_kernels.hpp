@@ -50,15 +50,15 @@ struct GemmShape {
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
-// Where a block's tile begins. Grid: x over tiles, columns first; z over groups.
+// Where a tile begins. Grid: x over tiles, columns first; z over groups.
 template <class Shape>
 struct TileOrigin {
   int row, column, group;
 
-  __device__ __forceinline__ explicit TileOrigin(const GemmConv& g) : group(static_cast<int>(blockIdx.z)) {
-    const int tile_row = static_cast<int>(g.columns.divide(blockIdx.x));
+  __device__ __forceinline__ TileOrigin(const GemmConv& g, uint32_t tile) : group(static_cast<int>(blockIdx.z)) {
+    const int tile_row = static_cast<int>(g.columns.divide(tile));
     row = tile_row * Shape::kM;
-    column = static_cast<int>(blockIdx.x - tile_row * g.column_tiles) * Shape::kN;
+    column = static_cast<int>(tile - tile_row * g.column_tiles) * Shape::kN;
   }
 };
 
@@ -293,7 +293,7 @@ class WaveTile {
 template <class Shape>
 __device__ __forceinline__ void gemm_block(const GemmConv& g, char* shared) {
   using T = typename Shape::Type;
-  const TileOrigin<Shape> at(g);
+  const TileOrigin<Shape> at(g, blockIdx.x);
   StageCopies<Shape> copies(g, at, shared);
   wait_for_previous();
 #pragma unroll

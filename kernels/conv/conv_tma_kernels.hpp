@@ -1,6 +1,8 @@
 // The implicit GEMM for float16 on NVIDIA's Hopper, fed by the tensor copy engine: one lane of a block's last warp orders
 // whole tiles (input pixels in the engine's im2col order, zeros outside the image), so that no thread works out an
-// address. For channels in whole stages of 64. Facts: PTX ISA, "Tensors"; CUDA driver API, tensor maps.
+// address. A stage has 64 channels of one tap, or 32; where a convolution has other numbers of them and no groups, the engine
+// puts zeros beyond the last. The blocks of a cluster may share a tile's sums, each with a part of the stages: the first adds
+// up the others' over their shared memory. Facts: PTX ISA, "Tensors"; CUDA driver API, tensor maps.
 #pragma once
 
 #include <cuda.h>
@@ -10,10 +12,11 @@
 namespace sbk::conv_detail {
 
 // HopperShape with a warp more, which copies.
-template <int BM, int BN, int Stages>
-struct TmaShape : HopperShape<BM, BN, Stages> {
-  static constexpr int kWarps = HopperShape<BM, BN, Stages>::kThreads / kNarrowestWave;  // that multiply
-  static constexpr int kBlock = HopperShape<BM, BN, Stages>::kThreads + kNarrowestWave;
+template <int BM, int BN, int Stages, bool Deep, int RowBytes>
+struct TmaShape : HopperShape<BM, BN, Stages, Deep, RowBytes> {
+  using Base = HopperShape<BM, BN, Stages, Deep, RowBytes>;
+  static constexpr int kWarps = Base::kThreads / kNarrowestWave;  // that multiply
+  static constexpr int kBlock = Base::kThreads + kNarrowestWave;
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -28,46 +31,78 @@ __device__ __forceinline__ void copy_pixels(char* to, const CUtensorMap& map, Ba
       : "memory");
 }
 
-__device__ __forceinline__ void copy_filters(char* to, const CUtensorMap& map, Barrier& barrier, int k, int channel) {
+__device__ __forceinline__ void copy_voxels(char* to, const CUtensorMap& map, Barrier& barrier, int c, int w, int h, int d, int n,
+                                            int s, int r, int q) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-          static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-      "l"(&map), "r"(barrier.address()), "r"(k), "r"(channel)
+      "cp.async.bulk.tensor.5d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], "
+      "[%2], {%8, %9, %10};" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier.address()), "r"(c), "r"(w), "r"(h), "r"(d), "r"(n), "h"(static_cast<uint16_t>(s)),
+      "h"(static_cast<uint16_t>(r)), "h"(static_cast<uint16_t>(q))
       : "memory");
 }
+
+__device__ __forceinline__ void copy_filters(char* to, const CUtensorMap& map, Barrier& barrier, int c, int tap, int channel) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(
+          static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier.address()), "r"(c), "r"(tap), "r"(channel)
+      : "memory");
+}
+
+// The stages [first, last) of a block.
+struct StageRange {
+  int first, last;
+};
 
 // Orders every stage's tiles, each as soon as its place is free.
 template <class Shape>
 __device__ __forceinline__ void tma_feed(const GemmConv& g, const CUtensorMap& input, const CUtensorMap& filter,
-                                         char* shared, Barrier* full, Barrier* empty, int steps,
+                                         char* shared, Barrier* full, Barrier* empty, const StageRange& stages,
                                          const TileOrigin<Shape>& at) {
   const auto n = static_cast<int>(g.image.divide(at.row));
-  const int pixel = at.row - n * static_cast<int>(g.image.divisor());
+  int pixel = at.row - n * static_cast<int>(g.image.divisor()), od = 0;
+  if constexpr (Shape::kDeep) {
+    od = static_cast<int>(g.plane.divide(pixel));
+    pixel -= od * static_cast<int>(g.plane.divisor());
+  }
   const auto oh = static_cast<int>(g.line.divide(pixel));
   const int ow = pixel - oh * static_cast<int>(g.line.divisor());
   const int h = oh * g.stride[0] - g.pad[0], w = ow * g.stride[1] - g.pad[1];
-  int c = 0, r = 0, s = 0;
-  for (int step = 0; step < steps; ++step) {
+  const int of_tap = (g.C + Shape::kDepth - 1) / Shape::kDepth;
+  int tap = stages.first / of_tap, c = (stages.first - tap * of_tap) * Shape::kDepth;
+  int r = tap / g.S, s = tap - r * g.S, q = Shape::kDeep ? r / g.R : 0;
+  r -= q * g.R;
+  for (int step = 0; step < stages.last - stages.first; ++step) {
     const int place = step % Shape::kStages;
     if (step >= Shape::kStages) empty[place].wait((step / Shape::kStages - 1) % 2);
     char* stage = shared + place * Shape::kStage;
     full[place].arrive_expecting(Shape::kStage);
-    copy_pixels(stage, input, full[place], at.group * g.C + c, w, h, n, s * g.dilation[1], r * g.dilation[0]);
-    copy_filters(stage + Shape::kM * Shape::kRowBytes, filter, full[place], step * Shape::kDepth, at.group * g.K + at.column);
+    if constexpr (Shape::kDeep) {
+      const int d = od * g.deep_stride - g.deep_pad;
+      copy_voxels(stage, input, full[place], at.group * g.C + c, w, h, d, n, s * g.dilation[1], r * g.dilation[0], q * g.deep_dilation);
+    } else {
+      copy_pixels(stage, input, full[place], at.group * g.C + c, w, h, n, s * g.dilation[1], r * g.dilation[0]);
+    }
+    copy_filters(stage + Shape::kM * Shape::kRowBytes, filter, full[place], c, tap, at.group * g.K + at.column);
     c += Shape::kDepth;
-    if (c == g.C) {
+    if (c >= g.C) {
       c = 0;
+      ++tap;
       if (++s == g.S) s = 0, ++r;
+      if (Shape::kDeep && r == g.R) r = 0, ++q;
     }
   }
 }
 
 template <class Shape>
 __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& input, const CUtensorMap& filter,
-                                          char* shared) {
+                                          int splits, char* shared) {
   __shared__ Barrier full[Shape::kStages], empty[Shape::kStages];
-  const TileOrigin<Shape> at(g);
-  const int steps = g.k_vectors / Shape::kVectorsPerRow;
+  const uint32_t place = blockIdx.x / static_cast<uint32_t>(splits);
+  const int part = static_cast<int>(blockIdx.x - place * static_cast<uint32_t>(splits)), all = g.k_vectors / Shape::kVectorsPerRow;
+  const TileOrigin<Shape> at(g, place);
+  const StageRange stages{all * part / splits, all * (part + 1) / splits};
+  const int steps = stages.last - stages.first;
   if (threadIdx.x == 0) {
     for (int i = 0; i < Shape::kStages; ++i) {
       full[i].init(1);
@@ -78,7 +113,7 @@ __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& 
   __syncthreads();
   wait_for_previous();
   if (wave_id() == Shape::kWarps) {
-    if (lane_id() == 0) tma_feed<Shape>(g, input, filter, shared, full, empty, steps, at);
+    if (lane_id() == 0) tma_feed<Shape>(g, input, filter, shared, full, empty, stages, at);
     return;
   }
   HopperTile<Shape> tile;
@@ -90,6 +125,17 @@ __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& 
   }
   wgmma::wait<0>();
   sync_some(1, Shape::kThreads);  // the warps that multiply
+  if (splits > 1) {
+    auto* sums = reinterpret_cast<float*>(shared);
+    if (part > 0) tile.each([&](float& sum, int at_sum) { sums[at_sum] = sum; });
+    cluster_barrier();
+    for (int other = 1; part == 0 && other < splits; ++other) {
+      const uint32_t there = shared_of(other, sums);
+      tile.each([&](float& sum, int at_sum) { sum += load_there(there + 4 * at_sum); });
+    }
+    cluster_barrier();
+    if (part > 0) return;
+  }
   let_next_start();
   store<__half>(g, tile, reinterpret_cast<float*>(shared), at.row, at.column, at.group);
 }
@@ -98,12 +144,12 @@ __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& 
 
 template <class Shape>
 __global__ void __launch_bounds__(Shape::kBlock)
-    conv_tma([[maybe_unused]] const GemmConv g, [[maybe_unused]] const __grid_constant__ CUtensorMap input,
+    conv_tma([[maybe_unused]] const GemmConv g, [[maybe_unused]] int splits, [[maybe_unused]] const __grid_constant__ CUtensorMap input,
              [[maybe_unused]] const __grid_constant__ CUtensorMap filter) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(16) char dynamic[];
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(dynamic));
-  tma_block<Shape>(g, input, filter, dynamic + (Shape::kAlign - address % Shape::kAlign) % Shape::kAlign);
+  tma_block<Shape>(g, input, filter, splits, dynamic + (Shape::kAlign - address % Shape::kAlign) % Shape::kAlign);
 #endif
 }
 

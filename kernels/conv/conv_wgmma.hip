@@ -8,71 +8,130 @@
 namespace sbk::conv_detail {
 namespace {
 
-// Places of the bounding box that the engine walks: its first window's corner, and how far beyond (before) the image's last
-// line or column the last window's corner lies.
-struct Box {
-  int lower[2], upper[2];  // width, then height, as the engine has them
+// What the copy engine is told of an image: width, then height and depth, as it has them.
+struct Walk {
+  int axes;  // 2, or 3 where the image is deep
+  int in[3], out[3], taps[3], stride[3], dilation[3], pad[3];
+
+  explicit Walk(const GemmConv& g)
+      : axes(is_deep(g) ? 3 : 2), in{g.W, g.H, g.D},
+        out{static_cast<int>(g.line.divisor()), static_cast<int>(g.plane.divisor() / g.line.divisor()),
+            static_cast<int>(g.image.divisor() / g.plane.divisor())},
+        taps{g.S, g.R, g.Q}, stride{g.stride[1], g.stride[0], g.deep_stride}, dilation{g.dilation[1], g.dilation[0], g.deep_dilation},
+        pad{g.pad[1], g.pad[0], g.deep_pad} {}
+  // The bounding box's places: the first window's corner, and how far beyond (before) the image's last line or column the last
+  // window's corner lies.
+  int lower(int i) const { return -pad[i]; }
+  int upper(int i) const { return -pad[i] + (out[i] - 1) * stride[i] + 1 - in[i]; }
 };
 
-Box box_of(const GemmConv& g) {
-  const int out[2] = {static_cast<int>(g.image.divisor() / g.line.divisor()), static_cast<int>(g.line.divisor())};
-  const int in[2] = {g.H, g.W};
-  Box box{};
-  for (int i = 0; i < 2; ++i) {
-    box.lower[1 - i] = -g.pad[i];
-    box.upper[1 - i] = -g.pad[i] + (out[i] - 1) * g.stride[i] + 1 - in[i];
-  }
-  return box;
+bool has_groups(const GemmConv& g) { return g.x_channels != g.C; }
+
+// Channels of a stage: 64 or 32, whichever has fewer zeros behind the last; 0 where neither is worth it. Groups lie one behind
+// the other, so that theirs have to be whole stages.
+int stage_channels(const GemmConv& g) {
+  constexpr int kWide = 64, kNarrow = 32, kLeast = 16;
+  if (g.C % kWide == 0) return kWide;
+  if (g.C % kNarrow == 0) return kNarrow;
+  if (has_groups(g) || g.C < kLeast) return 0;
+  return ceil_div(g.C, kNarrow) % 2 == 0 ? kWide : kNarrow;
 }
 
-// The engine's limits: corners in 8 bits, offsets of taps too, strides up to 8.
+// The engine's limits: corners and offsets of taps in 8 bits, or in 5 where images are deep; strides up to 8.
 bool takes_tma(const GemmConv& g) {
-  if (g.C % 64 != 0 || is_deep(g) || g.H == 0 || g.W == 0 || TensorMapMakers::get().im2col == nullptr || TensorMapMakers::get().tiled == nullptr) return false;
-  const Box box = box_of(g);
-  for (int i = 0; i < 2; ++i) {
-    if (box.lower[i] < -128 || box.upper[i] < -128 || box.upper[i] > 127 || g.stride[i] > 8) return false;
+  if (stage_channels(g) == 0 || g.H == 0 || g.W == 0 || g.D == 0 || TensorMapMakers::get().im2col == nullptr || TensorMapMakers::get().tiled == nullptr) return false;
+  const Walk walk(g);
+  const int corner = walk.axes == 3 ? 16 : 128;
+  for (int i = 0; i < walk.axes; ++i) {
+    if (walk.lower(i) < -corner || walk.upper(i) < -corner || walk.upper(i) > corner - 1 || walk.stride[i] > 8) return false;
+    if ((walk.taps[i] - 1) * walk.dilation[i] >= 2 * corner) return false;
   }
-  return (g.R - 1) * g.dilation[0] < 256 && (g.S - 1) * g.dilation[1] < 256;
+  return true;
 }
 
 Status made(CUresult result) {
   return result == CUDA_SUCCESS ? Status{} : Status{Code::device_error, "conv: the driver makes no tensor map for this shape"};
 }
 
+CUtensorMapSwizzle swizzle_of(int channels) { return channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B; }
+
 Status map_input(const GemmConv& g, uint32_t pixels, CUtensorMap* map) {
-  const uint64_t images = static_cast<uint64_t>(g.rows) / g.image.divisor(), channels = static_cast<uint64_t>(g.x_channels);
-  const cuuint64_t extents[4] = {channels, static_cast<uint64_t>(g.W), static_cast<uint64_t>(g.H), images};
-  const cuuint64_t strides[3] = {channels * 2, channels * 2 * extents[1], channels * 2 * extents[1] * extents[2]};
-  const cuuint32_t steps[4] = {1, static_cast<uint32_t>(g.stride[1]), static_cast<uint32_t>(g.stride[0]), 1};
-  const Box box = box_of(g);
-  return made(TensorMapMakers::get().im2col(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<void*>(g.x), extents, strides,
-                                   box.lower, box.upper, 64, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                   CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  const Walk walk(g);
+  const auto images = static_cast<uint64_t>(g.rows) / g.image.divisor(), channels = static_cast<uint64_t>(g.x_channels);
+  cuuint64_t extents[5] = {channels}, strides[4];  // of whole pixels, lines, …, images, in bytes
+  cuuint32_t steps[5] = {1};
+  int lower[3], upper[3];
+  uint64_t bytes = channels * 2;
+  for (int i = 0; i < walk.axes; ++i) {
+    extents[1 + i] = static_cast<uint64_t>(walk.in[i]);
+    steps[1 + i] = static_cast<uint32_t>(walk.stride[i]);
+    strides[i] = bytes;
+    bytes *= extents[1 + i];
+    lower[i] = walk.lower(i), upper[i] = walk.upper(i);
+  }
+  extents[1 + walk.axes] = images, steps[1 + walk.axes] = 1, strides[walk.axes] = bytes;
+  const int depth = stage_channels(g);
+  return made(TensorMapMakers::get().im2col(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, static_cast<uint32_t>(walk.axes + 2), const_cast<void*>(g.x),
+                                   extents, strides, lower, upper, static_cast<uint32_t>(depth), pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                   swizzle_of(depth), CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
 Status map_filter(const GemmConv& g, uint32_t channels, CUtensorMap* map) {
-  const cuuint64_t depth = static_cast<uint64_t>(g.k_vectors) * lanes_of<__half>();
-  const cuuint64_t extents[2] = {depth, static_cast<uint64_t>(g.y_channels)}, strides[1] = {depth * 2};
-  const cuuint32_t box[2] = {64, channels}, steps[2] = {1, 1};
-  return made(TensorMapMakers::get().tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<void*>(g.w), extents, strides, box,
-                                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+  const auto depth = static_cast<uint64_t>(g.C), taps = static_cast<uint64_t>(g.Q * g.R * g.S);
+  const int stage = stage_channels(g);
+  const cuuint64_t extents[3] = {depth, taps, static_cast<uint64_t>(g.y_channels)}, strides[2] = {depth * 2, taps * depth * 2};
+  const cuuint32_t box[3] = {static_cast<uint32_t>(stage), 1, channels}, steps[3] = {1, 1, 1};
+  return made(TensorMapMakers::get().tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, const_cast<void*>(g.w), extents, strides, box,
+                                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(stage),
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
 template <int BM, int BN, int Stages, bool Deep>
 Status enqueue(const GemmConv& g, int64_t groups, hipStream_t stream) {
   using Shape = HopperShape<BM, BN, Stages, Deep>;
-  return enqueue_tiles<Shape>(conv_wgmma<Shape>, Shape::kThreads, Shape::kAlign, g, groups, stream);
+  return enqueue_tiles<Shape>(conv_wgmma<Shape>, Shape::kThreads, Shape::kAlign, g, groups, 1, stream);
 }
 
-template <int BM, int BN, int Stages>
-Status enqueue_tma(const GemmConv& g, int64_t groups, hipStream_t stream) {
-  using Shape = TmaShape<BM, BN, Stages>;
+// Blocks of a cluster that share a tile's sums, each with a part of K: where tiles are too few for a device, and K is long.
+template <class Shape>
+int splits_of(const GemmConv& g, int64_t groups, const DeviceFacts& device) {
+  constexpr int kMost = 8, kLeastSteps = 8;
+  const int64_t resident = 2 * most_shared_bytes<Shape>(device.wave) <= device.shared ? 2 : 1;
+  const int64_t blocks = ceil_div(g.rows, Shape::kM) * ceil_div(g.K, Shape::kN) * groups, steps = g.k_vectors / Shape::kVectorsPerRow;
+  int splits = 1;
+  while (splits < kMost && 2 * splits * blocks <= resident * device.units && steps / (2 * splits) >= kLeastSteps) splits *= 2;
+  return splits > 1 && has_clusters(most_shared_bytes<Shape>(device.wave) + Shape::kAlign) ? splits : 1;
+}
+
+// RowBytes: of a stage's channels. `g` as for the tiles that gather.
+template <int BM, int BN, int Stages, bool Deep, int RowBytes>
+Status enqueue_tma(GemmConv g, int64_t groups, hipStream_t stream) {
+  using Shape = TmaShape<BM, BN, Stages, Deep, RowBytes>;
   CUtensorMap input, filter;
   SBK_TRY(map_input(g, BM, &input));
   SBK_TRY(map_filter(g, BN, &filter));
-  return enqueue_tiles<Shape>(conv_tma<Shape>, Shape::kBlock, Shape::kAlign, g, groups, stream, input, filter);
+  g.k_vectors = g.Q * g.R * g.S * static_cast<int32_t>(ceil_div(g.C, Shape::kDepth)) * Shape::kVectorsPerRow;  // with the zeros
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  const int splits = splits_of<Shape>(g, groups, device);
+  return enqueue_tiles<Shape>(conv_tma<Shape>, Shape::kBlock, Shape::kAlign, g, groups, splits, stream, splits, input, filter);
+}
+
+template <bool Deep>
+Status launch_tma(const GemmConv& g, int64_t groups, int index, hipStream_t stream) {
+  if (stage_channels(g) == 32) {
+    if (index == 0) return enqueue_tma<64, 64, 8, Deep, 64>(g, groups, stream);
+    if (index == 1) return enqueue_tma<128, 64, 8, Deep, 64>(g, groups, stream);
+    return enqueue_tma<128, 128, 6, Deep, 64>(g, groups, stream);
+  }
+  switch (index) {
+    case 0: return enqueue_tma<64, 64, 6, Deep, 128>(g, groups, stream);
+    case 1: return enqueue_tma<128, 64, 4, Deep, 128>(g, groups, stream);
+    case 2: return enqueue_tma<128, 128, 3, Deep, 128>(g, groups, stream);
+    case 3: return enqueue_tma<64, 128, 4, Deep, 128>(g, groups, stream);
+    case 4: return enqueue_tma<64, 256, 4, Deep, 128>(g, groups, stream);
+    default: return enqueue_tma<256, 128, 4, Deep, 128>(g, groups, stream);
+  }
 }
 
 template <bool Deep>
@@ -84,6 +143,7 @@ Status launch_gathered(const GemmConv& g, int64_t groups, int index, hipStream_t
 
 constexpr GemmTile kTiles[] = {{64, 64, 0.85}, {128, 64, 0.92}, {128, 128, 1.0}};
 constexpr GemmTile kTmaTiles[] = {{64, 64, 0.6}, {128, 64, 0.96}, {128, 128, 1.49}, {64, 128, 1.15}, {64, 256, 1.2}, {256, 128, 1.3}};
+constexpr int kNarrowTmaTiles = 3;  // of those, with stages of 32 channels
 
 }  // namespace
 
@@ -91,7 +151,9 @@ int wgmma_tiles(const GemmConv& g, GemmTile* tiles) {
   if (!on_hopper()) return 0;
   int count = 0;
   if (takes_tma(g)) {
-    for (const GemmTile& tile : kTmaTiles) tiles[count++] = tile;
+    for (const GemmTile& tile : kTmaTiles) {
+      if (stage_channels(g) != 32 || count < kNarrowTmaTiles) tiles[count++] = tile;
+    }
   } else {
     for (const GemmTile& tile : kTiles) tiles[count++] = tile;
   }
@@ -99,16 +161,8 @@ int wgmma_tiles(const GemmConv& g, GemmTile* tiles) {
 }
 
 Status launch_wgmma(const GemmConv& g, int64_t groups, int index, hipStream_t stream) {
-  if (is_deep(g)) return launch_gathered<true>(g, groups, index, stream);
-  if (!takes_tma(g)) return launch_gathered<false>(g, groups, index, stream);
-  switch (index) {
-    case 0: return enqueue_tma<64, 64, 6>(g, groups, stream);
-    case 1: return enqueue_tma<128, 64, 4>(g, groups, stream);
-    case 2: return enqueue_tma<128, 128, 3>(g, groups, stream);
-    case 3: return enqueue_tma<64, 128, 4>(g, groups, stream);
-    case 4: return enqueue_tma<64, 256, 4>(g, groups, stream);
-    default: return enqueue_tma<256, 128, 4>(g, groups, stream);
-  }
+  if (takes_tma(g)) return is_deep(g) ? launch_tma<true>(g, groups, index, stream) : launch_tma<false>(g, groups, index, stream);
+  return is_deep(g) ? launch_gathered<true>(g, groups, index, stream) : launch_gathered<false>(g, groups, index, stream);
 }
 
 }  // namespace sbk::conv_detail

@@ -8,14 +8,14 @@
 namespace sbk::conv_detail {
 
 // A block's tile of BM pixels by BN channels, 64 pixels to a warpgroup. A stage has rows of 128 bytes, swizzled: within
-// eight rows, vector v of row r lies in place v ^ r.
-template <int BM, int BN, int Stages, bool Deep = false>
+// eight rows, vector v of row r lies in place v ^ r. (Rows of 64 bytes are the copy engine's alone.)
+template <int BM, int BN, int Stages, bool Deep = false, int RowBytes = 128>
 struct HopperShape {
   using Type = __half;
   static constexpr bool kDeep = Deep;
   static constexpr int kM = BM, kN = BN, kThreads = BM * 2, kVector = kVectorBytes, kStages = Stages;
   static constexpr int kLanes = lanes_of<__half>();
-  static constexpr int kRowBytes = 128, kVectorsPerRow = kRowBytes / kVector, kDepth = kRowBytes / 2;
+  static constexpr int kRowBytes = RowBytes, kVectorsPerRow = kRowBytes / kVector, kDepth = kRowBytes / 2;
   static constexpr int kStage = (BM + BN) * kRowBytes;
   static constexpr int kRowStep = kThreads / kVectorsPerRow;
   static constexpr int kAlign = 1024;  // eight rows
@@ -51,8 +51,8 @@ class HopperTile {
 
   // Begins the products of a stage, of which at most those of one stage before may still run.
   __device__ __forceinline__ void multiply(const char* stage) {
-    const uint64_t a = wgmma::descriptor(stage + wave_id() / 4 * 64 * Shape::kRowBytes);
-    const uint64_t b = wgmma::descriptor(stage + Shape::kM * Shape::kRowBytes);
+    const uint64_t a = wgmma::descriptor<Shape::kRowBytes>(stage + wave_id() / 4 * 64 * Shape::kRowBytes);
+    const uint64_t b = wgmma::descriptor<Shape::kRowBytes>(stage + Shape::kM * Shape::kRowBytes);
     wgmma::fence();
 #pragma unroll
     for (int k = 0; k < Shape::kDepth / 16; ++k) wgmma::multiply(sums_, a + 2 * k, b + 2 * k);
@@ -77,6 +77,13 @@ class HopperTile {
     }
   }
 
+  // All of a thread's sums, as `each` wants them: each(sum, place), the place among those of the block.
+  template <class F>
+  __device__ __forceinline__ void each(F f) {
+#pragma unroll
+    for (int i = 0; i < Shape::kN / 2; ++i) f(sums_[i], i * Shape::kThreads + static_cast<int>(threadIdx.x));
+  }
+
  private:
   float sums_[Shape::kN / 2];
 };
@@ -85,7 +92,7 @@ class HopperTile {
 template <class Shape>
 __device__ __forceinline__ void wgmma_block(const GemmConv& g, char* shared) {
   constexpr int kAhead = Shape::kStages - 2;
-  const TileOrigin<Shape> at(g);
+  const TileOrigin<Shape> at(g, blockIdx.x);
   StageCopies<Shape> copies(g, at, shared);
   wait_for_previous();
 #pragma unroll

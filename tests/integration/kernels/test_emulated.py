@@ -284,7 +284,7 @@ NIGHTLY = (
     ),
     Mutation(
         "no barrier between images", "gfx1201", "conv/conv_pack_kernels.hpp",
-        "(p, item, s, c);\n      }\n    }\n    __syncthreads();\n", "(p, item, s, c);\n      }\n    }\n",
+        "values;\n    }\n    __syncthreads();\n", "values;\n    }\n",
         "65540", operator="Conv", words=("--large",),
     ),
 )  # fmt: skip
