@@ -6,6 +6,7 @@
 #include "attention/attention_hopper.hpp"
 #include "attention/attention_plan.hpp"
 #include "attention/attention_rows.hpp"
+#include "attention/attention_split.hpp"
 #include "attention/attention_tiled.hpp"
 #include "common/limits.hpp"
 
@@ -29,18 +30,19 @@ Status run_direct(const AttentionParams& p, hipStream_t stream) {
 }  // namespace
 
 size_t attention_workspace_bytes(const AttentionParams& p) {
-  return validate(p).ok() && !is_empty(p) ? rows_workspace(p) : 0;
+  return validate(p).ok() && !is_empty(p) ? std::max(rows_workspace(p), split_workspace(p)) : 0;
 }
 
 bool gpu::attention_is_fast(const AttentionParams& p) {
   if (!validate(p).ok() || is_empty(p)) return false;
-  return prefers_rows(p) || (takes_tiles(p) && takes_hopper(p));
+  return (p.dtype == DataType::float16 && prefers_split(p)) || prefers_rows(p) || (takes_tiles(p) && takes_hopper(p));
 }
 
 Status gpu::attention(const AttentionParams& p, const Launch& launch) {
   SBK_TRY(validate(p));
   if (is_empty(p)) return {};
   const auto stream = static_cast<hipStream_t>(launch.stream);
+  if (prefers_split(p)) return run_split(p, launch);
   if (prefers_rows(p)) return run_rows(p, launch);
   if (takes_tiles(p)) return run_tiled(p, p.scale, stream);
   if (takes_rows(p)) return run_rows(p, launch);

@@ -29,14 +29,9 @@ int64_t rows_of_block(const AttentionParams& p) {
 
 // Parts of the keys: enough blocks for a device, and enough keys for a block.
 int64_t splits_of(const AttentionParams& p, int64_t units) {
-  constexpr int64_t kBlocksPerUnit = 8, kLeastKeys = 256, kMostSplits = 256;
+  constexpr int64_t kBlocksPerUnit = 8, kLeastKeys = 256;
   const int64_t blocks = ceil_div(rows_of_key_head(p), rows_of_block(p)) * p.batch * p.key_heads;
-  return std::clamp<int64_t>(std::min(units * kBlocksPerUnit / blocks, p.key_length / kLeastKeys), 1, kMostSplits);
-}
-
-size_t partial_bytes(const AttentionParams& p, int64_t splits) {
-  const int64_t rows = p.batch * p.query_heads * p.query_length;
-  return splits > 1 ? static_cast<size_t>(rows * splits * (kPartialHead + p.value_size)) * sizeof(float) : 0;
+  return std::clamp<int64_t>(std::min(units * kBlocksPerUnit / blocks, p.key_length / kLeastKeys), 1, kMostKeyParts);
 }
 
 bool on_vectors(const void* data, const AttentionStrides& s, int64_t size, int64_t lanes) {
@@ -44,28 +39,24 @@ bool on_vectors(const void* data, const AttentionStrides& s, int64_t size, int64
 }
 
 template <class Shape>
-Status enqueue(const AttentionParams& p, const RowsPlan& plan, hipStream_t stream) {
+Status enqueue(const AttentionParams& p, const KeyParts& plan, hipStream_t stream) {
   using T = typename Shape::Type;
   const dim3 grid(static_cast<uint32_t>(ceil_div(rows_of_key_head(p), Shape::kRows)), static_cast<uint32_t>(p.batch * p.key_heads),
                   static_cast<uint32_t>(plan.splits));
   attention_rows<Shape><<<grid, dim3(kRowsThreads), 0, stream>>>(p, plan);
   SBK_TRY(check_launch());
-  if (plan.splits == 1) return {};
-  const int64_t rows = p.batch * p.query_heads * p.query_length;
-  const auto blocks = static_cast<uint32_t>(std::min(rows, most_blocks(kMergeThreads)));
-  attention_merge<T><<<dim3(blocks), dim3(kMergeThreads), 0, stream>>>(p, plan, rows);
-  return check_launch();
+  return plan.splits == 1 ? Status{} : merge_parts(p, plan, stream);
 }
 
 template <class T, int C, bool Whole>
-Status with_rows(const AttentionParams& p, const RowsPlan& plan, hipStream_t stream) {
+Status with_rows(const AttentionParams& p, const KeyParts& plan, hipStream_t stream) {
   if (rows_of_block(p) == 1) return enqueue<RowsShape<T, C, 1, Whole>>(p, plan, stream);
   constexpr int kRows = C * lanes_of<T>() > 8 ? 2 : 4;
   return enqueue<RowsShape<T, C, kRows, Whole>>(p, plan, stream);
 }
 
 template <class T, bool Whole>
-Status with_chunks(const AttentionParams& p, const RowsPlan& plan, hipStream_t stream) {
+Status with_chunks(const AttentionParams& p, const KeyParts& plan, hipStream_t stream) {
   const int64_t chunks = chunks_of(p);
   if (chunks == 1) return with_rows<T, 1, Whole>(p, plan, stream);
   if (chunks == 2) return with_rows<T, 2, Whole>(p, plan, stream);
@@ -74,7 +65,7 @@ Status with_chunks(const AttentionParams& p, const RowsPlan& plan, hipStream_t s
 }
 
 template <class T>
-Status run(const AttentionParams& p, const RowsPlan& plan, hipStream_t stream) {
+Status run(const AttentionParams& p, const KeyParts& plan, hipStream_t stream) {
   const int64_t lanes = lanes_of<T>();
   const bool whole = on_vectors(p.q, p.q_strides, p.head_size, lanes) && on_vectors(p.k, p.k_strides, p.head_size, lanes) &&
                      on_vectors(p.v, p.v_strides, p.value_size, lanes);
@@ -82,6 +73,14 @@ Status run(const AttentionParams& p, const RowsPlan& plan, hipStream_t stream) {
 }
 
 }  // namespace
+
+Status merge_parts(const AttentionParams& p, const KeyParts& parts, hipStream_t stream) {
+  const int64_t rows = p.batch * p.query_heads * p.query_length;
+  const dim3 blocks(static_cast<uint32_t>(std::min(rows, most_blocks(kMergeThreads))));
+  if (p.dtype == DataType::float32) attention_merge<float><<<blocks, dim3(kMergeThreads), 0, stream>>>(p, parts, rows);
+  else attention_merge<__half><<<blocks, dim3(kMergeThreads), 0, stream>>>(p, parts, rows);
+  return check_launch();
+}
 
 bool takes_rows(const AttentionParams& p) {
   return p.head_size > 0 && p.head_size <= kMostSize && p.value_size <= kMostSize && p.key_length > 0 &&
@@ -98,13 +97,14 @@ bool prefers_rows(const AttentionParams& p) {
 size_t rows_workspace(const AttentionParams& p) {
   DeviceFacts device;
   if (!takes_rows(p) || !device_facts(&device).ok()) return 0;  // the launch that follows says why
-  return partial_bytes(p, splits_of(p, device.units));
+  const int64_t splits = splits_of(p, device.units);
+  return splits > 1 ? partial_bytes(p, splits) : 0;
 }
 
 Status run_rows(const AttentionParams& p, const Launch& launch) {
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
-  RowsPlan plan{};
+  KeyParts plan{};
   plan.splits = static_cast<int32_t>(splits_of(p, device.units));
   plan.keys = ceil_div(p.key_length, plan.splits);
   if (plan.splits > 1) {

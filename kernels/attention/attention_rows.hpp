@@ -2,6 +2,7 @@
 #pragma once
 
 #include "attention/attention.hpp"
+#include "attention/attention_parts.hpp"
 #include "common/platform.hpp"
 
 namespace sbk::attention_detail {
@@ -13,5 +14,8 @@ bool prefers_rows(const AttentionParams& p);
 // Bytes of the parts' sums; 0 where keys are not split. A function of the shape and the device.
 size_t rows_workspace(const AttentionParams& p);
 Status run_rows(const AttentionParams& p, const Launch& launch);
+
+// The outputs, from the sums of several parts.
+Status merge_parts(const AttentionParams& p, const KeyParts& parts, hipStream_t stream);
 
 }  // namespace sbk::attention_detail

@@ -7,6 +7,7 @@
 #include "common/device.hpp"
 
 #include "attention/attention_bias.hpp"
+#include "attention/attention_parts.hpp"
 
 namespace sbk::attention_detail {
 
@@ -26,16 +27,6 @@ struct RowsShape {
   static constexpr int kKeys = !Whole ? 1 : C * R * lanes_of<T>() > 16 ? 2 : 4;
 };
 
-// How the work is cut. `partial`: of each query and part, its top score, the sum of its weights, whether a key is open,
-// and its outputs: [batch][query head][query][splits][3 + value_size]. Null where one part is all.
-struct RowsPlan {
-  int32_t splits;
-  int64_t keys;  // of a part
-  float* partial;
-};
-
-constexpr int kPartialHead = 3;
-
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
 // One part of one query. A key group of sixteen lanes has its own top and sum until the end.
@@ -54,7 +45,7 @@ class RowsBlock {
   using T = typename Shape::Type;
   static constexpr int C = Shape::kChunks, R = Shape::kRows, L = lanes_of<T>(), kKeys = Shape::kKeys;
 
-  __device__ __forceinline__ RowsBlock(const AttentionParams& p, const RowsPlan& plan) : p_(p) {
+  __device__ __forceinline__ RowsBlock(const AttentionParams& p, const KeyParts& plan) : p_(p) {
     const int64_t group = p.query_heads / p.key_heads, rows = group * p.query_length;
     const int64_t batch = blockIdx.y / p.key_heads, kv = blockIdx.y - batch * p.key_heads;
     const int64_t first_row = static_cast<int64_t>(blockIdx.x) * R;
@@ -275,40 +266,57 @@ class RowsBlock {
 // Grid: x over a key head's queries, R at a time, y over batch and key heads, z over parts of the keys.
 template <class Shape>
 __global__ void __launch_bounds__(kRowsThreads)
-attention_rows([[maybe_unused]] const AttentionParams p, [[maybe_unused]] const RowsPlan plan) {
+attention_rows([[maybe_unused]] const AttentionParams p, [[maybe_unused]] const KeyParts plan) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   RowsBlock<Shape>(p, plan).run(plan.partial != nullptr);
 #endif
 }
 
-// Joins the parts of a query. Grid: x over batch, query heads and queries.
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+__device__ inline float block_max(float value, float* scratch) {
+  const int waves = static_cast<int>(blockDim.x) / kWaveSize;
+  value = wave_max(value);
+  __syncthreads();
+  if (lane_id() == 0) scratch[wave_id()] = value;
+  __syncthreads();
+  float top = scratch[0];
+  for (int i = 1; i < waves; ++i) top = fmaxf(top, scratch[i]);
+  return top;
+}
+#endif
+
+// Joins the parts of a query, of which there are kMostKeyParts at most. Grid: x over batch, query heads and queries.
 template <class T>
 __global__ void __launch_bounds__(kMergeThreads)
-attention_merge([[maybe_unused]] const AttentionParams p, [[maybe_unused]] const RowsPlan plan, [[maybe_unused]] int64_t rows) {
+attention_merge([[maybe_unused]] const AttentionParams p, [[maybe_unused]] const KeyParts plan, [[maybe_unused]] int64_t rows) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  __shared__ float shares[kMostKeyParts];
+  __shared__ float scratch[kMaxWavesPerBlock];
   const int64_t width = kPartialHead + p.value_size;
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float* parts = plan.partial + row * plan.splits * width;
-    float top = -INFINITY, sum = 0.0f;
-    bool open = false;
-    for (int s = 0; s < plan.splits; ++s) top = fmaxf(top, parts[s * width]);
-    for (int s = 0; s < plan.splits; ++s) {
+    float top = -INFINITY, sum = 0.0f, open = 0.0f;
+    for (int s = static_cast<int>(threadIdx.x); s < plan.splits; s += kMergeThreads) top = fmaxf(top, parts[s * width]);
+    top = block_max(top, scratch);
+    for (int s = static_cast<int>(threadIdx.x); s < plan.splits; s += kMergeThreads) {
       const float* part = parts + s * width;
-      sum += part[1] * share_of(part[0], top);
-      open = open || part[2] != 0.0f;
+      shares[s] = share_of(part[0], top);
+      sum += part[1] * shares[s];
+      open += part[2];
     }
-    const bool answered = open && sum != 0.0f;
+    sum = block_sum(sum, scratch);
+    const bool answered = block_sum(open, scratch) != 0.0f && sum != 0.0f;
+    __syncthreads();
     const float inverse = 1.0f / sum;
     const int64_t query = row % p.query_length, head = row / p.query_length % p.query_heads, batch = row / p.query_length / p.query_heads;
     T* y = static_cast<T*>(p.y) + batch * p.y_strides.batch + head * p.y_strides.head + query * p.y_strides.sequence;
     for (int64_t at = threadIdx.x; at < p.value_size; at += kMergeThreads) {
       float value = 0.0f;
-      for (int s = 0; s < plan.splits; ++s) {
-        const float* part = parts + s * width;
-        value += part[kPartialHead + at] * share_of(part[0], top);
-      }
+#pragma unroll 8
+      for (int s = 0; s < plan.splits; ++s) value += parts[s * width + kPartialHead + at] * shares[s];
       y[at] = from_float<T>(answered ? value * inverse : p.empty_row);
     }
+    __syncthreads();  // the shares have been read
   }
 #endif
 }

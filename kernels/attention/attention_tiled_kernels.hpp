@@ -7,6 +7,7 @@
 
 #include "attention/attention.hpp"
 #include "attention/attention_direct_kernels.hpp"
+#include "attention/attention_parts.hpp"
 #include "common/copy.hpp"
 #include "common/mma.hpp"
 
@@ -93,13 +94,17 @@ struct RowCopies {
   }
 };
 
-// One block: a tile of queries of one head.
-template <class T, class Shape, bool General>
+// One block: a tile of queries of one head; with Split, and a part of the keys.
+template <class T, class Shape, bool General, bool Split>
 class TiledBlock {
  public:
-  __device__ __forceinline__ TiledBlock(const AttentionParams& p, float scale, bool tiles_last, char* shared)
-      : p_(p), scale_(scale) {
-    const uint32_t tile = tiles_last ? gridDim.z - 1 - blockIdx.z : gridDim.x - 1 - blockIdx.x;  // the longest rows first
+  __device__ __forceinline__ TiledBlock(const AttentionParams& p, float scale, bool tiles_last, const KeyParts& parts, char* shared)
+      : p_(p), scale_(scale), parts_(parts) {
+    uint32_t tile = tiles_last ? gridDim.z - 1 - blockIdx.z : gridDim.x - 1 - blockIdx.x;  // the longest rows first
+    if constexpr (Split) {
+      part_ = static_cast<int>(tile % static_cast<uint32_t>(parts.splits));
+      tile /= static_cast<uint32_t>(parts.splits);
+    }
     query0_ = static_cast<int>(tile) * Shape::kQueries;
     head_ = static_cast<int>(tiles_last ? blockIdx.x : blockIdx.y);
     batch_ = static_cast<int>(tiles_last ? blockIdx.y : blockIdx.z);
@@ -119,19 +124,21 @@ class TiledBlock {
       end = min(end, lead + Shape::kQueries - 1);
     }
     if (General && p.key_lengths != nullptr) end = min(end, static_cast<int64_t>(p.key_lengths[batch_]));
+    if constexpr (Split) end = min(end, (part_ + 1) * parts.keys);
     keys_end_ = static_cast<int>(max(end, int64_t{0}));
   }
 
   __device__ __forceinline__ void run() {
+    const int first = Split ? static_cast<int>(part_ * parts_.keys / Shape::kKeys) : 0;
     const int tiles = (keys_end_ + Shape::kKeys - 1) / Shape::kKeys;
     begin_queries();
     if (kInTurn) query_copies_.copies.finish();
-    if (tiles > 0) begin_tile(0);
+    if (tiles > first) begin_tile(first);
     Copies<1>{}.commit();
     if (!kInTurn) query_copies_.copies.finish();
-    if (tiles > 0) finish_tile();
+    if (tiles > first) finish_tile();
     clear_state();
-    for (int tile = 0; tile < tiles; ++tile) {
+    for (int tile = first; tile < tiles; ++tile) {
       Copies<1>::template wait<0>();
       __syncthreads();
       if (Shape::kBuffers == 2 && tile + 1 < tiles) begin_tile(tile + 1);
@@ -145,7 +152,8 @@ class TiledBlock {
       }
     }
     Copies<1>::template wait<0>();
-    store();
+    if constexpr (Split) store_part();
+    else store();
   }
 
  private:
@@ -427,6 +435,35 @@ class TiledBlock {
 #endif
   }
 
+  // This part's sums, for attention_merge.
+  __device__ __forceinline__ void store_part() {
+    const int64_t width = kPartialHead + p_.value_size;
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+      for (int s = 0; s < kSlots; ++s) {
+        const float sum = row_sum(sum_[m][s]);
+        const int query = query0_ + row(m, s);
+        if (query >= p_.query_length) continue;
+        const int64_t place = (static_cast<int64_t>(batch_) * p_.query_heads + head_) * p_.query_length + query;
+        float* const to = parts_.partial + (place * parts_.splits + part_) * width;
+        if (TileLayout::column(0) == 0) {
+          to[0] = top_[m][s] == -INFINITY ? -INFINITY : top_[m][s] * scale_;
+          to[1] = sum;
+          to[2] = sum != 0.0f ? 1.0f : 0.0f;  // NaN too
+        }
+#pragma unroll
+        for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+          for (int i = 0; i < TileLayout::kValues; ++i) {
+            const int column = n * 16 + TileLayout::column(i);
+            if (TileLayout::slot(i) == s && column < p_.value_size) to[kPartialHead + column] = out_[m][n].v[i];
+          }
+        }
+      }
+    }
+  }
+
   // Through the queries' place in shared memory, so that whole vectors leave.
   __device__ __forceinline__ void store() {
     __syncthreads();
@@ -462,6 +499,8 @@ class TiledBlock {
 
   const AttentionParams& p_;
   float scale_;
+  const KeyParts& parts_;
+  int part_ = 0;
   int query0_, head_, batch_;
   int keys_end_, lead_;  // lead_: where the keys of the block's first row end, were there no end for all
   T *queries_, *keys_, *values_, *weights_;
@@ -481,12 +520,14 @@ class TiledBlock {
 #endif
 
 // Grid: x over tiles of queries, y over query heads, z over the batch; tiles_last: heads, batch, tiles.
-template <class T, class Shape, bool General>
+// Split: a tile's parts of the keys, which are whole tiles of them, side by side in x.
+template <class T, class Shape, bool General, bool Split>
 __global__ void __launch_bounds__(SBK_TILED_BOUNDS)
-attention_tiled([[maybe_unused]] const AttentionParams p, [[maybe_unused]] float scale, [[maybe_unused]] bool tiles_last) {
+attention_tiled([[maybe_unused]] const AttentionParams p, [[maybe_unused]] float scale, [[maybe_unused]] bool tiles_last,
+                [[maybe_unused]] const KeyParts parts) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   extern __shared__ __align__(16) char shared[];
-  TiledBlock<T, Shape, General>(p, scale, tiles_last, shared).run();
+  TiledBlock<T, Shape, General, Split>(p, scale, tiles_last, parts, shared).run();
 #endif
 }
 

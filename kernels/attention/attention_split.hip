@@ -1,0 +1,96 @@
+// The tiled attention with its keys shared out over blocks: where tiles of queries are too few for a device, and for the
+// query heads of one position that share a key head, which then are the rows of one tile.
+#include "attention/attention_split.hpp"
+
+#include <algorithm>
+
+#include "attention/attention_plan.hpp"
+#include "attention/attention_rows.hpp"
+#include "attention/attention_tiled.hpp"
+#include "attention/attention_tiled_shapes.hpp"
+
+namespace sbk::attention_detail {
+namespace {
+
+constexpr int64_t kTileQueries = 64;  // of every shape but those for many queries
+
+// One query of each head: heads that share a key head become rows.
+AttentionParams folded(const AttentionParams& p) {
+  const bool sees_all = !p.causal || p.causal_offset + 1 >= p.key_length;
+  if (p.query_length != 1 || p.query_heads == p.key_heads || !sees_all || is_general(p, p.scale)) return p;
+  AttentionParams q = p;
+  q.query_heads = p.key_heads;
+  q.query_length = p.query_heads / p.key_heads;
+  q.causal = false;
+  for (auto strides : {&AttentionParams::q_strides, &AttentionParams::y_strides}) {
+    (q.*strides).sequence = (p.*strides).head;
+    (q.*strides).head = (p.*strides).head * q.query_length;
+  }
+  return q;
+}
+
+constexpr int64_t kLeastKeys = 256;  // of a block
+constexpr int64_t kBlocksPerUnit = 2;
+
+int64_t blocks_of(const AttentionParams& p) { return ceil_div(p.query_length, kTileQueries) * p.query_heads * p.batch; }
+
+// Parts of the keys: enough blocks for a device, and enough keys for a block.
+int64_t parts_of(const AttentionParams& p, const DeviceFacts& device) {
+  return std::clamp<int64_t>(std::min(device.units * kBlocksPerUnit / blocks_of(p), p.key_length / kLeastKeys), 1, kMostKeyParts);
+}
+
+template <class T, class Shape>
+Status enqueue(const AttentionParams& p, const KeyParts& parts, hipStream_t stream) {
+  SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(attention_tiled<T, Shape, false, true>),
+                              hipFuncAttributeMaxDynamicSharedMemorySize, Shape::kShared));
+  const int64_t tiles = ceil_div(p.query_length, Shape::kQueries);
+  const dim3 grid(static_cast<uint32_t>(tiles * parts.splits), static_cast<uint32_t>(p.query_heads), static_cast<uint32_t>(p.batch));
+  attention_tiled<T, Shape, false, true><<<grid, dim3(Shape::kThreads), Shape::kShared, stream>>>(p, p.scale, false, parts);
+  return check_launch();
+}
+
+template <class T>
+Status run(const AttentionParams& p, const DeviceFacts& device, const KeyParts& parts, hipStream_t stream) {
+  Status status;
+  const auto enqueue_it = [&](auto shape) { status = enqueue<T, decltype(shape)>(p, parts, stream); };
+  if (!with_shape<T>(p, device, false, enqueue_it)) return unsupported("attention: the device has too little shared memory (LDS) for a tile");
+  SBK_TRY(status);
+  return merge_parts(p, parts, stream);
+}
+
+}  // namespace
+
+bool prefers_split(const AttentionParams& whole) {
+  DeviceFacts device;
+  if (!device_facts(&device).ok()) return false;
+  const AttentionParams p = folded(whole);
+  if (is_general(p, p.scale) || p.key_length < 2 * kLeastKeys || !takes_tiles(p)) return false;
+  // Attention by rows multiplies without matrix units; whether that is slower on AMD has not been measured.
+  if (prefers_rows(whole)) return SBK_NVIDIA && p.dtype == DataType::float16;
+  return blocks_of(p) * kBlocksPerUnit <= device.units;
+}
+
+size_t split_workspace(const AttentionParams& whole) {
+  DeviceFacts device;
+  if (!prefers_split(whole) || !device_facts(&device).ok()) return 0;
+  const AttentionParams p = folded(whole);
+  return partial_bytes(p, parts_of(p, device));
+}
+
+Status run_split(const AttentionParams& whole, const Launch& launch) {
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  const AttentionParams p = folded(whole);
+  KeyParts parts;
+  parts.splits = static_cast<int32_t>(parts_of(p, device));
+  parts.keys = ceil_div(ceil_div(p.key_length, parts.splits), kTileQueries) * kTileQueries;  // whole tiles of any shape
+  parts.splits = static_cast<int32_t>(ceil_div(p.key_length, parts.keys));
+  if (launch.workspace == nullptr || launch.workspace_bytes < partial_bytes(p, parts.splits)) {
+    return {Code::workspace_too_small, "attention: workspace is smaller than attention_workspace_bytes"};
+  }
+  parts.partial = static_cast<float*>(launch.workspace);
+  const auto stream = static_cast<hipStream_t>(launch.stream);
+  return p.dtype == DataType::float32 ? run<float>(p, device, parts, stream) : run<__half>(p, device, parts, stream);
+}
+
+}  // namespace sbk::attention_detail
