@@ -88,57 +88,88 @@ def torch_lacks(name: str) -> str:
     return "" if torch.cuda.is_available() else f"torch {torch.__version__} sees no GPU"
 
 
-def torch_times(name: str, dtype: str, **sizes: int) -> tuple[Timing, Timing, int]:
-    """PyTorch eager and its CUDA graph, TF32 off, and the bytes its allocator held at most."""
+def torch_call(name: str, dtype: str, last: bool, compiled: bool, **sizes: int) -> Callable[[], object]:
+    """One inference by PyTorch; `last`: images and filters channels last; `compiled`: by torch.compile at its most thorough."""
+    import torch
+
+    kind = {"float32": torch.float32, "float16": torch.float16}[dtype]
+    if name == "resnet50":
+        import torchvision
+
+        layout = torch.channels_last if last else torch.contiguous_format
+        net = torchvision.models.resnet50(weights=None).eval().cuda().to(kind).to(memory_format=layout)
+        x = torch.randn(sizes["batch"], 3, 224, 224, device="cuda", dtype=kind).to(memory_format=layout)
+        made = torch.compile(net, mode="max-autotune") if compiled else net
+        return lambda: made(x)
+    from transformers import BertConfig, BertModel
+
+    net = BertModel(BertConfig()).eval().cuda().to(kind)
+    made = torch.compile(net, mode="max-autotune") if compiled else net
+    ids = torch.randint(0, 30522, (sizes["batch"], sizes["sequence"]), device="cuda")
+    mask = torch.ones_like(ids)
+    mask[:, -max(1, sizes["sequence"] // 4) :] = 0
+    return lambda: made(input_ids=ids, attention_mask=mask)
+
+
+def waited_for(call: Callable[[], object]) -> Callable[[], None]:
+    """The same, and the device is done when it returns."""
+    import torch
+
+    def run() -> None:
+        call()
+        torch.cuda.synchronize()
+
+    return run
+
+
+def torch_graph_time(call: Callable[[], object]) -> Timing:
+    """The call's CUDA graph; NaN where it cannot be captured (a mask that is read on the host)."""
+    import torch
+
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            call()
+    torch.cuda.synchronize()
+    try:
+        recorded = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(recorded):
+            call()
+    except RuntimeError:
+        return Timing(float("nan"), 0, 0, 0)
+    return timed(waited_for(recorded.replay))
+
+
+def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[dict[str, Timing], int]:
+    """PyTorch eager, its CUDA graph (of images channels last too), and with `compiled` torch.compile's; and the bytes of eager at most.
+
+    TF32 is off. `compiled`: mode max-autotune, which has a CUDA graph, with frozen weights, images channels last. Minutes a model.
+    """
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
-    kind = {"float32": torch.float32, "float16": torch.float16}[dtype]
     gc.collect()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     with torch.inference_mode():
-        if name == "resnet50":
-            import torchvision
-
-            net = torchvision.models.resnet50(weights=None).eval().cuda().to(kind)
-            x = torch.randn(sizes["batch"], 3, 224, 224, device="cuda", dtype=kind)
-            call = lambda: net(x)  # noqa: E731
-        else:
-            from transformers import BertConfig, BertModel
-
-            net = BertModel(BertConfig()).eval().cuda().to(kind)
-            ids = torch.randint(0, 30522, (sizes["batch"], sizes["sequence"]), device="cuda")
-            mask = torch.ones_like(ids)
-            mask[:, -max(1, sizes["sequence"] // 4) :] = 0
-            call = lambda: net(input_ids=ids, attention_mask=mask)  # noqa: E731
-
-        def eager() -> None:
-            call()
-            torch.cuda.synchronize()
-
-        first = timed(eager)
+        call = torch_call(name, dtype, False, False, **sizes)
+        found = {"torch eager": timed(waited_for(call))}
         peak = torch.cuda.max_memory_allocated() - before
-        side = torch.cuda.Stream()
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                call()
-        torch.cuda.synchronize()
-        try:
-            recorded = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(recorded):
-                call()
-        except RuntimeError:  # a model that cannot be captured (a mask that is read on the host)
-            return first, Timing(float("nan"), 0, 0, 0), peak
+        found["torch graph"] = torch_graph_time(call)
+        if name == "resnet50":
+            found["torch last"] = torch_graph_time(torch_call(name, dtype, True, False, **sizes))
+    if compiled:
+        import torch._dynamo
+        import torch._inductor.config
 
-        def replay() -> None:
-            recorded.replay()
-            torch.cuda.synchronize()
-
-        return first, timed(replay), peak
+        torch._dynamo.reset()
+        torch._inductor.config.freezing = True
+        with torch.no_grad():  # inference_mode would keep it from freezing the weights
+            found["torch compiled"] = timed(waited_for(torch_call(name, dtype, True, True, **sizes)))
+    return found, peak
 
 
 def cpu_time(name: str, dtype: str, **sizes: int) -> Timing:

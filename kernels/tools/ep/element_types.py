@@ -115,7 +115,7 @@ def _judge(entry: Entry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, 
         session = open_session(model, device, options=options, optimize=False, severity=4)
     except Exception as failure:  # not claimed, and then nobody's
         return TypeResult(name, f"refused: {str(failure)[:120]}" if _loads(model) else "unclaimed")
-    if nodes_elsewhere(session, device.ep_name):  # ONNX Runtime 1.30 records no single node of a plugin's, but the CPU provider's
+    if nodes_elsewhere(session, device.ep_name):
         return TypeResult(name, "unclaimed")
     try:
         got = [np.asarray(a) for a in session.run(None, feeds)]

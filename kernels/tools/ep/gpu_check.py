@@ -26,7 +26,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from tools import processes
+from tools import processes, provider
 from tools.processes import Children, NoGpu, Unusable, run_interruptibly
 
 KERNELS = Path(__file__).resolve().parents[2]
@@ -50,6 +50,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--fewer", action="store_true", help="models fused and at one size only")
     parser.add_argument("--seconds", type=float, default=400, help="with --sanitize: give up after this long (400)")
     parser.add_argument("--models", default="", help="comma-separated model:dtype:size to time, e.g. resnet50:float16:8")
+    parser.add_argument("--compiled", action="store_true", help="time torch.compile(mode=max-autotune) too (minutes a model)")
     parser.add_argument("--json", type=Path, help="write the results here")
     return parser.parse_args()
 
@@ -252,8 +253,8 @@ def device_memory_used() -> int | None:
     return total - free
 
 
-def time_one(device: object, which: str) -> dict[str, object]:
-    """One row of the table: the provider eager and replayed, PyTorch eager and replayed, and the CPU provider."""
+def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
+    """One row of the table: the provider eager and replayed, PyTorch in each of its forms, and the CPU provider."""
     from tools.ep import bench, session
 
     name, dtype, text = which.split(":")
@@ -270,14 +271,23 @@ def time_one(device: object, which: str) -> dict[str, object]:
         row[f"{key} error"] = max(session.relative_error(found[k], wanted[k]) for k in wanted)
         del bound
     if not bench.torch_lacks(name):
-        eager, graph, peak = bench.torch_times(name, dtype, **size)
-        row |= {"torch eager": vars(eager), "torch graph": vars(graph), "torch bytes": peak}
+        times, peak = bench.torch_times(name, dtype, compiled, **size)
+        row |= {form: vars(timing) for form, timing in times.items()} | {"torch bytes": peak}
     if text in ("1", "8", "1x128", "8x128") and dtype == "float32":
         row["cpu"] = vars(bench.cpu_time(name, dtype, **size))
     return row
 
 
-def time_models(device: object, which: str) -> tuple[list[dict[str, object]], int]:
+TORCH_FORMS = ("torch eager", "torch graph", "torch last", "torch compiled")
+
+
+def times_best(row: dict[str, object]) -> str:
+    """PyTorch's fastest form over the provider's replay: above 1 the provider is ahead. "" without PyTorch."""
+    theirs = [row[form]["median"] for form in TORCH_FORMS if form in row and row[form]["median"] > 0]  # type: ignore[index]
+    return f"{min(theirs) / row['graph']['median']:.2f}" if theirs else ""  # type: ignore[index]
+
+
+def time_models(device: object, which: str, compiled: bool) -> tuple[list[dict[str, object]], int]:
     """The table, and how many rows were wrong."""
     from tools.ep import bench
 
@@ -285,14 +295,14 @@ def time_models(device: object, which: str) -> tuple[list[dict[str, object]], in
     for name in sorted({item.partition(":")[0] for item in which.split(",")}):
         if why := bench.torch_lacks(name):
             print(f"{name} without PyTorch beside it: {why}")
-    print(f"{'model':28} {'eager':>8} {'graph':>8} {'torch':>8} {'t.graph':>8} {'CPU EP':>8}  error")
+    print(f"{'model':28} {'eager':>8} {'graph':>8} {'torch':>8} {'t.graph':>8} {'t.last':>8} {'t.comp.':>8} {'CPU EP':>8} {'best/ours':>9}  error")
     for item in which.split(","):
-        row = time_one(device, item)
+        row = time_one(device, item, compiled)
         error = max(float(row["eager error"]), float(row["graph error"]))
         wrong = not error <= MODEL_TOLERANCE[str(row["dtype"])]
         bad += wrong
-        cells = [f"{row[k]['median']:8.3f}" if k in row else " " * 8 for k in ("eager", "graph", "torch eager", "torch graph", "cpu")]
-        print(f"{item:28} {' '.join(cells)}  {error:.1e}{' FAILED' if wrong else ''}", flush=True)
+        cells = [f"{row[k]['median']:8.3f}" if k in row else " " * 8 for k in ("eager", "graph", *TORCH_FORMS, "cpu")]
+        print(f"{item:28} {' '.join(cells)} {times_best(row):>9}  {error:.1e}{' FAILED' if wrong else ''}", flush=True)
         rows.append(row)
     return rows, bad
 
@@ -348,7 +358,9 @@ def devices_of(library: Path) -> list[object]:
     except ImportError as error:
         raise Unusable(f"{error.name} is not installed" if isinstance(error, ModuleNotFoundError) else str(error)) from error
     if not hasattr(onnxruntime, "get_ep_devices") or not hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
-        raise Unusable(f"onnxruntime {onnxruntime.__version__} cannot register a provider's library and say where nodes ran: 1.24 can")
+        raise Unusable(f"onnxruntime {onnxruntime.__version__} cannot register a provider's library and say where nodes ran: 1.31 can")
+    if why := provider.too_old():
+        raise Unusable(f"{why}, the first that records where each node runs; next: install a newer onnxruntime")
     try:
         return session.register(library)
     except session.NoDevice as error:
@@ -375,7 +387,7 @@ def check(args: argparse.Namespace, offered: list[object], library: Path, result
     bad += check_two_at_once(device) if "threads" in wanted and not cpu else 0
     bad += check_devices(offered) if "devices" in wanted and not cpu else 0
     if TIMES in wanted and not cpu:
-        results["models"], wrong = time_models(device, args.models or DEFAULT_MODELS)
+        results["models"], wrong = time_models(device, args.models or DEFAULT_MODELS, args.compiled)
         bad += wrong
     return bad
 

@@ -276,10 +276,10 @@ class Steps:
     alone: int = 0
 
     def mismatch(self, groups_found: list[list[str]]) -> str:
-        """What is not so, or "". ONNX Runtime before 1.31 records the groups only."""
+        """What is not so, or ""."""
         groups = [part for part in groups_found if len(part) > 1]
         alone = len(groups_found) - len(groups)
-        return "" if len(groups) == self.groups and alone in {0, self.alone} else f"not {self}: {groups_found}"
+        return "" if len(groups) == self.groups and alone == self.alone else f"not {self}: {groups_found}"
 
 
 GraphOutcome = tuple[str, float, str]  # graph and options, worst relative error, what is wrong or ""

@@ -18,6 +18,10 @@ class NoDevice(RuntimeError):
     """The library registered, and offered nothing."""
 
 
+class NoRecord(RuntimeError):
+    """ONNX Runtime did not record where a session's nodes run: nothing is proved about them."""
+
+
 def register(library: Path) -> list[ort.OrtEpDevice]:
     """Register the provider's library and return the devices it offers (its provider's name is theirs)."""
     ort.register_execution_provider_library(REGISTRATION, str(library.resolve()))
@@ -60,17 +64,25 @@ def open_session(
     return ort.InferenceSession(model.SerializeToString(), settings, enable_fallback=0)
 
 
+def record(session: ort.InferenceSession) -> list[tuple[str, list[str]]]:
+    """Provider and operators of each step: of each fused group, and of each node that runs alone. Raises NoRecord where there is none."""
+    found = [(part.ep_name, [node.op_type for node in part.get_nodes()]) for part in session.get_provider_graph_assignment_info()]
+    if not any(operators for _, operators in found):
+        raise NoRecord(f"onnxruntime {ort.__version__} recorded no node of this session: where they run is not known")
+    return found
+
+
 def placement(session: ort.InferenceSession) -> dict[str, Counter[str]]:
     """Operators by the provider that runs them, fused groups counted node by node."""
     table: dict[str, Counter[str]] = {}
-    for part in session.get_provider_graph_assignment_info():
-        table.setdefault(part.ep_name, Counter()).update(node.op_type for node in part.get_nodes())
+    for provider, operators in record(session):
+        table.setdefault(provider, Counter()).update(operators)
     return table
 
 
 def parts(session: ort.InferenceSession) -> list[list[str]]:
-    """The operators of each step: of each fused group, and of each node that runs alone."""
-    return [[node.op_type for node in part.get_nodes()] for part in session.get_provider_graph_assignment_info()]
+    """The operators of each step, wherever it runs."""
+    return [operators for _, operators in record(session)]
 
 
 def nodes_elsewhere(session: ort.InferenceSession, provider: str) -> Counter[str]:

@@ -23,7 +23,7 @@ def known(name: str, dtype: str) -> onnx.ModelProto:
 
 
 def step_counts(model: onnx.ModelProto, device: ort.OrtEpDevice) -> tuple[int, int]:
-    """Fused groups, and nodes alone (0 before ONNX Runtime 1.31, which records groups only)."""
+    """Fused groups, and nodes alone."""
     found = [len(part) for part in parts(open_session(model, device))]
     return sum(n > 1 for n in found), sum(n == 1 for n in found)
 
