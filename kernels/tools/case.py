@@ -71,8 +71,9 @@ def mismatch(got: np.ndarray, case: Case) -> str | None:
     got, want = got[finite], want[finite]
     error = got.astype(np.float64) - want
     scale = float(np.abs(want).max())
-    relative = float(np.linalg.norm(error) / max(np.linalg.norm(want), 1e-30))
-    worst = float(np.abs(error).max()) / max(scale, 1e-30)
+    least = float(np.finfo(np.float64).tiny)  # answers may be as small as float32's least numbers
+    relative = float(np.linalg.norm(error) / max(np.linalg.norm(want), least))
+    worst = float(np.abs(error).max()) / max(scale, least)
     if relative > RELATIVE_ERROR[case.dtype] or worst > WORST_ERROR[case.dtype]:
         return f"relative error {relative:.2e} (limit {RELATIVE_ERROR[case.dtype]:.0e}), worst {worst:.2e}"
     return None
