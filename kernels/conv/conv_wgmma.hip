@@ -92,14 +92,15 @@ Status enqueue(const GemmConv& g, int64_t groups, hipStream_t stream) {
   return enqueue_tiles<Shape>(conv_wgmma<Shape>, Shape::kThreads, Shape::kAlign, g, groups, 1, stream);
 }
 
-// Blocks of a cluster that share a tile's sums, each with a part of K: where tiles are too few for a device, and K is long.
+// Blocks of a cluster that share a tile's sums, each with a part of K: where tiles are too few for a device, and K is long. Only the
+// smallest tiles gain where that puts a second block on a multiprocessor.
 template <class Shape>
 int splits_of(const GemmConv& g, int64_t groups, const DeviceFacts& device) {
   constexpr int kMost = 8, kLeastSteps = 8;
-  const int64_t resident = 2 * most_shared_bytes<Shape>(device.wave) <= device.shared ? 2 : 1;
+  constexpr int64_t kResident = Shape::kM * Shape::kN <= 64 * 64 ? 2 : 1;
   const int64_t blocks = ceil_div(g.rows, Shape::kM) * ceil_div(g.K, Shape::kN) * groups, steps = g.k_vectors / Shape::kVectorsPerRow;
   int splits = 1;
-  while (splits < kMost && 2 * splits * blocks <= resident * device.units && steps / (2 * splits) >= kLeastSteps) splits *= 2;
+  while (splits < kMost && 2 * splits * blocks <= kResident * device.units && steps / (2 * splits) >= kLeastSteps) splits *= 2;
   return splits > 1 && has_clusters(most_shared_bytes<Shape>(device.wave) + Shape::kAlign) ? splits : 1;
 }
 
