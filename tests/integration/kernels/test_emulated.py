@@ -243,7 +243,7 @@ NIGHTLY = (
         "a width of 32", "gfx942", "common/platform.hpp", "kWaveSize = __AMDGCN_WAVEFRONT_SIZE__;", "kWaveSize = 32;", "T63 D32"
     ),
     Mutation("subnormal weights", "gfx90a", TILES, "kLift = 14.0f", "kLift = 0.0f", "sink"),
-    Mutation("a copy that never began", "gfx942", TILES, "if (tiles > 0) finish_tile();", "finish_tile();", "lengths", killed=True),
+    Mutation("a copy that never began", "gfx942", TILES, "if (tiles > first) finish_tile();", "finish_tile();", "lengths", killed=True),
     Mutation(
         "LDS too small", "gfx942", "attention/attention_tiled.hip", "Shape::kShared, stream", "Shape::kShared - 2048, stream", "T63 D64", killed=True
     ),
@@ -268,10 +268,8 @@ NIGHTLY = (
         "beside 2048", operator="Conv",
     ),
     Mutation(
-        "a float16 mean", "gfx1100", "group_norm/group_norm_kernels.hpp",
-        "for (int j = 0; j < N; ++j) sum += to_float(values[i].v[j]);",
-        "for (int j = 0; j < N; ++j) sum = to_float(from_float<T>(sum + to_float(values[i].v[j])));",
-        "around", operator="GroupNormalization",
+        "values relative to zero", "gfx1100", "group_norm/group_norm_kernels.hpp",
+        "return kSumsRest<T> ? 0.0f : to_float(*first);", "return 0.0f;", "one step more", operator="GroupNormalization",
     ),
     Mutation(
         "moments of the first strip", "gfx1100", "group_norm/group_norm_last_kernels.hpp",
