@@ -12,7 +12,7 @@ from stackbuild.emulator.encodings import EncodingFamily
 from stackbuild.emulator.memory import MemoryCall, c_memory, c_memory_signature, memory_call
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import register_checks, waits, written_notes
-from stackbuild.emulator.scalars import FORMATS, c_scalar, scalar_text
+from stackbuild.emulator.scalars import FORMATS, c_scalar, c_scalar_float, scalar_text
 from stackbuild.emulator.vectors import SUPPORTED, VectorCall, VectorForm, c_function, signature, vector_calls
 
 BRANCHES = {
@@ -32,6 +32,7 @@ NOTHING = frozenset((
 
 _PLACE = "@function@"
 _LOADS = re.compile(r"s_load_(?:dword|b)(?:x?(\d+))?$")
+_PART_LOADS = re.compile(r"s_load_([iu])(8|16)$")
 _MFMA = re.compile(r"v_mfma_f32_(16x16|32x32)x(\d+)(?:_(\d)b)?_(f16|bf16|bf16_1k|f32|xf32)$")
 _WMMA = re.compile(r"v_wmma_(f32|f16|bf16)_16x16x16_(f16|bf16)$")
 
@@ -165,6 +166,8 @@ class _BodyWriter:
             return self.scalar_load(inst)
         if kind in FORMATS:
             return self.scalar(inst)
+        if name.startswith("v_s_"):
+            return c_scalar_float(inst, self.lanes)
         if name.startswith(("v_mfma", "v_wmma")):
             return self.matrix(inst)
         if kind in SUPPORTED:
@@ -182,11 +185,11 @@ class _BodyWriter:
 
     def scalar_load(self, inst: Instruction) -> list[str]:
         f, name = inst.fields, inst.name
-        found = _LOADS.match(name)
-        if not found or "buffer" in name:
+        found, part = _LOADS.match(name), _PART_LOADS.match(name)
+        if not found and not part:
             raise UnknownInstruction(f"{name} is not known")
-        count = int(found[1] or 1)
-        words = count if "dword" in name else count // 32
+        count = int(found[1] or 1) if found else 1
+        words = count if "dword" in name or part else count // 32
         field_name = "ioffset" if "ioffset" in f else "offset"
         width = inst.format.fields[field_name].high - inst.format.fields[field_name].low + 1
         offset = f[field_name] - (1 << width) if f[field_name] >> width - 1 else f[field_name]
@@ -202,6 +205,9 @@ class _BodyWriter:
             address += f" + S({f['soffset']})"
         pc = [f"w->pc = {inst.offset - self.base};"]
         lines = [*pc, f"scalar_load(w, {f['sdata']}, {address} + (int64_t){offset}, {words});"]
+        if part:
+            bytes, signed = int(part[2]) // 8, int(part[1] == "i")
+            lines = [*pc, f"scalar_load_part(w, {f['sdata']}, {address} + (int64_t){offset}, {bytes}, {signed});"]
         if self.sanitize:
             lines.append(
                 f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];"

@@ -27,6 +27,7 @@ CODE: dict[str, str] = {
     "v_log_legacy_f32": "D0.f32 = log2(S0.f32)",
     **{f"v_log_{t}": f"D0.{t} = log2(S0.{t})" for t in ("f16", "f32")},
     **{f"v_ldexp_{t}": f"D0.{t} = ldexp(S0.{t}, {s})" for t, s in (("f32", "S1.i32"), ("f16", "32'I(S1.i16)"), ("f64", "S1.i32"))},
+    "v_cvt_pk_f16_f32": "D0[15 : 0].f16 = f32_to_f16(S0.f32);\nD0[31 : 16].f16 = f32_to_f16(S1.f32)",
     "v_frexp_exp_i32_f32": "D0.i32 = frexp_exp(S0.f32)",
     "v_frexp_mant_f32": "D0.f32 = frexp_mant(S0.f32)",
     # Divisions: the text leaves out that D0 is S0 where nothing is scaled.
@@ -39,17 +40,33 @@ CODE: dict[str, str] = {
     "v_mbcnt_lo_u32_b32": "D0.u32 = S1.u32 + countbits(S0.u32 & 32'U((1LL << laneId.u32) - 1LL))",
     "v_mbcnt_hi_u32_b32": "D0.u32 = S1.u32 + countbits(S0.u32 & 32'U(((1LL << laneId.u32) - 1LL) >> 32U))",
     "v_bcnt_u32_b32": "D0.u32 = S1.u32 + countbits(S0.u32)",
+    "v_madmk_f32": "D0.f32 = flush(flush(flush(S0.f32) * flush(SIMM32.f32)) + flush(S1.f32))",
+    "v_madak_f32": "D0.f32 = flush(flush(flush(S0.f32) * flush(S1.f32)) + flush(SIMM32.f32))",
+    # As in the text, with the truth table as one number.
+    "v_bitop3_b32": "D0.u32 = " + " | ".join(
+        f"((TTBL & {1 << 4 * a + 2 * b + c}U) != 0U ? ({'' if a else '~'}S0.u32 & {'' if b else '~'}S1.u32 & {'' if c else '~'}S2.u32) : 0U)"
+        for a in (0, 1) for b in (0, 1) for c in (0, 1)
+    ),
+    # The text takes 32 bits of a source before it picks one of the two words.
+    "v_pk_mov_b32": "D0.u64 = { S1.u64[OPSEL[1].i32 * 32 + 31 : OPSEL[1].i32 * 32], S0.u64[OPSEL[0].i32 * 32 + 31 : OPSEL[0].i32 * 32] }",
     "v_accvgpr_write": "D0.b32 = S0.b32",
     "v_accvgpr_read": "D0.b32 = S0.b32",
     "v_accvgpr_mov_b32": "D0.b32 = S0.b32",
-    "v_mac_f32": "D0.f32 = S0.f32 * S1.f32 + D0.f32",
+    # Rounds twice and has no denormals, whatever the mode says (LLVM's SITargetLowering::isFMADLegal).
+    "v_mac_f32": "D0.f32 = flush(flush(flush(S0.f32) * flush(S1.f32)) + flush(D0.f32))",
     "v_mul_legacy_f32": "D0.f32 = ((S0.f32 == 0.0F) || (S1.f32 == 0.0F)) ? 0.0F : S0.f32 * S1.f32",
     "v_mul_dx9_zero_f32": "D0.f32 = ((S0.f32 == 0.0F) || (S1.f32 == 0.0F)) ? 0.0F : S0.f32 * S1.f32",
     "s_movk_i32": "D0.i32 = 32'I(signext(SIMM16.i16))",
     "s_addk_i32": "tmp = D0.i32;\nD0.i32 = D0.i32 + 32'I(signext(SIMM16.i16));\n"
     "SCC = ((tmp.u32[31] == SIMM16.u16[15]) && (tmp.u32[31] != D0.u32[31]))",
+    "s_addk_co_i32": "tmp = D0.i32;\nD0.i32 = D0.i32 + 32'I(signext(SIMM16.i16));\n"
+    "SCC = ((tmp.u32[31] == SIMM16.u16[15]) && (tmp.u32[31] != D0.u32[31]))",
+    **{f"s_{m}_num_f32": f"D0.f32 = v_{m}_f32(S0.f32, S1.f32)" for m in ("max", "min")},
+    **{f"s_{m}_f32": f"D0.f32 = v_{m}_f32(S0.f32, S1.f32)" for m in ("max", "min")},
     "s_mulk_i32": "D0.i32 = D0.i32 * 32'I(signext(SIMM16.i16))",
     "s_cmovk_i32": "D0.i32 = SCC ? 32'I(signext(SIMM16.i16)) : D0.i32",
+    "s_bitset0_b32": "D0.u32 = D0.u32 & ~(1U << S0.u32[4 : 0].u32)",
+    "s_bitset1_b32": "D0.u32 = D0.u32 | (1U << S0.u32[4 : 0].u32)",
     "s_nop": "",
     **{f"s_cmpk_{c}_i32": f"SCC = S0.i32 {s} 32'I(signext(SIMM16.i16))"
        for c, s in (("eq", "=="), ("lg", "!="), ("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))},
@@ -76,8 +93,11 @@ CODE: dict[str, str] = {
     "v_fmac_dx9_zero_f32": "D0.f32 = ((S0.f32 == 0.0F) || (S1.f32 == 0.0F)) ? D0.f32 : fma(S0.f32, S1.f32, D0.f32)",
 }  # fmt: skip
 
-#: GFX90A and GFX942 have other operations under numbers that the table of GFX950 gives.
-NAMES: dict[tuple[str, str], str] = {("gfx90a", "v_dot2c_f32_bf16"): "v_mac_f32"}
+OTHERS: dict[str, dict[str, tuple[str, str]]] = {"gfx90a": {
+    "v_dot2c_f32_bf16": ("v_mac_f32", "v_fmac_f32"), "v_fmamk_f32": ("v_madmk_f32", "v_fmamk_f32"),
+    "v_fmaak_f32": ("v_madak_f32", "v_fmaak_f32"),
+}}  # fmt: skip
+"""Of a target, an operation of its family's table that is another one there: its name, and whose operands it has."""
 
 
 def code_of(name: str, shipped: str) -> str:

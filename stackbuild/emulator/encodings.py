@@ -6,12 +6,13 @@ is a list of bit fields; an operation is a number of the format's `op` field.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from stackbuild.core.errors import Stop
+from stackbuild.emulator.corrections import OTHERS
 
 FAMILIES = {
     "gfx90a": "cdna",
@@ -124,6 +125,27 @@ def family(name: str) -> EncodingFamily:
     plain = sorted((f for f in made if not f.variant), key=lambda f: -f.mask.bit_count())
     index = {top: tuple(f for f in plain if (top << 23 ^ f.match) & f.mask & 0xFF800000 == 0) for top in range(512)}
     return EncodingFamily(name, index, {(f.name, f.variant): f for f in made})
+
+
+@cache
+def target_tables(target: str) -> EncodingFamily:
+    """The tables of a target: those of its family, less what `OTHERS` says of it. Raises EncodingError."""
+    base = family(family_name(target))
+    others = OTHERS.get(target.partition(":")[0])
+    if not others:
+        return base
+    changed = {key: _with_others(format, others) for key, format in base.variants.items()}
+    plain = {top: tuple(changed[f.name, ""] for f in formats) for top, formats in base.formats.items()}
+    return EncodingFamily(base.name, plain, changed)
+
+
+def _with_others(format: Format, others: dict[str, tuple[str, str]]) -> Format:
+    named = {operation.name: operation for operation in format.operations.values()}
+    operations = {
+        number: Operation(others[op.name][0], named[others[op.name][1]].operands, "") if op.name in others else op
+        for number, op in format.operations.items()
+    }
+    return replace(format, operations=operations)
 
 
 def _format(family: str, klass: Any, operands: Any, pseudocode: Any) -> Format:

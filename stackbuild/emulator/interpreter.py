@@ -60,7 +60,7 @@ class InterpretedWave:
             self._scalar(inst)
         elif name in ("v_readlane_b32", "v_readfirstlane_b32", "v_writelane_b32"):
             self._lane(inst)
-        elif name.startswith("v_") and not name.startswith(("v_mfma", "v_wmma", "v_swap", "v_permlane")):
+        elif name.startswith("v_") and not name.startswith(("v_mfma", "v_wmma", "v_swap", "v_permlane", "v_s_")):
             self._vector(inst)
         else:
             raise UnknownInstruction(f"{name} is not interpreted")

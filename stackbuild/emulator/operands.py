@@ -167,3 +167,9 @@ def _modified(inst: Instruction, i: int, source: SourceOperand) -> SourceOperand
     if inst.format.variant.startswith("SDWA") and i < 2:
         source = replace(source, select=f[f"src{i}_sel"], extend=bool(f[f"src{i}_sext"]))
     return source
+
+
+def truth_table(inst: Instruction) -> int:
+    """The table of `v_bitop3`, which lies in the bits of its modifiers: bit 4·a + 2·b + c is the result of bits a, b and c."""
+    f = inst.fields
+    return f["omod"] << 6 | f["abs"] << 3 | f["neg"]

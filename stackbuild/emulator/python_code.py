@@ -223,6 +223,8 @@ def _float_call(name: str, type: Type, first: Type, given: list[Any]) -> Number:
         return float_bits(x, first) >> {16: 10, 32: 23, 64: 52}[first.bits] & {16: 31, 32: 255, 64: 2047}[first.bits]
     if name == "isEven":
         return int(math.isfinite(x) and math.floor(x / 2) * 2 == x)
+    if name == "frexp_exp":
+        return math.frexp(x)[1] if math.isfinite(x) else 0
     if name in ("maxnum", "minnum"):
         return _extreme(name, float(given[0]), float(given[1]))
     if name == "abs":
@@ -259,6 +261,8 @@ def _function(name: str, x: float, given: list[Any], bits: int) -> float:
             "rint": round,
         }
         return math.copysign(float(whole[name](x)), x)
+    if name == "flush":
+        return math.copysign(0.0, x) if finite and abs(x) < 2.0**-126 else x
     if name == "fract":
         part = x - math.copysign(math.floor(x), x) if finite else math.nan
         return part if part != part else min(part, 1.0 - 2.0 ** -{16: 11, 32: 24, 64: 53}[bits])  # never 1
@@ -289,8 +293,6 @@ def _function(name: str, x: float, given: list[Any], bits: int) -> float:
             return math.copysign(math.inf, x)
     if name == "frexp_mant":
         return math.frexp(x)[0] if finite else x
-    if name == "frexp_exp":
-        return math.frexp(x)[1] if finite else 0
     raise KeyError(name)
 
 

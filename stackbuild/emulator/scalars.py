@@ -99,3 +99,17 @@ def c_scalar(inst: Instruction, lanes: int) -> list[str]:
     if "D0" in meaning.writes and not (target == NULL and inst.format.family != "cdna"):
         lines.append(f"set64(w->s + {target}, D0);" if wide else f"S({target}) = D0;")
     return [*lines, "}"]
+
+
+def c_scalar_float(inst: Instruction, lanes: int) -> list[str]:
+    """The C block of a transcendental of scalar registers, `v_s_rcp_f32` and the like. Raises UnknownInstruction."""
+    f, name = inst.fields, inst.name
+    if f["omod"] or f["clmp"] or f["neg"] or f["abs"] or not name.endswith("_f32"):
+        raise UnknownInstruction(f"{name} in this form is not known")
+    plain = name.replace("v_s_", "v_", 1)
+    meaning = semantics(code_of(plain, ""), lanes, [64, 64, 64, 32])
+    taken = source(inst, f["src0"], inst.operation.operands["src0"], lanes)
+    body = statements(meaning.statements)
+    return [
+        "{", f"uint32_t S0 = {scalar_text(taken)};", "uint32_t D0 = 0;", *declarations(meaning), *body, f"S({f['vdst']}) = D0;", "}"
+    ]  # fmt: skip

@@ -102,7 +102,7 @@ _FLOATS = {
 }
 _COMPARISONS = ("==", "!=", "<>", "<", ">", "<=", ">=")
 BUILTINS: dict[str, tuple[str, int] | None] = {
-    "fma": None, "floor": None, "trunc": None, "ceil": None, "rint": None, "sqrt": None, "fract": None, "abs": None,
+    "fma": None, "floor": None, "trunc": None, "ceil": None, "rint": None, "sqrt": None, "fract": None, "flush": None, "abs": None,
     "exp2": None, "log2": None, "sin": None, "cos": None, "ldexp": None, "rcp": None, "rsq": None, "maxnum": None,
     "minnum": None, "mantissa": None, "cvtToQuietNAN": None, "frexp_mant": None,
     "isNAN": ("u", 1), "isSignalNAN": ("u", 1), "isQuietNAN": ("u", 1), "sign": ("u", 1), "isEven": ("u", 1),
@@ -332,6 +332,9 @@ class _Scope:
             return _folded(Value(sign, left.type, (left, convert(right, U32))))
         type = _common(left, right)
         left, right = convert(left, type), convert(right, type)
+        if sign == "<>" and type.kind in "fg":  # less or greater: false where one is a NaN
+            less, greater = (Value(each, BOOL, (left, right)) for each in "<>")
+            return Value("||", BOOL, (less, greater))
         if sign in _COMPARISONS:
             return _folded(Value({"<>": "!="}.get(sign, sign), BOOL, (left, right)))
         if sign in ("+", "-", "*") and type == BOOL:

@@ -22,7 +22,7 @@ from stackbuild.emulator.body import FunctionTable, KernelBody, kernel_body
 from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
 from stackbuild.emulator.counts import block_counts
 from stackbuild.emulator.decoder import DecodeError
-from stackbuild.emulator.encodings import EncodingFamily, family, family_name
+from stackbuild.emulator.encodings import EncodingFamily, family_name, target_tables
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
 
@@ -61,7 +61,7 @@ def translate(
     """
     options = Options(target, sanitize, counters)
     loaded = load(code_object)
-    tables = family(family_name(target))
+    tables = target_tables(target)
     if loaded.target.partition(":")[0] != target.partition(":")[0]:
         raise TranslationError(f"the code object is for {loaded.target}, not for {target}")
     out = folder / f"{sha256(code_object + _sources()).hexdigest()}-{options.text(0).lstrip('0-') or 'plain'}"

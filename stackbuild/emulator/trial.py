@@ -11,7 +11,7 @@ from subprocess import run
 
 from stackbuild.emulator.body import FunctionTable, kernel_body
 from stackbuild.emulator.decoder import DecodeError, Instruction, decode
-from stackbuild.emulator.encodings import EncodingFamily, Format, family, family_name
+from stackbuild.emulator.encodings import EncodingFamily, Format, target_tables
 from stackbuild.emulator.interpreter import InterpretedWave
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
@@ -145,7 +145,7 @@ def _probe(code: bytes, tables: EncodingFamily, lanes: int, table: FunctionTable
 
 def compare(target: str, folder: Path, *, sequences: int, length: int = 4, seed: int = 0, wave: int = 0) -> TrialResult:
     """Compare `sequences` random sequences of `length` instructions on random registers. Raises TranslationError."""
-    tables = family(family_name(target))
+    tables = target_tables(target)
     lanes = wave or (64 if tables.name == "cdna" else 32)
     rng = random.Random(seed)
     table = FunctionTable(lanes, f"trial{seed}")
@@ -166,8 +166,9 @@ def compare(target: str, folder: Path, *, sequences: int, length: int = 4, seed:
 def compile_sequences(folder: Path, table: FunctionTable, bodies: list[str], lanes: int, name: str) -> ctypes.CDLL:
     folder.mkdir(parents=True, exist_ok=True)
     driver = (
-        "int trial(int (*f)(struct wave *), uint32_t *v, uint32_t *s, uint32_t *scc) {\n"
+        "int trial(int (*f)(struct wave *), uint32_t *v, uint32_t *s, uint32_t *scc, uint8_t *lds, uint32_t lds_bytes) {\n"
         "static struct wave w; memset(&w, 0, sizeof w); w.v = v; w.scc = *scc; memcpy(w.s, s, sizeof w.s);\n"
+        "w.lds = lds; w.lds_bytes = lds_bytes; w.fuel = 1000; w.lanes = FULL;\n"
         "int r = f(&w); memcpy(s, w.s, sizeof w.s); *scc = w.scc; return r; }\n"
     )
     parts = {
@@ -230,7 +231,7 @@ def _run(
     scc = rng.getrandbits(1)
     memory = (ctypes.c_uint32 * (544 * lanes))(*[word for row in v for word in row])
     scalars, flag = (ctypes.c_uint32 * 128)(*s), ctypes.c_uint32(scc)
-    library.trial(getattr(library, f"sequence_{number}"), memory, scalars, ctypes.byref(flag))
+    library.trial(getattr(library, f"sequence_{number}"), memory, scalars, ctypes.byref(flag), None, 0)
     wave = InterpretedWave(lanes, [*v, *([0] * lanes for _ in range(520))], [*s, 0, 0], scc)
     for _, inst in sequence:
         try:

@@ -21,6 +21,7 @@ from stackbuild.emulator.operands import (
     UnknownInstruction,
     form_of,
     source,
+    truth_table,
     vector_sources,
 )
 from stackbuild.emulator.pseudocode import PseudocodeError
@@ -110,6 +111,10 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
             sources = tuple(replace(s, swizzle=None) for s in sources)
         elif any("OPSEL" in part for part in (code,)) or "_iu" in name:
             raise UnknownInstruction(f"{name} is not known")
+    omod = f.get("omod", 0) if inst.format.name != "VOP3P" else 0
+    if name == "v_bitop3_b32":
+        constants, omod = (("TTBL", truth_table(inst)),), 0
+        sources = tuple(replace(s, negate=False, absolute=False) for s in sources)
     mask_in = mask_out = None
     if inst.format.name == "VOP3SD":
         mask_out = f["sdst"]
@@ -128,7 +133,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         if inst.format.name == "VOP2" and re.search(r"VCC\S* =", code):
             mask_out = VCC
     target = None
-    if name.startswith("v_s_") or (name.startswith("v_dot2") and "bf16" in name):
+    if name == "v_bitop3_b16" or (name.startswith("v_dot2") and "bf16" in name):
         raise UnknownInstruction(f"{name} is not known")
     writes_vector = inst.format.name not in ("VOPC", "VOP3_SDST", "VOP1_SDST")
     if writes_vector:
@@ -155,7 +160,6 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         raise UnknownInstruction(f"{name} with SDWA is not known")
     if target and target.bits > 64:
         raise UnknownInstruction(f"{name} is not known")
-    omod = f.get("omod", 0) if inst.format.name != "VOP3P" else 0
     form = VectorForm(
         name, code, lanes, tuple(_shape(s) for s in sources), max(target.bits, 32) if target else 32, constants,
         "SIMM32" in code, omod, bool(f.get("clmp", 0)), half,

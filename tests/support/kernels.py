@@ -29,6 +29,19 @@ components:
   cpu-ep:
     {kind: kernels-ep, source: kernels, headers: headers, memory: 4G, options: {SBK_PLATFORM: cpu, CMAKE_CXX_COMPILER: clang++-17}}
 """
+EVERY_TARGET = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
+EVERY_TARGET_RECIPE = f"""\
+schema: 1
+name: kernels-every-target
+summary: the bundled kernels for eight AMD targets, by Debian sid's clang
+base: {{debian: {{suite: sid, packages: [ccache, cmake, g++, hipcc, libamdhip64-dev, make]}}}}
+gfx: [{", ".join(EVERY_TARGET)}]
+sources:
+  kernels: {{bundled: kernels, exclude: [tools, tools/*, budgets.toml, "*.md", gpu-check, ep/gpu-check]}}
+  headers: {{debian: libonnxruntime-dev, suite: experimental}}
+components:
+  amd: {{kind: kernels, source: kernels, headers: headers, memory: 6G}}
+"""
 CACHE = Path.home() / ".cache" / "stackbuild" / "test-kernels"
 """Outside every test's own home, as build_bench.CACHE is: on a developer's machine a second run builds what changed."""
 
@@ -76,11 +89,20 @@ def stopped(running: subprocess.Popen[str], seconds: float = 30) -> None:
 
 
 def small_stack() -> Stack:
-    """The recipe above, locked once a session: Debian's stable suite moves seldom, experimental when it likes."""
+    """The recipe for four targets, locked once a session: Debian's stable suite moves seldom, experimental when it likes."""
+    return _locked_stack("kernels.yaml", RECIPE)
+
+
+def every_target_stack() -> Stack:
+    """The recipe for eight targets: half an hour of one core where ccache is empty. Debian sid moves every day."""
+    return _locked_stack("kernels-every-target.yaml", EVERY_TARGET_RECIPE)
+
+
+def _locked_stack(name: str, recipe: str) -> Stack:
     CACHE.mkdir(parents=True, exist_ok=True)
-    stack = Stack("kernels.yaml", CACHE, CACHE / "store")
+    stack = Stack(name, CACHE, CACHE / "store")
     with locks.hold(CACHE / "lock", lambda pid: None, lambda: None):
-        (CACHE / "kernels.yaml").write_text(RECIPE)
+        (CACHE / name).write_text(recipe)
         stack.run("lock")
     return stack
 

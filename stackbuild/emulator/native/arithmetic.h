@@ -130,6 +130,8 @@ PURE float cvtToQuietNAN_f16(float x) { return cvtToQuietNAN_f32(x); }
 PURE uint32_t isEven_f16(float x) { return isEven_f32(x); }
 PURE float maxnum_f16(float a, float b) { return maxnum_f32(a, b); }
 PURE float minnum_f16(float a, float b) { return minnum_f32(a, b); }
+/* Denormals as zeros of their sign. */
+PURE float flush_f32(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0.0f, x) : x; }
 PURE float fract_f32(float x) { float r = x - __builtin_floorf(x); return r >= 1.0f ? 0x1.fffffep-1f : r; }
 PURE float fract_f16(float x) { float r = round_f16(x - __builtin_floorf(x)); return r >= 1.0f ? 0x1.ffcp-1f : r; }
 PURE double fract_f64(double x) { double r = x - __builtin_floor(x); return r >= 1.0 ? 0x1.fffffffffffffp-1 : r; }

@@ -179,6 +179,18 @@ API uint32_t load16(const uint8_t *p) { uint16_t r; memcpy(&r, p, 2); return r; 
 API void store32(uint8_t *p, uint32_t x) { memcpy(p, &x, 4); }
 API void store16(uint8_t *p, uint32_t x) { uint16_t r = (uint16_t)x; memcpy(p, &r, 2); }
 
+/* One or two bytes, extended. */
+API void scalar_load_part(struct wave *w, uint32_t to, uint64_t address, uint32_t bytes, int is_signed)
+{
+#if SANITIZE
+    if (address % bytes) w->calls->report(w, 19, -1, address, "a scalar load off its boundary");
+    if (!w->calls->in_range(w, address, bytes, 0)) { w->s[to] = 0; return; }
+#endif
+    const uint8_t *at = (const uint8_t *)(uintptr_t)address;
+    uint32_t value = bytes == 1 ? *at : load16(at);
+    if (is_signed) value = bytes == 1 ? (uint32_t)(int8_t)value : (uint32_t)(int16_t)value;
+    w->s[to] = value;
+}
 API void scalar_load(struct wave *w, uint32_t to, uint64_t address, uint32_t words)
 {
 #if SANITIZE

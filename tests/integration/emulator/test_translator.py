@@ -42,7 +42,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     bodies = []
     for i, expected in enumerate(EXPECTATIONS):
         code = bytes.fromhex(expected.code + END)
-        body = kernel_body(code, family("rdna3"), 0, len(code), 32, table, symbol=f"sequence_{i}", counters=False, sanitize=False)
+        body = kernel_body(
+            code, family("rdna3"), 0, len(code), 32, table, symbol=f"sequence_{i}", counters=False, sanitize=False
+        )
         bodies.append("\n".join(body.lines))
     return Machine(compile_sequences(tmp_path_factory.mktemp("expectations"), table, bodies, 32, "expectations"))
 
@@ -70,7 +72,9 @@ def test_a_difference_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_an_unknown_instruction_stops_by_its_name() -> None:
     code = bytes.fromhex("004880be" + END)  # s_setpc_b64
     with pytest.raises(UnknownInstruction, match="s_setpc_b64"):
-        kernel_body(code, family("rdna3"), 0, len(code), 32, FunctionTable(32, ""), symbol="f", counters=False, sanitize=False)
+        kernel_body(
+            code, family("rdna3"), 0, len(code), 32, FunctionTable(32, ""), symbol="f", counters=False, sanitize=False
+        )
 
 
 def test_what_is_no_code_object_is_one_error() -> None:
@@ -138,7 +142,9 @@ class Leaky:
         given = struct.pack("<QQqf", x.ctypes.data, y.ctypes.data, 1500, 0.25)
         executor = Executor(out, executor_library(self.folder))
         try:
-            counts = executor.dispatch(name, Launch((2, 1, 1), (256, 1, 1), seed=5), given, ranges, lambda f: kinds.add(f.kind_name))
+            counts = executor.dispatch(
+                name, Launch((2, 1, 1), (256, 1, 1), seed=5), given, ranges, lambda f: kinds.add(f.kind_name)
+            )
         except ExecutionError:
             return kinds, False
         assert counts["waves"] == 16 and counts["global_bytes"] == 2 * x.nbytes and counts["flat"] == 0
@@ -151,7 +157,10 @@ class Leaky:
         loaded = load(self.data)
         kernel = next(kernel for kernel in loaded.kernels if "IfLi4E" in kernel.name)
         found = reachable(loaded.image, family("rdna3"), kernel.descriptor.entry, kernel.code_end)
-        start = self.data.index(loaded.image[kernel.descriptor.entry : kernel.descriptor.entry + 64]) - kernel.descriptor.entry
+        start = (
+            self.data.index(loaded.image[kernel.descriptor.entry : kernel.descriptor.entry + 64])
+            - kernel.descriptor.entry
+        )
         changed = bytearray(self.data)
         for inst in found.values():
             if inst.name == name:
@@ -188,7 +197,9 @@ def test_an_endless_kernel_is_ended(leaky: Leaky) -> None:
     name = next(kernel.name for kernel in load(data).kernels if "IfLi4E" in kernel.name)
     out = translate(data, "gfx1100", leaky.folder, sanitize=False, counters=False, kernels=[name])
     with pytest.raises(ExecutionError, match="time limit"):
-        Executor(out, executor_library(leaky.folder)).dispatch(name, Launch((1, 1, 1), (32, 1, 1), budget=1000), bytes(28))
+        Executor(out, executor_library(leaky.folder)).dispatch(
+            name, Launch((1, 1, 1), (32, 1, 1), budget=1000), bytes(28)
+        )
 
 
 def test_a_fault_is_an_error_and_ends_no_process(leaky: Leaky) -> None:
