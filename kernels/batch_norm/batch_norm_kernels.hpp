@@ -83,7 +83,8 @@ batch_norm_planes(BatchNormParams p, Index index, int64_t vectors, int64_t first
 template <int N>
 constexpr int kRowsHeld = N > 4 ? N : 4;
 
-// The numbers of `lanes` vectors of channels from `first` on, worked out once for the block; a thread gets one vector's.
+// The numbers of `lanes` vectors of channels from `first` on, worked out once for the block; a thread gets one vector's,
+// none where that lies beyond the channels.
 template <int N>
 __device__ __forceinline__ void share_affine(const BatchNormParams& p, int64_t first, int lanes, int lane, Affine (&mine)[N]) {
   extern __shared__ __align__(32) float shared[];
@@ -95,6 +96,7 @@ __device__ __forceinline__ void share_affine(const BatchNormParams& p, int64_t f
     shared[2 * count + c] = affine.bias;
   }
   __syncthreads();
+  if (first + lane * N >= p.channels) return;  // beyond the channels: nothing was written for this lane
   using V = Vec<float, N>;
   const auto* vectors = reinterpret_cast<const V*>(shared);
   const V mean = vectors[lane], factor = vectors[lanes + lane], bias = vectors[2 * lanes + lane];
