@@ -335,7 +335,7 @@ def _div_fixup(value: float, denominator: float, numerator: float) -> float:
     if math.isinf(denominator) or numerator == 0:
         return sign * 0.0
     e1, e2 = (float_bits(x, single) >> 23 & 255 for x in (denominator, numerator))
-    return sign * (0.0 if e2 - e1 < -150 else abs(value)) if value == value else math.nan
+    return sign * (0.0 if e2 - e1 < -150 else abs(value))
 
 
 _OPERATORS: dict[str, Callable[[Value, Type, list[Any]], Any]] = {

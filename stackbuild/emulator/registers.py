@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stackbuild.emulator.decoder import Instruction
+from stackbuild.emulator.memory import memory_call
 
 _NO_SCALARS = 104
 _GFX12 = {
@@ -28,7 +29,8 @@ def _vectors(inst: Instruction) -> list[tuple[int, int]]:
             value += 256
         if value >= 256:
             acc = _accumulates(inst, name)
-            found.append((value - 256 + acc, max(1, operand.bits // 32)))
+            short = name in ("addr", "vaddr") and "saddr" in f and not memory_call(inst).wide
+            found.append((value - 256 + acc, 1 if short else max(1, operand.bits // 32)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Assembles the rows of `instruction_rows.py` and `matrix_layouts.py`: `python tests/support/instruction_codes.py LLVM-MC…` (a command) writes instruction_codes.txt.
+"""Assembles the rows of `instruction_rows.py`, `matrix_layouts.py` and `sanitizer_defects.py`: `python tests/support/instruction_codes.py LLVM-MC…` (a command) writes instruction_codes.txt.
 
 A line is a target, the words' bytes in hexadecimal and a row's text, divided by tabs. A row that a target's assembler refuses
 has no line for it.
@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.instruction_rows import ROWS
 from support.matrix_layouts import LAYOUTS
+from support.sanitizer_defects import DEFECTS
 
 CODES = Path(__file__).parent / "instruction_codes.txt"
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1201")
@@ -51,7 +52,13 @@ def assembled(tool: list[str], target: str, texts: list[str]) -> dict[str, str]:
 
 def main() -> None:
     texts = list(dict.fromkeys([*(row.text for row in ROWS), *(layout.text for layout in LAYOUTS)]))
+    kernels = list(dict.fromkeys(text for defect in DEFECTS for text in (defect.wrong, defect.right)))
     rows = [(target, code, text) for target in TARGETS for text, code in assembled(sys.argv[1:], target, texts).items()]
+    rows += [
+        ("gfx1100", code, text)
+        for text, code in assembled(sys.argv[1:], "gfx1100", kernels).items()
+        if text not in texts
+    ]
     CODES.write_text("".join("\t".join(row) + "\n" for row in rows))
     missing = set(texts) - {text for _, _, text in rows}
     print(f"{len(rows)} codes of {len(texts)} texts; no target has: {sorted(missing)}")

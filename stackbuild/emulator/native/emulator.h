@@ -28,7 +28,6 @@ enum emulator_kind {
     EMULATOR_TRAP = 4,             /* s_trap, or an instruction that stops the wave */
     EMULATOR_TIMEOUT = 5,          /* more instructions than `budget` */
     EMULATOR_END_OF_CODE = 6,      /* the wave ran past the kernel's last instruction */
-    EMULATOR_DEADLOCK = 7,         /* waves wait at a barrier that the others cannot reach */
     EMULATOR_FIRST_FINDING = 16,
     EMULATOR_GLOBAL_BOUNDS = 16,   /* global access outside of all ranges */
     EMULATOR_LDS_BOUNDS = 17,      /* LDS access outside of the group segment */
@@ -39,8 +38,7 @@ enum emulator_kind {
     EMULATOR_MISSING_WAIT = 22,    /* a register is used while a load into it is under way */
     EMULATOR_DIVERGENT_BARRIER = 23, /* waves of one workgroup wait at different s_barrier instructions */
     EMULATOR_INACTIVE_LANE = 24,   /* a value comes from a lane that EXEC leaves out */
-    EMULATOR_DENORMAL_MODE = 25,   /* the descriptor flushes float32 denormals */
-    EMULATOR_APERTURE = 26         /* a FLAT access whose lanes lie in different apertures, or in none */
+    EMULATOR_DENORMAL_MODE = 25    /* the descriptor flushes float32 denormals */
 };
 
 struct emulator_finding {

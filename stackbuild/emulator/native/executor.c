@@ -41,9 +41,8 @@ struct emulator_object {
 
 static const char *const kind_names[] = {
     [0] = "ok", [1] = "not translated", [2] = "bad dispatch", [3] = "memory fault", [4] = "trap", [5] = "time limit", [6] = "end of code",
-    [7] = "deadlock", [16] = "out of bounds (global)", [17] = "out of bounds (LDS)", [18] = "out of bounds (scratch)", [19] = "misaligned",
+    [16] = "out of bounds (global)", [17] = "out of bounds (LDS)", [18] = "out of bounds (scratch)", [19] = "misaligned",
     [20] = "uninitialised", [21] = "race", [22] = "missing wait", [23] = "divergent barrier", [24] = "inactive lane", [25] = "denormal mode",
-    [26] = "aperture",
 };
 
 static int explain(char *error, size_t bytes, const char *format, ...)

@@ -6,6 +6,13 @@
 #ifndef STACKBUILD_SANITIZER_H
 #define STACKBUILD_SANITIZER_H
 
+/* Whether a byte of the aligned word around `at` was written: a wide load takes along what fills up a structure. */
+static int word_is_set(const struct shadow *h, uint64_t at)
+{
+    const struct lds_byte *word = &h->lds[at & ~3ull];
+    return word[0].set || word[1].set || word[2].set || word[3].set;
+}
+
 static void note_access(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, int use)
 {
     struct shadow *h = w->shadow;
@@ -21,7 +28,7 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
         }
         char text[96];
         if (use == USE_READ || use == USE_ATOMIC) {
-            if (!b->set) {
+            if (!b->set && !(bytes >= 4 && word_is_set(h, at))) {
                 snprintf(text, sizeof text, "LDS byte %llu is read and was never written", (unsigned long long)at);
                 report(w, EMULATOR_UNINITIALISED, (int)lane, at, text);
             }
@@ -49,7 +56,7 @@ static int is_sanitized(const struct kernel *k) { return strstr(k->object->folde
 static void sanitizer_open(const struct kernel *k, struct wave **waves, uint32_t count, uint32_t lds_bytes)
 {
     if (!is_sanitized(k)) return;
-    struct lds_byte *lds = calloc((size_t)lds_bytes + 1, sizeof *lds);
+    struct lds_byte *lds = calloc((size_t)lds_bytes + 4, sizeof *lds);
     for (uint32_t i = 0; i < count; i++) {
         waves[i]->shadow = calloc(1, sizeof *waves[i]->shadow);
         waves[i]->shadow->lds = lds;

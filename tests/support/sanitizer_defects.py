@@ -1,0 +1,80 @@
+"""Kernels for gfx1100 that each do one thing that no kernel may do, beside the same kernel done right: the check of the sanitizer.
+
+A kernel has the address of 512 bytes as its argument, and v0 holds the work-item. It is assembled with the rows of
+`instruction_rows.py`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_ARGUMENT = "s_load_b64 s[2:3], s[0:1], 0x0; s_waitcnt lgkmcnt(0); "
+_END = "; s_endpgm"
+
+
+class Defect(NamedTuple):
+    """A kernel with a defect, the kind that is reported, and the kernel without it.
+
+    `group` and `private` are bytes of LDS of a workgroup and of scratch of a lane, `items` the work-items of the workgroup.
+    """
+
+    name: str
+    kind: str
+    wrong: str
+    right: str
+    group: int = 0
+    private: int = 0
+    items: int = 32
+    flushes: bool = False
+
+
+DEFECTS = (
+    Defect("a store behind the memory", "out of bounds (global)", f"{_ARGUMENT}v_mov_b32 v1, 0x200; v_mov_b32 v2, 0; global_store_b32 v1, v2, s[2:3]{_END}",
+           f"{_ARGUMENT}v_mov_b32 v1, 0x1fc; v_mov_b32 v2, 0; global_store_b32 v1, v2, s[2:3]{_END}"),
+    Defect("a load before the memory", "out of bounds (global)", f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3] offset:-4{_END}",
+           f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]{_END}"),
+    Defect("a load across the end", "out of bounds (global)", f"{_ARGUMENT}v_mov_b32 v1, 0x1f8; global_load_b128 v[2:5], v1, s[2:3]{_END}",
+           f"{_ARGUMENT}v_mov_b32 v1, 0x1f0; global_load_b128 v[2:5], v1, s[2:3]{_END}"),
+    Defect("a scalar load behind the memory", "out of bounds (global)", f"{_ARGUMENT}s_load_b64 s[4:5], s[2:3], 0x1fc{_END}",
+           f"{_ARGUMENT}s_load_b64 s[4:5], s[2:3], 0x1f8{_END}"),
+    Defect("LDS behind the group's", "out of bounds (LDS)", f"v_mov_b32 v1, 64; v_mov_b32 v2, 0; ds_store_b32 v1, v2{_END}",
+           f"v_mov_b32 v1, 60; v_mov_b32 v2, 0; ds_store_b32 v1, v2{_END}", group=64),
+    Defect("scratch behind the lane's", "out of bounds (scratch)", f"v_mov_b32 v1, 16; v_mov_b32 v2, 0; scratch_store_b32 v1, v2, off{_END}",
+           f"v_mov_b32 v1, 12; v_mov_b32 v2, 0; scratch_store_b32 v1, v2, off{_END}", private=16),
+    Defect("an atomic off its boundary", "misaligned", f"{_ARGUMENT}v_mov_b32 v1, 2; v_mov_b32 v2, 1; global_atomic_add_u32 v1, v2, s[2:3]{_END}",
+           f"{_ARGUMENT}v_mov_b32 v1, 4; v_mov_b32 v2, 1; global_atomic_add_u32 v1, v2, s[2:3]{_END}"),
+    Defect("a scalar load off its boundary", "misaligned", f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x2{_END}", f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x4{_END}"),
+    Defect("LDS that nobody wrote", "uninitialised", f"v_mov_b32 v1, 0; ds_load_b32 v2, v1{_END}",
+           f"v_mov_b32 v1, 0; v_mov_b32 v3, 0; ds_store_b32 v1, v3; ds_load_b32 v2, v1{_END}", group=64),
+    Defect("a half of LDS that nobody wrote", "uninitialised", f"v_mov_b32 v1, 0; v_mov_b32 v3, 0; ds_store_b16 v1, v3; ds_load_u16 v2, v1 offset:2{_END}",
+           f"v_mov_b32 v1, 0; v_mov_b32 v3, 0; ds_store_b16 v1, v3; ds_load_b32 v2, v1{_END}", group=64),  # what fills up a structure may be read
+    Defect("an address that nobody wrote", "uninitialised", f"{_ARGUMENT}global_load_b32 v2, v5, s[2:3]{_END}",
+           f"{_ARGUMENT}v_mov_b32 v5, 0; global_load_b32 v2, v5, s[2:3]{_END}"),
+    Defect("a value that nobody wrote", "uninitialised", f"{_ARGUMENT}v_mov_b32 v1, 0; global_store_b32 v1, v5, s[2:3]{_END}",
+           f"{_ARGUMENT}v_mov_b32 v1, 0; v_mov_b32 v5, 1; global_store_b32 v1, v5, s[2:3]{_END}"),
+    Defect("two waves write one place", "race", f"v_mov_b32 v1, 0; v_mov_b32 v2, 1; ds_store_b32 v1, v2{_END}",
+           f"v_lshlrev_b32 v1, 2, v0; v_mov_b32 v2, 1; ds_store_b32 v1, v2{_END}", group=256, items=64),
+    Defect("no barrier between a write and a read", "race", f"v_lshlrev_b32 v1, 2, v0; ds_store_b32 v1, v0; v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2{_END}",
+           f"v_lshlrev_b32 v1, 2, v0; ds_store_b32 v1, v0; s_waitcnt lgkmcnt(0); s_barrier; v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2{_END}", group=256, items=64),
+    Defect("no barrier between a read and a write", "race",
+           f"v_lshlrev_b32 v1, 2, v0; ds_store_b32 v1, v0; s_waitcnt lgkmcnt(0); s_barrier; v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2; s_waitcnt lgkmcnt(0); ds_store_b32 v1, v3{_END}",
+           f"v_lshlrev_b32 v1, 2, v0; ds_store_b32 v1, v0; s_waitcnt lgkmcnt(0); s_barrier; v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2; s_waitcnt lgkmcnt(0); s_barrier; ds_store_b32 v1, v3{_END}",
+           group=256, items=64),
+    Defect("a global load that is not waited for", "missing wait", f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]; v_add_f32 v3, v2, v2{_END}",
+           f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]; s_waitcnt vmcnt(0); v_add_f32 v3, v2, v2{_END}"),
+    Defect("a wait for the first of two loads", "missing wait",
+           f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]; global_load_b32 v4, v1, s[2:3]; s_waitcnt vmcnt(1); v_add_f32 v3, v4, v4{_END}",
+           f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]; global_load_b32 v4, v1, s[2:3]; s_waitcnt vmcnt(1); v_add_f32 v3, v2, v2{_END}"),
+    Defect("an LDS load that is not waited for", "missing wait", f"v_mov_b32 v1, 0; ds_store_b32 v1, v1; ds_load_b32 v2, v1; v_add_f32 v3, v2, v2{_END}",
+           f"v_mov_b32 v1, 0; ds_store_b32 v1, v1; ds_load_b32 v2, v1; s_waitcnt lgkmcnt(0); v_add_f32 v3, v2, v2{_END}", group=64),
+    Defect("a scalar load that is not waited for", "missing wait", f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x0; s_add_u32 s5, s4, s4{_END}",
+           f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x0; s_waitcnt lgkmcnt(0); s_add_u32 s5, s4, s4{_END}"),
+    Defect("waves at two barriers", "divergent barrier", f"v_cmp_gt_u32 VCC, 32, v0; s_cbranch_vccz 2; s_barrier; s_branch 1; s_barrier{_END}",
+           f"v_cmp_gt_u32 VCC, 32, v0; s_cbranch_vccz 1; s_nop 0; s_barrier{_END}", items=64),
+    Defect("a lane that is not active", "inactive lane", f"v_mov_b32 v1, 4; s_mov_b32 exec_lo, 1; ds_bpermute_b32 v2, v1, v0{_END}",
+           f"v_mov_b32 v1, 4; s_mov_b32 exec_lo, 3; ds_bpermute_b32 v2, v1, v0{_END}"),
+    Defect("a descriptor that flushes denormals", "denormal mode", "s_endpgm", "s_endpgm", flushes=True),
+    Defect("no end", "end of code", "s_nop 0; s_nop 0", "s_nop 0; s_endpgm"),
+    Defect("no way out", "time limit", f"s_branch 65535{_END}", f"s_branch 0{_END}"),
+    Defect("a trap", "trap", f"s_trap 2{_END}", f"s_nop 0{_END}"),
+)  # fmt: skip
