@@ -18,7 +18,7 @@ def test_a_target_is_emulated_where_the_emulator_has_its_family() -> None:
 def test_each_row_is_of_a_gpu_that_recipes_can_name(target: str) -> None:
     row = all_limits()[target]
     assert target in BUILDABLE
-    assert row.sources and set(row.sources) <= {"specs", "cdna", "amd", "isa"}
+    assert row.sources and set(row.sources) <= {"specs", "cdna", "press", "llvm"}
     assert row.waves_per_simd * row.simds * row.wave in (2048, 1024)
     assert row.vgpr_bytes // (4 * row.simds * row.wave) in (512, 1024, 1536)  # registers of a lane of a SIMD
 
