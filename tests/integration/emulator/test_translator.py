@@ -62,6 +62,15 @@ def test_random_sequences_agree_with_the_interpreter(target: str, tmp_path: Path
     assert made.sequences == 60 and len(made.operations) > 50
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("target", ["gfx1100", "gfx942", "gfx1201", "gfx90a"])
+def test_a_hundred_thousand_random_sequences_agree_with_the_interpreter(target: str, seed: int, tmp_path: Path) -> None:
+    """2,500 in each of the forty runs, about 40 s of one core each."""
+    assert compare(target, tmp_path, sequences=2500, length=3, seed=seed).differences == ()
+
+
 def test_a_difference_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from stackbuild.emulator import interpreter
 
