@@ -28,8 +28,8 @@ CODE: dict[str, str] = {
     **{f"v_log_{t}": f"D0.{t} = log2(S0.{t})" for t in ("f16", "f32")},
     **{f"v_ldexp_{t}": f"D0.{t} = ldexp(S0.{t}, {s})" for t, s in (("f32", "S1.i32"), ("f16", "32'I(S1.i16)"), ("f64", "S1.i32"))},
     "v_cvt_pk_f16_f32": "D0[15 : 0].f16 = f32_to_f16(S0.f32);\nD0[31 : 16].f16 = f32_to_f16(S1.f32)",
-    "v_frexp_exp_i32_f32": "D0.i32 = frexp_exp(S0.f32)",
-    "v_frexp_mant_f32": "D0.f32 = frexp_mant(S0.f32)",
+    **{f"v_frexp_exp_i32_{t}": f"D0.i32 = frexp_exp(S0.{t})" for t in ("f32", "f64")},
+    **{f"v_frexp_mant_{t}": f"D0.{t} = frexp_mant(S0.{t})" for t in ("f32", "f64")},
     # Divisions: the text leaves out that D0 is S0 where nothing is scaled.
     "v_div_scale_f32": "D0.f32 = div_scale(S0.f32, S1.f32, S2.f32);\nVCC.u64[laneId] = div_scale_vcc(S0.f32, S1.f32, S2.f32)",
     "v_div_fixup_f32": "D0.f32 = div_fixup(S0.f32, S1.f32, S2.f32)",

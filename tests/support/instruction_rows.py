@@ -398,6 +398,9 @@ FLOAT = (
     _R("v_log_f32 v2, v0", "v0=0", f"v2={MINUS_INF}"),
     _R("v_frexp_exp_i32_f32 v2, v0", "v0=8.0", "v2=4"),
     _R("v_frexp_mant_f32 v2, v0", "v0=12.0", "v2=0.75"),
+    _R("v_frexp_exp_i32_f64 v2, v[0:1]", "v0=0 v1=0x40280000", "v2=4"),  # 12
+    _R("v_frexp_mant_f64 v[2:3], v[0:1]", "v0=0 v1=0x40280000", "v2=0 v3=0x3fe80000"),  # 0.75
+    _R("v_frexp_mant_f64 v[2:3], v[0:1]", "v0=0 v1=0x7ff00000", "v2=0 v3=0x7ff00000"),
     _R("v_cvt_f32_i32 v2, v0", "v0=0xffffffff", "v2=-1.0"),
     _R("v_cvt_f32_i32 v2, v0", "v0=0x01000001", "v2=0x4b800000"),  # 2²⁴ + 1: to even
     _R("v_cvt_f32_u32 v2, v0", "v0=0xffffffff", "v2=0x4f800000"),

@@ -201,6 +201,17 @@ PURE float frexp_mant_f32(float x)
     int e;
     return x - x == 0 ? (float)frexp((double)x, &e) : x;
 }
+PURE int32_t frexp_exp_f64(double x)
+{
+    int e = 0;
+    if (x - x == 0) frexp(x, &e);
+    return e;
+}
+PURE double frexp_mant_f64(double x)
+{
+    int e;
+    return x - x == 0 ? frexp(x, &e) : x;
+}
 
 PURE uint32_t reverse_u32(uint32_t x)
 {
