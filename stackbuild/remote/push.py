@@ -59,9 +59,10 @@ RACES = 3
 CONTENT = "content\n"
 """How the text of a content key begins."""
 
-Outcome = Literal["pushed", "signed", "there", "conflict", "damaged", "failed"]
+Outcome = Literal["pushed", "signed", "there", "conflict", "damaged", "refused", "failed"]
 """pushed: with its tree · signed: the tree was there · there: nothing to do · conflict: this key has signed another
-output of the same step · damaged: the local output is not as its manifest says · failed: the remote did not take it."""
+output of the same step · damaged: the local output is not as its manifest says · refused: it holds what no pull takes, such as a setuid file of an older stackbuild · failed:
+the remote did not take it."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,10 @@ class Pusher:
         if own and not self.check:
             return "there", ""
         text = self._text(record)
+        try:
+            entries_of(text, _size(text))
+        except RemoteFault as fault:
+            return "refused", str(fault)
         made = self._tree(record, text) if text else None
         if made is None:
             return "damaged", self.store.check(record.tree) or "its manifest is gone"

@@ -56,24 +56,29 @@ class OciRegistry:
             return int(said)
 
     def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
-        if size > WHOLE:
-            self._put_resumed(digest, content, size, count)
-            return
-        body = content.read()
-        for attempt in range(self.client.limits.writes):
+        limits = self.client.limits
+        for attempt in range(limits.writes):
             try:
-                answer = self._changed("PUT", self._at(self._begin_upload(), digest), (201,), OCTETS, body=body)
-                break
+                self._put(digest, content, size, count)
+                return
             except RemoteFault:
-                if attempt + 1 == self.client.limits.writes:
+                if attempt + 1 == limits.writes:
                     raise
-                time.sleep(self.client.limits.pause * 2**attempt)
-        _refuse_other_digest(answer, digest)
-        count(size)
+                time.sleep(limits.pause * 2**attempt)
 
     def put_manifest(self, tag: str, text: bytes) -> None:
         answer = self._changed("PUT", f"manifests/{tag}", (201,), ("Content-Type", MANIFEST_TYPE), body=text)
         _refuse_other_digest(answer, hashlib.sha256(text).hexdigest())
+
+    def _put(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+        """One try: a long blob in a request that is resumed, another with the request that ends the upload."""
+        if size > WHOLE:
+            self._put_resumed(digest, content, size, count)
+            return
+        content.seek(0)
+        answer = self._changed("PUT", self._at(self._begin_upload(), digest), (201,), OCTETS, body=content.read())
+        _refuse_other_digest(answer, digest)
+        count(size)
 
     def _put_resumed(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
         place, at = self._begin_upload(), 0
@@ -86,10 +91,20 @@ class OciRegistry:
             except RemoteFault:
                 if attempt == UPLOADS_RESUMED:
                     raise
-                said = self._changed("GET", place, (204,))
-                place, at = said.get("Location", place), _received(said.get("Range", ""), size)
+                place, at = self._resumed(place, size)
         answer = self._changed("PUT", self._at(place, digest), (201,), ("Content-Length", "0"), body=b"")
         _refuse_other_digest(answer, digest)
+
+    def _resumed(self, place: str, size: int) -> tuple[str, int]:
+        """Where a broken upload goes on, and from which byte; a new one where the registry does not know.
+
+        Debian's 2.8.2 forgets an upload whose connection broke within a request.
+        """
+        try:
+            said = self._changed("GET", place, (204,))
+            return said.get("Location", place), _received(said.get("Range", ""), size)
+        except RemoteFault:
+            return self._begin_upload(), 0
 
     def _begin_upload(self) -> str:
         return self._changed("POST", "blobs/uploads/", (202,), ("Content-Length", "0"), body=b"")["Location"]

@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,8 +28,8 @@ from stackbuild.store.maintenance import records
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id
 
-QUICK = HttpLimits(timeout=1.0, reads=2, writes=3, pause=0.01)
-PATIENT = Patience(window=1.5, rate=2000.0)
+QUICK = HttpLimits(timeout=8.0, reads=2, writes=3, pause=0.01)
+PATIENT = Patience(window=6.0, rate=2000.0)
 TEXT = "step: s\n"
 CONTENT_TEXT = "content\nstep: s\n"
 
@@ -156,6 +156,10 @@ class FakeRegistry:
     after: Callable[[str, str, FakeRegistry], None] = lambda method, path, registry: None
     seen: list[tuple[str, str]] = field(default_factory=list)
     has_ranges: bool = True
+    headers: Any = None
+    """Of the request that a fault is asked about."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held by each request of an upload: whoever asks how far it is waits for the part that is under way."""
     port: int = 0
 
     def copy(self) -> FakeRegistry:
@@ -234,9 +238,22 @@ class FakeRegistry:
             def log_message(self, *words: object) -> None: ...
 
             def handle_one(self) -> None:
+                with registry.lock if "/uploads/" in self.path else nullcontext():
+                    self._handled()
+
+            def _body(self, size: int) -> bytes:
+                """What comes of a body before the connection breaks: an upload keeps it."""
+                found = bytearray()
+                with suppress(OSError):
+                    while len(found) < size and (piece := self.rfile.read1(size - len(found))):
+                        found += piece
+                return bytes(found)
+
+            def _handled(self) -> None:
                 method, path = self.command, self.path
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = self._body(int(self.headers.get("Content-Length") or 0))
                 registry.seen.append((method, path))
+                registry.headers = self.headers
                 answer = registry.fault(method, path, registry)
                 if answer is None:
                     answer = registry.answer(method, path, self.headers, body)
@@ -263,9 +280,15 @@ class FakeRegistry:
                 except OSError:
                     self.close_connection = True
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        server.block_on_close = False
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            block_on_close = False
+            request_queue_size = 64
+
+            def handle_error(self, request: object, address: object) -> None:
+                """A client that gave up is what the faults are for."""
+
+        server = Server(("127.0.0.1", 0), Handler)
         self.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()

@@ -1,0 +1,154 @@
+"""Whom the user trusts: the file, its mistakes, URLs, keys that come and go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.remote.files import ExportFolder, WebFolder
+from stackbuild.remote.registry import OciRegistry
+from stackbuild.remote.settings import (
+    Settings,
+    add_keys,
+    open_reader,
+    open_writer,
+    read_settings,
+    remove_keys,
+    settings_of,
+    settings_path,
+    trusted_remotes,
+    write_settings,
+)
+from support.remotes import a_key, key_files
+
+URL = "https://builds.example.org/sb"
+
+
+def nobody(host: str) -> None:
+    return None
+
+
+def test_nothing_is_trusted_and_nothing_written_to_by_default(tmp_path: Path) -> None:
+    assert read_settings() == Settings()
+    _, public = key_files(tmp_path)
+    added = add_keys(URL, [public])
+    assert read_settings().remotes == (added,) and not added.write and added.threshold == 1
+    assert [key.fingerprint for key in added.trusted_keys()] == [a_key().fingerprint]
+
+
+def test_keys_come_and_go(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        add_keys(URL, [key_files(tmp_path, name)[1]])
+    left = remove_keys(URL, a_key("first").fingerprint)
+    assert left is not None and [key.name for key in left.trusted_keys()] == ["second"]
+    with pytest.raises(UsageError, match="is not trusted for"):
+        remove_keys(URL, a_key("first").fingerprint)
+    assert remove_keys(URL) is None and read_settings() == Settings()
+    with pytest.raises(UsageError, match="is no remote of yours"):
+        remove_keys(URL)
+
+
+def test_a_key_that_is_added_again_is_replaced(tmp_path: Path) -> None:
+    """So a stolen key gets its last day."""
+    _, public = key_files(tmp_path)
+    add_keys(URL, [public])
+    signers = tmp_path / "allowed_signers"
+    signers.write_text(f'builder valid-before="20260101" {" ".join(public.read_text().split()[:2])}\n')
+    (key,) = add_keys(URL, [signers]).trusted_keys()
+    assert key.valid_before is not None and key.valid_before.year == 2026
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o620])
+def test_a_file_that_others_may_write_is_refused(mode: int, tmp_path: Path) -> None:
+    add_keys(URL, [key_files(tmp_path)[1]])
+    settings_path().chmod(mode)
+    with pytest.raises(UsageError, match="others may say whom you trust"):
+        read_settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("remotes: [{url: x, wirte: true}]", "remotes.0.wirte"),
+        ("remotes: [{url: 'oci://h/r', write: true}]", "without `sign`"),
+        ("remotes: [{url: 'oci://h/r', read: [no key]}]", "not an ed25519 public key"),
+        ("remotes: [{url: 'oci://h/r', threshold: 0}]", "greater than or equal to 1"),
+        ("remotes: [", "cannot be read"),
+        ("7", "valid dictionary"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(text: str, said: str) -> None:
+    settings_path().parent.mkdir(parents=True)
+    settings_path().write_text(text)
+    with pytest.raises(UsageError) as error:
+        read_settings()
+    assert said in str(error.value) and str(settings_path()) in str(error.value)
+
+
+def test_none_stands_for_no_remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_keys(URL, [key_files(tmp_path)[1]])
+    monkeypatch.setenv("STACKBUILD_REMOTES", "none")
+    assert read_settings() == Settings()
+
+
+@pytest.mark.parametrize(
+    ("url", "root"),
+    [
+        ("oci://ghcr.io/acme/sb", "https://ghcr.io/v2/acme/sb/"),
+        ("oci://localhost:5000/sb", "http://localhost:5000/v2/sb/"),
+        ("oci+http://lan:5000/a/b", "http://lan:5000/v2/a/b/"),
+    ],
+)
+def test_registries(url: str, root: str) -> None:
+    opened = open_reader(url, nobody)
+    assert isinstance(opened, OciRegistry) and opened.client.root == root
+
+
+def test_web_servers_and_folders(tmp_path: Path) -> None:
+    assert isinstance(open_reader(URL, nobody), WebFolder)
+    assert isinstance(open_writer(f"file://{tmp_path}/x", nobody), ExportFolder)
+    with pytest.raises(UsageError, match="can only be read"):
+        open_writer(URL, nobody)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "x",
+        "oci://",
+        "oci://host",
+        "ftp://h/x",
+        "file://host/x",
+        "file:x",
+        "https://",
+        "https://u:p@h/",
+        "https://[/",
+    ],
+)
+def test_what_is_no_url_of_a_remote(url: str) -> None:
+    with pytest.raises(UsageError):
+        open_reader(url, nobody)
+
+
+def test_a_folder_that_is_no_export_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    said: list[str] = []
+    settings = settings_of(f"file://{tmp_path}", [key_files(tmp_path)[1]])
+    assert trusted_remotes(settings, nobody, said.append) == ()
+    assert "no export lies there" in said[0]
+
+
+def test_an_export_is_not_written_among_other_files(tmp_path: Path) -> None:
+    from stackbuild.remote.faults import RemoteFault
+
+    (tmp_path / "mine").touch()
+    with pytest.raises(RemoteFault, match="other files"):
+        ExportFolder("", tmp_path, is_written=True)
+
+
+def test_settings_are_written_as_they_are_read(tmp_path: Path) -> None:
+    settings = settings_of(URL, [key_files(tmp_path)[1]])
+    write_settings(settings)
+    assert read_settings() == settings and settings_path().stat().st_mode & 0o077 == 0
