@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from campaign.frame import NotRun
 from stackbuild.store import atomic
 from stackbuild.store.store import Store, new_run_id
 from support.remotes import FakeRegistry, Said, asked, open_at, puller, push_all, put
@@ -82,6 +83,8 @@ def pulls(root: Path, registry: FakeRegistry) -> str:
     try:
         store.reap()
         if puller(store, registry.reader(), said).pull(asked()) is None:
+            if "no room" in str(said.warnings):
+                raise NotRun("the disk is full")
             return f"the next pull misses: {said.lines}"
         if left := [path.name for path in store.tmp.iterdir()]:
             return f"left behind: {left}"

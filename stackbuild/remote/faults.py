@@ -19,5 +19,9 @@ class RemoteFault(Exception):
         return f"{self.what} ({more})" if more else self.what
 
 
+class NoRoom(RemoteFault):
+    """This disk has no room for an output. It says nothing about the remote."""
+
+
 class RemoteUnreachable(RemoteFault):
     """The remote cannot be reached at all: it is not asked again in this run."""

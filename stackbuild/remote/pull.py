@@ -7,6 +7,7 @@ a remote is not asked again in this run; one that cannot be reached at all is no
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from stackbuild.publishing.signing import TrustedKey
-from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
+from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import Count, RemoteReader
 from stackbuild.remote.records import NOTES_HERE, Signed, agreed, verified
@@ -71,7 +72,7 @@ class TrustedRemote:
     off: str = ""
 
     def strike(self, fault: RemoteFault) -> None:
-        self.strikes += 1
+        self.strikes += not isinstance(fault, NoRoom)
         if isinstance(fault, RemoteUnreachable):
             self.off = "it cannot be reached"
         elif self.strikes >= STRIKES:
@@ -146,7 +147,7 @@ class Puller:
         """Stream the tree into a staging folder, then let the store keep it. Raises RemoteFault, OSError."""
         size = signed.record.size
         if size > BOUNDS.bytes or size > shutil.disk_usage(self.store.root).free - ROOM:
-            raise RemoteFault("there is no room for it on this disk", expected=f"{size >> 20} MiB")
+            raise NoRoom("there is no room for it on this disk", expected=f"{size >> 20} MiB")
         with self._staging(asked) as staging:
             tree = self._watched(remote, partial(_fetched, remote.reader, signed, staging.out))
             if self.store.adopt(staging, tree.text) != signed.record.tree:
@@ -154,7 +155,8 @@ class Puller:
 
     @contextlib.contextmanager
     def _staging(self, asked: Asked) -> Iterator[Staging]:
-        staging = self.store.stage(f"pull.{asked.key[:16]}")
+        """A folder of its own for each try: a thread that was given up may still write into that of another."""
+        staging = self.store.stage(f"pull.{asked.key[:16]}.{secrets.token_hex(4)}")
         try:
             yield staging
         finally:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -56,10 +57,10 @@ class OciRegistry:
             return int(said)
 
     def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
-        limits = self.client.limits
+        limits, upload = self.client.limits, _Upload(digest, content, size, count)
         for attempt in range(limits.writes):
             try:
-                self._put(digest, content, size, count)
+                self._put(upload)
                 return
             except RemoteFault:
                 if attempt + 1 == limits.writes:
@@ -70,21 +71,22 @@ class OciRegistry:
         answer = self._changed("PUT", f"manifests/{tag}", (201,), ("Content-Type", MANIFEST_TYPE), body=text)
         _refuse_other_digest(answer, hashlib.sha256(text).hexdigest())
 
-    def _put(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+    def _put(self, upload: _Upload) -> None:
         """One try: a long blob in a request that is resumed, another with the request that ends the upload."""
-        if size > WHOLE:
-            self._put_resumed(digest, content, size, count)
+        if upload.size > WHOLE:
+            self._put_resumed(upload)
             return
-        content.seek(0)
-        answer = self._changed("PUT", self._at(self._begin_upload(), digest), (201,), OCTETS, body=content.read())
-        _refuse_other_digest(answer, digest)
-        count(size)
+        upload.content.seek(0)
+        place = upload.ended_at(self._begin_upload())
+        answer = self._changed("PUT", place, (201,), OCTETS, body=upload.content.read())
+        _refuse_other_digest(answer, upload.digest)
+        upload.count(upload.size)
 
-    def _put_resumed(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
-        place, at = self._begin_upload(), 0
+    def _put_resumed(self, upload: _Upload) -> None:
+        place, at, size = self._begin_upload(), 0, upload.size
         for attempt in range(UPLOADS_RESUMED + 1):
             try:
-                piece = _Rest(content, at, size, count)
+                piece = _Rest(upload, at)
                 headers = (OCTETS, ("Content-Range", f"{at}-{size - 1}"), ("Content-Length", str(size - at)))
                 place = self._changed("PATCH", place, (202,), *headers, body=piece)["Location"]
                 break
@@ -92,8 +94,8 @@ class OciRegistry:
                 if attempt == UPLOADS_RESUMED:
                     raise
                 place, at = self._resumed(place, size)
-        answer = self._changed("PUT", self._at(place, digest), (201,), ("Content-Length", "0"), body=b"")
-        _refuse_other_digest(answer, digest)
+        answer = self._changed("PUT", upload.ended_at(place), (201,), ("Content-Length", "0"), body=b"")
+        _refuse_other_digest(answer, upload.digest)
 
     def _resumed(self, place: str, size: int) -> tuple[str, int]:
         """Where a broken upload goes on, and from which byte; a new one where the registry does not know.
@@ -108,9 +110,6 @@ class OciRegistry:
 
     def _begin_upload(self) -> str:
         return self._changed("POST", "blobs/uploads/", (202,), ("Content-Length", "0"), body=b"")["Location"]
-
-    def _at(self, place: str, digest: str) -> str:
-        return f"{place}{'&' if '?' in place else '?'}digest=sha256:{digest}"
 
     def _changed(
         self,
@@ -135,15 +134,28 @@ class OciRegistry:
         return HttpRequest(method, url, headers, None, self._scope)
 
 
-class _Rest:
-    """What is left of a blob from a place on, as a body that is read in pieces and counted."""
+@dataclass(frozen=True)
+class _Upload:
+    """A blob that is sent: its sha256, its bytes and how many they are; `count` hears of those that went."""
 
-    def __init__(self, content: IO[bytes], at: int, size: int, count: Count) -> None:
-        self._content = content
+    digest: str
+    content: IO[bytes]
+    size: int
+    count: Count
+
+    def ended_at(self, place: str) -> str:
+        """The URL that ends the upload of a place."""
+        return f"{place}{'&' if '?' in place else '?'}digest=sha256:{self.digest}"
+
+
+class _Rest:
+    """What is left of an upload from a place on, as a body that is read in pieces and counted."""
+
+    def __init__(self, upload: _Upload, at: int) -> None:
+        self._content = upload.content
         self._at = at
-        self._left = size - at
-        self._count = count
-        content.seek(at)
+        self._count = upload.count
+        self._content.seek(at)
 
     def read(self, size: int = -1) -> bytes:
         piece = self._content.read(size)
