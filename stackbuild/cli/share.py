@@ -93,7 +93,7 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
     from stackbuild.store.maintenance import records
     from stackbuild.store.store import open_store
     from stackbuild.views.console import err, print_json
-    from stackbuild.views.share import draw_pushes, push_line
+    from stackbuild.views.share import SentBytes, draw_pushes, push_line
 
     key = load_signing_key(sign)
     done: list[Push] = []
@@ -104,7 +104,9 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
         with err().status("pushing …") as status:
             pusher = Pusher(opened, writer, key, check)
             for number, (record, content_key) in enumerate(rows, 1):
-                status.update(push_line(number, len(rows), record))
+                line = push_line(number, len(rows), record)
+                pusher.count = SentBytes(line, status.update).add
+                status.update(line)
                 done.append(pusher.push(record, content_key))
                 if sum(one.outcome == "failed" for one in done) == STRIKES:
                     break

@@ -31,6 +31,7 @@ BUSY = (429, 500, 502, 503, 504)
 """Answers that another try may change."""
 READS = ("GET", "HEAD")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_CONNECTION = re.compile(r"^\w+\([^()]*\): ")
 _CHALLENGE = re.compile(r'([a-z]+)="([^"]*)"')
 
 Login = Callable[[str], tuple[str, str] | None]
@@ -279,7 +280,8 @@ class HttpBlob:
 
 
 def _said(error: Exception) -> str:
-    return str(error)[:200] or type(error).__name__
+    """What a library says of an error, without the connection that it names first."""
+    return _CONNECTION.sub("", str(error))[:200] or type(error).__name__
 
 
 def _origin(url: str) -> tuple[str, str]:

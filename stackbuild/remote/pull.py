@@ -31,6 +31,8 @@ STRIKES = 3
 """Wrong answers of a remote after which it is not asked again in this run."""
 ROOM = 256 << 20
 """Bytes of the disk that a pull leaves free."""
+WORTH_SAYING = 20_000_000
+"""Bytes of an output from which on a line says that it is being taken."""
 _Result = TypeVar("_Result")
 
 
@@ -148,6 +150,8 @@ class Puller:
         size = signed.record.size
         if size > BOUNDS.bytes or size > shutil.disk_usage(self.store.root).free - ROOM:
             raise NoRoom("there is no room for it on this disk", expected=f"{size >> 20} MiB")
+        if size > WORTH_SAYING:
+            self.say("info", f"{asked.step}: taking {size / 1e6:.0f} MB from {remote.reader.url}")
         with self._staging(asked) as staging:
             tree = self._watched(remote, partial(_fetched, remote.reader, signed, staging.out))
             if self.store.adopt(staging, tree.text) != signed.record.tree:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,19 @@ STYLES = {"pushed": "green", "signed": "green", "there": "dim"}
 
 def push_line(number: int, of: int, record: Record) -> str:
     return f"pushing {number} of {of}: {safe(record.step)} …"
+
+
+@dataclass
+class SentBytes:
+    """A status line that grows with the bytes that were sent."""
+
+    line: str
+    update: Callable[[str], None]
+    bytes: int = 0
+
+    def add(self, size: int) -> None:
+        self.bytes += size
+        self.update(f"{self.line} {megabytes(self.bytes)} sent")
 
 
 def draw_pushes(done: Sequence[Push], of: int, came: int, url: str) -> None:
