@@ -19,7 +19,14 @@ EXTRAS = ("numpy", "onnx", "onnxruntime", "sympy")
 
 
 def main() -> None:
-    sys.exit(_version() if sys.argv[1:] in (["--version"], ["-V"]) else run())
+    sys.exit(_version() if sys.argv[1:] in (["--version"], ["-V"], ["version"]) else run())
+
+
+def _as_options(words: list[str]) -> list[str]:
+    """`help COMMAND` is `COMMAND --help`, and `version` is `--version`."""
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
+    return ["--version"] if words == ["version"] else words
 
 
 def _version() -> int:
@@ -50,15 +57,24 @@ def run() -> int:
     # installed package, which takes a tenth of a small command's time.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from stackbuild.cli import app, load_commands
+    from stackbuild.cli.settings import apply_settings
     from stackbuild.core.errors import Stop, Unwritten
+    from stackbuild.core.manner import MANNER
 
-    load_commands(sys.argv[1:])
+    words = _as_options(sys.argv[1:])
+    load_commands(words)
     try:
-        app()
+        apply_settings(os.environ)
+        MANNER.color, MANNER.verbosity = os.environ.get("STACKBUILD_COLOR", "auto"), 0
+        app(words)
     except SystemExit as left:  # typer meets a reader that has gone by pacifying the streams and leaving with 1
         gone = type(sys.stdout).__name__ == "PacifyFlushWrapper"
         return 128 + signal.SIGPIPE if gone else left.code if isinstance(left.code, int) else 0
     except Stop as stop:
+        if MANNER.verbosity > 0:
+            import traceback
+
+            traceback.print_exc()
         print(f"stackbuild: {stop}", file=sys.stderr)
         return stop.exit_code
     except (BrokenPipeError, Unwritten) as error:

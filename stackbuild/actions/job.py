@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -69,7 +70,7 @@ class Job:
     def _logged(self, argv: list[str]) -> Iterator[int]:
         """What a command's output goes into; its command line is in the log before."""
         with self.log.open("ab") as log:
-            log.write(f"$ {' '.join(argv)}\n".encode())
+            log.write(f"$ {shlex.join(argv)}\n".encode())
         with log_pipe(self.log) as output:
             yield output
 

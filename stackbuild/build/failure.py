@@ -64,7 +64,7 @@ def raise_failure(failed: FailedCommand, staging: Staging, session: Session, con
         staging.unmark()
     context.store.keep_failed(f"{context.recipe}.{step.name}", staging)
     look = f"stackbuild shell --recipe {shlex.quote(context.given_name)} {step.name}"
-    event = StepBroke(step.name, what, " ".join(failed.command.argv), excerpt(text), str(failed.log), look)
+    event = StepBroke(step.name, what, shlex.join(failed.command.argv), excerpt(text), str(failed.log), look)
     context.emit(event)
     raise BrokenStep(event)
 

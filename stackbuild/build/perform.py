@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -187,7 +188,7 @@ def _in_session(
     with context.runner.open(spec) as session:
         for command in step.commands:
             with log.open("a", encoding="utf-8") as file:
-                file.write(f"$ {' '.join(command.argv)}\n")
+                file.write(f"$ {shlex.join(command.argv)}\n")
             before = log.stat().st_size
             result = session.run(Exec(command.argv, env, f"/build/{step.name}", log), context.stopper)
             ignored = ignored_options(step, command, log, before) if result.code == 0 else ()

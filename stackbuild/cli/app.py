@@ -7,21 +7,82 @@ function, so that start-up stays short. It hands the result to a function of `st
 
 from __future__ import annotations
 
+import inspect
+import os
 import re
 import shlex
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
-from stackbuild.cli.completion import recipes
+from stackbuild.cli.completion import recipes, words
 from stackbuild.core.errors import UsageError
+from stackbuild.core.manner import MANNER
 
 argument = typer.Argument
 option = typer.Option
 Exit = typer.Exit
+
+
+def _set_manner(param: typer.CallbackParam, value: Any) -> Any:
+    """How much is said, and in which colours, from here on."""
+    if param.name == "color":
+        MANNER.color = value or MANNER.color
+    elif value:
+        MANNER.verbosity = 1 if param.name == "verbose" else -1
+    return value
+
+
+def _color_word(text: str) -> str:
+    """The word as it is. Raises BadParameter for another one."""
+    if text not in ("", "auto", "always", "never"):
+        raise typer.BadParameter(f"{text!r} is not one of auto, always, never")
+    return text
+
+
+def _manners(hidden: bool) -> list[inspect.Parameter]:
+    """`--verbose`, `--quiet` and `--color`: every command takes them, before its name or behind it, and lists none of them."""
+    rows: list[tuple[str, Any, object, tuple[str, ...], dict[str, Any]]] = [
+        ("verbose", bool, False, ("--verbose", "-v"), {"help": "Show what steps print, and where an error comes from."}),
+        ("quiet", bool, False, ("--quiet", "-q"), {"help": "Print results, warnings and errors alone."}),
+        (
+            "color", str, "", ("--color",),
+            {"help": "Colours: auto, always or never.", "metavar": "WHEN", "parser": _color_word,
+             "autocompletion": words("auto", "always", "never")},
+        ),
+    ]  # fmt: skip
+    return [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default,
+            annotation=Annotated[kind, typer.Option(*names, callback=_set_manner, hidden=hidden, **more)],
+        )
+        for name, kind, default, names, more in rows
+    ]  # fmt: skip
+
+
+def _with_manners(command: Callable[..., Any], hidden: bool = True) -> Callable[..., Any]:
+    """The command with those three options, which it is not given itself."""
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        p.replace(annotation=hints.get(p.name, p.annotation), kind=p.KEYWORD_ONLY)
+        for p in inspect.signature(command).parameters.values()
+    ]
+    shared = _manners(hidden)
+
+    @wraps(command)
+    def called(**given: Any) -> Any:
+        for parameter in shared:
+            given.pop(parameter.name, None)
+        return command(**given)
+
+    whole = [*own, *shared]
+    called.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in whole}
+    return called
 
 
 class RecipeCommand(TyperCommand):
@@ -30,7 +91,12 @@ class RecipeCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raises UsageError, and what typer raises of anything else that is wrong."""
         mine = args[: args.index("--")] if "--" in args else args
-        if not ctx.resilient_parsing and self._needs_recipe() and not any(map(_NAMES_RECIPE.match, mine)):
+        if (
+            not ctx.resilient_parsing
+            and not os.environ.get("STACKBUILD_RECIPE")
+            and self._needs_recipe()
+            and not any(map(_NAMES_RECIPE.match, mine))
+        ):
             path = ctx.command_path.removeprefix(ctx.find_root().command_path)
             raise self._no_recipe(f"stackbuild{path}", mine, args)
         return super().parse_args(ctx, args)
@@ -65,7 +131,13 @@ class App(typer.Typer):
     """A group of such commands."""
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Verb], Verb]:
-        return super().command(name, cls=RecipeCommand, **settings)
+        added = super().command(name, cls=RecipeCommand, **settings)
+
+        def add(verb: Verb) -> Verb:
+            added(_with_manners(verb))
+            return verb
+
+        return add
 
 
 app = App(
@@ -89,13 +161,15 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
+
+
+app.callback()(_with_manners(_root, hidden=False))
 
 
 def group(name: str, help: str) -> App:
@@ -117,6 +191,8 @@ RecipeName = Annotated[
         metavar="R",
         help="A bundled recipe's name (see `stackbuild recipe list`) or a path.",
         autocompletion=recipes,
+        envvar="STACKBUILD_RECIPE",
+        show_envvar=False,
     ),
 ]
 AllowPath = Annotated[

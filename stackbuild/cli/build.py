@@ -8,23 +8,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import AllowPath, Json, RecipeName, app, argument, leave, option
-from stackbuild.cli.completion import words
+from stackbuild.cli.completion import recipe_gfx, recipe_pythons, steps, words
 
 if TYPE_CHECKING:
+    from stackbuild.core.errors import StepFailed
     from stackbuild.model.loaded import Loaded
     from stackbuild.plan.resolve import Choice
 
-Gfx = Annotated[list[str] | None, option("--gfx", help="Only these GPU targets of the recipe; may be repeated.")]
+Gfx = Annotated[
+    list[str] | None,
+    option("--gfx", help="Only these GPU targets of the recipe; may be repeated.", autocompletion=recipe_gfx),
+]
 Until = Annotated[
     str,
     option(
         "--until",
         metavar="STEP",
+        autocompletion=steps,
         help="Stop once this step is built: nothing is measured and published. `configure` stops after every configure phase.",
     ),
 ]
 Pythons = Annotated[
-    list[str] | None, option("--python", help="Build for these Pythons of the recipe only; may be repeated.")
+    list[str] | None,
+    option(
+        "--python", help="Build for these Pythons of the recipe only; may be repeated.", autocompletion=recipe_pythons
+    ),
 ]
 Mirror = Annotated[
     Path | None, option("--mirror", metavar="DIR", help="Take every source from this folder, none from a network.")
@@ -32,10 +40,25 @@ Mirror = Annotated[
 RunnerName = Annotated[
     str,
     option(
-        "--runner", help="auto, sandbox, docker or fake.", autocompletion=words("auto", "sandbox", "docker", "fake")
+        "--runner",
+        help="auto, sandbox, docker or fake.",
+        autocompletion=words("auto", "sandbox", "docker", "fake"),
+        envvar="STACKBUILD_RUNNER",
+        show_envvar=False,
     ),
 ]
-Jobs = Annotated[int, option("--jobs", "-j", min=0, max=1024, help="Jobs at once over all steps; 0 means one a core.")]
+Jobs = Annotated[
+    int,
+    option(
+        "--jobs",
+        "-j",
+        min=0,
+        max=1024,
+        help="Jobs at once over all steps; 0 means one a core.",
+        envvar="STACKBUILD_JOBS",
+        show_envvar=False,
+    ),
+]
 
 
 @app.command()
@@ -43,7 +66,13 @@ def build(
     recipe: RecipeName,
     until: Until = "",
     only: Annotated[
-        str, option("--only", metavar="STEP", help="Run this step alone; what it needs must be in the store.")
+        str,
+        option(
+            "--only",
+            metavar="STEP",
+            help="Run this step alone; what it needs must be in the store.",
+            autocompletion=steps,
+        ),
     ] = "",
     gfx: Gfx = None,
     python: Pythons = None,
@@ -94,7 +123,7 @@ def build(
     from stackbuild.build.build import long_build
     from stackbuild.build.order import Order
     from stackbuild.cli.shared_options import chosen_remotes
-    from stackbuild.core.errors import UsageError
+    from stackbuild.core.errors import StepFailed, UsageError
     from stackbuild.pipeline.release import release
     from stackbuild.publishing.signing import load_signing_key
     from stackbuild.recipe.load import load
@@ -136,8 +165,18 @@ def build(
     if not yes and sys.stdin.isatty() and (said := long_build(loaded, order)) and not _agrees(said):
         raise UsageError("the build was not begun", next="--yes begins without asking")
     with view() as watching:
-        released = release(loaded, order, (watching,))
+        try:
+            released = release(loaded, order, (watching,))
+        except StepFailed as stop:
+            raise (_told_before(watching.told) if watching.told else stop) from None
     draw_release(released)
+
+
+def _told_before(steps: list[str]) -> StepFailed:
+    """The end of a run whose failures are on the screen already: no cause, log or next step is said twice."""
+    from stackbuild.core.errors import StepFailed
+
+    return StepFailed(f"the build failed: {', '.join(steps)}")
 
 
 def _agrees(said: str) -> bool:
@@ -188,7 +227,7 @@ def plan(
 @app.command()
 def explain(
     recipe: RecipeName,
-    step: Annotated[str, argument(help="The step's name, as `stackbuild plan` shows it.")],
+    step: Annotated[str, argument(help="The step's name, as `stackbuild plan` shows it.", autocompletion=steps)],
     gfx: Gfx = None,
     allow_path: AllowPath = None,
     json: Json = False,
@@ -218,6 +257,7 @@ def lock(
     recipe: RecipeName,
     mirror: Mirror = None,
     check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
+    json: Json = False,
 ) -> None:
     """Look up what a recipe's names mean now; write its lock.
 
@@ -231,12 +271,16 @@ def lock(
     from stackbuild.recipe.load import load
     from stackbuild.recipe.lock_file import read_lock, write_lock
     from stackbuild.sources.mirror import mirror_of
-    from stackbuild.views.console import err
+    from stackbuild.views.console import err, print_json
 
     source_mirror = mirror_of(mirror, os.environ)
     loaded = load(recipe)
     if check:
-        read_lock(loaded)
+        found = read_lock(loaded)
+        if json:
+            print_json(
+                {"lock": loaded.lock_path, "fresh": True, "open": unlocked(loaded.recipe, found)}, "stackbuild.lock/1"
+            )
         err().print(f"{loaded.lock_path}: fresh", markup=False)
         return
     with err().status("asking the archives …"):
@@ -244,6 +288,15 @@ def lock(
     write_lock(answer.lock, loaded)
     err().print(f"wrote {loaded.lock_path}: {len(answer.lock.packages)} packages", markup=False)
     open_ = unlocked(loaded.recipe, answer.lock)
+    if json:
+        body = {
+            "lock": loaded.lock_path,
+            "fresh": True,
+            "open": open_,
+            "moved": answer.moved,
+            "unreachable": answer.unreachable,
+        }
+        print_json(body, "stackbuild.lock/1")
     was = "moved since the lock before; look at what changed before you commit it:"
     for title, lines in ((was, answer.moved), ("could not be asked:", answer.unreachable), ("still open:", open_)):
         if lines:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from typing import Any
 
 Completion = Callable[[str], list[str]]
 
@@ -41,3 +43,64 @@ def runs(incomplete: str) -> list[str]:
         return words("last", *reversed(planned_runs(default_root())))(incomplete)
     except (Stop, OSError):  # no store, nothing to complete: the command itself says so
         return []
+
+
+def steps(ctx: Any, incomplete: str) -> list[str]:
+    """Completes to the steps of the recipe that the line names: all, before its lock says which of them have dependencies."""
+    from stackbuild.core.errors import Stop
+    from stackbuild.recipe.load import load
+    from stackbuild.recipe.matrix import expand
+
+    try:
+        recipe = load(_recipe_of(ctx)).recipe
+    except Stop:
+        return []
+    sources = [f"source.{name}" for name in recipe.sources]
+    houses = [f"wheelhouse.{python}" for python in recipe.python] if recipe.wheels else []
+    return words("base", *sources, *(each.step for each in expand(recipe).components), *houses)(incomplete)
+
+
+def logged_steps(ctx: Any, incomplete: str) -> list[str]:
+    """Completes to the steps that the run, or the last one, has a log of."""
+    from stackbuild.build.runs import logs_of
+    from stackbuild.core.errors import Stop
+    from stackbuild.store.store import default_root
+
+    try:
+        return words(*(path.stem for path in logs_of(default_root(), str(ctx.params.get("run") or ""))))(incomplete)
+    except (Stop, OSError):
+        return []
+
+
+def recipe_gfx(ctx: Any, incomplete: str) -> list[str]:
+    """Completes to the GPU targets of the recipe that the line names."""
+    from stackbuild.core.errors import Stop
+    from stackbuild.recipe.load import load
+
+    try:
+        return words(*load(_recipe_of(ctx)).recipe.gfx)(incomplete)
+    except Stop:
+        return []
+
+
+def recipe_pythons(ctx: Any, incomplete: str) -> list[str]:
+    """Completes to the Pythons of the recipe that the line names."""
+    from stackbuild.core.errors import Stop
+    from stackbuild.recipe.load import load
+
+    try:
+        return words(*load(_recipe_of(ctx)).recipe.python)(incomplete)
+    except Stop:
+        return []
+
+
+def rule_ids(incomplete: str) -> list[str]:
+    """Completes to the ids of rules."""
+    from stackbuild.verification.catalogue import catalogue
+
+    return words(*(rule.id for _, described in catalogue() for rule in described))(incomplete)
+
+
+def _recipe_of(ctx: Any) -> str:
+    """The recipe that the line names before the word that is completed, else $STACKBUILD_RECIPE."""
+    return str(ctx.params.get("recipe") or ctx.params.get("name") or os.environ.get("STACKBUILD_RECIPE", ""))

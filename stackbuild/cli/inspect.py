@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import Json, app, argument, leave, option
-from stackbuild.cli.completion import recipes
+from stackbuild.cli.completion import recipes, rule_ids
 
 if TYPE_CHECKING:
     from stackbuild.inspection import Expectations, Facts
@@ -206,7 +206,8 @@ def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Pat
 @app.command()
 def rules(
     ids: Annotated[
-        list[str] | None, argument(metavar="[ID…]", help="Explain these rules; without one, list them all.")
+        list[str] | None,
+        argument(metavar="[ID…]", help="Explain these rules; without one, list them all.", autocompletion=rule_ids),
     ] = None,
     markdown: Annotated[bool, option("--markdown", help="Print docs/rules.md.")] = False,
     json: Json = False,

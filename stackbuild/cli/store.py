@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from stackbuild.cli.app import AllowPath, Json, RecipeName, app, argument, group, leave, option
-from stackbuild.cli.completion import runs, words
+from stackbuild.cli.completion import logged_steps, runs, steps, words
 
 store = group("store", "Look after built outputs. They lie in $STACKBUILD_STORE, or ~/.cache/stackbuild/store.")
 
@@ -89,7 +89,9 @@ def gc(
 
 @store.command("copy")
 def copy(
-    step: Annotated[str, argument(help="The step whose output is copied: a name of `stackbuild plan`.")],
+    step: Annotated[
+        str, argument(help="The step whose output is copied: a name of `stackbuild plan`.", autocompletion=steps)
+    ],
     to: Annotated[Path, option("--to", metavar="DIR", help="The new folder.")],
     recipe: RecipeName,
     json: Json = False,
@@ -129,8 +131,11 @@ def copy(
 
 @app.command()
 def logs(
-    step: Annotated[str, argument(help="The step's name; none lists the steps of the last run.")] = "",
+    step: Annotated[
+        str, argument(help="The step's name; none lists the steps of the last run.", autocompletion=logged_steps)
+    ] = "",
     run: Annotated[str, option("--run", help="A run's id; the last one when left out.", autocompletion=runs)] = "",
+    json: Json = False,
 ) -> None:
     """Print the log of a step of the last run (or of another).
 
@@ -138,9 +143,13 @@ def logs(
     """
     from stackbuild.build.runs import log_of, logs_of
     from stackbuild.store.store import default_root
+    from stackbuild.views.console import print_json
     from stackbuild.views.store import draw_log, draw_logs
 
-    if step:
+    if json:
+        paths = [log_of(default_root(), run, step)] if step else logs_of(default_root(), run)
+        print_json({"logs": [{"step": path.stem, "path": path} for path in paths]}, "stackbuild.logs/1")
+    elif step:
         draw_log(log_of(default_root(), run, step))
     else:
         draw_logs(logs_of(default_root(), run))
@@ -149,7 +158,7 @@ def logs(
 @app.command()
 def shell(
     recipe: RecipeName,
-    step: Annotated[str, argument(help="A step that runs in a session.")],
+    step: Annotated[str, argument(help="A step that runs in a session.", autocompletion=steps)],
     command: Annotated[list[str] | None, argument(help="A command instead of a shell, after `--`.")] = None,
     runner: Annotated[
         str, option("--runner", help="auto, sandbox or docker.", autocompletion=words("auto", "sandbox", "docker"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections import deque
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.log_excerpt import clean
+from stackbuild.core.manner import MANNER
 from stackbuild.model.events import (
     Event,
     Note,
@@ -22,17 +24,21 @@ from stackbuild.model.events import (
     StepStarted,
     document,
 )
-from stackbuild.views.console import Console, Group, Table, Text, err, live_region, print_text
+from stackbuild.views.console import Console, Group, Table, Text, alarm, err, live_region, print_text
 from stackbuild.views.text import format_duration
 
 TAIL_LINES = 4
 TAIL_BYTES = 4096
 REFRESH_PER_SECOND = 8
+EVENT_SCHEMA = "stackbuild.event/1"
+"""Names and versions the shape of an event's line, as the `schema` of other commands' JSON does."""
 
 
 def print_event(event: Event) -> None:
     """`build --json`: one JSON object a line on stdout."""
-    print_text(json.dumps({"at": round(time.time(), 3), **document(event)}, ensure_ascii=False) + "\n")
+    print_text(
+        json.dumps({"schema": EVENT_SCHEMA, "at": round(time.time(), 3), **document(event)}, ensure_ascii=False) + "\n"
+    )
 
 
 def lines_of(event: Event) -> list[Text]:
@@ -80,8 +86,11 @@ class PlainView:
     """One line an event, for CI logs and pipes."""
 
     console: Console = field(default_factory=err)
+    told: list[str] = field(default_factory=list)
 
     def __call__(self, event: Event) -> None:
+        if isinstance(event, StepBroke):
+            self.told.append(event.step)
         if isinstance(event, StepStarted):
             hint = f"  (took {format_duration(event.expected)} last time)" if event.expected else ""
             self.console.print(f"  {event.step} …{hint}", highlight=False, markup=False)
@@ -107,6 +116,7 @@ class LiveView:
 
     console: Console = field(default_factory=err)
     running: dict[str, tuple[float, StepStarted | StageStarted]] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
     total: int = 0
     done: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -142,6 +152,8 @@ class LiveView:
     def __call__(self, event: Event) -> None:
         if isinstance(event, StepFinished) and event.how == "cached":
             return  # nothing is drawn of it, and there may be a thousand
+        if isinstance(event, StepBroke):
+            self.told.append(event.step)
         with self._drawing:
             self._count(event)
             for line in lines_of(event):
@@ -203,6 +215,79 @@ def tail(log: Path) -> list[str]:
     return list(deque((clean(line) for line in text.splitlines() if line.strip()), TAIL_LINES))
 
 
+@dataclass
+class QuietView(PlainView):
+    """Under --quiet: failures and warnings alone."""
+
+    console: Console = field(default_factory=alarm)
+
+    def __call__(self, event: Event) -> None:
+        warns = isinstance(event, Note) and event.level == "warning"
+        if isinstance(event, StepBroke) or warns or (isinstance(event, StageFinished) and not event.stands):
+            if isinstance(event, StepBroke):
+                self.told.append(event.step)
+            for line in lines_of(event):
+                self.console.print(line)
+
+
+@dataclass
+class VerboseView(PlainView):
+    """Under --verbose: what steps print, as they print it, each line behind the step's name."""
+
+    logs: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    """The running steps: their logs and how many bytes of each are printed."""
+
+    def __post_init__(self) -> None:
+        self._printing = threading.Lock()
+        self._closed = threading.Event()
+        self._follower = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> VerboseView:
+        self._follower.start()
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self._closed.set()
+        self._follower.join()
+
+    def __call__(self, event: Event) -> None:
+        with self._printing:
+            if isinstance(event, StepStarted):
+                self.logs[event.step] = (Path(event.log), 0)
+            elif isinstance(event, StepFinished | StepBroke) and event.step in self.logs:
+                self._print_new(event.step, whole=True)
+                del self.logs[event.step]
+            super().__call__(event)
+
+    def _follow(self) -> None:
+        while not self._closed.wait(FOLLOW_SECONDS):
+            with self._printing:
+                for step in self.logs:
+                    self._print_new(step, whole=False)
+
+    def _print_new(self, step: str, whole: bool) -> None:
+        """The lines that the log has since the last look; a line without its end waits, unless the log is `whole`."""
+        log, at = self.logs[step]
+        try:
+            with log.open("rb") as file:
+                file.seek(at)
+                data = file.read(FOLLOW_BYTES)
+        except OSError:
+            return
+        ended = len(data) if whole else data.rfind(b"\n") + 1
+        self.logs[step] = (log, at + ended)
+        for line in data[:ended].decode("utf-8", "replace").splitlines():
+            self.console.print(Text(f"{step} │ {clean(line)}", "dim"))
+        if whole and len(data) == FOLLOW_BYTES:
+            self._print_new(step, whole)
+
+
+FOLLOW_SECONDS, FOLLOW_BYTES = 0.2, 1 << 20
+"""How often logs are looked at under --verbose, and how much of one is printed at a time."""
+
+
 def view() -> PlainView | LiveView:
-    """The view that fits: live on a terminal that can, plain elsewhere."""
-    return LiveView() if err().is_terminal and not err().is_dumb_terminal else PlainView()
+    """The view that fits: live on a terminal that can, plain elsewhere; what --quiet and --verbose ask for."""
+    if MANNER.verbosity:
+        return QuietView() if MANNER.verbosity < 0 else VerboseView()
+    return LiveView() if sys.stderr.isatty() and not err().is_dumb_terminal else PlainView()

@@ -22,6 +22,7 @@ from rich.text import Text
 
 from stackbuild.core.digest import document_text, plain
 from stackbuild.core.errors import Unwritten, safe
+from stackbuild.core.manner import MANNER
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -32,13 +33,16 @@ __all__ = [
     "Group",
     "Table",
     "Text",
+    "alarm",
     "err",
     "escape",
+    "forget_consoles",
     "live_region",
     "out",
     "print_json",
     "print_text",
     "progress_bar",
+    "same_place",
     "table",
 ]  # fmt: skip
 
@@ -70,16 +74,55 @@ class _Output(Console):
         raise BrokenPipeError(errno.EPIPE, "the reader has gone")
 
 
-@cache
 def out() -> Console:
     """The console on stdout. In a pipe lines are as long as they need to be: `grep` and `less -S` want them whole."""
-    return _Output(highlight=False, soft_wrap=not sys.stdout.isatty(), width=_width(sys.stdout))
+    return _stdout(MANNER.color)
+
+
+def err() -> Console:
+    """The console on stderr: progress and hints. It is silent under --quiet."""
+    return _stderr(MANNER.color, MANNER.verbosity < 0)
+
+
+def alarm() -> Console:
+    """The console on stderr for failures and warnings, which --quiet does not silence."""
+    return _stderr(MANNER.color, False)
 
 
 @cache
-def err() -> Console:
-    """The console on stderr."""
-    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty(), width=_width(sys.stderr))
+def _stdout(color: str) -> Console:
+    soft = not sys.stdout.isatty()
+    return _Output(highlight=False, soft_wrap=soft, width=_width(sys.stdout), **_colors(color))
+
+
+@cache
+def _stderr(color: str, quiet: bool) -> Console:
+    soft = not sys.stderr.isatty()
+    return Console(
+        stderr=True, highlight=False, soft_wrap=soft, width=_width(sys.stderr), quiet=quiet, **_colors(color)
+    )
+
+
+def forget_consoles() -> None:
+    """Make the consoles anew at their next use: what they are written to is another terminal or file now."""
+    _stdout.cache_clear()
+    _stderr.cache_clear()
+
+
+def _colors(color: str) -> dict[str, Any]:
+    """What --color says to rich; in `auto` it looks at the terminal and at NO_COLOR itself."""
+    if color == "always":
+        return {"force_terminal": True, "no_color": False}
+    return {"no_color": True} if color == "never" else {}
+
+
+def same_place() -> bool:
+    """Whether stdout and stderr are one terminal, pipe or file: what is on one of them is seen beside the other."""
+    try:
+        one, two = os.fstat(sys.stdout.fileno()), os.fstat(sys.stderr.fileno())
+    except (OSError, ValueError):
+        return False
+    return (one.st_dev, one.st_ino, one.st_rdev) == (two.st_dev, two.st_ino, two.st_rdev)
 
 
 def _width(stream: TextIO) -> int | None:

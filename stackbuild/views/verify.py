@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from stackbuild.core.log_excerpt import clean
+from stackbuild.core.manner import MANNER
 from stackbuild.model.findings import Rung, Severity, Status, Verification
-from stackbuild.views.console import Text, err, out
+from stackbuild.views.console import Text, alarm, err, out, same_place
 from stackbuild.views.inspect import draw_findings
 
 _MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "bold red"), Status.SKIPPED: ("–", "yellow")}
@@ -18,7 +19,7 @@ def draw_rung(rung: Rung) -> None:
 def draw_verification(verification: Verification) -> None:
     """The report: rungs, findings, and the claim."""
     console = out()
-    if not (console.is_terminal and err().is_terminal):  # on one screen the rungs were seen as they ended
+    if not same_place() or MANNER.verbosity < 0:  # in one place the rungs were seen as they ended
         console.print(Text(clean(verification.subject), style="bold"))
         for rung in verification.rungs:
             console.print(_line(rung))
@@ -32,7 +33,7 @@ def draw_verification(verification: Verification) -> None:
 
 def draw_unmet(line: str) -> None:
     """A rung that was required and did not pass."""
-    err().print(Text(f"✗ {clean(line)}", style="bold red"))
+    alarm().print(Text(f"✗ {clean(line)}", style="bold red"))
 
 
 def _line(rung: Rung) -> Text:

@@ -7,6 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from stackbuild.core.manner import MANNER
+
+
+@pytest.fixture(autouse=True)
+def usual_manner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test is quiet or coloured since another one was."""
+    monkeypatch.setattr(MANNER, "verbosity", 0)
+    monkeypatch.setattr(MANNER, "color", "auto")
+
 
 @pytest.fixture
 def empty_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -58,3 +58,37 @@ def test_runs_are_completed_the_latest_first(tmp_path: Path, monkeypatch: pytest
         (tmp_path / "runs" / run).mkdir(parents=True)
         (tmp_path / "runs" / run / "events.jsonl").write_text('{"event": "RunStarted"}\n')
     assert completed("stackbuild report ") == ["last", "20260102T1-1", "20260101T1-1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "some", "one"),
+    [
+        ("stackbuild explain -r debian-13 ", ["base", "source.kernels", "kernels", "wheel"], "ker kernels"),
+        ("stackbuild build -r debian-13 --until ", ["base", "kernels", "wheel"], "whe wheel wheelhouse.3.11"),
+        ("stackbuild build -r debian-13 --gfx ", ["gfx90a", "gfx942", "gfx1030", "gfx1100"], "gfx11 gfx1100"),
+        ("stackbuild build -r debian-13 --python ", ["3.11", "3.14"], "3.14 3.14"),
+        ("stackbuild rules ", ["SB-ELF-CWD-RUNPATH"], "SB-ELF-CWD SB-ELF-CWD-RUNPATH"),
+        ("stackbuild start --gpu ", ["gfx1100", "gfx942"], "gfx110 gfx1100"),
+    ],
+)
+def test_steps_targets_and_rules_are_completed(line: str, some: list[str], one: str) -> None:
+    assert set(some) <= set(completed(line))
+    begun, *expected = one.split(" ")
+    assert set(expected) <= set(completed(f"{line}{begun}")) and set(completed(f"{line}{begun}")) < set(completed(line))
+
+
+def test_a_recipe_of_the_environment_is_completed_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert completed("stackbuild explain ") == []
+    monkeypatch.setenv("STACKBUILD_RECIPE", "debian-13")
+    assert "kernels" in completed("stackbuild explain ")
+
+
+def test_zsh_and_fish_are_given_the_same() -> None:
+    load_commands()
+    for shell, more in (
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "stackbuild build --runner "}),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "stackbuild build --runner ", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ):
+        env = {"_STACKBUILD_COMPLETE": f"complete_{shell}", **more}
+        said = CliRunner().invoke(app, [], env=env, prog_name="stackbuild").stdout
+        assert all(word in said for word in ("auto", "sandbox", "docker", "fake")), (shell, said)

@@ -15,7 +15,7 @@ from stackbuild.plan.explain import Cause, explain_step
 from stackbuild.sources.local import LocalSource, content, survey
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id
-from stackbuild.views.console import out
+from stackbuild.views.console import forget_consoles
 from stackbuild.views.plan import draw_explanation
 
 
@@ -123,7 +123,7 @@ def test_a_need_whose_record_is_gone_is_told_by_its_key(bench: SourceStore) -> N
 
 
 def test_a_source_says_what_its_digests_are_of(bench: SourceStore, capsys: pytest.CaptureFixture[str]) -> None:
-    out.cache_clear()
+    forget_consoles()
     plan = bench.plan()
     draw_explanation(explain_step(plan, "source.kernels", bench.store, bench.places))
     assert f"{bench.folder / 'kernels'}: 2 files, without *.md" in capsys.readouterr().out.replace("\n", "")
@@ -136,4 +136,4 @@ def test_a_source_says_what_its_digests_are_of(bench: SourceStore, capsys: pytes
     said = capsys.readouterr().out
     assert "source.kernels, which it needs:" in said and "+ 39.hip" in said and "+ 40.hip" not in said
     assert "… and 10 more files" in said
-    out.cache_clear()
+    forget_consoles()
