@@ -85,7 +85,11 @@ def report_removed(left: tuple[str, ...], context: BuildContext) -> None:
 
 def is_sound(name: str, tree: str, context: BuildContext) -> bool:
     """Whether the stored output of that step has its digest; where not, it is in quarantine and a warning is out."""
-    if reason := context.store.check(tree):
+
+    def begins(size: int) -> None:
+        context.emit(Note("info", f"checking {name}, {size / 1e9:.2f} GB"))
+
+    if reason := context.store.check(tree, begins):
         context.emit(
             Note("warning", f"{name}: its stored output is damaged ({reason}); put into quarantine, making it again")
         )

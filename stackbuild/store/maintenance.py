@@ -74,7 +74,7 @@ def listing(store: Store) -> tuple[StoredOutput, ...]:
 def _size(store: Store, name: str) -> int:
     manifest = store.root / "manifests" / name[:2] / name
     with contextlib.suppress(OSError, ValueError):
-        return sum(tree.Entry.read(line).size for line in manifest.read_text("utf-8").splitlines())
+        return tree.size_of(manifest.read_text("utf-8"))
     return 0
 
 

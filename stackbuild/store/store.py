@@ -207,14 +207,14 @@ class Store:
     def _path(self, kind: str, name: str, suffix: str = "") -> Path:
         return Path(f"{self._root}/{kind}/{name[:2]}/{name}{suffix}")
 
-    def check(self, tree_digest: str) -> str:
+    def check(self, tree_digest: str, begins: Callable[[int], None] = lambda size: None) -> str:
         """ "" when every file of the tree has its digest; else the tree is put into quarantine and the reason returned.
 
-        A tree is read once a run.
+        A tree is read once a run. `begins` is told the bytes to read before one is read that takes seconds.
         """
         if tree_digest in self._verified:
             return ""
-        reason = self._difference(tree_digest)
+        reason = self._difference(tree_digest, begins)
         if reason:
             self._quarantine(self.tree(tree_digest))
             self._quarantine(self._path("manifests", tree_digest))
@@ -222,13 +222,15 @@ class Store:
             self._verified.add(tree_digest)
         return reason
 
-    def _difference(self, tree_digest: str) -> str:
+    def _difference(self, tree_digest: str, begins: Callable[[int], None]) -> str:
         try:
             text = atomic.read_whole(self._path("manifests", tree_digest))
         except (OSError, ValueError) as error:
             return f"its manifest cannot be read: {error}"
         if digest.of_text(text) != tree_digest:
             return "its manifest has changed"
+        if (size := tree.size_of(text)) >= WORTH_SAYING:
+            begins(size)
         return tree.difference(text, self.tree(tree_digest))
 
     def _quarantine(self, path: Path) -> None:
@@ -401,6 +403,8 @@ def unusable(error: OSError, path: Path) -> MachineLacks:
     )
 
 
+WORTH_SAYING = 256 << 20
+"""Bytes of a tree from which on reading it takes seconds."""
 NO_SPACE = (28, 122)
 """errno ENOSPC and EDQUOT."""
 

@@ -201,6 +201,11 @@ def manifest(entries: tuple[Entry, ...]) -> str:
     return "".join(entry.line() for entry in entries)
 
 
+def size_of(text: str) -> int:
+    """Bytes of the files of a manifest. Raises ValueError for what is none."""
+    return sum(Entry.read(line).size for line in text.splitlines())
+
+
 def difference(text: str, root: Path) -> str:
     """ "" when the tree is exactly as its manifest says, else the first difference in words."""
     try:

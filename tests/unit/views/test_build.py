@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from stackbuild.cli.build import _told_before
 from stackbuild.model.events import (
     Compiles,
     Note,
@@ -19,7 +21,7 @@ from stackbuild.model.events import (
     StepStarted,
     document,
 )
-from stackbuild.views.build import lines_of
+from stackbuild.views.build import PlainView, QuietView, VerboseView, lines_of
 from stackbuild.views.text import format_duration
 
 
@@ -59,3 +61,39 @@ def test_durations(seconds: float, text: str) -> None:
 def test_a_stage_that_does_not_stand_is_no_tick() -> None:
     line = lines_of(StageFinished("bench", "5 cases, gates FAIL", 1.0, stands=False))[0].plain
     assert line.startswith("✗")
+
+
+def seen(view: PlainView, *events: object) -> str:
+    file = io.StringIO()
+    view.console = Console(file=file, force_terminal=False, width=200)
+    with view:
+        for event in events:
+            view(event)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+BROKE = StepBroke("lib", "exit code 2", "make 'all of it'", ("x.c:1: error",), "/s/lib.log", "stackbuild shell --recipe r lib")
+
+
+def test_quiet_shows_failures_and_warnings_alone() -> None:
+    text = seen(
+        QuietView(), StepStarted("lib", "k", "/none", 0.0), Note("info", "by the way"), Note("warning", "look"), StepFinished("a", "k", "t", "run", 1.0), BROKE
+    )
+    assert text.count("look") == 2 and "exit code 2" in text and "by the way" not in text and "✓" not in text
+
+
+def test_verbose_shows_what_a_step_prints_behind_its_name(tmp_path: Path) -> None:
+    log = tmp_path / "lib.log"
+    log.write_text("$ make\none\ntwo\nlast without its end")
+    text = seen(VerboseView(), StepStarted("lib", "k", str(log), 0.0), StepFinished("lib", "k", "t", "run", 1.0))
+    assert [line for line in text.splitlines() if "│" in line] == [
+        "lib │ $ make", "lib │ one", "lib │ two", "lib │ last without its end",
+    ]  # fmt: skip
+
+
+def test_a_failure_on_the_screen_is_not_told_again() -> None:
+    view = PlainView()
+    text = seen(view, StepStarted("lib", "k", "/none", 0.0), BROKE)
+    assert text.count("/s/lib.log") == 1 and view.told == ["lib"]
+    last = str(_told_before(view.told))
+    assert last == "the build failed: lib"
