@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -36,6 +38,7 @@ __all__ = [
     "alarm",
     "err",
     "escape",
+    "fitted",
     "forget_consoles",
     "live_region",
     "out",
@@ -66,8 +69,11 @@ class _Output(Console):
     """A console whose failed writes reach the caller: rich itself leaves with exit code 1 where the reader has gone."""
 
     def print(self, *objects: Any, **options: Any) -> None:
+        narrow = self.is_terminal or "COLUMNS" in os.environ
         with _writing():
-            super().print(*objects, **options)
+            super().print(
+                *(fitted(o, self.width) if narrow and isinstance(o, Table) else o for o in objects), **options
+            )
             self.file.flush()
 
     def on_broken_pipe(self) -> None:
@@ -144,6 +150,54 @@ def progress_bar() -> Progress:
     words = TextColumn("{task.description}")
     columns = (words, BarColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
+
+
+def fitted(made: Table, width: int) -> Table | Group:
+    """The table in that many columns without a broken word: wrapped between words, or each row as lines of its own."""
+    cells = [[_text(cell) for cell in column.cells] for column in made.columns]
+    heads = [_text(column.header) for column in made.columns]
+    padding = 2 * len(cells)
+    most = [
+        max((cell_len(line) for t in (head, *rows) for line in t.split("\n")), default=0)
+        for head, rows in zip(heads, cells, strict=True)
+    ]
+    if sum(most) + padding <= width:
+        return made
+    words = [
+        max((cell_len(word) for t in (head, *rows) for word in t.split()), default=0)
+        for head, rows in zip(heads, cells, strict=True)
+    ]
+    room = width - padding - sum(words)
+    if room < 0 or words[-1] + room < min(most[-1], LEAST_LAST):
+        return _stacked(made, heads)
+    wanted = [all_ - word for all_, word in zip(most, words, strict=True)]
+    for column, word, more in zip(made.columns, words, wanted, strict=True):
+        given = min(more, room * more // max(1, sum(wanted)))
+        column.width = word + given
+    return made
+
+
+LEAST_LAST = 24
+"""Columns that the last column of a table, mostly a sentence, must have; a narrower terminal gets rows as lines."""
+
+
+def _text(cell: Any) -> str:
+    return cell.plain if isinstance(cell, Text) else str(cell)
+
+
+def _stacked(made: Table, heads: list[str]) -> Group:
+    """Each row as its first cell, and under it the others with their heads."""
+    parts: list[Any] = [] if made.title is None else [made.title]
+    for row in zip(*(column.cells for column in made.columns), strict=True):
+        named = [(head, cell) for head, cell in zip(heads, row, strict=True) if _text(cell).strip()]
+        if not named:
+            continue
+        parts.append(Text(_text(named[0][1]), "bold"))
+        for head, cell in named[1:]:
+            line = Text(f"{head}: ", "dim") if head else Text()
+            line.append_text(cell if isinstance(cell, Text) else Text(str(cell)))
+            parts.append(Padding(line, (0, 0, 0, 2)))
+    return Group(*parts)
 
 
 def table(*columns: str, title: str | None = None) -> Table:

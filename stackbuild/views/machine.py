@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from stackbuild.checks.start import StartAnswer
 from stackbuild.checks.venv import VenvReport
 from stackbuild.machine.env import Warned
@@ -15,10 +17,18 @@ MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "red"), Status.
 
 
 def draw_environment(lines: str, warnings: tuple[Warned, ...]) -> None:
-    """The lines on stdout, to be evaluated or kept; the warnings beside them."""
-    print_text(lines)
+    """The lines on stdout, to be evaluated or kept, their comments wrapped on a terminal; the warnings beside them."""
+    print_text("".join(_wrapped(line, out().width) for line in lines.splitlines()) if out().is_terminal else lines)
     for warning in warnings:
         err().print(Text(f"warning: {warning.name}: {warning.why} [{warning.source}]", "yellow"))
+
+
+def _wrapped(line: str, width: int) -> str:
+    """A line, a comment as several lines that are comments too."""
+    if not line.startswith("# "):
+        return f"{line}\n"
+    parts = textwrap.wrap(line[2:], max(20, width - 2), break_long_words=False, break_on_hyphens=False)
+    return "".join(f"# {part}\n" for part in parts)
 
 
 def draw_start(answer: StartAnswer) -> None:

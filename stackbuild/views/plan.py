@@ -35,8 +35,8 @@ def draw_plan(rows: tuple[StepStatus, ...]) -> None:
 
 def draw_explanation(explanation: Explanation) -> None:
     """The key text with what its digests are of, then what differs from the last build."""
-    out().print(Text(f"key {explanation.key}", "bold"))
-    out().print(Text(safe(explanation.text.rstrip())))
+    out().print(Text(f"key {explanation.key}", "bold"), soft_wrap=True)
+    out().print(Text(safe(explanation.text.rstrip())), soft_wrap=True)
     for line in explanation.folders:
         out().print(Text(safe(line), "dim"))
     if not explanation.before:

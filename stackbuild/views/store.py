@@ -51,7 +51,7 @@ def draw_copied(step: str, folder: Path) -> None:
 
 def draw_logs(logs: tuple[Path, ...]) -> None:
     for log in logs:
-        out().print(Text(f"{log.stem:<20} {log}"))
+        out().print(Text(f"{log.stem:<20} {log}"), soft_wrap=True)  # a path is copied whole
 
 
 def draw_log(log: Path) -> None:
