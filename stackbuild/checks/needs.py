@@ -57,7 +57,7 @@ def refuse_missing_tools(actions: Iterable[str]) -> None:
     """Before the first step: the programs of those actions are installed. Raises MachineLacks with all that are not."""
     lacking = sorted({TOOLS[a][1] for a in actions if a in TOOLS and not shutil.which(TOOLS[a][0])})
     if lacking:
-        said = f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed, which this build runs"
+        said = f"{' and '.join(f'`{name}`' for name in lacking)} {'is' if len(lacking) == 1 else 'are'} not installed, which this build runs"
         raise MachineLacks(said, next=f"apt-get install {' '.join(lacking)}")
 
 

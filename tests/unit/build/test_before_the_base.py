@@ -62,7 +62,7 @@ def test_a_disk_that_may_be_too_small_is_said_before_the_base_is_made(
 def test_a_missing_tool_is_refused_before_the_base_is_made(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     have = shutil.which
     monkeypatch.setattr("shutil.which", lambda tool, *more: None if tool == "mmdebstrap" else have(tool, *more))
-    with pytest.raises(MachineLacks, match="mmdebstrap is not installed") as stopped:
+    with pytest.raises(MachineLacks, match="`mmdebstrap` is not installed") as stopped:
         begin(mine, monkeypatch)
     assert stopped.value.next == "apt-get install mmdebstrap"
 
