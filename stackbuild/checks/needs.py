@@ -7,7 +7,8 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from stackbuild.core.errors import MachineLacks, Stop
+from stackbuild.checks.mistakes import refuse_mistakes
+from stackbuild.core.errors import MachineLacks, RecipeError, Stop
 from stackbuild.core.sizes import size_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
@@ -31,10 +32,26 @@ DISK_BASE = {"debian": 5 * GIB, "image": 30 * GIB}
 def needs(loaded: Loaded) -> tuple[Rung, ...]:
     """Every need with whether this machine meets it. A failed one stops the build; skipped is what only may."""
     checks: tuple[tuple[str, Callable[[Loaded], tuple[Status, str]]], ...] = (
-        *(("lock", _lock), ("recipe tools", _tools), ("recipe disk", _disk), ("recipe memory", _memory)),
+        *(
+            ("recipe", _mistakes),
+            ("lock", _lock),
+            ("recipe tools", _tools),
+            ("recipe disk", _disk),
+            ("recipe memory", _memory),
+        ),
         ("hours", _hours),
     )
     return tuple(Rung(name, *check(loaded), 0.0) for name, check in checks)
+
+
+def _mistakes(loaded: Loaded) -> tuple[Status, str]:
+    try:
+        refuse_mistakes(loaded)
+    except RecipeError as error:
+        first = error.mistakes[0]
+        more = f", and {len(error.mistakes) - 1} more" if len(error.mistakes) > 1 else ""
+        return Status.FAILED, f"{first.place}: {first.what}{more}: stackbuild recipe check --recipe {loaded.given_name}"
+    return Status.PASSED, "names nothing that is not there"
 
 
 def _lock(loaded: Loaded) -> tuple[Status, str]:

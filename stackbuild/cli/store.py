@@ -65,6 +65,7 @@ def gc(
         str,
         option("--max-size", metavar="SIZE", help="Then remove the oldest outputs, too, until no more is left: 8G."),
     ] = "",
+    dry_run: Annotated[bool, option("--dry-run", help="Say what would be removed; remove nothing.")] = False,
     json: Json = False,
 ) -> None:
     """Remove old outputs that no recipe's latest build uses.
@@ -83,8 +84,8 @@ def gc(
 
     bound = size_of(max_size) if max_size else 0
     with open_store() as opened:
-        freed = collect(opened, days, time.time(), bound)
-    print_json(freed, "stackbuild.store-gc/1") if json else draw_freed(freed)
+        freed = collect(opened, days, time.time(), bound, dry_run)
+    print_json(freed, "stackbuild.store-gc/1") if json else draw_freed(freed, dry_run)
 
 
 @store.command("copy")

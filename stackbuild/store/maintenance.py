@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks
@@ -103,12 +103,12 @@ def check_store(store: Store) -> tuple[Damage, ...]:
     return tuple(Damage(name, reason) for name in names if (reason := store.check(name)))
 
 
-def collect(store: Store, keep_days: float, now: float, max_size: int = 0) -> GcReport:
+def collect(store: Store, keep_days: float, now: float, max_size: int = 0, rehearsed: bool = False) -> GcReport:
     """Remove records not written in `keep_days` days unless they are a recipe's latest, then trees nothing names.
 
     Failed steps' folders, compiler caches and the quarantine go too when they are that old, and what killed runs left
     but for build trees. With `max_size` (bytes of outputs, 0: no bound) the oldest outputs go until no more is left, the latest too.
-    `now` is in seconds since the epoch. Raises MachineLacks while another run uses the store.
+    `now` is in seconds since the epoch. A `rehearsed` one removes nothing and reports the same. Raises MachineLacks while another run uses the store.
     """
     store.reap()
     with store.collecting():
@@ -118,54 +118,78 @@ def collect(store: Store, keep_days: float, now: float, max_size: int = 0) -> Gc
                 where=str(store.root),
                 next="run it again when nothing else uses this store",
             )
-        report = _collect(store, now - keep_days * 86400)
-        return _shrink(store, max_size, report) if max_size else report
+        sweep = _Sweep(store, rehearsed)
+        _collect(sweep, now - keep_days * 86400)
+        if max_size:
+            _shrink(sweep, max_size)
+        return sweep.report()
 
 
-def _shrink(store: Store, max_size: int, report: GcReport) -> GcReport:
+@dataclass
+class _Sweep:
+    """One clean-up: what it took so far, and whether it is only rehearsed. Records are named by key, trees by digest."""
+
+    store: Store
+    rehearsed: bool
+    records: set[str] = field(default_factory=set)
+    trees: set[str] = field(default_factory=set)
+    size: int = 0
+
+    def drop_record(self, key: str) -> None:
+        self.records.add(key)
+        if not self.rehearsed:
+            (self.store.root / "records" / key[:2] / f"{key}.json").unlink(missing_ok=True)
+
+    def drop_tree(self, name: str) -> None:
+        self.size += _size(self.store, name)
+        self.trees.add(name)
+        self.drop(self.store.root / "trees" / name[:2] / name)
+        self.drop(self.store.root / "manifests" / name[:2] / name)
+
+    def drop(self, path: Path) -> None:
+        if not self.rehearsed:
+            atomic.remove(path)
+
+    def drop_failed(self, path: Path) -> None:
+        self.size += _on_disk(path)
+        if not self.rehearsed:
+            self.store.forget_failed(path.name)
+
+    def report(self) -> GcReport:
+        return GcReport(len(self.records), len(self.trees), self.size)
+
+
+def _shrink(sweep: _Sweep, max_size: int) -> None:
     """Remove outputs, those made first before all others, until the rest have `max_size` bytes together."""
-    rows = listing(store)  # newest first
-    total = 0
-    gone = set()
-    for row in rows:
-        total += row.size
-        if total > max_size:
-            gone.add(row.tree)
-    removed = 0
-    for record in tuple(records(store)):
+    total, gone = 0, set()
+    for row in listing(sweep.store):  # newest first
+        if row.tree not in sweep.trees:
+            total += row.size
+            if total > max_size:
+                gone.add(row.tree)
+    for record in tuple(records(sweep.store)):  # before their trees: a record without its tree is none
         if record.tree in gone:
-            (store.root / "records" / record.key[:2] / f"{record.key}.json").unlink(missing_ok=True)
-            removed += 1
-    for name in gone:
-        atomic.remove(store.root / "trees" / name[:2] / name)
-        atomic.remove(store.root / "manifests" / name[:2] / name)
-    freed = sum(row.size for row in rows if row.tree in gone)
-    return GcReport(report.records + removed, report.trees + len(gone), report.size + freed)
+            sweep.drop_record(record.key)
+    for name in sorted(gone):
+        sweep.drop_tree(name)
 
 
-def _collect(store: Store, limit: float) -> GcReport:
+def _collect(sweep: _Sweep, limit: float) -> None:
+    store = sweep.store
     latest = {named_key(path) for path in (store.root / "latest").glob("*.key")}
     named_by = [(record.key, record.like) for record in records(store)]
     latest |= {like for key, like in named_by if key in latest} | {key for key, like in named_by if like in latest}
-    gone = 0
-    for path in (store.root / "records").glob("*/*.json"):
+    for path in tuple((store.root / "records").glob("*/*.json")):
         if path.stem not in latest and path.stat().st_mtime < limit:
-            path.unlink()
-            gone += 1
-    named = {record.tree for record in records(store)}
-    trees, size = 0, 0
-    for path in (store.root / "trees").glob("*/*"):
+            sweep.drop_record(path.stem)
+    named = {record.tree for record in records(store) if record.key not in sweep.records}
+    for path in tuple((store.root / "trees").glob("*/*")):
         if path.name not in named and path.stat().st_mtime < limit:
-            size += _size(store, path.name)
-            trees += 1
-            atomic.remove(path)
-            atomic.remove(store.root / "manifests" / path.name[:2] / path.name)
-    for path in (store.root / "failed").iterdir():
+            sweep.drop_tree(path.name)
+    for path in tuple((store.root / "failed").iterdir()):
         if os.lstat(path).st_mtime < limit:
-            size += _on_disk(path)
-            store.forget_failed(path.name)
+            sweep.drop_failed(path)
     for path in (*(store.root / "quarantine").iterdir(), *(store.root / "ccache").iterdir()):
         if os.lstat(path).st_mtime < limit:  # a compiler cache's is that of its last use
-            size += _on_disk(path)
-            atomic.remove(path)
-    return GcReport(gone, trees, size)
+            sweep.size += _on_disk(path)
+            sweep.drop(path)

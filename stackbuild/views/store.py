@@ -41,8 +41,9 @@ def draw_damage(damages: tuple[Damage, ...]) -> None:
         out().print("every file has its digest")
 
 
-def draw_freed(freed: GcReport) -> None:
-    out().print(Text(f"removed {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
+def draw_freed(freed: GcReport, rehearsed: bool) -> None:
+    done = "would remove" if rehearsed else "removed"
+    out().print(Text(f"{done} {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
 
 
 def draw_copied(step: str, folder: Path) -> None:

@@ -97,3 +97,15 @@ def test_what_steps_wrote_as_they_liked_is_closed_to_others(tmp_path: Path) -> N
     modes = {name: (opened.root / name).stat().st_mode & 0o777 for name in ("tmp", "failed", "quarantine", "ccache")}
     assert set(modes.values()) == {0o700}
     opened.close()
+
+
+def test_a_rehearsed_clean_up_reports_the_same_and_removes_nothing(store: Store) -> None:
+    for number in range(3):
+        put(store, f"{number}" * 100, f"s{number}")
+    before = sorted(path for path in store.root.rglob("*"))
+    later = time.time() + 90 * 86400
+    for bound in (0, 150):
+        rehearsed = collect(store, 30, later, bound, rehearsed=True)
+        assert sorted(path for path in store.root.rglob("*")) == before
+    assert rehearsed.trees > 0 and collect(store, 30, later, 150) == rehearsed
+    assert len(listing(store)) == 3 - rehearsed.trees
