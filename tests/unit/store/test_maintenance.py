@@ -12,6 +12,7 @@ import pytest
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store.maintenance import collect, listing, unfinished
+from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 from stackbuild.store.unfinished import UnfinishedMark
 from stackbuild.views.store import draw_listing
@@ -101,11 +102,16 @@ def test_what_steps_wrote_as_they_liked_is_closed_to_others(tmp_path: Path) -> N
 
 def test_a_rehearsed_clean_up_reports_the_same_and_removes_nothing(store: Store) -> None:
     for number in range(3):
-        put(store, f"{number}" * 100, f"s{number}")
+        staging = store.stage(f"s{number}")
+        (staging.out / "file").write_text("x" * 100 * (number + 1))
+        key, made = digest.of_text(str(number)), f"2026-01-0{number + 1}T00:00:00+00:00"
+        store.record(Record(key, f"s{number}", "r", store.keep(staging), str(number), 1.0, store.run, made, {}))
     before = sorted(path for path in store.root.rglob("*"))
     later = time.time() + 90 * 86400
-    for bound in (0, 150):
-        rehearsed = collect(store, 30, later, bound, rehearsed=True)
+    for days, bound, trees in ((365, 0, 0), (365, 350, 2), (365, 50, 3)):
+        rehearsed = collect(store, days, later, bound, rehearsed=True)
+        assert (rehearsed.trees, rehearsed.records) == (trees, trees)
         assert sorted(path for path in store.root.rglob("*")) == before
-    assert rehearsed.trees > 0 and collect(store, 30, later, 150) == rehearsed
-    assert len(listing(store)) == 3 - rehearsed.trees
+    rehearsed = collect(store, 365, later, 350, rehearsed=True)
+    assert collect(store, 365, later, 350) == rehearsed
+    assert [row.step for row in listing(store)] == ["s2"]
