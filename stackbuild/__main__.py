@@ -71,7 +71,7 @@ def run() -> int:
         gone = type(sys.stdout).__name__ == "PacifyFlushWrapper"
         return 128 + signal.SIGPIPE if gone else left.code if isinstance(left.code, int) else 0
     except Stop as stop:
-        if MANNER.verbosity > 0:
+        if MANNER.verbosity > 0 and stop.exit_code in (1, 2, 3, 7):  # others are about a step, a wheel or a gate
             import traceback
 
             traceback.print_exc()

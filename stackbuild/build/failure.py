@@ -10,7 +10,7 @@ from typing import NoReturn
 from stackbuild.build.cmake_log import unused
 from stackbuild.build.context import BrokenStep, BuildContext
 from stackbuild.core.errors import MachineLacks
-from stackbuild.core.log_excerpt import DISK_FULL, OUT_OF_MEMORY, excerpt
+from stackbuild.core.log_excerpt import DISK_FULL, OUT_OF_MEMORY, clean, excerpt
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import CONVERSION, Command, Step
 from stackbuild.runners.protocol import ExecResult, Session
@@ -64,7 +64,9 @@ def raise_failure(failed: FailedCommand, staging: Staging, session: Session, con
         staging.unmark()
     context.store.keep_failed(f"{context.recipe}.{step.name}", staging)
     look = f"stackbuild shell --recipe {shlex.quote(context.given_name)} {step.name}"
-    event = StepBroke(step.name, what, shlex.join(failed.command.argv), excerpt(text), str(failed.log), look)
+    command = shlex.join(failed.command.argv)
+    lines = tuple(line for line in excerpt(text) if line != clean(f"$ {command}"))  # it stands above them
+    event = StepBroke(step.name, what, command, lines, str(failed.log), look)
     context.emit(event)
     raise BrokenStep(event)
 

@@ -108,8 +108,13 @@ def collect(store: Store, keep_days: float, now: float, max_size: int = 0, rehea
 
     Failed steps' folders, compiler caches and the quarantine go too when they are that old, and what killed runs left
     but for build trees. With `max_size` (bytes of outputs, 0: no bound) the oldest outputs go until no more is left, the latest too.
-    `now` is in seconds since the epoch. A `rehearsed` one removes nothing and reports the same. Raises MachineLacks while another run uses the store.
+    `now` is in seconds since the epoch. A `rehearsed` one removes nothing and reports what would go, but for what killed runs left.
+    Raises MachineLacks while another run uses the store, unless rehearsed.
     """
+    sweep = _Sweep(store, rehearsed)
+    if rehearsed:  # it may look beside a run that is under way
+        _sweep_all(sweep, now - keep_days * 86400, max_size)
+        return sweep.report()
     store.reap()
     with store.collecting():
         if others := store.others():
@@ -118,10 +123,7 @@ def collect(store: Store, keep_days: float, now: float, max_size: int = 0, rehea
                 where=str(store.root),
                 next="run it again when nothing else uses this store",
             )
-        sweep = _Sweep(store, rehearsed)
-        _collect(sweep, now - keep_days * 86400)
-        if max_size:
-            _shrink(sweep, max_size)
+        _sweep_all(sweep, now - keep_days * 86400, max_size)
         return sweep.report()
 
 
@@ -157,6 +159,12 @@ class _Sweep:
 
     def report(self) -> GcReport:
         return GcReport(len(self.records), len(self.trees), self.size)
+
+
+def _sweep_all(sweep: _Sweep, limit: float, max_size: int) -> None:
+    _collect(sweep, limit)
+    if max_size:
+        _shrink(sweep, max_size)
 
 
 def _shrink(sweep: _Sweep, max_size: int) -> None:
