@@ -40,6 +40,7 @@ __all__ = [
     "escape",
     "fitted",
     "forget_consoles",
+    "indented",
     "live_region",
     "out",
     "print_json",
@@ -150,6 +151,12 @@ def progress_bar() -> Progress:
     words = TextColumn("{task.description}")
     columns = (words, BarColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
+
+
+def indented(text: str, style: str = "", columns: int = 2) -> Text | Padding:
+    """A paragraph whose every line begins so many columns in, where lines are wrapped; in a pipe one line."""
+    wraps = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Padding(Text(text, style), (0, 0, 0, columns)) if wraps else Text(" " * columns + text, style)
 
 
 def fitted(made: Table, width: int) -> Table | Group:
