@@ -42,8 +42,8 @@ def draw_start(answer: StartAnswer) -> None:
         for wheel in answer.wheels[:SHOWN_WHEELS]:
             claim = "on AMD's list" if wheel.claim == "supported" else "not on AMD's list, binaries were made"
             out().print(indented(f"{wheel.distribution} {wheel.version}, ROCm {wheel.rocm}: {claim} [{wheel.source}]"))
-        if more := len(answer.wheels) - SHOWN_WHEELS:
-            out().print(indented(f"and {more} for older ROCm: --json lists them" if more > 0 else "", "dim"))
+        if (more := len(answer.wheels) - SHOWN_WHEELS) > 0:
+            out().print(indented(f"and {more} for older ROCm: --json lists them", "dim"))
         out().print(
             indented("`stackbuild inspect WHEEL` says what is inside one, `stackbuild verify WHEEL` tries it.", "dim")
         )
