@@ -39,7 +39,7 @@ SETTINGS = (
     FileSetting("runner", "--runner", "what runs steps", choices=("auto", "sandbox", "docker", "fake")),
     FileSetting("jobs", "--jobs", "jobs at once over all steps"),
     FileSetting("mirror", "--mirror", "the folder that every source is taken from", is_path=True),
-    FileSetting("remotes", "", "the file that names remote stores", is_path=True),
+    FileSetting("remotes", "", "the file that names remote stores, or none", is_path=True),
     FileSetting("color", "--color", "colours", choices=("auto", "always", "never")),
 )
 """Every setting; docs/command-line.md has the table of it."""
@@ -83,6 +83,6 @@ def _apply(file: Path, environ: MutableMapping[str, str]) -> None:
             raise UsageError(
                 f"`{key}` cannot be {text!r}", where=str(file), next=f"one of: {', '.join(setting.choices)}"
             )
-        if setting.is_path:
+        if setting.is_path and text != "none":  # STACKBUILD_REMOTES=none switches them off
             text = str((file.parent / Path(text).expanduser()).absolute())
         environ.setdefault(setting.variable, text)
