@@ -75,8 +75,8 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
         case "too_short":
             return Mistake(places.of_value(path), f"`{where}` is empty", "list at least one, or leave the key out")
         case "union_tag_not_found":
-            known = ", ".join(f"`kind: {kind}`" for kind in _tags(detail))
-            return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"add one of {known}")
+            known = ", ".join(_tags(detail))
+            return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"add `kind: KIND`, one of: {known}")
         case "union_tag_invalid":
             tag = str(detail["ctx"]["tag"])
             return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", close_to(tag, _tags(detail)))
@@ -245,7 +245,7 @@ def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
         return f"did you mean `{meant}`?"
     takers = sorted({kind for kind, model in _components().items() if word in model.model_fields})
     if path[:1] == ("components",) and len(path) == 3 and takers:
-        return f"remove it: components of kind {', '.join(takers)} take it; this one takes {', '.join(keys)}"
+        return f"remove it: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"
     return f"known are: {', '.join(keys)}"
 
 

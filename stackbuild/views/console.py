@@ -70,11 +70,9 @@ class _Output(Console):
     """A console whose failed writes reach the caller: rich itself leaves with exit code 1 where the reader has gone."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        narrow = self.is_terminal or "COLUMNS" in os.environ
+        wraps = not self.soft_wrap  # else lines are as long as they need to be
         with _writing():
-            super().print(
-                *(fitted(o, self.width) if narrow and isinstance(o, Table) else o for o in objects), **options
-            )
+            super().print(*(fitted(o, self.width) if wraps and isinstance(o, Table) else o for o in objects), **options)
             self.file.flush()
 
     def on_broken_pipe(self) -> None:
@@ -155,7 +153,7 @@ def progress_bar() -> Progress:
 
 def indented(text: str, style: str = "", columns: int = 2) -> Text | Padding:
     """A paragraph whose every line begins so many columns in, where lines are wrapped; in a pipe one line."""
-    wraps = sys.stdout.isatty() or "COLUMNS" in os.environ
+    wraps = sys.stdout.isatty()  # elsewhere the console does not wrap, and would cut what is padded
     return Padding(Text(text, style), (0, 0, 0, columns)) if wraps else Text(" " * columns + text, style)
 
 
