@@ -65,26 +65,21 @@ struct Held {
 #pragma unroll
       for (int j = 0; j < N; ++j) sum += to_float(values[i].v[j]) - origin;
     }
-    const float mean = block_sum(sum, scratch) / static_cast<float>(count);
+    Moments moments = renormalized(origin, block_sum(sum, scratch) / static_cast<float>(count), 0.0f);
     float rest = 0.0f, m2 = 0.0f;
 #pragma unroll
     for (int i = 0; i < R; ++i) {
       if (place(i) >= count) continue;
 #pragma unroll
       for (int j = 0; j < N; ++j) {
-        const float deviation = to_float(values[i].v[j]) - origin - mean;
+        const float deviation = to_float(values[i].v[j]) - moments.mean;
         if constexpr (kSumsRest<T>) rest += deviation;
         m2 += deviation * deviation;
       }
     }
     m2 = block_sum(m2, scratch);
-    if constexpr (kSumsRest<T>) {
-      rest = block_sum(rest, scratch) / static_cast<float>(count);
-      m2 = about_mean(m2, rest, static_cast<float>(count));
-      return renormalized(mean, rest, m2);
-    } else {
-      return renormalized(origin, mean, m2);
-    }
+    if constexpr (kSumsRest<T>) moments.rest = block_sum(rest, scratch) / static_cast<float>(count);
+    return renormalized(moments.mean, moments.rest, about_mean(m2, moments.rest, static_cast<float>(count)));
   }
 
   // Writes the normalised values; `offset` is the place of x[0] in its group, `group` the group within the image.

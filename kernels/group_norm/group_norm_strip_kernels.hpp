@@ -215,13 +215,16 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
   strip_sums<Parts>(plan, mine, parts, totals);
 #pragma unroll
   for (int k = 0; k < Parts; ++k) {
-    mean[k] = totals[group0 + k] * share;
+    // About the rounded mean: differences from origin and mean both would be kept from the first pass, in no registers.
+    const Moments moments = renormalized(origin[k], totals[group0 + k] * share, 0.0f);
+    mean[k] = moments.mean;
+    rest[k] = kSumsRest<T> ? 0.0f : moments.rest;
     mine[k] = 0.0f;
   }
   held.each([&](int, const V& value) {
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      const float deviation = to_float(value.v[j]) - origin[j / kShare] - mean[j / kShare];
+      const float deviation = to_float(value.v[j]) - mean[j / kShare];
       if constexpr (kSumsRest<T>) rest[j / kShare] += deviation;
       mine[j / kShare] += deviation * deviation;
     }
@@ -236,8 +239,8 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
 #pragma unroll
   for (int k = 0; k < Parts; ++k) {
     float variance = totals[group0 + k] * share;
-    if constexpr (kSumsRest<T>) variance = about_mean(variance, rest[k], 1.0f);
-    const Moments moments = kSumsRest<T> ? renormalized(mean[k], rest[k], variance) : renormalized(origin[k], mean[k], variance);
+    variance = about_mean(variance, rest[k], 1.0f);
+    const Moments moments = renormalized(mean[k], rest[k], variance);
     mean[k] = moments.mean;
     rest[k] = moments.rest;
     inverse[k] = 1.0f / sqrtf(variance + p.epsilon);
