@@ -7,12 +7,19 @@ from statistics import median
 
 from stackbuild.model.results import CONTROL, Benchmarks, Case, Side
 
+REFERENCE_NOTE = (
+    "No speed-up is given: the kernels ran on the CPU. Their CPU implementation checks results and is not tuned; "
+    "its times say nothing about a GPU."
+)
+"""What stands beside the times of sides that ran a reference implementation."""
+
 
 @dataclass(frozen=True)
 class SpeedRow:
     """One case over the sides: seconds by side (None where it did not run), and each side's speed-up over the first.
 
-    The first side is the slowest kind there is to compare with: the CPU provider if it was measured.
+    The first side is the slowest kind there is to compare with: the CPU provider if it was measured. A side that ran a
+    reference implementation has no speed-up.
     """
 
     model: str
@@ -24,10 +31,16 @@ class SpeedRow:
 
 @dataclass(frozen=True)
 class SpeedTable:
-    """Sides in the order of the columns, and a row per case."""
+    """Sides in the order of the columns, and a row per case. `note` says why a side has no speed-up, "" if each has."""
 
     sides: tuple[str, ...]
     rows: tuple[SpeedRow, ...]
+    note: str = ""
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """The columns after the first that have a speed-up."""
+        return tuple(n for n in range(1, len(self.sides)) if any(row.speedups[n] for row in self.rows))
 
 
 def column_name(side: Side, alone: bool = False) -> str:
@@ -46,22 +59,25 @@ def speed_table(benchmarks: Benchmarks) -> SpeedTable | None:
     sides = sorted((s for s in benchmarks.sides if s.label != CONTROL), key=_slowest_first)
     if len(sides) < 2:
         return None
-    rows = tuple(_row(case, sides) for case in benchmarks.cases)
+    rows = tuple(_row(case, sides, benchmarks.reference_sides) for case in benchmarks.cases)
     others = {s.provider for s in sides if s.label != "candidate"}
     alone = not any(s.label == "baseline" for s in sides)
     names = (column_name(s, alone and s.label == "candidate" and s.provider not in others) for s in sides)
-    return SpeedTable(tuple(names), rows)
+    return SpeedTable(tuple(names), rows, REFERENCE_NOTE if benchmarks.reference_sides else "")
 
 
 def _slowest_first(side: Side) -> tuple[bool, bool]:
     return (side.label in ("candidate", "baseline") and not side.provider.startswith("CPU"), side.label == "candidate")
 
 
-def _row(case: Case, sides: list[Side]) -> SpeedRow:
+def _row(case: Case, sides: list[Side], reference: frozenset[str]) -> SpeedRow:
     series = [case.of(side.label) for side in sides]
     seconds = tuple(median(s.seconds) if s and s.seconds and not s.problem else None for s in series)
     base = seconds[0]
-    speedups = tuple(base / s if base and s else None for s in seconds)
+    speedups = tuple(
+        base / s if base and s and side.label not in reference else None
+        for side, s in zip(sides, seconds, strict=True)
+    )
     return SpeedRow(case.model, case.name, case.batch, seconds, speedups)
 
 

@@ -90,10 +90,7 @@ def speedup_verdict(gate: SpeedupGate, trial: Trial, case: Case) -> GateVerdict:
         outcome = GateOutcome.PASS
     elif fast.high < gate.at_least:
         outcome = GateOutcome.FAIL
-    says = (
-        f"{_name(gate)}: {case.name} is {fast.median:.3g}× as fast as {gate.versus} "
-        f"({_percent(gate.confidence)} interval {fast.low:.3g} to {fast.high:.3g}, wanted {gate.at_least:g}×)"
-    )
+    says = f"{_name(gate)}: {case.name} {_speed(gate, pairs.ratio, fast)}"
     return GateVerdict(
         _name(gate), case.name, outcome, says, fast.median, fast.low, fast.high, gate.at_least, "×",
         pairs.count, trial.evidence,
@@ -172,6 +169,16 @@ def _pairs(gate: PairedGate, trial: Trial, case: Case) -> _Pairs | _TooFewPairs:
         return _TooFewPairs(f"only {pairs} pairs were measured; the gate wants {gate.pairs[0]}", pairs)
     above, below = ours.seconds[:pairs], theirs.seconds[:pairs]
     return _Pairs(above, below, ratio_interval(above, below, gate.confidence))
+
+
+def _speed(gate: SpeedupGate, time: Interval, fast: Interval) -> str:
+    """The speed-up, or, where the gate allows a slower side, the time: `takes 108× the time of …`."""
+    confidence = f"{_percent(gate.confidence)} interval"
+    if gate.at_least >= 1:
+        interval = f"{confidence} {fast.low:.3g} to {fast.high:.3g}"
+        return f"is {fast.median:.3g}× as fast as {gate.versus} ({interval}, at least {gate.at_least:g}×)"
+    interval = f"{confidence} {time.low:.3g} to {time.high:.3g}"
+    return f"takes {time.median:.3g}× the time of {gate.versus} ({interval}, at most {1 / gate.at_least:.4g}×)"
 
 
 def _undecidable(gate: PairedGate, trial: Trial, case: Case, few: _TooFewPairs) -> GateVerdict:

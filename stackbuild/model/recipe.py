@@ -295,10 +295,11 @@ class Bench(Model):
     """The suite of benchmarks that is run on the wheel."""
 
     suite: str = Field(description="A bundled suite's name or a path beside the recipe.")
+    threads: int = Field(0, ge=0, description="CPU threads of one operator; 0 leaves the number to ONNX Runtime.")
 
 
 class Publish(Model):
-    """Where the wheels go when the gates are open."""
+    """Where the wheels go once all gates pass."""
 
     index: str = Field(
         "dist/simple",

@@ -189,6 +189,13 @@ class Benchmarks:
         return next((s for s in self.sides if s.label == label), None)
 
     @property
+    def reference_sides(self) -> frozenset[str]:
+        """Labels of the sides that ran the bundled kernels' CPU implementation: it checks results, it is not tuned."""
+        ours = ("candidate", "baseline")
+        kernels = self.kind == "kernels"
+        return frozenset(s.label for s in self.sides if kernels and s.label in ours and s.provider.startswith("CPU"))
+
+    @property
     def gpu_ran(self) -> bool:
         """Whether a side with samples ran on another provider than the CPU's."""
         ran = {one.side for case in self.cases for one in case.series if one.seconds}

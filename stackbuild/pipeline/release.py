@@ -19,6 +19,7 @@ from stackbuild.pipeline.stages import (
     BuiltWheels,
     StageResult,
     bench_stage,
+    keep_wheels,
     publish_stage,
     require_bench_packages,
     verify_stage,
@@ -68,6 +69,7 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
         built = _built_wheels(recipe, loaded, outputs, order.choice.until, context)
         fresh, claim, receipt = outputs.ran > 0, "", None
         if built.wheels:
+            keep_wheels(built, context)
             proof = verify_stage(built, context)
             claim = str(proof.body["claim"])
             fresh |= not proof.remembered

@@ -1,8 +1,9 @@
 """A whole run as one value, for the report: read from a run's folder, or made from results alone.
 
 A run's folder has `events.jsonl`: one event of `stackbuild.model.events` a line, with `at` in seconds since 1970. The
-stages that were reached add files: `hipify.STEP.json` for each conversion to HIP, `verify.json` with a `verification`,
-and `bench.json` with `benchmarks` and `verdict`.
+stages that were reached add files: `hipify.STEP.json` for each conversion to HIP, `wheels.json` with the wheels and the
+lock, `verify.json` with a `verification`, `bench.json` with `benchmarks` and `verdict`, `published.json` with the index
+and the command that installs from it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from typing import TYPE_CHECKING, Any
 from stackbuild.core.errors import UsageError
 from stackbuild.model.findings import Verification
 from stackbuild.model.results import Benchmarks, Verdict
+
+WHEELS, PUBLISHED = "wheels.json", "published.json"
+"""Files of a run's folder: `{wheels: [{name, size, sha256}], lock}`, and `{index, install}`."""
 
 if TYPE_CHECKING:
     from stackbuild.bench.trend import Trend
@@ -41,6 +45,28 @@ class Span:
 
 
 @dataclass(frozen=True)
+class WheelFile:
+    """A wheel that the run built: its name, its size in bytes and its sha256."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What the run left on this machine. `install` is the command that installs it, "" before it is published.
+
+    `files` are the lock and the logs, each with its name for people. They exist on the machine of the run alone.
+    """
+
+    wheels: tuple[WheelFile, ...] = ()
+    install: str = ""
+    index: str = ""
+    files: tuple[tuple[str, Path], ...] = ()
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """A run. `facts` are shown as provenance, in their order."""
 
@@ -56,6 +82,7 @@ class RunRecord:
     conversions: tuple[Conversion, ...] = ()
     history: tuple[Trend, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
+    delivery: Delivery = Delivery()
 
     @property
     def failed(self) -> tuple[Span, ...]:
@@ -143,6 +170,7 @@ def read_run(folder: Path) -> RunRecord:
         verdict=verdict,
         conversions=_conversions(folder),
         facts={"recipe": str(started["recipe"]), "run": str(started["run"])},
+        delivery=_delivery(folder),
     )
 
 
@@ -192,6 +220,27 @@ def _stages(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
             seconds, at = float(event["seconds"]), float(event["at"]) - begun
             how = "cached" if event.get("remembered") else "run"
             yield Span(event["stage"], max(0.0, at - seconds), seconds, how, says=str(event["result"]))
+
+
+def _delivery(folder: Path) -> Delivery:
+    """The wheels, their index, the lock and the logs. A run that stopped earlier has fewer."""
+    wheels, published = _hint(folder / WHEELS), _hint(folder / PUBLISHED)
+    logs = [(f"log of {path.stem}", path) for path in sorted((folder / "logs").glob("*.log"))]
+    kept = [("lock", Path(str(wheels["lock"])))] if wheels.get("lock") else []
+    return Delivery(
+        tuple(WheelFile(str(w["name"]), int(w["size"]), str(w["sha256"])) for w in wheels.get("wheels", ())),
+        str(published.get("install", "")),
+        str(published.get("index", "")),
+        tuple((name, path) for name, path in (*kept, *logs) if path.is_file()),
+    )
+
+
+def _hint(file: Path) -> dict[str, Any]:
+    """A JSON object that a power cut may have cut short; empty without one."""
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(file.read_text("utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
 
 
 def _conversions(folder: Path) -> tuple[Conversion, ...]:

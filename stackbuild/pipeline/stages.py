@@ -25,6 +25,7 @@ from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.evidence import write_statements
+from stackbuild.pipeline.run_record import PUBLISHED, WHEELS
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.store import EMULATOR
@@ -95,9 +96,21 @@ def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[s
         body = make()
         if body["stands"]:
             context.store.remember(key, body)
-    write_hint(context.logs.parent / f"{name}.json", digest.canonical(body), context.store.tmp)
+    _keep(f"{name}.json", body, context)
     context.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
     return StageResult(str(body["says"]), bool(body["stands"]), body, remembered)
+
+
+def keep_wheels(built: BuiltWheels, context: BuildContext) -> None:
+    """Write the wheels and the lock into the run's folder, for the report."""
+    wheels: Json = [
+        {"name": wheel.name, "size": wheel.stat().st_size, "sha256": digest.of_file(wheel)} for wheel in built.wheels
+    ]
+    _keep(WHEELS, {"wheels": wheels, "lock": str(built.lock.absolute())}, context)
+
+
+def _keep(name: str, body: dict[str, Json], context: BuildContext) -> None:
+    write_hint(context.logs.parent / name, digest.canonical(body), context.store.tmp)
 
 
 def _sound_wheelhouse(name: str, tree: str, built: BuiltWheels, context: BuildContext) -> Path:
@@ -233,6 +246,7 @@ def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measureme
         provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
         python=wheelhouse_python(house, built.wheelhouse_digest, context.store),
         cache=context.store.root / "bench",
+        threads=built.recipe.bench.threads if built.recipe.bench else 0,
     )
     found = measure_wheel(request, built.recipe.gates, lambda *_: context.stopper.check())
     try:
@@ -266,5 +280,6 @@ def publish_stage(
         digests=built.digests,
     )
     receipt = publish(built.wheels, index, publication)
+    _keep(PUBLISHED, {"index": str(index), "install": receipt.install_line}, context)
     context.emit(StageFinished("publish", str(index), time.monotonic() - started, remembered=there))
     return receipt

@@ -119,12 +119,15 @@ def _draw_speeds(benchmarks: Benchmarks) -> None:
     found = speed_table(benchmarks)
     if found is None:
         return
-    made = table("case", *(f"{side} ms" for side in found.sides), "speed-up")
+    speedups = [f"{found.sides[n]} speed-up" if len(found.compared) > 1 else "speed-up" for n in found.compared]
+    made = table("case", *(f"{side} ms" for side in found.sides), *speedups)
     for row in found.rows:
         times = ["" if s is None else milliseconds(s) for s in row.seconds]
-        speedup = row.speedups[-1]
-        made.add_row(*map(_text, [row.case, *times, f"{speedup:.3g}×" if speedup else ""]))
+        ratios = [f"{s:.3g}×" if (s := row.speedups[n]) else "" for n in found.compared]
+        made.add_row(*map(_text, [row.case, *times, *ratios]))
     out().print(made)
+    if found.note:
+        out().print(_text(found.note, "dim"))
 
 
 def milliseconds(seconds: float) -> str:

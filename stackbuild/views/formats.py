@@ -43,6 +43,7 @@ def as_json(run: RunRecord) -> str:
             "verifications",
             "history",
             "facts",
+            "delivery",
         )
     }
     body["benchmarks"] = document(run.benchmarks) if run.benchmarks else None

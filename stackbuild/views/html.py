@@ -13,13 +13,30 @@ from statistics import median
 from stackbuild.bench.tables import SpeedTable, efficiency, format_figure, speed_table
 from stackbuild.core.templates import render
 from stackbuild.judgement.intervals import median_interval
-from stackbuild.model.findings import Finding, Severity
-from stackbuild.model.results import CONTROL, Benchmarks, Case, GateVerdict, Series
+from stackbuild.model.findings import Finding, Severity, Verification
+from stackbuild.model.results import CONTROL, Benchmarks, Case, GateVerdict, InputsCompared, Series
 from stackbuild.pipeline.run_record import RunRecord
 from stackbuild.version import __version__
 from stackbuild.views.plots import PairPlot, curve_plots, pair_plot, timeline
-from stackbuild.views.text import format_duration, headline, qualifications
+from stackbuild.views.text import format_duration, format_size, headline, qualifications
 from stackbuild.views.trend_plot import TrendPlot, trend_plot
+
+
+@dataclass(frozen=True)
+class PageColumn:
+    """A column: its heading, and what its cells are: text "", numbers "n", or the name of a status "chip-cell"."""
+
+    label: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of the page. `title` is its name for screen readers; the first cell of a row is the row's heading."""
+
+    title: str
+    columns: tuple[PageColumn, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -30,30 +47,39 @@ class CaseCard:
     verdicts: tuple[GateVerdict, ...]
     plots: tuple[PairPlot, ...]
     trends: tuple[TrendPlot, ...]
-    sides: tuple[str, ...]
-    figures: tuple[tuple[str, tuple[str, ...]], ...]
+    figures: PageTable
     problems: tuple[tuple[str, str], ...]
-    ops: tuple[tuple[str, str, str, str], ...]
+    ops: PageTable
 
 
 def html(run: RunRecord) -> str:
     """The whole page."""
     benchmarks = run.benchmarks
+    speeds = speed_table(benchmarks) if benchmarks else None
+    cards = _cards(benchmarks, run) if benchmarks else ()
+    facts, delivery = _facts(run), run.delivery
     return render(
         "report/page.html.j2",
         run=run,
         headline=headline(run),
-        qualifications=qualifications(run),
+        claims=qualifications(run),
+        delivered=bool(delivery.wheels or delivery.install or delivery.files),
+        size=format_size,
+        sections=_sections(run, cards, facts),
         version=__version__,
         figure=format_figure,
         clock=format_duration,
-        cards=_cards(benchmarks, run) if benchmarks else (),
+        cards=cards,
         curves=curve_plots(benchmarks) if benchmarks else (),
-        speeds=_speeds(benchmarks),
+        speeds=speeds,
+        latency=_latency(speeds) if speeds else None,
+        inputs=_inputs(benchmarks.inputs) if benchmarks and benchmarks.inputs else None,
+        verifications=[(one, _rungs(one)) for one in run.verifications],
+        stages=_stages(run),
         steps=timeline([*run.steps, *run.stages], run.seconds),
         counts=_counts(run),
         findings=_findings(run),
-        facts=_facts(run),
+        facts=facts,
     )
 
 
@@ -79,9 +105,8 @@ def _card(case: Case, verdicts: tuple[GateVerdict, ...], trends: tuple[TrendPlot
         if versus != first and (plot := pair_plot(case, first, versus, _gate_on(verdicts, versus)))
     )
     series = [s for s in case.series if s.side != CONTROL]
-    names = tuple(s.side.removesuffix("ExecutionProvider") for s in series)
     problems = tuple((s.side, s.problem) for s in series if s.problem)
-    return CaseCard(case, verdicts, plots, trends, names, _figures(case, series), problems, _ops(case))
+    return CaseCard(case, verdicts, plots, trends, _figures(case, series), problems, _ops(case))
 
 
 def _gate_on(verdicts: tuple[GateVerdict, ...], versus: str) -> GateVerdict | None:
@@ -89,12 +114,13 @@ def _gate_on(verdicts: tuple[GateVerdict, ...], versus: str) -> GateVerdict | No
     return next((v for v in verdicts if v.unit.startswith("×") and f"{versus} (" in v.says), None)
 
 
-def _figures(case: Case, series: list[Series]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The rows of a case's table, without those that are empty for every side."""
+def _figures(case: Case, series: list[Series]) -> PageTable:
+    """A row for each figure and a column for each side, without the rows that are empty for every side."""
     columns = [_column(case, one) for one in series]
     names = list(columns[0]) if columns else []
-    rows = [(name, tuple(column[name] for column in columns)) for name in names]
-    return tuple(row for row in rows if any(row[1]))
+    rows = ((name, *(column[name] for column in columns)) for name in names)
+    sides = (PageColumn(s.side.removesuffix("ExecutionProvider"), "n") for s in series)
+    return PageTable(f"Figures of {case.name}", (PageColumn("figure"), *sides), tuple(r for r in rows if any(r[1:])))
 
 
 def _column(case: Case, one: Series) -> dict[str, str]:
@@ -136,18 +162,65 @@ def _snr(one: Series) -> str:
     return "exact" if math.isinf(snr) and snr > 0 else f"{snr:.0f} dB"
 
 
-def _ops(case: Case, most: int = 8) -> tuple[tuple[str, str, str, str], ...]:
+def _ops(case: Case, most: int = 8) -> PageTable:
     rows = []
     for one in case.series:
         total = sum(op.seconds for op in one.ops) or 1.0
         for op in sorted(one.ops, key=lambda o: -o.seconds)[:most]:
             provider = op.provider.removesuffix("ExecutionProvider")
             rows.append((one.side, f"{op.op} ×{op.nodes}", provider, f"{op.seconds / total:.1%}"))
-    return tuple(rows)
+    columns = (PageColumn("side"), PageColumn("operator"), PageColumn("provider"), PageColumn("share", "n"))
+    return PageTable(f"Time by operator of {case.name}", columns, tuple(rows))
 
 
-def _speeds(benchmarks: Benchmarks | None) -> SpeedTable | None:
-    return speed_table(benchmarks) if benchmarks else None
+def _latency(speeds: SpeedTable) -> PageTable:
+    ratios = (PageColumn(f"{speeds.sides[n]} speed-up over {speeds.sides[0]}", "n") for n in speeds.compared)
+    columns = (PageColumn("case"), *(PageColumn(f"{side} ms", "n") for side in speeds.sides), *ratios)
+    rows = (
+        (
+            row.case,
+            *(format_figure(s * 1000) if s else "–" for s in row.seconds),
+            *(f"{s:.3g}×" if (s := row.speedups[n]) else "–" for n in speeds.compared),
+        )
+        for row in speeds.rows
+    )
+    return PageTable("Latency by side", columns, tuple(rows))
+
+
+def _inputs(inputs: InputsCompared) -> PageTable:
+    columns = (PageColumn("input"), PageColumn("baseline"), PageColumn("candidate"))
+    return PageTable("Changed inputs", columns, tuple((m.what, m.before or "–", m.after or "–") for m in inputs.moved))
+
+
+def _rungs(verification: Verification) -> PageTable:
+    columns = (PageColumn("check"), PageColumn("result", "chip-cell"), PageColumn("why"), PageColumn("time, s", "n"))
+    rows = ((rung.name, rung.status.value, rung.reason, f"{rung.seconds:.2f}") for rung in verification.rungs)
+    return PageTable(f"Checks of {verification.subject}", columns, tuple(rows))
+
+
+def _stages(run: RunRecord) -> PageTable:
+    columns = (PageColumn("stage"), PageColumn("result"), PageColumn("time, s", "n"))
+    rows = ((s.name + " (cached)" * (s.how == "cached"), s.says, f"{s.seconds:.1f}") for s in run.stages)
+    return PageTable("Stages", columns, tuple(rows))
+
+
+def _sections(run: RunRecord, cards: tuple[CaseCard, ...], facts: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """The sections that the page has, by anchor, in its order."""
+    inputs = run.benchmarks.inputs if run.benchmarks else None
+    return [
+        (anchor, title)
+        for anchor, title, there in (
+            ("verdicts", "Gates", run.verdict),
+            ("inputs", "Changed inputs", inputs),
+            ("build", "Build", run.steps),
+            *((one.step, f"CUDA as HIP: {one.step}", True) for one in run.conversions),
+            ("verification", "Verification", run.verifications),
+            ("benchmarks", "Benchmarks", cards),
+            ("stages", "Stages", run.stages),
+            ("provenance", "Provenance", facts),
+        )
+        if there
+    ]
 
 
 def _counts(run: RunRecord) -> dict[str, str]:

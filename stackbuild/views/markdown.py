@@ -13,7 +13,7 @@ from statistics import median
 from stackbuild.bench.tables import format_figure, speed_table
 from stackbuild.model.results import CONTROL, Benchmarks, GateVerdict
 from stackbuild.pipeline.run_record import RunRecord
-from stackbuild.views.text import headline, qualifications
+from stackbuild.views.text import format_size, headline, qualifications
 
 _MARKS = {"good": "✅", "bad": "❌", "unsure": "⚠️"}
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~@:$&])")
@@ -23,9 +23,10 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     """The summary, at most `limit` bytes of UTF-8."""
     line, kind = headline(run)
     blocks = [f"# {escape_markdown(run.title)}", f"{_MARKS[kind]} **{escape_markdown(line)}**"]
-    blocks += [escape_markdown(said) for said in qualifications(run)]
+    blocks += [escape_markdown(f"{subject}: {claim}") for subject, claim in qualifications(run)]
+    blocks += _delivery(run)
     if run.verdict:
-        blocks += ["## Verdicts", *_gates([*run.verdict.closed, *(g for g in run.verdict.gates if not g.closed)])]
+        blocks += ["## Gates", *_gates([*run.verdict.closed, *(g for g in run.verdict.gates if not g.closed)])]
     if run.failed:
         blocks += ["## Failed", *(f"**{escape_markdown(s.name)}** {s.how}\n\n{_quote(s.says)}" for s in run.failed)]
     for one in run.conversions:
@@ -59,6 +60,14 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     return _fit(blocks, limit)
 
 
+def _delivery(run: RunRecord) -> list[str]:
+    """The install line as code, and the wheels with their sizes."""
+    command = "".join(c if c.isprintable() else " " for c in run.delivery.install)
+    made = [f"Install:\n\n    {command}"] if command else []
+    rows = [[wheel.name, format_size(wheel.size), wheel.sha256] for wheel in run.delivery.wheels]
+    return made + (_table(["wheel", "size", "sha256"], rows) if rows else [])
+
+
 def escape_markdown(text: str) -> str:
     """Text that Markdown, HTML and mentions cannot act in: one line, every active character a character reference."""
     flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -81,16 +90,17 @@ def _gates(gates: Iterable[GateVerdict]) -> list[str]:
 def _benchmarks(benchmarks: Benchmarks) -> list[str]:
     blocks, speeds = ["## Benchmarks"], speed_table(benchmarks)
     if speeds:
-        head = ["case", *(f"{s} ms" for s in speeds.sides), "speed-up"]
+        ratios = [f"{speeds.sides[n]} speed-up" for n in speeds.compared]
         rows = [
             [
                 r.case,
                 *(format_figure(s * 1e3) if s else "–" for s in r.seconds),
-                f"{r.speedups[-1]:.3g}×" if r.speedups[-1] else "–",
+                *(f"{s:.3g}×" if (s := r.speedups[n]) else "–" for n in speeds.compared),
             ]
             for r in speeds.rows
         ]
-        blocks += _table(head, rows)
+        blocks += _table(["case", *(f"{s} ms" for s in speeds.sides), *ratios], rows)
+        blocks += [escape_markdown(speeds.note)] if speeds.note else []
     rows = [
         [
             c.name,

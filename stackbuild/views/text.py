@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from stackbuild.model.findings import NO_GPU
-from stackbuild.model.results import GateOutcome
+from stackbuild.model.results import GateOutcome, Verdict
 
 if TYPE_CHECKING:
     from stackbuild.pipeline.run_record import RunRecord
+
+
+_OTHER_OUTCOMES = ("fail", "unstable", "inconclusive", "waived")
 
 
 def format_duration(seconds: float) -> str:
@@ -21,6 +25,14 @@ def format_duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def format_size(size: int) -> str:
+    """Bytes as people read them, in powers of 1000 as pip shows them: 812 B, 4.1 MB, 1.07 GB."""
+    for unit, power in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= power:
+            return f"{size / power:.3g} {unit}"
+    return f"{size} B"
+
+
 def headline(run: RunRecord) -> tuple[str, str]:
     """The one line a reader came for, and its kind: good, bad or unsure."""
     if run.failed:
@@ -29,7 +41,7 @@ def headline(run: RunRecord) -> tuple[str, str]:
     if wrong:
         return wrong[0].claim, "bad"
     if run.verdict and run.verdict.outcome is GateOutcome.FAIL:
-        return f"Gate closed: {run.verdict.closed[0].says}", "bad"
+        return f"{_gate_counts(run.verdict)}: {run.verdict.closed[0].says}", "bad"
     if run.holes:
         case, side, why = run.holes[0]
         more = f" (and {len(run.holes) - 1} more)" if len(run.holes) > 1 else ""
@@ -37,21 +49,28 @@ def headline(run: RunRecord) -> tuple[str, str]:
     if run.benchmarks and not run.benchmarks.cases:
         return "Nothing was measured", "bad"
     if run.verdict and run.verdict.closed:
-        return f"Gate closed: {run.verdict.closed[0].says}", "unsure"
+        return f"{_gate_counts(run.verdict)}: {run.verdict.closed[0].says}", "unsure"
     if run.verdict and run.verdict.gates:
-        waived = sum(bool(g.waived) for g in run.verdict.gates)
-        number = len(run.verdict.gates)
-        said = "The gate is open" if number == 1 else f"All {number} gates are open"
-        return said + (f", {waived} by a waiver" if waived else "") + _no_gpu(run), "good"
+        return _gate_counts(run.verdict) + _no_gpu(run), "good"
     if run.verifications:
         return run.verifications[0].claim, "good"
-    return f"Measured; no gate was asked for{_no_gpu(run)}" if run.benchmarks else "Built; not verified", "good"
+    return f"Measured; no gates were given{_no_gpu(run)}" if run.benchmarks else "Built; not verified", "good"
 
 
-def qualifications(run: RunRecord) -> tuple[str, ...]:
-    """What stands beside the headline: the claim of each verification, where the headline is not one, and what no GPU ran."""
+def _gate_counts(verdict: Verdict) -> str:
+    """How many gates passed, failed, were not decided and were waived: `9 of 10 gates passed, 1 failed`."""
+    counts = Counter("waived" if g.waived else g.outcome.value.lower() for g in verdict.gates)
+    passed = counts.pop("pass", 0)
+    number = f"{len(verdict.gates)} gate" + ("s" if len(verdict.gates) > 1 else "")
+    words = {"fail": "failed"}
+    rest = [f"{counts[kind]} {words.get(kind, kind)}" for kind in _OTHER_OUTCOMES if counts[kind]]
+    return ", ".join([f"{passed} of {number} passed", *rest])
+
+
+def qualifications(run: RunRecord) -> tuple[tuple[str, str], ...]:
+    """The claim of each verification with the name of its wheel, without one that is the headline already."""
     line, _ = headline(run)
-    return tuple(f"{one.subject}: {one.claim}" for one in run.verifications if one.claim != line)
+    return tuple((one.subject, one.claim) for one in run.verifications if one.claim != line)
 
 
 def _no_gpu(run: RunRecord) -> str:

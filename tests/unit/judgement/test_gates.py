@@ -80,7 +80,8 @@ def test_holm_asks_more_of_one_slow_case_among_many() -> None:
 @pytest.mark.parametrize(("wanted", "outcome"), [(0.5, "PASS"), (1.0, "INCONCLUSIVE"), (2.0, "FAIL")])
 def test_speedup(wanted: float, outcome: str) -> None:
     found = one({"kind": "speedup", "versus": "baseline", "at_least": wanted}, quiet(0.0))
-    assert found.outcome == outcome and f"wanted {wanted:g}×" in found.says
+    said = f"at most {1 / wanted:g}×" if wanted < 1 else f"at least {wanted:g}×"
+    assert found.outcome == outcome and said in found.says
 
 
 @pytest.mark.parametrize(

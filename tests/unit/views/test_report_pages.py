@@ -30,7 +30,7 @@ from stackbuild.model.results import (
     Series,
     Verdict,
 )
-from stackbuild.pipeline.run_record import RunRecord, Span, find_run, of_results
+from stackbuild.pipeline.run_record import Delivery, RunRecord, Span, WheelFile, find_run, of_results
 from stackbuild.views import bench
 from stackbuild.views.formats import render_run
 from stackbuild.views.html import html
@@ -67,8 +67,10 @@ def test_the_page_is_self_contained_and_nothing_in_it_acts() -> None:
     page, text = Page(), html(whole_run())
     page.feed(text)
     assert page.open == []
-    assert not {"script", "img", "iframe", "link", "object", "form", "a"} & set(page.tags)
-    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("href", "src", "style")]
+    assert not {"script", "img", "iframe", "link", "object", "form"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "style")]
+    links = [value or "" for name, value in page.attributes if name == "href"]
+    assert all(link.startswith("#") and f'id="{link[1:]}"' in text for link in links) and len(links) > 4
     assert "url(" not in text and "@import" not in text
     assert text.count("&lt;script&gt;") > 10 and "default-src &#39;none&#39;" not in text
     assert "Content-Security-Policy" in text and "prefers-color-scheme: dark" in text and "@media print" in text
@@ -95,9 +97,9 @@ def test_a_conversion_shows_its_counts_and_the_first_finding_of_each_rule() -> N
     [
         (whole_run(), "wheel failed", "bad"),
         (replace(whole_run(), steps=()), "not verified: static failed", "bad"),
-        (of_results(results(), verdict()), "Gate closed: 7 % slower", "bad"),
-        (of_results(results(), verdict("known")), "The gate is open, 1 by a waiver", "good"),
-        (of_results(results(), None), "Measured; no gate was asked for", "good"),
+        (of_results(results(), verdict()), "0 of 1 gate passed, 1 failed: 7 % slower", "bad"),
+        (of_results(results(), verdict("known")), "0 of 1 gate passed, 1 waived", "good"),
+        (of_results(results(), None), "Measured; no gates were given", "good"),
     ],
 )
 def test_the_headline_is_what_matters_most(run: RunRecord, says: str, kind: str) -> None:
@@ -113,11 +115,38 @@ def test_the_qualified_claim_stands_beside_every_verdict() -> None:
     line, kind = headline(run)
     assert kind == "good" and line.endswith("; no GPU ran")
     claim = "verified (static rules; not run: GPU at work: no AMD GPU here); no GPU ran"
-    assert qualifications(run) == (f"x.whl: {claim}",)
+    assert qualifications(run) == (("x.whl", claim),)
     assert escape_markdown(f"x.whl: {claim}") in markdown(run) and f'<p class="note">x.whl: {claim}</p>' in html(run)
     only = RunRecord("r", "", 1.0, verifications=run.verifications)
     assert headline(only) == (claim, "good") and qualifications(only) == ()
     assert headline(RunRecord("r", "", 1.0))[0] == "Built; not verified"
+
+
+def test_the_head_has_the_install_line_sizes_lock_and_logs(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "a#b.log"
+    wheel = WheelFile("x-1-py3-none-any.whl", 12_345_678, "ab" * 32)
+    delivery = Delivery((wheel,), 'pip install "x @ file:///i/x.whl#sha256=ab"', "dist/simple", (("log of a", log),))
+    run = replace(whole_run(), steps=(), verifications=(), delivery=delivery)
+    page = html(run)
+    head = page[: page.index("<main>")]
+    assert "<code class=\"command\">pip install &#34;x @ file:///i/x.whl#sha256=ab&#34;</code>" in head
+    assert "x-1-py3-none-any.whl, 12.3 MB" in head and "ab" * 32 in head and "dist/simple" in head
+    assert f'<a href="{log.as_uri()}">log of a</a>' in head and "a%23b.log" in head
+    assert '    pip install "x @ file:///i/x.whl#sha256=ab"' in markdown(run) and "12.3 MB" in markdown(run)
+    unpublished = html(replace(run, delivery=replace(delivery, install="")))
+    assert "not published: no install line" in unpublished
+
+
+def test_the_cpu_implementation_of_a_kernel_has_no_speed_up() -> None:
+    made = results()
+    sides = tuple(replace(side, provider="CPUExecutionProvider") for side in made.sides)
+    kernels = replace(made, kind="kernels", sides=(sides[0], replace(sides[1], label="onnxruntime")), cases=tuple(
+        replace(case, series=(case.series[0], replace(case.series[1], side="onnxruntime"))) for case in made.cases))  # fmt: skip
+    assert kernels.reference_sides == {"candidate"} and not made.reference_sides
+    for text in (html(of_results(kernels, None)), markdown(of_results(kernels, None))):
+        assert "speed-up over" not in text and "candidate speed-up" not in text
+        assert "the kernels ran on the CPU" in text
+    assert "speed-up over" in html(of_results(made, None))
 
 
 def opened() -> Verdict:
@@ -186,9 +215,9 @@ def test_a_hole_is_worse_than_an_undecided_gate_and_may_be_waived() -> None:
     (gate,) = verdict().gates
     undecided = Verdict((replace(gate, outcome=GateOutcome.INCONCLUSIVE),))
     assert headline(of_results(_holed("it crashed"), undecided))[0].startswith("Not measured")
-    assert headline(of_results(_holed("it crashed"), verdict()))[0].startswith("Gate closed: 7 %")
+    assert headline(of_results(_holed("it crashed"), verdict()))[0].startswith("0 of 1 gate passed, 1 failed: 7 %")
     run = of_results(_holed("it crashed"), verdict("known"))
-    assert headline(run) == ("The gate is open, 1 by a waiver", "good")
+    assert headline(run) == ("0 of 1 gate passed, 1 waived", "good")
     benchmarks = ElementTree.fromstring(render_run(run, "junit", 0).partition("\n")[2])[0]
     assert (benchmarks.get("failures"), benchmarks.get("skipped")) == ("0", "1")
     other = of_results(_holed("it crashed", "net/b4/float32"), verdict("known"))
