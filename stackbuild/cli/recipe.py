@@ -14,13 +14,14 @@ recipe = group("recipe", "List, show, check and write recipes. Example: stackbui
 
 @recipe.command("list")
 def list_(json: Json = False) -> None:
-    """List the recipes that ship with stackbuild. Example: stackbuild recipe list"""
+    """List the bundled recipes and what of each ran here. Example: stackbuild recipe list"""
     from stackbuild.recipe.load import bundled, load
+    from stackbuild.tables.evidence import evidence
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_list
 
-    recipes = tuple(load(name).recipe for name in bundled())
-    print_json({"recipes": recipes}, "stackbuild.recipes/1") if json else draw_list(recipes)
+    recipes, ran = tuple(load(name).recipe for name in bundled()), evidence()
+    print_json({"recipes": recipes, "ran": ran}, "stackbuild.recipes/1") if json else draw_list(recipes, ran)
 
 
 @recipe.command()

@@ -30,7 +30,8 @@ RESERVED = ("base", "configure", "source", "wheelhouse")
 def bundled() -> dict[str, Path]:
     """The recipes that ship with stackbuild, by name."""
     found = sorted(folder("recipes").glob("*.yaml"))
-    return {p.stem: p for p in found if not p.name.endswith(".lock.yaml") and p.stem != "compatibility"}
+    tables = ("compatibility", "evidence")
+    return {p.stem: p for p in found if not p.name.endswith(".lock.yaml") and p.stem not in tables}
 
 
 def load(name: str, allowed: Sequence[Path] = ()) -> Loaded:

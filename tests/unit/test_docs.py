@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import layout
 import pytest
+from make_docs import architecture, man_pages
+from typer import Context
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from stackbuild.cli import app, load_commands
 from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.load import bundled
+from stackbuild.verification.catalogue import catalogue
 from support.paths import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def read(name: str) -> str:
@@ -106,16 +111,86 @@ def test_wheels_in_examples_lie_where_a_build_puts_them() -> None:
     assert not [word for word in named if not word.startswith(("dist/simple/*/", "dist/simple/PROJECT/"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", text):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_commands_in_the_docs_exist(page: Path) -> None:
-    known = {name for name, _ in commands()}
-    words = {" ".join(name.split()[:2]) for name in known}
-    for line in re.findall(r"^\s*(?:\$ )?(stackbuild [a-z]+(?: [a-z-]+)?)", page.read_text("utf-8"), re.MULTILINE):
-        assert any(line == k or line.startswith(k + " ") or k == " ".join(line.split()[:2]) for k in known | words), f"{page.name}: `{line}`"
+def command_lines(text: str) -> Iterator[list[str]]:
+    """Every `stackbuild …` in a page's blocks and inline code, as words: without comments, redirections and what is a form."""
+    blocks = re.findall(r"^(?:    |\$ )(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?(stackbuild [a-z].*)$", text, re.MULTILINE)
+    inline = re.findall(r"`(?:\.venv/bin/)?(stackbuild [a-z][^`]*)`", text)
+    for line in [*blocks, *inline]:
+        try:
+            words = shlex.split(re.sub(r"\s#\s.*$| [|>] .*$| && .*$|[…]", "", line))
+        except ValueError:  # an apostrophe of a sentence
+            continue
+        yield words[1:]
+
+
+def parse(words: list[str]) -> str:
+    """What click has against a command line, "" for nothing. Values are not converted: files need not be there."""
+    load_commands()
+    command: Any = get_command(app)
+    path = ["stackbuild"]
+    while inside := getattr(command, "commands", {}):
+        if not words or words[0] not in inside:
+            return f"no command {' '.join([*path, *words[:1]])}" if words and words[0].isalpha() else ""
+        command, words, path = inside[words[0]], words[1:], [*path, words[0]]
+    context = Context(command, info_name=" ".join(path))
+    try:
+        command.make_parser(context).parse_args(list(words))
+    except Exception as wrong:  # typer has a click of its own, whose errors are not click's
+        return "" if "requires an argument" in str(wrong) else f"{' '.join(path)}: {wrong}"
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_options_in_the_docs_exist(page: Path) -> None:
+    wrong = {said: None for words in command_lines(page.read_text("utf-8")) if (said := parse(words))}
+    assert not wrong, f"{page.name}: " + "; ".join(wrong)
+
+
+def test_a_wrong_option_in_a_page_would_be_found() -> None:
+    lines = list(command_lines("    stackbuild bench models --sides cpu  # no such\n`stackbuild plan -r x`\n"))
+    assert [bool(parse(words)) for words in lines] == [True, False]
+
+
+def test_messages_of_the_troubleshooting_page_are_in_the_code() -> None:
+    """A message that was reworded must be reworded there, too."""
+    code = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "stackbuild").rglob("*.py"))).lower()
+    page = read("docs/troubleshooting.md").partition("## On the GPU")[0]
+    rows = re.findall(r"^\| (?!message|verdict|---)(.*?) \|", page, re.MULTILINE)
+    messages = [row.replace("mistakes in", "in").lower() for row in rows]
+    assert len(messages) > 15 and not [m for m in messages if m not in code]
+
+
+def test_every_kind_of_error_and_every_rule_has_an_anchor() -> None:
+    headings = {
+        page: {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", read(page), re.MULTILINE)}
+        for page in ("docs/troubleshooting.md", "docs/rules.md")
+    }
+    kinds = {"usage", "plan", "step", "verification", "gate", "machine", "stopped", "defect"}
+    assert kinds <= headings["docs/troubleshooting.md"]
+    assert {rule.id.lower() for _, group in catalogue() for rule in group} <= headings["docs/rules.md"]
+
+
+def test_the_site_has_every_page() -> None:
+    nav = read("mkdocs.yml")
+    pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]]
+    assert len(pages) > 30 and not [page for page in pages if not re.search(rf"[ :]{re.escape(page)}$", nav, re.MULTILINE)]
+
+
+def test_man_pages_have_every_command_and_no_line_that_troff_would_act_on() -> None:
+    made = man_pages()
+    assert set(made) == {"stackbuild.1"} | {f"{name.replace(' ', '-')}.1" for name, _ in commands()}
+    requests = {line.split()[0] for text in made.values() for line in text.splitlines() if line.startswith(".")}
+    assert requests <= {".TH", ".SH", ".nf", ".fi", ".BR"}
+    assert "\\-\\-recipe" in made["stackbuild-build.1"]
+
+
+def test_the_architecture_picture_has_every_package() -> None:
+    picture = read("docs/architecture.svg")
+    assert picture == architecture() and all(f">{name}</text>" in picture for name in layout.LEVELS)

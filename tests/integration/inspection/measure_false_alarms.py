@@ -3,7 +3,7 @@
     .venv/bin/python tests/integration/inspection/measure_false_alarms.py [FOLDER]
 
 Fetches the wheels of WHEELS with pip into FOLDER (default: a temporary one; those that are there are not fetched again),
-and prints the rules that speak of each. Whether a finding is true is for a person to judge: docs/performance-inspect.md
+and prints the rules that speak of each. Whether a finding is true is for a person to judge: docs/appendix/performance-inspect.md
 has the judgement of the last measurement.
 """
 

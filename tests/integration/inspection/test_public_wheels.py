@@ -119,7 +119,7 @@ def test_a_recipe_for_other_targets_does_not_fit(facts: dict[str, Facts]):
 
 
 def test_the_big_wheel_takes_little_memory(fetched: Path):
-    """In a process of its own; seconds are in docs/performance-inspect.md, since a shared machine's vary."""
+    """In a process of its own; seconds are in docs/appendix/performance-inspect.md, since a shared machine's vary."""
     code = "import sys; from pathlib import Path; from stackbuild.inspection import inspect; inspect(Path(sys.argv[1]))"
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     subprocess.run([sys.executable, "-c", code, wheel(fetched, ROCM)], check=True)

@@ -74,7 +74,7 @@ def test_other_mistakes_beside_a_recipe_are_told_as_before(
 @pytest.mark.parametrize(
     ("words", "schema", "keys"),
     [
-        ("recipe list", "stackbuild.recipes/1", {"recipes"}),
+        ("recipe list", "stackbuild.recipes/1", {"recipes", "ran"}),
         ("recipe show debian-13", "stackbuild.recipe/1", {"recipe"}),
         ("recipe show -r debian-13", "stackbuild.recipe/1", {"recipe"}),
         ("recipe check -r debian-13", "stackbuild.check/1", {"recipe", "findings"}),

@@ -1,0 +1,28 @@
+"""What is claimed of the bundled recipes: each has a row, and none claims what cannot be."""
+
+from __future__ import annotations
+
+from stackbuild.recipe.load import bundled
+from stackbuild.tables.evidence import RecipeEvidence, RecipeTrial, evidence
+
+NO, YES = RecipeTrial(ran="no"), RecipeTrial(ran="yes")
+
+
+def test_every_bundled_recipe_has_a_row_and_no_other_has() -> None:
+    assert set(evidence()) == set(bundled())
+
+
+def test_something_partly_done_says_what_is_missing() -> None:
+    rows = evidence().values()
+    trials = [t for row in rows for t in (row.built, row.configured, row.emulated, row.gpu)]
+    assert not [t for t in trials if t.ran == "partly" and not t.note]
+
+
+def test_the_summary_has_what_ran_and_nothing_else() -> None:
+    part = RecipeTrial(ran="partly", note="miniature sources only")
+    assert RecipeEvidence(built=YES, configured=NO, emulated=YES, gpu=NO).summary == "built, emulated"
+    assert RecipeEvidence(built=part, configured=NO, emulated=NO, gpu=NO).summary == "built (miniature sources only)"
+    assert RecipeEvidence(built=NO, configured=NO, emulated=NO, gpu=NO).summary == "nothing"
+    assert (part.cell, YES.cell, RecipeTrial(ran="none", note="bundled").cell) == (
+        "partly: miniature sources only", "yes", "–: bundled",
+    )  # fmt: skip
