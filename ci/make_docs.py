@@ -17,7 +17,7 @@ import layout
 from stackbuild.cli import load_commands
 from stackbuild.cli.app import commands
 from stackbuild.runners import seccomp
-from stackbuild.tables.evidence import evidence
+from stackbuild.tables.proofs import proofs
 from stackbuild.verification.catalogue import catalogue
 from stackbuild.views.reference import MADE, recipe_reference
 from stackbuild.views.rules import text_of_all
@@ -28,7 +28,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 def cli_reference() -> str:
     load_commands()
     parts = [MADE, "# Commands\n", "Exit codes: 0 done · 1 a defect in stackbuild · 2 usage or recipe wrong · 3 cannot be planned or lock stale ·"]
-    parts.append("4 a step failed · 5 verification failed · 6 a gate closed · 7 the machine lacks something · 130/143 stopped by a signal.\n")
+    parts.append("4 a step failed · 5 verification failed · 6 a gate failed · 7 the machine lacks something · 130/143 stopped by a signal.\n")
     parts.append("Results go to stdout, everything else to stderr; `--json` puts one document (or, for `build`, one event a line) on stdout.\n")
     for name, text in commands():
         parts.append(f"## {name}\n\n```\n" + "\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n```\n")
@@ -38,7 +38,7 @@ def cli_reference() -> str:
 def evidence_table() -> str:
     """What ran of each bundled recipe, as a Markdown table."""
     rows = ["| recipe | built here | configured on real trees | emulated | run on an AMD GPU |", "|---|---|---|---|---|"]
-    for name, ran in evidence().items():
+    for name, ran in proofs().items():
         cells = (trial.cell for trial in (ran.built, ran.configured, ran.emulated, ran.gpu))
         rows.append(f"| `{name}` | {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"

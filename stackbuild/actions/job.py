@@ -22,7 +22,7 @@ from stackbuild.sources.mirror import Mirror
 
 @dataclass(frozen=True)
 class Job:
-    """One host-side step under way: its output folder, a scratch folder, its log, and what it stands on."""
+    """One host-side step under way: its output folder, a scratch folder, its log, and what it depends on."""
 
     step: Step
     out: Path

@@ -29,7 +29,7 @@ def plain_outputs(run: Any) -> PlainOutputs:
         return PlainOutputs([], "the outputs of a decoding are not compared")
     left = run.binding.get_outputs()
     if not run.copies and not all(value.is_tensor() for value in left):
-        return PlainOutputs([], "outputs that are no tensors are not compared")
+        return PlainOutputs([], "outputs that are not tensors are not compared")
     once = run.session.run(None, run.feeds)
     if sum(int(np.prod(value.shape)) for value in once) > SMALL:
         return PlainOutputs([], f"outputs of more than {SMALL:,} elements are not compared")
@@ -56,7 +56,7 @@ def overwrite(run: Any, plain: PlainOutputs) -> str:
 
 
 def unlike(value: Any) -> Any:
-    """Values of the same size that are no right answer: in the other order, of the other sign, and moved."""
+    """Values of the same size that are not the right answer: in the other order, of the other sign, and moved."""
     other = (-1 - value.reshape(-1)[::-1]).astype(value.dtype).reshape(value.shape)
     return np.ascontiguousarray(other if differ([other], [value]) else value + value.dtype.type(7))
 

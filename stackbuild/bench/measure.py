@@ -45,7 +45,7 @@ def require_complete(benchmarks: Benchmarks) -> None:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
         raise StepFailed(
             f"{case.name} did not run on the side {one.side}: {one.problem}{more}",
-            next="leave that case, side or dtype out, or mend what it says",
+            next="leave that case, side or dtype out, or fix what it says",
         )
 
 

@@ -27,7 +27,7 @@ TIMES = (1e-12, 1e9)
 def document(value: Benchmarks | Verdict) -> dict[str, Json]:
     """The value as strict JSON with its schema, and the digest of all the rest.
 
-    The digest shows changes by hand. Whoever means to deceive can compute it again: it is no signature.
+    The digest shows changes by hand. Whoever means to deceive can compute it again: it is not a signature.
     """
     body = _encodable(_finite(plain(value)))
     assert isinstance(body, dict)
@@ -209,7 +209,7 @@ def _finite(value: Json) -> Json:
 
 
 def _encodable(value: Json) -> Json:
-    """The same with lone surrogates (of file names that are no UTF-8) as escapes: nothing else can write them."""
+    """The same with lone surrogates (of file names that are not UTF-8) as escapes: nothing else can write them."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

@@ -166,7 +166,7 @@ def _without_damaged(plan: Plan, stored: dict[str, Record], context: BuildContex
 
 
 def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> Inputs:
-    """What the plan stands on, once the base is there: what the archive really gave decides every later key."""
+    """What the plan depends on, once the base is there: what the archive really gave decides every later key."""
     inputs = observe(loaded, lock, context.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
     if context.find_made(asked_for.key) is None and loaded.recipe.base.debian is not None:

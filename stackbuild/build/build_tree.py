@@ -35,7 +35,7 @@ def begin_tree(step: Step, trees: Mapping[str, str], staging: Staging, store: St
     mark = UnfinishedMark(f"{recipe}.{step.name}", step.content_key(trees), runner, boot())
     why = store.resume(mark, staging, lambda folder, left: _unfit(folder, step.name, left, runner))
     if why is None:
-        return f"{step.name}: goes on in the build tree its last run left"
+        return f"{step.name}: resumes in the build tree its last run left"
     tree.mkdir()
     store.mark(staging, mark)
     return why and f"{step.name}: begins in an empty build tree, with what ccache has: {why}"
@@ -52,7 +52,7 @@ def is_resumable(step: Step) -> bool:
 
 
 def _unfit(folder: Path, step: str, left: UnfinishedMark, runner: str) -> str:
-    """Why the tree in that folder is not gone on in, "" where it is."""
+    """Why the tree in that folder is not resumed, "" where it is."""
     if not left.is_intact:
         return WENT_DOWN
     if left.runner != runner:

@@ -3,8 +3,8 @@ one.
 
 A bundle is a mirror. It has archives and git repositories under `HOST/PATH` of their URLs, wheels under `wheels/`,
 whole outputs (root file systems, packages) under `objects/KEY.tar`, and an index of all that (`sources/bundle.py`).
-What comes out of one is held against the lock: archives by their digests, git by the commit, wheels by pip. Objects the
-lock cannot know: they are held against the index, and that against the digest that was printed when the bundle was
+What comes out of one is checked against the lock: archives by their digests, git by the commit, wheels by pip. Objects the
+lock cannot know: they are checked against the index, and that against the digest that was printed when the bundle was
 sealed, where it is given.
 """
 

@@ -69,13 +69,13 @@ def _taken_over(step: Step, text: str, kind: Literal["r", "c"], context: BuildCo
 
 
 def recover(context: BuildContext) -> None:
-    """What killed runs left in the store: their build trees are kept to go on in, all else is removed."""
+    """What killed runs left in the store: their build trees are kept to resume in, all else is removed."""
     left = context.store.reap()
     report_removed(left.runs, context)
     for name in left.kept:
         context.emit(Note("info", f"kept the build tree that a killed run had left of {name}"))
     for name in left.lost:
-        context.emit(Note("warning", f"the build tree that a run had left of {name} is not gone on in: {WENT_DOWN}"))
+        context.emit(Note("warning", f"the build tree that a run had left of {name} is not resumed: {WENT_DOWN}"))
 
 
 def report_removed(left: tuple[str, ...], context: BuildContext) -> None:

@@ -77,7 +77,7 @@ def _lacking(steps: dict[str, MachineLacks]) -> MachineLacks:
         return first
     lines = (f"\n  {step}: {lacks.what}" + (f" ({lacks.next})" if lacks.next else "") for step, lacks in steps.items())
     return MachineLacks(
-        f"{len(steps)} steps cannot run here:{''.join(lines)}", next="mend these and run the same command again"
+        f"{len(steps)} steps cannot run here:{''.join(lines)}", next="fix these and run the same command again"
     )
 
 

@@ -43,7 +43,7 @@ def open_shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], l
 
 
 def _enter(step: Step, trees: Mapping[str, str], context: BuildContext, argv: tuple[str, ...]) -> int:
-    """In the folders that its failure left, or in fresh ones; a build tree to go on in can be looked at there and no more."""
+    """In the folders that its failure left, or in fresh ones; a build tree to resume in can be looked at there and no more."""
     failed = context.store.failed(f"{context.recipe}.{step.name}")
     mark = UnfinishedMark.of(failed.root)
     awaited = mark is not None and mark.is_intact
@@ -52,7 +52,7 @@ def _enter(step: Step, trees: Mapping[str, str], context: BuildContext, argv: tu
     if awaited:
         seen = (m if m.at != "/build" else Mount(failed.build, "/build") for m in spec.mounts)
         spec = replace(spec, mounts=tuple(seen))
-        context.emit(Note("info", f"/build is read-only: the next build of {step.name} goes on in it"))
+        context.emit(Note("info", f"/build is read-only: the next build of {step.name} resumes in it"))
     else:
         (staging.build / step.name).mkdir(exist_ok=True)
     image = staging.root / "kept"

@@ -151,7 +151,7 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
         known = [s for s in sides if s.endswith("Provider") or s == HIPDNN.provider] if key == "provider" else sides
         if name not in known and not (name.endswith("ExecutionProvider") and not nearest(name, known)):
             what = "provider" if key == "provider" else "side of this measurement"
-            yield Mistake(places.of_value((*path, key)), f"`{name}` is no {what}", close_to(name, known))
+            yield Mistake(places.of_value((*path, key)), f"`{name}` is not a {what}", close_to(name, known))
     for i, pattern in enumerate(gate.cases):
         if not may_match(pattern, suite):
             known = _case_heads(suite)

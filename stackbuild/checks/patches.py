@@ -1,4 +1,4 @@
-"""`recipe check --sources`: the patches of a recipe held against its sources at the locked commits.
+"""`recipe check --sources`: the patches of a recipe checked against its sources at the locked commits.
 
 Each source with patches is fetched; what upstream has taken is named, and what no longer applies is an error before a build.
 """
@@ -38,7 +38,7 @@ def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool, mirror: Mirror 
         if wanted is None or not wanted.patches:
             continue
         if not ask or lock is None:
-            said = f"{len(wanted.patches)} patches were not held against the source"
+            said = f"{len(wanted.patches)} patches were not checked against the source"
             found.append(
                 _finding(
                     "PATCH", Severity.NOTE, name, said, "upstream may have taken them", "`recipe check --sources` asks"

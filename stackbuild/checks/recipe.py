@@ -127,7 +127,7 @@ def _from_base(inputs: CheckInput) -> Iterator[Finding]:
         listed = [row.name for row in rows]
         for gone in (n for n in component.from_base if n not in listed):
             yield finding(
-                "FROM-BASE", Severity.WARNING, f"components.{name}.from_base", f"{gone} is no line of its requirements.txt",
+                "FROM-BASE", Severity.WARNING, f"components.{name}.from_base", f"{gone} is not a line of its requirements.txt",
                 "what it stood for may have another name now, and is built then",
                 f"take it out; the lines are {', '.join(listed)}",
             )  # fmt: skip
@@ -151,7 +151,7 @@ def _lock(inputs: CheckInput) -> Iterator[Finding]:
         if len(commit) < 40:
             yield finding(
                 "SHORT-COMMIT", Severity.NOTE, f"sources.{source}", f"the commit is known to {len(commit)} digits: {commit}",
-                "what is fetched must begin with them; that holds off accidents, not an attacker",
+                "what is fetched must begin with them; a short commit id guards against mistakes, not tampering",
                 f"`stackbuild lock --recipe {name}` completes it",
             )  # fmt: skip
 

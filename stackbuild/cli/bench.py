@@ -108,14 +108,14 @@ def kernels(
 
 @dataclass(frozen=True)
 class BudgetFiles:
-    """The file of budgets to hold counts against, and the one to write them to."""
+    """The file of budgets to check counts against, and the one to write them to."""
 
     read: Path | None
     write: Path | None
 
 
 def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool) -> None:
-    """Count what a wheel's kernels do on an emulated target, and hold it against budgets."""
+    """Count what a wheel's kernels do on an emulated target, and check it against budgets."""
     from stackbuild.core.cancel import Stopper
     from stackbuild.emulator.budget_file import read_budgets, write_budgets
     from stackbuild.emulator.counter_model import model, over_budget

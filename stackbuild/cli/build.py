@@ -132,7 +132,7 @@ def build(
     from stackbuild.views.release import draw_dry_run, draw_release
 
     if until and only:
-        raise UsageError("--until and --only name different wishes", next="give one of them")
+        raise UsageError("--until and --only cannot be used together", next="give one of them")
     if from_scratch and (only or fail_on_rebuild):
         other = "--only" if only else "--fail-on-rebuild"
         raise UsageError(f"--from-scratch runs every step, {other} does not", next="give one of them")
@@ -232,10 +232,10 @@ def explain(
     allow_path: AllowPath = None,
     json: Json = False,
 ) -> None:
-    """Print what a step's key is made of, and what changed in it.
+    """Print what a step's key depends on, and what changed.
 
-    A step runs when its key is not in the store; the change is that since the last build here, followed through what the
-    step needs to where it began: a commit, a package, a patch, the files of a folder.
+    A step runs when its key is not in the store. The change since the last build here is followed to its cause: a commit,
+    a package, a patch, or files of a folder.
 
     Example: stackbuild explain --recipe debian-13 kernels
     """
@@ -259,10 +259,11 @@ def lock(
     check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
     json: Json = False,
 ) -> None:
-    """Look up what a recipe's names mean now; write its lock.
+    """Pin tags, digests and packages of a recipe in its lock.
 
-    Debian's archive, git servers and the package index are asked; the lock lies beside the recipe. What cannot be asked keeps its answer, or stays open; it is named, and the exit code is 3. A tag, a branch or a digest that
-    means something else than in the lock before is named.
+    Debian's archive, git servers and the package index are asked; the lock lies beside the recipe. Entries that cannot be
+    reached keep their old value or stay unresolved; they are listed and the command exits 3. A tag, a branch or a digest
+    that changed since the lock before is listed, too.
 
     Example: stackbuild lock --recipe debian-13
     """

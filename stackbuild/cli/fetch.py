@@ -31,8 +31,9 @@ def fetch(
 ) -> None:
     """Fetch all that a recipe takes from a network, by its lock.
 
-    That is sources, dependencies, wheels and the base. Builds need no network afterwards. The lock cannot know a base's bytes: those out of a bundle are held against the
-    bundle's own index. Carry the digest that --bundle prints by another way, and give it with --digest.
+    That is sources, dependencies, wheels and the base. Builds need no network afterwards. The lock has no checksum of the
+    base; one from a bundle is checked against the bundle's index. Send the digest that --bundle prints over a separate
+    channel; --digest accepts only that bundle.
 
     Example: stackbuild fetch --recipe debian-13 --bundle carry-away
     """
@@ -59,4 +60,4 @@ def fetch(
     read = f"; {done.checked} files of the mirror as its index says" if done.checked else ""
     err().print(f"{done.recipe}: {len(done.steps)} fetched and verified{read}{where}", markup=False)
     if done.bundle:
-        err().print(f"sealed: carry this by another way, for `fetch --mirror DIR --digest {done.sha256}`", markup=False)
+        err().print(f"sealed: send this over a separate channel, for `fetch --mirror DIR --digest {done.sha256}`", markup=False)

@@ -22,7 +22,7 @@ def gate(
         option(
             "--gates",
             metavar="FILE",
-            help="YAML with `gates:`; default: output right for its element type, not slower.",
+            help="YAML with `gates:`; default: accuracy for the data type, no slowdown.",
         ),
     ] = None,
     recipe: Annotated[
@@ -44,7 +44,7 @@ def gate(
     json: Json = False,
     arguments: SessionArguments = SessionArguments(),
 ) -> None:
-    """Judge a release by gates; exit code 6 when one is closed.
+    """Judge a release by gates; exit code 6 if one fails.
 
     Each gate and case is PASS, FAIL, INCONCLUSIVE or UNSTABLE. Two wheels are measured side by side, interleaved, in fresh processes; two results files are weaker evidence.
 

@@ -96,7 +96,7 @@ def hipify(
     )
 
     if target_rocm and not is_rocm_version(target_rocm):
-        _usage(f"--target-rocm is {target_rocm!r}, which is no ROCm version", "write one such as 6.4 or 6.4.3")
+        _usage(f"--target-rocm is {target_rocm!r}, which is not a ROCm version", "write one such as 6.4 or 6.4.3")
     target = Target(
         rocm=target_rocm,
         launch=_choice("--launch", launch, LAUNCHES),

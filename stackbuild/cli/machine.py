@@ -103,9 +103,9 @@ def doctor(
 ) -> None:
     """Check what this machine can build and verify.
 
-    Looked at are sandbox, engine, tools, disk, memory, GPU, groups and ROCm; with --recipe also its lock, the tools, disk and
-    memory that it wants, and the hours that it may take. With --venv: which distribution owns each file of onnxruntime/, and
-    which providers cannot be loaded. Exit 7 where something must be mended.
+    It checks sandbox, engine, tools, disk, memory, GPU, groups and ROCm. With --recipe it also checks the recipe's lock,
+    tools, disk and memory, and estimates the hours. With --venv: which distribution owns each file of onnxruntime/, and
+    which providers cannot be loaded. Exit 7 where something must be fixed.
 
     Example: stackbuild doctor --recipe rocm-7.2
     """

@@ -16,11 +16,11 @@ recipe = group("recipe", "List, show, check and write recipes. Example: stackbui
 def list_(json: Json = False) -> None:
     """List the bundled recipes and what of each ran here. Example: stackbuild recipe list"""
     from stackbuild.recipe.load import bundled, load
-    from stackbuild.tables.evidence import evidence
+    from stackbuild.tables.proofs import proofs
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_list
 
-    recipes, ran = tuple(load(name).recipe for name in bundled()), evidence()
+    recipes, ran = tuple(load(name).recipe for name in bundled()), proofs()
     print_json({"recipes": recipes, "ran": ran}, "stackbuild.recipes/1") if json else draw_list(recipes, ran)
 
 

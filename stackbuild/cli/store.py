@@ -70,7 +70,7 @@ def gc(
 ) -> None:
     """Remove old outputs that no recipe's latest build uses.
 
-    So goes what failed and stopped steps left, once it is as old.
+    Leftovers of failed and stopped steps are removed at the same age.
 
     Example: stackbuild store gc --days 7
     """
@@ -170,7 +170,7 @@ def shell(
 
     A step that did not fail opens fresh on its inputs. No network, as in the build.
 
-    The build tree of a step that was stopped or killed can only be read there: the next build goes on in it.
+    The build tree of a step that was stopped or killed can only be read there: the next build resumes in it.
 
     Example: stackbuild shell --recipe debian-13 kernels
     """

@@ -68,8 +68,8 @@ def verify(
 ) -> None:
     """Prove that wheels do what they claim, by running them.
 
-    They are inspected, then installed and run in a sandbox without network. Rungs that this machine cannot climb
-    are skipped with the reason. With --emulate the wheel's kernels run on the CPU, where no GPU is: docs/emulator.md. Exit 5 when a rung fails. A wheelhouse is filled by `pip download -d wheelhouse onnxruntime numpy onnx`.
+    They are inspected, then installed and run in a sandbox without network. Rungs that cannot run on this
+    machine are skipped with the reason. With --emulate the wheel's kernels run on the CPU, where no GPU is: docs/emulator.md. Exit 5 when a rung fails. A wheelhouse is filled by `pip download -d wheelhouse onnxruntime numpy onnx`.
 
     Example: stackbuild verify dist/simple/*/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse --emulate gfx1100
     """

@@ -45,7 +45,7 @@ class Stopper:
     def check(self) -> None:
         """Raises Stopped once the stopper is set."""
         if self.signal:
-            raise Stopped(self.signal, next="run the same command again: it goes on where it stopped")
+            raise Stopped(self.signal, next="run the same command again: it resumes where it stopped")
 
     def wait(self, process: subprocess.Popen[bytes]) -> int:
         """The exit code of a child that leads its own process group. Raises Stopped after the whole group has ended."""

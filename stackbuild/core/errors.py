@@ -8,7 +8,7 @@
      │   └─ LockError         3   the lock is missing, stale or refused
      ├─ StepFailed            4   a build step failed
      ├─ VerificationFailed    5   an error finding, or a rung that failed
-     ├─ GateClosed            6   a release gate is not open
+     ├─ GateClosed            6   a release gate failed
      ├─ MachineLacks          7   the machine lacks something: engine, disk, tool
      └─ Stopped         130/143   a signal ended the run
 
@@ -61,7 +61,7 @@ WIDTH = 100
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake in a text a person wrote: place as `file:line:column`, what is wrong, and how to mend it.
+    """One mistake in a text a person wrote: place as `file:line:column`, what is wrong, and how to fix it.
 
     `line` is the text of that line; it is shown with a caret below the column.
     """

@@ -13,5 +13,5 @@ def size_of(text: str) -> int:
     """Bytes of a size such as `500M` or `8G`; K, M, G and T are powers of 1024. Raises UsageError."""
     found = re.fullmatch(r"([0-9]+)([KMGT])", text)
     if not found:
-        raise UsageError(f"{text!r} is no size", next="write a number and K, M, G or T: 500M, 8G")
+        raise UsageError(f"{text!r} is not a size", next="write a number and K, M, G or T: 500M, 8G")
     return int(found[1]) * _UNITS[found[2]]

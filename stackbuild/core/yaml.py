@@ -161,7 +161,7 @@ class _Builder:
     def _key(self, event: ScalarEvent) -> None:
         mapping, path = self._stack[-1]
         key = event.value
-        first = self.places.keys.get((*path, key)) if key in mapping else None  # none for a key that is no text
+        first = self.places.keys.get((*path, key)) if key in mapping else None  # none for a key that is not text
         if first:
             self._blame(
                 event, f"the key {key!r} stands here twice, first on line {first[0]}", "remove or rename one of them"

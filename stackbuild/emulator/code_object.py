@@ -98,12 +98,12 @@ class LoadedObject:
         """The kernels of the metadata, in their order. Raises CodeObjectError."""
         listed = self.metadata.get(b"amdhsa.kernels", [])
         if not isinstance(listed, list):
-            raise CodeObjectError("the code object's list of kernels is no list")
+            raise CodeObjectError("the code object's list of kernels is not a list")
         return tuple(self._kernel(entry) for entry in listed)
 
     def _kernel(self, entry: object) -> KernelImage:
         if not isinstance(entry, dict):
-            raise CodeObjectError("a kernel in the code object's metadata is no map")
+            raise CodeObjectError("a kernel in the code object's metadata is not a map")
         name, symbol = _text(entry, b".name"), _text(entry, b".symbol")
         if symbol not in self.symbols:
             raise CodeObjectError(f"kernel {name} has no descriptor {symbol}")
@@ -204,7 +204,7 @@ def _number(entry: dict[bytes, object], key: bytes) -> int:
 
 def _argument(entry: object) -> KernelArgument:
     if not isinstance(entry, dict):
-        raise CodeObjectError("a kernel argument in the code object's metadata is no map")
+        raise CodeObjectError("a kernel argument in the code object's metadata is not a map")
     return KernelArgument(
         _text(entry, b".name"), _text(entry, b".value_kind"), _number(entry, b".offset"), _number(entry, b".size")
     )

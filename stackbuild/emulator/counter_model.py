@@ -1,4 +1,4 @@
-"""Counters of emulated kernels held against the limits of a GPU: which limit binds, and budgets. Never a time.
+"""Counters of emulated kernels checked against the limits of a GPU: which limit binds, and budgets. Never a time.
 
 A limit is how many clocks one compute unit needs at least for one kind of work, if nothing else held it up. Counters are
 sums over all dispatches of a kernel; clocks are those of a GPU with one compute unit.

@@ -22,7 +22,7 @@ _ALWAYS_LITERAL = ("fmamk", "fmaak", "madmk", "madak", "s_setreg_imm32")
 
 
 class DecodeError(Stop):
-    """Bytes that are no instruction of the family."""
+    """Bytes that are not an instruction of the family."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def decode(code: bytes, family: EncodingFamily, offset: int = 0) -> Instruction:
         if offset + format.size > len(code):
             raise DecodeError(f"the code ends at {len(code):#x}, inside an instruction at {offset:#x}")
         return Instruction(offset, format.size, word & (1 << 8 * format.size) - 1, format, operation, second)
-    raise DecodeError(f"{word & 0xFFFFFFFF:#010x} at {offset:#x} is no instruction of {family.name}")
+    raise DecodeError(f"{word & 0xFFFFFFFF:#010x} at {offset:#x} is not an instruction of {family.name}")
 
 
 def decode_all(code: bytes, family: EncodingFamily, start: int = 0, end: int | None = None) -> Iterator[Instruction]:

@@ -50,7 +50,7 @@ class InterpretedWave:
             self.s[at + 1] = value >> 32 & 0xFFFFFFFF
 
     def run(self, inst: Instruction) -> None:
-        """Run one instruction. Raises UnknownInstruction for what is no ALU instruction."""
+        """Run one instruction. Raises UnknownInstruction for what is not an ALU instruction."""
         name = inst.name
         if name in NOTHING:
             return

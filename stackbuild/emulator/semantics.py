@@ -119,7 +119,7 @@ def view_type(text: str) -> Type:
     """The type of `.f32`, `.b16`, `.bf16`. Raises PseudocodeError."""
     found = _VIEW.match(text)
     if not found:
-        raise PseudocodeError(f".{text} is no type that is known")
+        raise PseudocodeError(f".{text} is not a type that is known")
     kind = {"b": "u", "bf": "g"}.get(found[1], found[1])
     return Type(kind, int(found[2]))
 
@@ -212,7 +212,7 @@ class _Scope:
             return self.join([self.value(part) for part in node.parts])
         if kind == "function":
             return self.function(node)
-        raise PseudocodeError(f"a {kind} is no value")
+        raise PseudocodeError(f"a {kind} is not a value")
 
     def name(self, text: str) -> Value:
         text = _NAMES.get(text, text)
@@ -284,7 +284,7 @@ class _Scope:
 
     def fixed(self, value: Value) -> int:
         if value.op != "const":
-            raise PseudocodeError("an index is no constant")
+            raise PseudocodeError("an index is not a constant")
         return int(value.data)
 
     def cast(self, node: Node) -> Value:
@@ -325,7 +325,7 @@ class _Scope:
                 if not (left.op == "const" and left.data == 2.0):
                     raise PseudocodeError("a power of something else than two")
                 return Value("call", left.type, (one, convert(right, I32)), "ldexp")
-            raise PseudocodeError("a power that is no integer")
+            raise PseudocodeError("a power that is not an integer")
         if sign in ("<<", ">>"):
             if left.type.weak:
                 left = convert(left, I32)

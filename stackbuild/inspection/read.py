@@ -146,7 +146,7 @@ def _files(root: Path, collected: Collected) -> Iterator[FileEntry]:
 
 
 def _spelt(path: Path) -> str:
-    """A path as text that can be printed: bytes that are no UTF-8 become U+FFFD."""
+    """A path as text that can be printed: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 

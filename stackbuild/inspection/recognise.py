@@ -109,7 +109,7 @@ def _recognise(source: ByteSource, scan: SinglePass, collected: Collected) -> No
         )
     elif suffix in ("co", "hsaco") or re.search(r"\.so(\.\d+)*$", path):
         raise MalformedError(
-            f"named like {'GPU code' if suffix in ('co', 'hsaco') else 'a library'}, but it is no ELF and no bundle"
+            f"named like {'GPU code' if suffix in ('co', 'hsaco') else 'a library'}, but it is not an ELF and no bundle"
         )
     elif suffix == "py" and source.size <= SOURCE:
         collected.source(path, source)

@@ -80,7 +80,7 @@ def implied_accuracy(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[Acc
 
 
 def require_open(verdict: Verdict) -> None:
-    """Raise GateClosed with the first closed gate and by how much it failed."""
+    """Raise GateClosed with the first failed gate and by how much it failed."""
     closed = verdict.closed
     if closed:
         more = f" (and {len(closed) - 1} more)" if len(closed) > 1 else ""

@@ -162,7 +162,7 @@ def _pairs(gate: PairedGate, trial: Trial, case: Case) -> _Pairs | _TooFewPairs:
         least = least_samples(1 - (1 - gate.confidence) / 2)  # each side's own interval is taken at half the error
         if pairs < least:
             return _TooFewPairs(
-                f"{pairs} stored samples of a side cannot bear a {_percent(gate.confidence)} interval, {least} can"
+                f"{pairs} stored samples of a side are too few for a {_percent(gate.confidence)} interval: it takes {least}"
             )
         return _Pairs(ours.seconds, theirs.seconds, unpaired_interval(ours.seconds, theirs.seconds, gate.confidence))
     if pairs < gate.pairs[0]:

@@ -167,8 +167,8 @@ def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> di
 
 
 def _versions(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> dict[str, str]:
-    """What the sources say they are. One that cannot be read is what it was before at the same commit, or is not held
-    against anything: `_deps` names the source."""
+    """What the sources say they are. One that cannot be read is what it was before at the same commit, or is not
+    checked against anything: `_deps` names the source."""
     found = {}
     for name, (kind, _) in deps_of(recipe).items():
         if name not in commits or kind not in VERSION_FILES:

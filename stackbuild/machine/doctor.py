@@ -25,7 +25,7 @@ DISK_LEAST = 5 << 30
 """Bytes of disk without which not even the kernels are begun: a base, their build and their wheel. A guess as well."""
 MEMORY_STACK = 16 << 30
 SAFE_ENGINE = (25, 0, 2)
-"""Engines from here on came with runc 1.1.12 or newer (CVE-2024-21626); an older one may have been mended by its distributor."""
+"""Engines from here on came with runc 1.1.12 or newer (CVE-2024-21626); an older one may have been fixed by its distributor."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Machine:
 
 
 def examine(machine: Machine) -> tuple[Rung, ...]:
-    """Every check with its outcome; a reason says what to do. A failed one is something that must be mended; skipped is what
+    """Every check with its outcome; a reason says what to do. A failed one is something that must be fixed; skipped is what
     only running on a GPU needs where there is none, and what cannot be vouched for."""
     checks: tuple[tuple[str, Callable[[Machine], tuple[Status, str]]], ...] = (
         ("sandbox", _sandbox),

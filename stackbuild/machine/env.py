@@ -94,11 +94,11 @@ def environment(
     if workload not in WORKLOADS:
         raise UsageError(f"no workload {workload!r}", where="--workload", next=f"one of: {', '.join(WORKLOADS)}")
     if rocm and not re.fullmatch(r"[0-9]+(\.[0-9]+)+(-[0-9]+)?", rocm):
-        raise UsageError(f"{rocm!r} is no version of ROCm", where="--rocm", next="write for example 7.2.4")
+        raise UsageError(f"{rocm!r} is not a version of ROCm", where="--rocm", next="write for example 7.2.4")
     for device in devices:
         if not re.fullmatch(r"[0-9]+|GPU-[0-9a-fA-F]+", device):
             raise UsageError(
-                f"{device!r} is no GPU's index or UUID", where="--device", next="such as 0, or GPU-… of rocminfo"
+                f"{device!r} is not a GPU's index or UUID", where="--device", next="such as 0, or GPU-… of rocminfo"
             )
     target = target_of(gpu)
     table = _table()

@@ -77,7 +77,7 @@ def driver_version(path: Path = Path("/sys/module/amdgpu/version")) -> str:
 
 
 def rocm_version(root: Path = Path("/opt/rocm")) -> str:
-    """The installed ROCm's version, from its own file: HIP's version is another number (6.4.43482 is no ROCm).
+    """The installed ROCm's version, from its own file: HIP's version is another number (6.4.43482 is not a ROCm).
 
     ROCm 10 has the file in `core/` only, the link to the tree that is in use.
     """

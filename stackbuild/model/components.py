@@ -48,7 +48,7 @@ def _as_installed(version: str) -> str:
         head = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
         tail = re.sub(r"[^a-z0-9]+", ".", version[len(head[0]) :].lower()).strip(".") if head else ""
         meant = f"`{head[0]}+{tail}`: what follows `+` is yours" if head and tail else "it such as `1.2.3`"
-        raise ValueError(f"{version!r} is no version of PEP 440; write {meant}") from None
+        raise ValueError(f"{version!r} is not a version of PEP 440; write {meant}") from None
     if normal != version:
         raise ValueError(f"{version!r} is {normal} to installers, and in the wheel's file name; write `{normal}`")
     return version
@@ -63,7 +63,7 @@ class Component(Model):
 
 
 def requirement_meant(entry: str) -> str:
-    """What to write for a text that is no requirement: the one that was probably meant, or an example."""
+    """What to write for a text that is not a requirement: the one that was probably meant, or an example."""
     meant = entry.replace("=>", ">=").replace("=<", "<=")
     meant = re.sub(r"(?<![=!~<>])=(?!=)", "==", re.sub(r"\s+", "", meant)) if "@" not in meant else ""
     if meant != entry and REQUIREMENT.fullmatch(meant):
@@ -313,7 +313,7 @@ class Wheel(Component):
     external: tuple[str, ...] = Field(
         (),
         description="Sonames or patterns of what the user's ROCm provides, such as `libamdhip64.so.*`: not grafted, not "
-        "held against the tag. One that matches nothing is an error.",
+        "checked against the tag. One that matches nothing is an error.",
     )
     license: Line = Field("MIT", description="SPDX licence expression.")
     license_files: tuple[Line, ...] = Field(

@@ -59,7 +59,7 @@ def _refuse_one_side(side: str, versus: str) -> None:
 
 
 class Waiver(Model):
-    """Why a closed gate may stand open, who says so, and until when (that day included), a year ahead at most."""
+    """Why a failed gate counts as passed, who decided it, and until when (that day included), a year ahead at most."""
 
     case: str = Field(description="The case it is for; * and ? match as in file names.")
     reason: str = Field(min_length=8, description="Why, in a sentence.")
@@ -90,7 +90,7 @@ class _Gate(Model):
         default=("*",), min_length=1, description="Names of cases; * and ? match as in file names."
     )
     side: str = Field(default="candidate", description="The side that is judged: its label or its provider.")
-    waivers: tuple[Waiver, ...] = Field(default=(), description="Cases that may stay closed for a while.")
+    waivers: tuple[Waiver, ...] = Field(default=(), description="Cases that may fail for a while.")
 
 
 class _Paired(_Gate):
@@ -119,7 +119,7 @@ class _Paired(_Gate):
         least = least_samples(self.confidence)
         if self.pairs[0] < least:
             raise ValueError(
-                f"{self.pairs[0]} pairs cannot bear a {self.confidence:.1%} interval; start at {least} or more"
+                f"{self.pairs[0]} pairs are too few for a {self.confidence:.1%} interval; start at {least} or more"
             )
         return self
 
@@ -132,7 +132,7 @@ class BaselineGate(_Paired):
     wheel: str = Field(default="", description="The baseline artifact: a wheel's path from where stackbuild runs.")
     lock: str = Field(default="", description="The lock it was built under; default: `WHEEL.lock.yaml` beside it.")
     delta: float | None = Field(
-        default=None, gt=0, lt=1, description="Slower by less is no failure. Default 3% kernels, 5% models."
+        default=None, gt=0, lt=1, description="Slower by less is not a failure. Default 3% kernels, 5% models."
     )
     self_check: SelfCheck = Field(default_factory=SelfCheck, description="What the machine must show of itself first.")
 

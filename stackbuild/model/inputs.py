@@ -9,7 +9,7 @@ from stackbuild.model.lock import Dep, Lock
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a plan stands on: packages really installed, commits, wheel pins, digests of local trees and archives."""
+    """What a plan depends on: packages really installed, commits, wheel pins, digests of local trees and archives."""
 
     packages: tuple[tuple[str, str], ...]
     commits: tuple[tuple[str, str], ...]

@@ -1,6 +1,6 @@
 """The Lock: what the world answered to a recipe's questions. Committed beside the recipe as `NAME.lock.yaml`.
 
-And Inputs: everything a plan stands on: the lock as the world really is now (Debian's archive moves) and the content of
+And Inputs: everything a plan depends on: the lock as the world really is now (Debian's archive moves) and the content of
 local sources.
 """
 
@@ -68,7 +68,7 @@ class Lock(Model):
     )
     versions: dict[str, str] = Field(
         default={},
-        description="What a source says that it is at its commit, by source; held against the component's `version`.",
+        description="What a source says that it is at its commit, by source; checked against the component's `version`.",
     )
     wheelhouse: dict[str, dict[str, Pin]] = Field({}, description="Python version to distribution to pin.")
 

@@ -34,7 +34,7 @@ def _twice(names: tuple[str, ...]) -> str:
 
 
 def _python_meant(version: str) -> str:
-    """The next step for what is no Python version: `3.12.4`, `cp312`, `>=3.11` and `2.7` were seen."""
+    """The next step for what is not a Python version: `3.12.4`, `cp312`, `>=3.11` and `2.7` were seen."""
     if version[:1] in "<>=~^!" or any(c in version for c in " ,-*"):
         return 'list each version: ["3.11", "3.12"]'
     if found := re.fullmatch(r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*t?", version.lower()):
@@ -79,7 +79,7 @@ class Debian(Model):
             _known_suite(suite)
         for pattern in (p for patterns in pins.values() for p in patterns):
             if not re.fullmatch(r"[a-z0-9][a-z0-9+.*-]+", pattern):
-                raise ValueError(f"{pattern!r} is no package name and no glob of one; write it such as `libamdhip64*`")
+                raise ValueError(f"{pattern!r} is not a package name and no glob of one; write it such as `libamdhip64*`")
         return pins
 
     @field_validator("packages", "extract")
@@ -224,8 +224,8 @@ class Source(Model):
         return self
 
 
-class Owed(Model):
-    """What one wheel owes, where that does not follow from the component it packs. A key left out: what follows."""
+class WheelDemands(Model):
+    """What one wheel must have, where that does not follow from the component it packs. A key left out: what follows."""
 
     gfx: tuple[str, ...] | None = Field(
         None, description="Its GPU targets, of the recipe's; `[]` where it holds no GPU code."
@@ -251,11 +251,11 @@ class Verify(Model):
     )
     providers: tuple[str, ...] = Field(
         (),
-        description="Execution providers that `script` and `cmake` wheels must bring; what other kinds owe follows from them. "
+        description="Execution providers that `script` and `cmake` wheels must bring; what other kinds must have follows from them. "
         "The first is the one that model suites run on.",
     )
     kernels_floor: int = Field(
-        0, ge=0, description="Least number of non-empty kernels per gfx target, in each wheel that owes the targets."
+        0, ge=0, description="Least number of non-empty kernels per gfx target, in each wheel that must have the targets."
     )
     size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Largest wheel, such as `60M`.")
     x86_64_level: int = Field(
@@ -270,7 +270,7 @@ class Verify(Model):
         description="Targets whose device code is run on the CPU (docs/emulator.md), each a rung of its own. `build` asks for no GPU"
         " for it, but for a C compiler and `pip install 'stackbuild[emulator]'`; without them the rung is skipped with the reason.",
     )
-    wheels: dict[Name, Owed] = Field({}, description="What single wheels owe, by the name of their component.")
+    wheels: dict[Name, WheelDemands] = Field({}, description="What single wheels must have, by the name of their component.")
 
     @field_validator("emulate")
     @classmethod

@@ -203,7 +203,7 @@ class Benchmarks:
 
 
 class GateOutcome(StrEnum):
-    """What a gate decides. Only PASS opens it; a waived gate is open too, and marked."""
+    """What a gate decides. Only PASS lets a release through; a waived gate does too, and is marked."""
 
     PASS = "PASS"
     FAIL = "FAIL"
@@ -253,7 +253,7 @@ class Verdict:
 
     @property
     def closed(self) -> tuple[GateVerdict, ...]:
-        """The verdicts that keep the gate shut, worst kind first."""
+        """The verdicts that fail the release, worst kind first."""
         order = [GateOutcome.FAIL, GateOutcome.UNSTABLE, GateOutcome.INCONCLUSIVE]
         return tuple(sorted((g for g in self.gates if g.closed), key=lambda g: order.index(g.outcome)))
 

@@ -28,7 +28,7 @@ ACTIONS = {
     "download": "actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093 # v4.3.0",
 }
 _PLAIN = re.compile(r"[A-Za-z0-9._+][A-Za-z0-9._+/-]*")
-"""What stands in YAML, Groovy and a shell alike for itself, and is no option."""
+"""What stands in YAML, Groovy and a shell alike for itself, and is not an option."""
 
 _URL = r"https://[A-Za-z0-9._~:@/%+-]+"
 _INSTALLABLE = re.compile(
@@ -143,14 +143,14 @@ def pipeline(provider: str, recipes: tuple[Loaded, ...], request: PipelineReques
 def _check(provider: str, request: PipelineRequest) -> None:
     if request.build_on and not _PLAIN.fullmatch(request.build_on):
         raise UsageError(
-            f"{request.build_on!r} is no label of a runner", where="--build-on", next="letters, digits, . _ + / -"
+            f"{request.build_on!r} is not a label of a runner", where="--build-on", next="letters, digits, . _ + / -"
         )
     for axis in request.split:
         if axis not in SPLITS:
             raise UsageError(f"no axis {axis!r}", where="--split", next=f"one of: {', '.join(SPLITS)}")
     if request.index_url and not re.fullmatch(_URL, request.index_url):
         raise UsageError(
-            f"{request.index_url!r} is no upload URL", where="--trusted-publishing", next="give the https:// URL"
+            f"{request.index_url!r} is not an upload URL", where="--trusted-publishing", next="give the https:// URL"
         )
     if provider == "jenkins" and (request.attest or request.index_url):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The whole sentence: text → Recipe → Lock → Plan → Built → Verification → Benchmarks → Verdict → Receipt."""
+"""Everything in one call: text → Recipe → Lock → Plan → Built → Verification → Benchmarks → Verdict → Receipt."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STOPPED = "nothing is measured and published: that takes a whole build, without 
 def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released:
     """Build, prove, measure, judge, publish. Raises every Stop but Defect.
 
-    With `--until` and `--only` wheels are proved as far as that goes without a clean environment, which is no part of what
+    With `--until` and `--only` wheels are proved as far as that goes without a clean environment, which is not part of what
     is asked for; nothing is measured and published. With `--gfx` the wheels are held to the chosen targets, and one that
     lacks others of the recipe's is not published: its name and version promise them all.
     """

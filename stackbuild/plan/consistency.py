@@ -1,6 +1,6 @@
 """Whether a recipe agrees with itself: versions that are said twice, images and what is built on them. For `stackbuild.checking`.
 
-A version that a person typed is held against the `ref` that is built, since only the `ref` decides what is built.
+A version that a person typed is checked against the `ref` that is built, since only the `ref` decides what is built.
 """
 
 from __future__ import annotations

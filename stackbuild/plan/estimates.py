@@ -13,7 +13,7 @@ from stackbuild.recipe.matrix import expand
 
 
 class Estimate(Model):
-    """A guess for one kind of component: hours of one core, memory, and what the guess stands on."""
+    """A guess for one kind of component: hours of one core, memory, and what the guess depends on."""
 
     kind: str
     cpu_hours: float = Field(gt=0)

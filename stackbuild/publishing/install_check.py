@@ -39,7 +39,7 @@ def python_versions(text: str) -> tuple[str, ...]:
     for word in filter(None, text.split(",")):
         match = _RANGE.fullmatch(word)
         if not match or int(match[2] or match[1]) < int(match[1]):
-            raise UsageError(f"{word!r} is no Python version", next="write 3.11, or 3.10..3.14")
+            raise UsageError(f"{word!r} is not a Python version", next="write 3.11, or 3.10..3.14")
         found += [f"3.{minor}" for minor in range(int(match[1]), int(match[2] or match[1]) + 1)]
     return tuple(found)
 

@@ -79,7 +79,7 @@ def damages(index: Path) -> tuple[str, ...]:
     """What differs from the catalog: every wheel and file beside it is read. A line each."""
     catalog = read_catalog(index)
     if catalog is None:
-        return (f"{index} has no catalog: it is no index of stackbuild, or an older one; publish to it once",)
+        return (f"{index} has no catalog: it is not an index of stackbuild, or an older one; publish to it once",)
     lines = []
     for name, project in catalog.projects.items():
         for row in project.files.values():

@@ -53,7 +53,7 @@ def read_wheel(path: Path, sha256: str = "") -> WheelFile:
 
 
 def read_metadata(wheel: Path) -> bytes:
-    """The METADATA file of a wheel. Raises UsageError where the file is no wheel."""
+    """The METADATA file of a wheel. Raises UsageError where the file is not a wheel."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             names = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1]

@@ -88,7 +88,7 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
         requirement = Requirement(text)
     except InvalidRequirement as error:
         raise UsageError(
-            f"{file.name} requires {text!r}, which is no requirement: {error}", next="build the wheel again"
+            f"{file.name} requires {text!r}, which is not a requirement: {error}", next="build the wheel again"
         ) from None
     project = catalog.projects.get(str(canonicalize_name(requirement.name)))
     if project is None or requirement.url:

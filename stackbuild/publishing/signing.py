@@ -91,7 +91,7 @@ def fingerprint(blob: bytes) -> str:
 def load_signing_key(path: Path) -> SigningKey:
     """The private key in a file. Its passphrase, if it has one, comes from `$STACKBUILD_KEY_PASSPHRASE`.
 
-    Raises UsageError where it is no ed25519 key, where others may read it, or where the passphrase is wrong.
+    Raises UsageError where it is not an ed25519 key, where others may read it, or where the passphrase is wrong.
     """
 
     def load() -> Any:
@@ -186,12 +186,12 @@ def _option(text: str, where: str) -> tuple[str, str]:
 def _time(text: str, where: str) -> datetime:
     """A time of `allowed_signers`: YYYYMMDD[HHMM[SS]][Z]; taken as UTC."""
     if not _SIGSTORE_TIME.fullmatch(text):
-        raise UsageError(f"{text!r} is no time", where=where, next="write YYYYMMDD or YYYYMMDDHHMMZ")
+        raise UsageError(f"{text!r} is not a time", where=where, next="write YYYYMMDD or YYYYMMDDHHMMZ")
     digits = text.rstrip("Z").ljust(14, "0")
     try:
         return datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError as error:
-        raise UsageError(f"{text!r} is no time: {error}", where=where, next="write YYYYMMDD") from None
+        raise UsageError(f"{text!r} is not a time: {error}", where=where, next="write YYYYMMDD") from None
 
 
 # --- DSSE
@@ -233,7 +233,7 @@ def read_envelope(data: bytes) -> Envelope:
     try:
         found: Envelope = dsse.Envelope.from_dict(json.loads(data))
     except (ValueError, KeyError, TypeError, AttributeError, exceptions.FormatError) as error:
-        raise SignatureRefused(f"it is no DSSE envelope: {error}") from None
+        raise SignatureRefused(f"it is not a DSSE envelope: {error}") from None
     return found
 
 

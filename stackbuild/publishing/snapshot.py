@@ -80,11 +80,11 @@ def signed_files(
 
 
 def read_snapshot(payload: bytes) -> Snapshot:
-    """Raises ValueError where the payload is no snapshot."""
+    """Raises ValueError where the payload is not a snapshot."""
     try:
         return Snapshot.model_validate_json(payload)
     except ValidationError as error:
-        raise ValueError(f"it is no snapshot: {error.errors()[0]['msg']}") from None
+        raise ValueError(f"it is not a snapshot: {error.errors()[0]['msg']}") from None
 
 
 def _last(index: Path) -> Snapshot | None:

@@ -124,7 +124,7 @@ def read_statement(data: bytes) -> dict[str, Any]:
     """The statement in those bytes. Raises ValueError where they are none."""
     value = json.loads(data)
     if not isinstance(value, dict) or value.get("_type") != STATEMENT:
-        raise ValueError("it is no in-toto statement")
+        raise ValueError("it is not an in-toto statement")
     subjects = value.get("subject")
     if not isinstance(subjects, list) or not all(_is_subject(subject) for subject in subjects):
         raise ValueError("its subjects are not names with digests")

@@ -235,7 +235,7 @@ def _sbom(wheel: Path, beside: str, snapshot: Snapshot) -> tuple[bool, str]:
             inside = [n for n in archive.namelist() if n.endswith(".dist-info/sboms/stackbuild.cdx.json")]
             data = archive.read(inside[0]) if inside else b""
     except (zipfile.BadZipFile, OSError, KeyError) as error:
-        return False, f"{wheel.name} is no wheel: {error}"
+        return False, f"{wheel.name} is not a wheel: {error}"
     if not inside and beside not in snapshot.files:
         return False, ""
     if not inside or beside not in snapshot.files or digest.of_bytes(data) != snapshot.files[beside].sha256:

@@ -142,19 +142,19 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
                 at = places.of_value(("components", name, "needs", i))
                 wrong.append(
                     Mistake(
-                        at, f"`{name}` needs `{need}`, which is no component", close_to(need, sorted(recipe.components))
+                        at, f"`{name}` needs `{need}`, which is not a component", close_to(need, sorted(recipe.components))
                     )
                 )
         for key, named in sources_of(component).items():
             if named not in recipe.sources:
                 at = places.of_value(("components", name, *key))
-                wrong.append(Mistake(at, f"`{named}` is no source", close_to(named, sorted(recipe.sources))))
+                wrong.append(Mistake(at, f"`{named}` is not a source", close_to(named, sorted(recipe.sources))))
     for variant, changes in recipe.matrix.variants.items():
         for name in changes:
             if not hasattr(recipe.components.get(name), "options"):
                 at = places.of_key(("matrix", "variants", variant, name))
                 known = sorted(n for n, c in recipe.components.items() if hasattr(c, "options"))
-                wrong.append(Mistake(at, f"`{name}` is no component with options", close_to(name, known)))
+                wrong.append(Mistake(at, f"`{name}` is not a component with options", close_to(name, known)))
     for name, source in recipe.sources.items():
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))
@@ -171,11 +171,11 @@ def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
             at = places.of_value(("verify", "emulate", i))
             next = f"add it to `gfx:`, or emulate one of {', '.join(built)}"
             wrong.append(Mistake(at, f"{target} is to be emulated, and the recipe does not build it", next))
-    for name, owed in (recipe.verify.wheels if recipe.verify else {}).items():
+    for name, required in (recipe.verify.wheels if recipe.verify else {}).items():
         if name not in recipe.wheels:
             at = places.of_key(("verify", "wheels", name))
-            wrong.append(Mistake(at, f"`{name}` is no wheel component", close_to(name, sorted(recipe.wheels))))
-        for i, target in enumerate(owed.gfx or ()):
+            wrong.append(Mistake(at, f"`{name}` is not a wheel component", close_to(name, sorted(recipe.wheels))))
+        for i, target in enumerate(required.gfx or ()):
             if target not in recipe.gfx:
                 at = places.of_value(("verify", "wheels", name, "gfx", i))
                 wrong.append(
@@ -187,7 +187,7 @@ def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
 
 
 def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
-    """Demands that would be held against no wheel, and so never fail."""
+    """Demands that would be checked against no wheel, and so never fail."""
     made = []
     for key in owed_by_nobody(recipe):
         path: yaml.KeyPath = ("verify", *(int(part) if part.isdigit() else part for part in key.split(".")))

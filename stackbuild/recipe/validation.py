@@ -22,7 +22,7 @@ from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.targets import BUILDABLE
 
 MOST = 100
-"""So many mistakes are looked at; a file that has more is no recipe."""
+"""So many mistakes are looked at; a file that has more is not a recipe."""
 
 
 def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake, ...]:

@@ -1,4 +1,4 @@
-"""What each wheel of a recipe owes: GPU targets and execution providers. Pure, and read with every recipe, so it is light.
+"""What each wheel of a recipe must have: GPU targets and execution providers. Pure, and read with every recipe, so it is light.
 
 It follows from the component that the wheel packs, or the recipe says it of that wheel (`verify.wheels`).
 """
@@ -21,7 +21,7 @@ from stackbuild.model.components import (
     Script,
     Wheel,
 )
-from stackbuild.model.recipe import Owed, Recipe, Verify
+from stackbuild.model.recipe import Recipe, Verify, WheelDemands
 from stackbuild.recipe.matrix import chosen, expand
 from stackbuild.tables import providers
 
@@ -32,7 +32,7 @@ KERNELS_EP = "RocKernelsExecutionProvider"
 CPU = "CPUExecutionProvider"
 """The provider that every ONNX Runtime has."""
 NOTHING_SAID = Verify.model_validate({})
-_FOLLOWS = Owed.model_validate({})
+_FOLLOWS = WheelDemands.model_validate({})
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def wheels_of(recipe: Recipe) -> Iterator[Packed]:
 
 def gfx_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
     """The GPU targets that a wheel must have code objects for, exactly these; none where it need not hold GPU code."""
-    said = owed_of(packed.name, recipe).gfx
+    said = demands_of(packed.name, recipe).gfx
     if said is not None:
         return tuple(target for target in said if target in packed.gfx)
     return packed.gfx if has_device_code(packed.component) else ()
@@ -78,7 +78,7 @@ def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, .
 
 def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
     """The execution providers that a wheel must bring."""
-    said = owed_of(packed.name, recipe).providers
+    said = demands_of(packed.name, recipe).providers
     if said is not None:
         return said
     match packed.component:
@@ -120,6 +120,6 @@ def owed_by_nobody(recipe: Recipe) -> tuple[str, ...]:
     return tuple(lost) if packed else ()
 
 
-def owed_of(name: str, recipe: Recipe) -> Owed:
+def demands_of(name: str, recipe: Recipe) -> WheelDemands:
     """What the recipe says of the wheel of that component."""
     return (recipe.verify or NOTHING_SAID).wheels.get(name, _FOLLOWS)

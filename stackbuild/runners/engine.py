@@ -160,7 +160,7 @@ def _save(client: Any, reference: str, folder: Path) -> None:
 
 
 def _layers(folder: Path) -> tuple[Path, ...]:
-    """The layers that `manifest.json` names, each held against its own name or the image's list. Raises StepFailed."""
+    """The layers that `manifest.json` names, each checked against its own name or the image's list. Raises StepFailed."""
     try:
         one = json.loads((folder / "manifest.json").read_text("utf-8"))[0]
         config = json.loads((folder / one["Config"]).read_text("utf-8"))

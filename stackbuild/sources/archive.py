@@ -43,7 +43,7 @@ _DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError, LookupError),
     *(zlib.error, lzma.LZMAError, struct.error, OverflowError),
 )
-"""What the libraries raise on bytes that are no archive, beside OSErrors."""
+"""What the libraries raise on bytes that are not an archive, beside OSErrors."""
 _OF_DAMAGE = (None, errno.EINVAL)
 """Numbers of OSErrors that bytes cause: a decompressor's own has none; a member's place below nothing is EINVAL."""
 

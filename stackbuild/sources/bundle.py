@@ -1,6 +1,6 @@
 """A bundle's index: `bundle.json` in its folder, the sha256 of every file but those in git repositories.
 
-A repository is held against the commit in the lock. Who may write to a bundle can write its index too. So `fetch
+A repository is checked against the commit in the lock. Who may write to a bundle can write its index too. So `fetch
 --bundle` prints the index's own digest. Send it over a separate channel: `fetch --mirror DIR --digest SHA256` accepts
 only that bundle.
 """

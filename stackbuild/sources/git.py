@@ -41,7 +41,7 @@ ENVIRONMENT = {
     "LC_ALL": "C",
 }
 KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
-"""All that git sees of the caller's environment: no GIT_* of his can lead it elsewhere."""
+"""All that git sees of the caller's environment: none of the caller's GIT_* can lead it elsewhere."""
 
 OF_A_MIRROR = Path(__file__).with_name("mirror.gitconfig")
 SECONDS = 3600.0
@@ -403,7 +403,7 @@ def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
         origin = vetted(_beside(sub, url))
         there = _git(tree, "ls-tree", "HEAD", "--", path).split()
         if len(there) < 3 or there[1] != "commit":
-            raise StepFailed(f"submodule {name}: {path} is no submodule in the commit")
+            raise StepFailed(f"submodule {name}: {path} is not a submodule in the commit")
         found.append((path, origin, there[2]))
     return tuple(found)
 

@@ -333,7 +333,7 @@ def _promised(answer: http.client.HTTPResponse, have: int, most: int) -> tuple[i
             raise _Refused("the server sent another part than was asked for")
         start, length = have, int(place[2]) + 1 - have
     elif answer.status != 200:
-        raise _Refused(f"HTTP {answer.status} is no file")
+        raise _Refused(f"HTTP {answer.status} is not a file")
     if start + (length or 0) > most:
         raise _Refused(_too_long(most))
     return start, length

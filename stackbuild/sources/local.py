@@ -114,7 +114,7 @@ def files(local: LocalSource) -> list[str]:
     """Relative paths of a local source's files and links, sorted. Raises UsageError where the folder is not there or
     holds more than an output may."""
     if not local.folder.is_dir():
-        raise UsageError("the source's folder is not there", where=str(local.folder), next="mend `path` in the recipe")
+        raise UsageError("the source's folder is not there", where=str(local.folder), next="fix `path` in the recipe")
     try:
         with opened(local.folder) as top:
             kept = walk(top, wanted=lambda path: not _out(path, local.exclude))
@@ -145,7 +145,7 @@ def survey(local: LocalSource) -> list[tuple[str, str, str]]:
             rows.append((path, "link", str(place.readlink())))
         elif not place.is_file():
             raise UsageError(
-                f"the source has {path}, which is no file",
+                f"the source has {path}, which is not a file",
                 where=str(local.folder),
                 next="remove it, or list it under `exclude`",
             )

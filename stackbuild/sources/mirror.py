@@ -53,7 +53,7 @@ def mirror_of(folder: Path | None, environ: Mapping[str, str], index_digest: str
     if not named:
         return None
     if not Path(named).is_dir():
-        raise UsageError("the mirror is no folder", where=named, next=f"give --mirror a folder, or unset {VARIABLE}")
+        raise UsageError("the mirror is not a folder", where=named, next=f"give --mirror a folder, or unset {VARIABLE}")
     wanted = bundle.digits(index_digest) if index_digest else environ.get(DIGEST, "")
     return Mirror(Path(named).absolute(), not scope, wanted)
 
@@ -79,7 +79,7 @@ def pack_object(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) ->
 def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] | None:
     """Put a step's output from the mirror into the empty folder `out`. Returns its notes, None where no mirror has it.
 
-    Raises StepFailed where it is no archive, LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of
+    Raises StepFailed where it is not an archive, LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of
     an output: against whom may write to the mirror only the index's digest helps (sources/bundle.py).
     """
     card_path = mirror.folder / "objects" / f"{key}.json" if mirror else None

@@ -70,7 +70,7 @@ class Layout:
                 raise ValueError(f"{path.stat().st_size} bytes")
             return dict(digest.json_of(path.read_text()))
         except (ValueError, TypeError) as error:
-            raise StepFailed(f"the layout's {name} is no JSON object: {error}", where=str(self.folder)) from None
+            raise StepFailed(f"the layout's {name} is not a JSON object: {error}", where=str(self.folder)) from None
 
     def layers(self, architecture: str = "amd64") -> tuple[Path, ...]:
         """The layers of its image, lowest first; of an index, those of the named architecture. Raises as `blob`."""

@@ -48,7 +48,7 @@ def deps_txt(text: str) -> tuple[Dep, ...]:
             raise StepFailed(f"line {number} is not name;url;sha1: {row[:120]!r}", where="cmake/deps.txt")
         name, url, sha1 = (p.strip() for p in parts)
         if not url.startswith("https://"):
-            raise StepFailed(f"line {number}: {url[:120]!r} is no https address", where="cmake/deps.txt")
+            raise StepFailed(f"line {number}: {url[:120]!r} is not an https address", where="cmake/deps.txt")
         served = REGENERATED.get(sha1.lower(), sha1.lower())
         found.append(_dep(f"cmake/deps.txt:{number}", name=name, url=url, digest=f"sha1:{served}"))
     return _agreeing(found, "cmake/deps.txt")
@@ -106,7 +106,7 @@ def _requirement(words: list[str], where: str) -> Dep:
     if not at and not name.startswith("https://"):
         raise StepFailed(f"{words[0]!r} names no version", where=where, next="pin it: NAME@REF")
     if digest and not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
-        raise StepFailed(f"{digest!r} is no sha256:… digest", where=where)
+        raise StepFailed(f"{digest!r} is not a sha256:… digest", where=where)
     url = _url(name, ref, where)
     project = alias.rpartition("/")[2] if comma else _project(name)
     return _dep(
@@ -139,7 +139,7 @@ def _url(name: str, ref: str, where: str) -> str:
     if name.startswith("https://"):
         return name
     if not _REF.fullmatch(ref):
-        raise StepFailed(f"{ref!r} is no tag or commit", where=where)
+        raise StepFailed(f"{ref!r} is not a tag or commit", where=where)
     if _GITHUB.fullmatch(name):
         return f"https://github.com/{name}/archive/{ref}.tar.gz"
     return f"https://cget.invalid/{name}/{ref}"

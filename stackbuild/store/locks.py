@@ -57,7 +57,7 @@ def is_held(path: Path) -> bool:
 
 
 def _take(path: Path) -> int | None:
-    """The locked file, or None when another holds it. A file that was removed meanwhile is no lock: it is made anew."""
+    """The locked file, or None when another holds it. A file that was removed meanwhile is not a lock: it is made anew."""
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         if not _try(fd):

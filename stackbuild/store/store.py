@@ -65,7 +65,7 @@ class Staging:
         return self.root / "work"
 
     def unmark(self) -> None:
-        """No run goes on in this build tree."""
+        """No run resumes in this build tree."""
         (self.root / unfinished.MARK).unlink(missing_ok=True)
 
     def remove(self) -> None:
@@ -76,7 +76,7 @@ class Staging:
 
 @dataclass(frozen=True)
 class ReapReport:
-    """What dead runs left: their ids, and as RECIPE.STEP the build trees that are kept to go on in, and those lost with
+    """What dead runs left: their ids, and as RECIPE.STEP the build trees that are kept to resume in, and those lost with
     the machine's going down."""
 
     runs: tuple[str, ...]
@@ -155,7 +155,7 @@ class Store:
         self._alive.close()
 
     def reap(self) -> ReapReport:
-        """Remove the staging folders of dead runs but for the build trees to go on in; nothing of a live run is touched."""
+        """Remove the staging folders of dead runs but for the build trees to resume in; nothing of a live run is touched."""
         dead: list[str] = []
         marks: list[UnfinishedMark] = []
         for alive in sorted((self.root / "tmp").glob("*.alive")):

@@ -1,6 +1,6 @@
-"""Whose build tree lies in a folder: the mark that lets the next run go on in a tree whose step did not end.
+"""Whose build tree lies in a folder: the mark that lets the next run resume in a tree whose step did not end.
 
-A step that may be gone on in is marked before its first command, so there is nothing to do when its run is killed. The
+A step that may be resumed is marked before its first command, so there is nothing to do when its run is killed. The
 mark goes when the step fails by itself and when its output is stored, always before the tree does.
 """
 

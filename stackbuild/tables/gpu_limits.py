@@ -74,6 +74,6 @@ def limits_of(target: str) -> GpuLimits:
     """The limits of a target that is emulated. Raises UsageError with the targets that are."""
     found = all_limits().get(targets.processor(target))
     if found is None or not found.emulated:
-        known = "is known, but not emulated" if targets.is_known(target) else "is no target that is known"
+        known = "is known, but not emulated" if targets.is_known(target) else "is not a target that is known"
         raise UsageError(f"{target} {known}", next=f"emulated are {', '.join(emulated_targets())}")
     return found

@@ -15,7 +15,7 @@ from stackbuild.model.components import Kernels, KernelsEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.steps import hipdnn_ep, migraphx, migraphx_ep
 from stackbuild.plan.steps.rocm import NEVER_ASKED
-from stackbuild.recipe.wheels import NOTHING_SAID, Packed, gfx_of, owed_of, providers_of, wheels_of
+from stackbuild.recipe.wheels import NOTHING_SAID, Packed, demands_of, gfx_of, providers_of, wheels_of
 
 _OF_THE_STEPS = (
     *NEVER_ASKED,
@@ -56,10 +56,10 @@ def _of_any(recipe: Recipe) -> Expectations:
 
 
 def _of_wheel(packed: Packed, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
-    said, owed = recipe.verify or NOTHING_SAID, owed_of(packed.name, recipe)
+    said, required = recipe.verify or NOTHING_SAID, demands_of(packed.name, recipe)
     gfx = gfx_of(packed, recipe)
-    floor = said.kernels_floor if owed.kernels_floor is None else owed.kernels_floor
-    budget = owed.size_budget or said.size_budget
+    floor = said.kernels_floor if required.kernels_floor is None else required.kernels_floor
+    budget = required.size_budget or said.size_budget
     from_source = packed.component.source if isinstance(packed.component, OnnxRuntime) else ""
     every = _of_any(recipe)
     return Expectations(

@@ -241,7 +241,7 @@ def _runtime(subject: Subject, options: VerifyOptions) -> tuple[str, ...]:
 def _custom_ops(context: RungContext, rocm: Rung, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
     probes = operators.CustomOpProbes(context)
     yield rung(OPERATORS, lambda: operators.check_operators(probes), context.sandbox.budget)
-    yield skipped_rung(SHARE, "custom operators have no other implementation that could take their nodes")
+    yield skipped_rung(SHARE, "not applicable: custom operators have no fallback")
     yield rung(NUMERICS, lambda: operators.check_numerics(probes), context.sandbox.budget)
     yield from _emulated(context, emulations)
     blocker = rocm.reason if rocm.status is not Status.PASSED else ""

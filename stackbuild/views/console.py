@@ -143,7 +143,7 @@ def live_region(console: Console, draw: Callable[[], Group]) -> Live:
 
 
 def progress_bar() -> Progress:
-    """A bar on stderr with the time that has gone and the time left; nothing where stderr is no terminal."""
+    """A bar on stderr with the time that has gone and the time left; nothing where stderr is not a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     words = TextColumn("{task.description}")

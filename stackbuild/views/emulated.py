@@ -1,4 +1,4 @@
-"""Draws what was counted on an emulated GPU: a row a kernel, the limits it was held against, budgets that were exceeded."""
+"""Draws what was counted on an emulated GPU: a row a kernel, the limits it was checked against, budgets that were exceeded."""
 
 from __future__ import annotations
 

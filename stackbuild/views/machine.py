@@ -68,7 +68,7 @@ def draw_doctor(rungs: tuple[Rung, ...]) -> None:
         rows.add_row(Text(mark, style), Text(rung.name), Text(rung.reason))
     out().print(rows)
     failed = sum(rung.status is Status.FAILED for rung in rungs)
-    said = f"{failed} to mend (✗)" if failed else "nothing to mend: stackbuild can build here"
+    said = f"{failed} to fix (✗)" if failed else "nothing to fix: stackbuild can build here"
     err().print(Text(f"{said}; - is what was not checked or cannot be vouched for", "dim"))
 
 

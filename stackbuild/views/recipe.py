@@ -9,13 +9,13 @@ from stackbuild.checks.outdated import SourceTags
 from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
-from stackbuild.tables.evidence import RecipeEvidence
+from stackbuild.tables.proofs import Proof
 from stackbuild.views.console import Text, err, indented, out, print_text, table
 
 STYLE = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 
 
-def draw_list(recipes: tuple[Recipe, ...], ran: dict[str, RecipeEvidence]) -> None:
+def draw_list(recipes: tuple[Recipe, ...], ran: dict[str, Proof]) -> None:
     rows = table("recipe", "rocm", "gfx", "python", "what it builds", "ran here")
     for recipe in recipes:
         gfx = f"{len(recipe.gfx)} targets" if len(recipe.gfx) > 3 else ", ".join(recipe.gfx)

@@ -26,7 +26,7 @@ def draw_listing(rows: tuple[StoredOutput, ...], unfinished: tuple[Unfinished, .
     out().print(drawn)
     out().print(Text(f"{len(rows)} outputs, {megabytes(sum(r.size for r in rows))} in {root}"))
     for left in unfinished:
-        why = "the next build goes on in it" if left.waits else "`stackbuild shell` shows it"
+        why = "the next build resumes in it" if left.waits else "`stackbuild shell` shows it"
         out().print(Text(f"not finished: {left.name}, {megabytes(left.size)}; {why}"))
 
 

@@ -164,7 +164,7 @@ RAW: dict[str, Callable[[], bytes]] = {
     "a zip's end alone": lambda: b"PK\5\6" + bytes(18),
     "a zip with many promised": lambda: b"PK\5\6\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0",
     "a bomb of zeros": lambda: lzma.compress(header(size=octal(2 << 30)) + bytes(1 << 22)),
-    "a name that is no text": lambda: header(b"\xff\xfe/../x") + END,
+    "a name that is not text": lambda: header(b"\xff\xfe/../x") + END,
 }
 
 

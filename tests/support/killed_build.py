@@ -17,7 +17,7 @@ from support.fake_build import BASE, MEMORY, FakeCommands, fake_context, output,
 
 OBJECTS = 3
 went_on: list[str] = []
-"""What builds of this process said of trees that they went on in."""
+"""What builds of this process said of trees that they resumed in."""
 
 
 class Builder(FakeCommands):

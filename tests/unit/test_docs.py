@@ -194,3 +194,12 @@ def test_man_pages_have_every_command_and_no_line_that_troff_would_act_on() -> N
 def test_the_architecture_picture_has_every_package() -> None:
     picture = read("docs/architecture.svg")
     assert picture == architecture() and all(f">{name}</text>" in picture for name in layout.LEVELS)
+
+
+def test_the_changelog_keeps_its_form() -> None:
+    """Keep a Changelog: versions or Unreleased, and below them the known kinds of changes alone."""
+    headings = re.findall(r"^(#{2,3}) (.*)$", read("CHANGELOG.md"), re.MULTILINE)
+    assert headings[0] == ("##", "[Unreleased]")
+    kinds = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+    version = re.compile(r"\[Unreleased\]|\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}")
+    assert not [h for level, h in headings if not (h in kinds if level == "###" else version.fullmatch(h))]

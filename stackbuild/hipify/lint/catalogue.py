@@ -63,7 +63,7 @@ WARNINGS: dict[str, LintRule] = {
     "LINT-WARP-SIZE-CONSTANT": LintRule(
         Severity.ERROR,
         "warpSize as a compile-time constant ({0})",
-        "warpSize is no constant expression since ROCm 7",
+        "warpSize is not a constant expression since ROCm 7",
         "use a constant of the target's own, and let the build choose it",
         "https://github.com/vllm-project/vllm/issues/20330",
     ),

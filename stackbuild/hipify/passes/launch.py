@@ -29,7 +29,7 @@ def offsets(code: str) -> Iterator[int]:
 def to_calls(view: View, like_hipify: bool = False) -> tuple[list[Edit], list[Finding]]:
     """The edits that make every launch a call, and a finding for each that cannot be read.
 
-    `like_hipify`: as hipify-clang does, with HIP_KERNEL_NAME around each template, and also where the launch is no statement.
+    `like_hipify`: as hipify-clang does, with HIP_KERNEL_NAME around each template, and also where the launch is not a statement.
     """
     edits: list[Edit] = []
     findings: list[Finding] = []

@@ -45,7 +45,7 @@ def _text(path: Path) -> str:
     """The text of a rule set. Raises UsageError if it is not a file, larger than a set may be, or not UTF-8."""
     try:
         if path.exists() and not path.is_file():
-            raise OSError("it is no file")
+            raise OSError("it is not a file")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:

@@ -371,7 +371,7 @@ class _RuleReader:
                     re.sub(pattern, rule.to[0], "")
                     _check_template(compiled, rule.to[0])
             except (re.error, IndexError) as error:
-                self.blame((*path, rule.kind), f"{pattern!r}: {error}", "mend the regular expression or its `to:`")
+                self.blame((*path, rule.kind), f"{pattern!r}: {error}", "fix the regular expression or its `to:`")
 
     def text(self, item: dict[str, Json], path: KeyPath, key: str, required: bool = False) -> str:
         value = item.get(key, "")

@@ -50,7 +50,7 @@ def parse(text: str, place: str) -> Tables:
             kind, *cells = line.split("\t")
             if len(cells) != _WIDTHS.get(kind):
                 raise UsageError(
-                    f"line {number} is no row of HIPIFY's tables",
+                    f"line {number} is not a row of HIPIFY's tables",
                     where=place,
                     next="make it anew: `ci/hipify-data tables`",
                 )

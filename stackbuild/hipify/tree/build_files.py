@@ -80,7 +80,7 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
     try:
         text = path.read_bytes()[:_MOST].decode("utf-8", "surrogateescape")
     except OSError:
-        return  # what cannot be read is no source; hipify says so of sources
+        return  # what cannot be read is not a source; hipify says so of sources
     kind = _kind(path.name)
     told: dict[str, tuple[int, int, str]] = {}
     for number, line in enumerate(text.split("\n"), 1):

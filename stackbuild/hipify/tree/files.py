@@ -101,7 +101,7 @@ def walk(selection: SourceSelection) -> Walk:
             if found
             else "there is no C, C++ or CUDA file in it"
         )
-        raise UsageError(what, where=", ".join(map(str, sources)), next="mend the globs of what to include and exclude")
+        raise UsageError(what, where=", ".join(map(str, sources)), next="fix the globs of what to include and exclude")
     if selection.has_rest:
         converted = {job.name for job in picked}
         picked += [replace(job, is_rest=True) for job in found if job.name not in converted]
@@ -265,7 +265,7 @@ def _link(name: str) -> Finding:
 
 def not_converted(name: str, found: str, why: str, severity: Severity = Severity.WARNING) -> Finding:
     """A finding for an entry of a source that no output is made of."""
-    return Finding("HIPIFY-NOT-CONVERTED", severity, name, found, why, "mend it, or leave it out with --exclude")
+    return Finding("HIPIFY-NOT-CONVERTED", severity, name, found, why, "fix it, or leave it out with --exclude")
 
 
 def origins(jobs: Sequence[ConversionJob], folder: Path) -> Mapping[Path, str]:

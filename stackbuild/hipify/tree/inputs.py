@@ -53,7 +53,7 @@ def read(job: ConversionJob, record: OutputRecord | None) -> InputFile:
     with open(os.open(job.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
         now = os.fstat(file.fileno())
         if not stat.S_ISREG(now.st_mode):
-            raise UsageError("it is no file any more", where=str(job.source), next="run it again")
+            raise UsageError("it is not a file any more", where=str(job.source), next="run it again")
         source = _stamp_of(now)
         if job.is_rest:
             digest = hashlib.file_digest(file, "sha256").hexdigest()

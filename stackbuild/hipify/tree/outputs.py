@@ -163,7 +163,7 @@ def locked(folder: Path) -> Iterator[OutputFolder]:
         folder.mkdir(parents=True, exist_ok=True)
         fd = os.open(folder, _FOLDER)
     except OSError as error:
-        what = "it is no folder" if isinstance(error, FileExistsError) else f"cannot be written: {error.strerror}"
+        what = "it is not a folder" if isinstance(error, FileExistsError) else f"cannot be written: {error.strerror}"
         raise UsageError(what, where=str(folder), next="check the output folder") from error
     output = OutputFolder(folder, fd)
     try:

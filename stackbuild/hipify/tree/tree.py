@@ -190,12 +190,12 @@ def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list
             moving.add(by)
         if not path or path.startswith("/") or ".." in path.split("/"):
             what = f"a path rule makes {path!r} of {job.name}, which is outside of the output"
-            raise UsageError(what, where=str(job.source), next="mend the rule: it gives a path below OUT")
+            raise UsageError(what, where=str(job.source), next="fix the rule: it gives a path below OUT")
         if path.rpartition("/")[2] in (state.STATE, NEW):
             raise UsageError(
                 f"a path rule makes {path!r} of {job.name}",
                 where=str(job.source),
-                next="mend the rule: that name is taken",
+                next="fix the rule: that name is taken",
             )
         moved.append(replace(job, output=out / path))
     refuse_collisions(moved)

@@ -35,7 +35,7 @@ def unmatched(
             rule.id,
             f"rule {rule.id} ({rule.kind}: {', '.join(rule.match)}) matched nothing{_where(rule)}",
             f"the source changed under it, or it never matched. Why the rule is there: {rule.why}",
-            f"remove it at {rule.place}, mend it, or mark it `optional: true`",
+            f"remove it at {rule.place}, fix it, or mark it `optional: true`",
             rule.link,
         )
         for rule in rules.rules

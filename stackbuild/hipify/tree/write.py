@@ -90,7 +90,7 @@ def _verdict(folder: OutputFolder, current: State, output: Output, entry: Existi
     if entry.kind == "":
         return "write"
     if entry.kind != "file":
-        return f"it is a {entry.kind}" if entry.kind != "other" else "it is no file"
+        return f"it is a {entry.kind}" if entry.kind != "other" else "it is not a file"
     if entry.digest == output.digest:
         return "stands"
     made = current.digests(output.path)

@@ -194,7 +194,7 @@ def _kernel(entry: object, budget: ReadBudget, unsaid: set[str]) -> Kernel:
     if type(name) is not bytes:
         raise MalformedError("a kernel has no name")
     if not _are_counts(counts):
-        raise MalformedError(f"kernel {name[:80]!r} has a count that is no count: {str(counts)[:120]}")
+        raise MalformedError(f"kernel {name[:80]!r} has a count that is not a count: {str(counts)[:120]}")
     text = budget.names.get(name)
     if text is None:
         budget.text(2 * len(name))

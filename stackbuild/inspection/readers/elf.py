@@ -65,7 +65,7 @@ class _File(io.RawIOBase):
 
 
 def machine_of(head: bytes) -> int:
-    """e_machine of an ELF that starts with `head`; 0 where it is no ELF."""
+    """e_machine of an ELF that starts with `head`; 0 where it is not an ELF."""
     return struct.unpack_from("<H", head, 18)[0] if len(head) >= 20 and head[:4] == b"\x7fELF" else 0
 
 

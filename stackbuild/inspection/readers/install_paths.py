@@ -30,7 +30,7 @@ def landings(paths: list[str]) -> Iterator[tuple[str, str]]:
             yield path, f"is installed over {first[place][:120]}"
         parts = path.split("/", 2)
         if len(parts) > 2 and parts[0].endswith(".data") and parts[1] not in _KEYS:
-            yield path, f"{parts[1][:40]} is no part of a .data folder that installers know"
+            yield path, f"{parts[1][:40]} is not part of a .data folder that installers know"
     ordered = sorted(first)
     for place in ordered:
         at = bisect_left(ordered, f"{place}/")

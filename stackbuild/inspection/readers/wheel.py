@@ -199,7 +199,7 @@ def _record(path: str, data: bytes, add_problem: ProblemSink) -> tuple[RecordRow
             if row:
                 rows.append(RecordRow(*[*row[:3], "", ""][:3]))
     except csv.Error as error:
-        add_problem(path, MalformedError(f"it is no CSV: {error}"))
+        add_problem(path, MalformedError(f"it is not CSV: {error}"))
     except LimitError as broken:
         add_problem(path, broken)
     return tuple(rows)

@@ -129,5 +129,5 @@ def _rows(data: bytes, wrong: list[str]) -> list[DirectoryRow]:
             wrong.append(f"an extra field gives {rows[-1].name.decode('utf-8', 'replace')[:80]} another name")
         at += 46 + name + extra + comment
     if at != len(data):
-        wrong.append(f"{len(data) - at} bytes of the directory are no members")
+        wrong.append(f"{len(data) - at} bytes of the directory are not members")
     return rows

@@ -17,7 +17,7 @@ _LD_SO = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 
 _ORIGIN = re.compile(r"\$(ORIGIN(?![A-Za-z0-9_])|\{ORIGIN\})")
 """The one token of ld.so that stands for an absolute path. `$LIB` is `lib` or `lib64` and `$PLATFORM` the CPU's name: an
-element that starts with them is relative. A longer word, `$ORIGINAL`, is no token and stays as it is."""
+element that starts with them is relative. A longer word, `$ORIGINAL`, is not a token and stays as it is."""
 
 
 def _search_path(lib: Library) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def absolute_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found
     fix="Point $ORIGIN to folders of the wheel; a package it is meant to reach (a rocm-sdk wheel) goes into the recipe.",
 )  # fmt: skip
 def escaping_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """A $ORIGIN element that climbs above the top of the wheel."""
+    """A $ORIGIN element that leads above the top of the wheel."""
     if facts.wheel is None:
         return
     for lib in facts.libraries:
@@ -119,7 +119,7 @@ def escaping_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found
 @rule(
     "SB-ELF-EXEC-STACK", ERROR, "The library asks for an executable stack",
     why="glibc 2.41 and later, and hardened kernels, refuse to load it: `cannot enable executable stack as shared object requires`.",
-    fix="Link with `-Wl,-z,noexecstack` (an assembly file without .note.GNU-stack causes it); `patchelf --clear-execstack` mends one.",
+    fix="Link with `-Wl,-z,noexecstack` (an assembly file without .note.GNU-stack causes it); `patchelf --clear-execstack` fixes one.",
     link="https://github.com/microsoft/onnxruntime/issues/27377",
 )  # fmt: skip
 def exec_stack(facts: Facts, expectations: Expectations) -> Iterator[Found]:

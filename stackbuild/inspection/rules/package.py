@@ -205,7 +205,7 @@ def wheel_version(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 
 
 @rule(
-    "SB-META-ENTRY-POINT", ERROR, "An entry point that is no command and no object",
+    "SB-META-ENTRY-POINT", ERROR, "An entry point that is not a command and no object",
     why="An installer writes a file of that name; a path in it can lead out of the folder for programs. A value of another form"
     " fails when it is started.",
     fix="Name it without a path, and write the value as `package.module:function`.",

@@ -161,7 +161,7 @@ def plugin_depends(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     link="https://github.com/ROCm/rocm-libraries/issues/11219", needs="gfx",
 )  # fmt: skip
 def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """The set of target IDs of all code objects in a wheel is not the one that it owes by the recipe; or a library with GPU
+    """The set of target IDs of all code objects in a wheel is not the one that it must have by the recipe; or a library with GPU
     code lacks one of them that other files of the wheel have."""
     if facts.wheel is None or not expectations.gfx:
         return
@@ -200,11 +200,11 @@ def recipe_kernels(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     "SB-RECIPE-PROVIDERS", ERROR, "A provider of the recipe is missing",
     why="The wheel installs and imports, and every session runs on the CPU.",
     fix="Turn the provider on in the build (`--use_migraphx`, the plugin's own build) and look at its configure log. A wheel"
-    " that owes others than follow from its component says so in `verify.wheels`.",
+    " that must have others than follow from its component says so in `verify.wheels`.",
     needs="providers",
 )  # fmt: skip
 def recipe_providers(facts: Facts, expectations: Expectations) -> Iterator[Found]:
-    """A wheel has no library for a provider that it owes by the recipe, or none of custom operators. A plugin says its
+    """A wheel has no library for a provider that it must have by the recipe, or none of custom operators. A plugin says its
     provider's name only when it runs: its file counts where it is named alike (`libmigraphx-ep.so`)."""
     if facts.wheel is None:
         return

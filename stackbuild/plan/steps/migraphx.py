@@ -17,7 +17,7 @@ PROBES = {
     "MIGRAPHX_USE_ROCBLAS": ("HAS_ROCBLAS_TUNING_BETA_FEATURE_API",),
 }
 """Option to what MIGraphX then looks for in that library (src/targets/gpu/CMakeLists.txt, the same from 6.4.4 to 2.16). A probe
-that fails, for want of a library behind the library say, is a line of the log, and a slower MIGraphX."""
+that fails, because a library behind the library is missing, say, is a line of the log, and a slower MIGraphX."""
 
 PROBED = (
     'for p in {probes}; do grep -q "^$p:INTERNAL=1" {build}/CMakeCache.txt || absent="$absent $p"; done; '

@@ -104,7 +104,7 @@ def check_loading(probes: LoadProbes) -> RungOutcome:
 
 
 def unloaded_libraries(probes: LoadProbes) -> frozenset[str]:
-    """The libraries that did not load for want of ROCm or a newer system."""
+    """The libraries that did not load because ROCm or a newer system is missing."""
     return frozenset(path for path in (*probes.results, *probes.needs_rocm) if probes.missing_here(path))
 
 

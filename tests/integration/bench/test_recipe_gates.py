@@ -84,7 +84,7 @@ def test_an_open_gate_is_remembered_and_a_closed_one_says_by_how_much(
 def test_a_baseline_of_the_recipe_is_an_artifact(
     judged: Callable[[str, float], StageResult | None], slowed_wheel: Callable[[float], Path], tmp_path: Path
 ) -> None:
-    """Four times slower than the wheel that the gate names; the locks beside them are held against each other."""
+    """Four times slower than the wheel that the gate names; the locks beside them are checked against each other."""
     baseline = slowed_wheel(0.5)
     lock_beside(baseline).write_text(LOCK.replace("VERSION", "5.7.1-6"))
     calm = "self_check: {median: 100%, spread: 100%}"

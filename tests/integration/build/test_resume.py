@@ -1,4 +1,4 @@
-"""SIGKILL of stackbuild in the middle of a compile: the next run goes on in the build tree, and the output is a clean build's."""
+"""SIGKILL of stackbuild in the middle of a compile: the next run resumes in the build tree, and the output is a clean build's."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_what_was_compiled_is_not_compiled_again(
         made = finished
     assert 4 <= len(made) < UNITS
     done = works.build("--runner", runner)
-    assert "tool: goes on in the build tree its last run left" in done.stderr
+    assert "tool: resumes in the build tree its last run left" in done.stderr
     assert ("kept the build tree that a killed run had left of t.tool" in done.stderr) == (number == signal.SIGKILL)
     again = compiled(works)[-1]
     assert not made & again, "an object that ninja had noted as finished was compiled again"
@@ -184,7 +184,7 @@ def test_a_run_that_waited_for_a_killed_one_goes_on_in_its_tree(works: BuildBenc
                     time.sleep(0.02)
                 first.kill()
                 first.communicate()
-    assert second.returncode == 0 and "goes on in the build tree" in "".join(said), said
+    assert second.returncode == 0 and "resumes in the build tree" in "".join(said), said
     made, again = compiled(works)
     assert len(made) >= 4 and not made & again
     assert works.leftovers() == [] and not list((works.store / "failed").iterdir())

@@ -110,7 +110,7 @@ def test_a_second_run_does_nothing_and_a_one_line_change_compiles_one_file(bench
 
 @pytest.mark.sandbox
 def test_early_cut_off_for_real(bench: BuildBench) -> None:
-    """A comment changes the first step's key but not its output: what stands on it is not run again."""
+    """A comment changes the first step's key but not its output: what depends on it is not run again."""
     code = with_code(bench).root / "code"
     bench.write(
         "  lib: {kind: script, source: code, run: [[gcc, -c, -o, /out/b.o, /src/code/b.c]]}\n"

@@ -1,4 +1,4 @@
-"""SARIF held against the schema of SARIF 2.1.0, which Debian's package of the crate serde-sarif carries: nightly.
+"""SARIF checked against the schema of SARIF 2.1.0, which Debian's package of the crate serde-sarif carries: nightly.
 
 SARIF_SCHEMA names a copy of the schema that is there already.
 """

@@ -3,7 +3,7 @@
     python tests/integration/hipify/unit_tests.py HIPIFY [--compat hipify] [--show NAME]
 
 HIPIFY is a checkout of ROCm/HIPIFY. Each file of tests/unit_tests with a `RUN:` line and CHECK lines is converted with the
-options of that line that the engine has (--roc, --miopen, --experimental, --hip-kernel-execution-syntax) and held against
+options of that line that the engine has (--roc, --miopen, --experimental, --hip-kernel-execution-syntax) and checked against
 the CHECKs as LLVM's FileCheck does: in order, NEXT on the following line, white space alike. hipify-perl gets the same
 options. A file passes where all its CHECKs are met; the share of texts is that of CHECK and CHECK-NEXT lines met.
 """

@@ -123,7 +123,7 @@ def test_recipe_check_says_which_patches_upstream_has_taken(
     loaded = load(str(tmp_path / "t.yaml"))
     lock = Lock.model_validate({"schema": 1, "asked": "0" * 64, "commits": {"tool": commit}})
     (unasked,) = patch_findings(loaded, lock, ask=False, mirror=None)
-    assert "not held against" in unasked.found
+    assert "not checked against" in unasked.found
     assert [f.rule for f in patch_findings(loaded, lock, ask=True, mirror=Mirror(tmp_path / "mirror"))] == (
         [rule] if rule else []
     )

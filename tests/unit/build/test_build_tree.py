@@ -1,4 +1,4 @@
-"""A build tree that a step did not finish is gone on in by the same step on the same inputs, and only while it can be trusted."""
+"""A build tree that a step did not finish is resumed by the same step on the same inputs, and only while it can be trusted."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_the_note_may_lie_one_folder_below(root: Path, store: Store) -> None:
 
 
 def test_a_scripts_and_makes_commands_begin_anew(root: Path, store: Store) -> None:
-    """They may not be such that they can be done twice; so do make's, and after a mere configure phase there is nothing to go on in."""
+    """They may not be such that they can be done twice; so do make's, and after a mere configure phase there is nothing to resume in."""
     for commands in ((BUILD,), (CONFIGURE,), (Command(("cmake", "-G", "Unix Makefiles"), "configure"), BUILD)):
         step = replace(STEP, commands=commands)
         killed(root, (), step=step)

@@ -101,7 +101,7 @@ def test_a_step_that_needs_more_memory_than_there_is_runs_alone(tmp_path: Path) 
 
 
 def test_early_cut_off(tmp_path: Path) -> None:
-    """A rebuilt step whose output is the same rebuilds nothing that stands on it; one whose output is another does."""
+    """A rebuilt step whose output is the same rebuilds nothing that depends on it; one whose output is another does."""
 
     def chain(word: str) -> Plan:
         first = step("first", word=word)

@@ -1,4 +1,4 @@
-"""What MIGraphX asks of rocMLIR, held against the recipe's component."""
+"""What MIGraphX asks of rocMLIR, checked against the recipe's component."""
 
 from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.lock import Dep, Lock

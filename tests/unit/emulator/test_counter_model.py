@@ -1,4 +1,4 @@
-"""Counters held against limits and budgets, with numbers worked out by hand."""
+"""Counters checked against limits and budgets, with numbers worked out by hand."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_dpp_reads_the_lanes_of_the_guide(control: int, sources: list[int]) -> N
 
 
 def test_what_is_no_instruction_is_an_error() -> None:
-    with pytest.raises(DecodeError, match="is no instruction of rdna4"):
+    with pytest.raises(DecodeError, match="is not an instruction of rdna4"):
         decode(b"\xff\xff\xff\xff", family("rdna4"))
     with pytest.raises(DecodeError, match="ends"):
         decode(bytes.fromhex("020013d6"), RDNA3)

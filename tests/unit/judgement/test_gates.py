@@ -276,7 +276,7 @@ def test_few_stored_samples_decide_nothing(samples: int, outcome: str) -> None:
         gates = Gates.model_validate({"gates": [gate]}).gates
         found = judge(benchmarks((ours, theirs)), gates, TODAY, Evidence.STORED).gates[-1]
         assert found.outcome == outcome and "pairs" not in found.says
-        assert ("cannot bear a 99 % interval, 9 can" in found.says) == (outcome == "INCONCLUSIVE")
+        assert ("are too few for a 99 % interval: it takes 9" in found.says) == (outcome == "INCONCLUSIVE")
 
 
 @pytest.mark.parametrize(
@@ -326,5 +326,5 @@ def test_too_few_pairs_for_the_confidence_asked_for(pairs: list[int], confidence
 def test_a_limit_wants_enough_samples_too() -> None:
     ours = replace(quiet(0.0)[0], seconds=(0.01,) * 7)
     gate = {"kind": "limit", "metric": "latency", "at_most": "1 s"}
-    assert "7 samples cannot bear a 99% interval, 8 can" in one(gate, (ours,)).says
+    assert "7 samples are too few for a 99% interval: it takes 8" in one(gate, (ours,)).says
     assert one({**gate, "confidence": "95%"}, (ours,)).outcome is GateOutcome.PASS

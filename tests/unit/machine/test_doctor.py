@@ -36,9 +36,9 @@ def test_a_driver_is_held_against_rocm(rocm: str, driver: str, status: Status, t
 def test_doctor_ends_with_how_much_is_to_mend(capsys: pytest.CaptureFixture[str]) -> None:
     fine = Rung("tools", Status.PASSED, "all there", 0.0)
     draw_doctor((fine, Rung("sandbox", Status.FAILED, "bubblewrap is not installed", 0.0)))
-    assert capsys.readouterr().err.startswith("1 to mend")
+    assert capsys.readouterr().err.startswith("1 to fix")
     draw_doctor((fine, Rung("gpu", Status.SKIPPED, "none", 0.0)))
-    assert capsys.readouterr().err.startswith("nothing to mend")
+    assert capsys.readouterr().err.startswith("nothing to fix")
 
 
 @pytest.mark.parametrize(("gib", "status"), [(100, Status.PASSED), (27, Status.SKIPPED), (1, Status.FAILED)])

@@ -142,7 +142,7 @@ def test_gitlab_publishes_only_what_it_proved() -> None:
     jobs = jobs_of("gitlab", "debian-13", "rocm-7.2", gfx=("gfx90a",))
     assert jobs["publish"]["rules"] == [{"if": '$CI_COMMIT_TAG && $CI_COMMIT_REF_PROTECTED == "true"'}]
     assert jobs["prove-rocm-7-2-gfx90a"]["rules"] == [{"if": '$CI_COMMIT_REF_PROTECTED == "true"'}]
-    (need,) = jobs["prove-rocm-7-2-gfx90a"]["needs"]  # the wheels of the other recipe are not held against this one
+    (need,) = jobs["prove-rocm-7-2-gfx90a"]["needs"]  # the wheels of the other recipe are not checked against this one
     assert need["parallel"]["matrix"] == [{"ID": "rocm-7-2", "RECIPE": "rocm-7.2"}]
 
 

@@ -17,7 +17,7 @@ HERE = Path(__file__).parent / "commands"
 
 
 LONG = ("materials", "package ", "wheel ")
-"""Parameters that have one entry a package: tests/unit/actions/test_sbom.py holds them against the lock."""
+"""Parameters that have one entry a package: tests/unit/actions/test_sbom.py checks them against the lock."""
 
 
 def rendered(name: str) -> str:

@@ -332,7 +332,7 @@ def test_a_key_counts_only_while_it_is_valid(signed: SignedIndex, tmp_path: Path
         ("-----BEGIN OPENSSH PRIVATE KEY-----", "this is a private key"),
         ("", "no public key in it"),
         ('a namespaces="git" @', "not for the namespace"),
-        ('a valid-before="tomorrow" @', "is no time"),
+        ('a valid-before="tomorrow" @', "is not a time"),
         ("a cert-authority @", "option cert-authority is not known"),
     ],
 )

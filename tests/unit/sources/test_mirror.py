@@ -83,7 +83,7 @@ def test_a_mirror_comes_from_the_option_else_from_the_environment(empty_mirror: 
     assert mirror.mirror_of(None, {}) is None
     assert mirror.mirror_of(None, {mirror.VARIABLE: str(empty_mirror), mirror.DIGEST: "0" * 64}) == Mirror(empty_mirror, True, "0" * 64)
     assert mirror.mirror_of(tmp_path, {mirror.VARIABLE: str(empty_mirror)}, f"sha256:{'A' * 64}") == Mirror(tmp_path, True, "a" * 64)
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         mirror.mirror_of(tmp_path / "gone", {})
 
 

@@ -22,8 +22,8 @@ def test_deps_txt_rows_keep_name_url_and_sha1_and_comments_go() -> None:
     [
         ("a;https://x/y.zip\n", "line 1 is not name;url;sha1"),
         ("# c\na;https://x/y.zip;123\n", "line 2 is not name;url;sha1"),
-        (f"a;http://x/y.zip;{'0' * 40}\n", "is no https address"),
-        (f"a;file:///etc/passwd;{'0' * 40}\n", "is no https address"),
+        (f"a;http://x/y.zip;{'0' * 40}\n", "is not an https address"),
+        (f"a;file:///etc/passwd;{'0' * 40}\n", "is not an https address"),
     ],
 )
 def test_a_row_that_is_none_is_named_with_its_line(text: str, said: str) -> None:
@@ -81,9 +81,9 @@ def test_requirements_of_every_form_in_migraphx() -> None:
     [
         ("protobuf", "names no version"),
         ("a/b@v1 --run-this", "is not understood"),
-        ("a/b@v1;rm", "is no tag or commit"),
+        ("a/b@v1;rm", "is not a tag or commit"),
         ("a/b@v1 -H md5:00", "is no sha256"),
-        ("a/b@$(id)", "is no tag or commit"),
+        ("a/b@$(id)", "is not a tag or commit"),
         ('google/protobuf@v3.19.0 -DX="abc', "cannot be read: No closing quotation"),
         ("..,https://x/y.zip", "is refused"),
         ("x,https://[::1", "is refused"),

@@ -78,7 +78,7 @@ def test_what_did_not_end_is_told_with_its_size_and_collected_when_old(store: St
     assert all(100_000 <= row.size < 130_000 for row in found)
     draw_listing((), found, store.root)
     said = capsys.readouterr().out
-    assert "not finished: r.waits, 0.1 MB; the next build goes on in it" in said and "r.lost, 0.1 MB; `stackbuild shell`" in said
+    assert "not finished: r.waits, 0.1 MB; the next build resumes in it" in said and "r.lost, 0.1 MB; `stackbuild shell`" in said
     assert collect(store, 1, time.time()).size == 0 and len(unfinished(store)) == 3
     assert collect(store, 1, time.time() + 2 * 86400).size >= 300_000 and unfinished(store) == ()
 

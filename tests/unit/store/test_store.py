@@ -68,7 +68,7 @@ def test_names_that_are_no_text_and_names_with_newlines_survive(store: Store) ->
 
 
 def damages(root: Path, chosen: random.Random) -> list[tuple[str, bytes]]:
-    """Ways a file's bytes can go bad, for every file of the store that an answer stands on."""
+    """Ways a file's bytes can go bad, for every file of the store that an answer depends on."""
     found = []
     for path in sorted(p for kind in ("trees", "manifests", "records") for p in (root / kind).rglob("*") if p.is_file() and not p.is_symlink()):
         data = path.read_bytes()

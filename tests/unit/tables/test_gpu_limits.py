@@ -34,7 +34,7 @@ def test_the_version_is_that_of_the_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "said"), [("gfx9999", "no target that is known"), ("gfx1030", "known, but not emulated")]
+    ("target", "said"), [("gfx9999", "not a target that is known"), ("gfx1030", "known, but not emulated")]
 )
 def test_a_target_that_is_not_emulated_is_refused_by_its_name(target: str, said: str) -> None:
     with pytest.raises(UsageError, match=f"{target} is {said}") as refused:

@@ -1,4 +1,4 @@
-"""Expectations belong to the wheel they are about: what each wheel of a recipe owes, and what is said of nothing else."""
+"""Expectations belong to the wheel they are about: what each wheel of a recipe must have, and what is said of nothing else."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ components:
 @pytest.mark.parametrize(
     ("verify", "where", "what"),
     [
-        ("{wheels: {v: {gfx: []}}}", "9:19", "`v` is no wheel component"),
+        ("{wheels: {v: {gfx: []}}}", "9:19", "`v` is not a wheel component"),
         ("{wheels: {w: {gfx: [gfx942]}}}", "9:29", "'gfx942' is none of the recipe's gfx targets"),
         ("{kernels_floor: 5}", "9:25", "no wheel of this recipe brings it"),
         ("{providers: [X], wheels: {w: {providers: []}}}", "9:22", "no wheel of this recipe brings X"),

@@ -17,7 +17,7 @@ _ELSE = re.compile(r"else\b")
 _BRACKET = re.compile(r"[()]")
 _STOP = re.compile(r"[;{}()\[\]]")
 _MOST = 400
-"""Statements of one loop's body: a longer body is no ladder."""
+"""Statements of one loop's body: a longer body is not a ladder."""
 
 
 @dataclass(frozen=True)

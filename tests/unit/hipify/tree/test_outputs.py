@@ -297,7 +297,7 @@ def test_an_output_folder_that_is_none_is_told(src: Path, tmp_path: Path) -> Non
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to("nowhere")
     for name in ("file", "link"):
-        with pytest.raises(UsageError, match="it is no folder"):
+        with pytest.raises(UsageError, match="it is not a folder"):
             run(src, tmp_path / name)
     (tmp_path / "out" / "y.cu").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"y\.cu: it is a folder"):

@@ -1,0 +1,126 @@
+"""Checks how sentences read: words of `ci/prose.toml`, and sentences of more than 30 words where a person is guided.
+
+`python ci/prose.py` prints each with its file and line and exits 1 where there is one. Looked at are the pages at the
+top and in docs/, every docstring and text of stackbuild, and the help of every command. Measurement diaries
+(docs/appendix, docs/performance.md), the changelog and code in backquotes are left out. The limit of 30 words holds for
+GUIDES, for the help and for messages: what a Stop says, where, and what to do next.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.cli import load_commands
+from stackbuild.cli.app import commands
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+MOST = 30
+GUIDES = (
+    "README.md", "index", "tutorial", "get-a-wheel", "judge-a-wheel", "share-builds", "publishing", "ci", "porting", "patches",
+    "environment", "your-machine", "troubleshooting", "faq", "comparison", "exit-codes", "environment-variables", "architecture",
+    "applications/index", "applications/immich", "applications/frigate", "applications/darktable", "applications/ort-rs",
+    "applications/lc0",
+)  # fmt: skip
+"""Pages that guide a reader, README and those of docs/ without their ending."""
+STOPS = ("Stop", "Defect", "UsageError", "Mistake", "PlanError", "LockError", "StepFailed", "VerificationFailed", "GateClosed", "MachineLacks")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that a person reads: where it begins, and whether its sentences are limited."""
+
+    file: str
+    line: int
+    text: str
+    limited: bool
+
+
+def pages() -> Iterator[Text]:
+    """The paragraphs of every page, without code."""
+    guides = {f"docs/{name}.md" if "." not in name else name for name in GUIDES}
+    found = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    found += [p for p in sorted((REPOSITORY / "docs").rglob("*.md")) if p.parent.name != "appendix" and p.stem != "performance"]
+    for path in found:
+        name = str(path.relative_to(REPOSITORY))
+        for line, paragraph in paragraphs(path.read_text("utf-8")):
+            yield Text(name, line, paragraph, name in guides)
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Each paragraph, list item and table cell of a page with its line; code blocks are left out."""
+    text = re.sub(r"(?ms)^```.*?^```", lambda m: "\n" * m[0].count("\n"), text)
+    block: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        begins = re.match(r"\s*([-*>] |\d+\. |#|\||!\[|<!--)|( {4}|\t)\S", line) and not (block and line.startswith("  "))
+        if block and (begins or not line.strip()):
+            yield number - len(block), " ".join(block)
+            block = []
+        if line.startswith("|"):
+            yield from ((number, cell) for cell in line.split("|") if cell.strip(" -:"))
+        elif line.strip() and not (re.match(r"( {4}|\t)\S", line) and not block):
+            block.append(line.strip())
+
+
+def sources() -> Iterator[Text]:
+    """Docstrings and texts of stackbuild; those of a Stop are limited."""
+    for path in sorted((REPOSITORY / "stackbuild").rglob("*.py")):
+        name, tree = str(path.relative_to(REPOSITORY)), ast.parse(path.read_text("utf-8"))
+        said = {
+            id(part)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in STOPS
+            for part in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                text = "".join(str(v.value) if isinstance(v, ast.Constant) else "`x`" for v in node.values)
+                yield Text(name, node.lineno, text, id(node) in said)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+                yield from (Text(name, node.lineno, part, id(node) in said) for part in re.split(r"\n\s*\n", node.value))
+
+
+def helps() -> Iterator[Text]:
+    """The paragraphs and options of every command's help."""
+    load_commands()
+    for name, text in commands():
+        for part in re.split(r"\n\s*\n|\n  (?=-)", text):
+            if not part.lstrip().startswith(("Usage:", "Example:")):
+                yield Text(f"{name} --help", 1, part, True)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a text; what stands in backquotes counts as one word."""
+    plain = re.sub(r"`[^`]*`", "X", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
+    yield from re.split(r"(?<=[.!?])\s+", " ".join(plain.split()))
+
+
+def words(sentence: str) -> int:
+    return len(re.findall(r"[A-Za-z0-9'’-]+", sentence))
+
+
+def findings(texts: Iterator[Text], table: list[dict[str, str]]) -> Iterator[str]:
+    """A line for each word that is not used and each sentence that is too long."""
+    for text in texts:
+        for sentence in sentences(text.text):
+            for word in table:
+                if hit := re.search(word["match"], sentence, re.IGNORECASE):
+                    yield f"{text.file}:{text.line}: “{hit[0]}”, write: {word['instead']} · {sentence[:100]}"
+            if text.limited and words(sentence) > MOST:
+                yield f"{text.file}:{text.line}: {words(sentence)} words · {sentence[:100]}"
+
+
+def main() -> int:
+    table = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))["word"]
+    found = sorted(set(findings((text for part in (pages(), sources(), helps()) for text in part), table)))
+    print("\n".join(found) or "sentences: nothing found")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""The check of sentences finds what it is for, and leaves code and good sentences alone."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from prose import Text, findings, paragraphs
+
+from support.paths import ROOT
+
+TABLE = tomllib.loads((ROOT / "ci/prose.toml").read_text("utf-8"))["word"]
+LONG = "This sentence goes on " + "and on " * 14 + "to its end."
+
+
+def found(text: str, limited: bool = True) -> list[str]:
+    return list(findings(iter([Text("x.md", 1, text, limited)]), TABLE))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The wheel is held against the lock.",
+        "Each holds the other one against it.",
+        "The next run goes on in its tree.",
+        "A recipe stands on AMD's image.",
+        "What a wheel owes is checked.",
+        "Rungs that it cannot climb are skipped.",
+        "Something must be mended.",
+        "The gate is open.",
+        "A closed gate ends it.",
+        "X is no wheel.",
+        "Files that are no wheels.",
+        "None of his variables.",
+        "Seven samples cannot bear an interval.",
+        "Carry it by another way.",
+    ],
+)
+def test_words_that_are_not_used(text: str) -> None:
+    assert len(found(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is no wheel.",
+        "It is no longer there.",
+        "The build goes on.",
+        "`is no wheel` is what it said.",
+        "Recommended amendments stand.",
+        "Compare it with the lock.",
+        LONG[:60],
+    ],
+)
+def test_words_that_are(text: str) -> None:
+    assert not found(text)
+
+
+def test_long_sentences_where_they_are_limited() -> None:
+    assert len(found(LONG)) == 1 and not found(LONG, limited=False)
+    assert not found(LONG.replace("and on and on and", "and on. And"))
+
+
+def test_code_is_not_read_and_lines_are_counted() -> None:
+    page = "# Title\n\nOne line\nand another.\n\n    is no code\n\n```\nis no code\n```\n\n- item\n  of two lines\n\n| a | b |\n"
+    assert list(paragraphs(page)) == [
+        (1, "# Title"), (3, "One line and another."), (12, "- item of two lines"), (15, " a "), (15, " b "),
+    ]  # fmt: skip
