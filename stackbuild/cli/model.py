@@ -126,7 +126,7 @@ def _share(text: str, name: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise UsageError(f"{text!r} is no share", where=name, next="write 90% or 0.9")
+        raise UsageError(f"{text!r} is not a share", where=name, next="write 90% or 0.9")
     return value
 
 

@@ -43,7 +43,7 @@ Check = Annotated[
 def push(url: Url, sign: Sign, recipe: OneRecipe = "", check: Check = False, json: Json = False) -> None:
     """Put outputs that were made here on a remote, signed.
 
-    Outputs that came from a remote are left out: who signs says that it made them. A push that was stopped goes on where it was. The login is
+    Outputs that came from a remote are left out: who signs says that it made them. A push that was stopped resumes where it was. The login is
     that of `docker login HOST`. Exit 7 where the remote did not take an output.
 
     Example: stackbuild store push oci://ghcr.io/acme/stackbuild --sign build.key --recipe debian-13

@@ -316,7 +316,7 @@ class Publish(Model):
     def _folder(cls, index: str) -> str:
         if "://" in index:
             raise ValueError(
-                f"{index!r} is no folder; build onto a folder, and `stackbuild publish --to` takes its wheels there"
+                f"{index!r} is not a folder; build onto a folder, and `stackbuild publish --to` takes its wheels there"
             )
         return index
 

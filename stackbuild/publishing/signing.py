@@ -261,7 +261,7 @@ def good_signatures(
 ) -> tuple[bytes, frozenset[str], tuple[str, ...]]:
     """The payload of an envelope, the fingerprints of the trusted keys that signed it, and why other signatures do not count.
 
-    The payload is not parsed. Raises SignatureRefused where that is no envelope of this type.
+    The payload is not parsed. Raises SignatureRefused where that is not an envelope of this type.
     """
 
     def load() -> tuple[Any, Any]:

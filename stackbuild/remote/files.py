@@ -31,14 +31,14 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def manifest_place(tag: str) -> str:
-    """Where the manifest of a tag lies. Raises RemoteFault for what is no tag."""
+    """Where the manifest of a tag lies. Raises RemoteFault for what is not a tag."""
     if not _TAG.fullmatch(tag):
         raise RemoteFault("no tag", got=tag[:80])
     return f"manifests/{tag[2:4]}/{tag}"
 
 
 def blob_place(digest: str) -> str:
-    """Where a blob lies. Raises RemoteFault for what is no digest."""
+    """Where a blob lies. Raises RemoteFault for what is not a digest."""
     if not _DIGEST.fullmatch(digest):
         raise RemoteFault("no digest", got=digest[:80])
     return f"blobs/{digest[:2]}/{digest}"

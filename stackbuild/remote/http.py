@@ -1,4 +1,4 @@
-"""Requests to a remote: redirections, logins, tries, and blobs that go on where a connection broke.
+"""Requests to a remote: redirections, logins, tries, and blobs that resume where a connection broke.
 
 Why no library for registries: oras-py does not compare what it pulls with its digest (0.2.43 returns a damaged file
 without an error), and other clients are programs of their own. The protocol is five requests; the connections are

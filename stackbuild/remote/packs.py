@@ -103,7 +103,7 @@ def _entry(line: str) -> Entry:
 def _folder(path: str) -> str:
     """The folder that a path of a manifest lies in. Raises RemoteFault for a path that leads out of the tree."""
     if not isinstance(path, str):
-        raise _refused("a path that is no text", str(path))
+        raise _refused("a path that is not text", str(path))
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts):
         raise _refused("a path that leads out of the tree", path)

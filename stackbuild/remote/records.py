@@ -57,7 +57,7 @@ class RemoteRecord:
 
     @classmethod
     def read(cls, payload: bytes) -> RemoteRecord:
-        """Raises RemoteFault where those bytes are no record."""
+        """Raises RemoteFault where those bytes are not a record."""
         try:
             data = digest.json_of(payload.decode("utf-8", "surrogatepass"))
             if data.pop("schema") != SCHEMA:

@@ -21,7 +21,7 @@ from stackbuild.remote.protocol import Count
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 WHOLE = 32 << 20
-"""Bytes up to which a blob is sent by one request; a longer one goes on where its connection broke."""
+"""Bytes up to which a blob is sent by one request; a longer one resumes where its connection broke."""
 UPLOADS_RESUMED = 3
 OCTETS = ("Content-Type", "application/octet-stream")
 

@@ -47,7 +47,7 @@ class RemoteSettings(Model):
     sign: str = ""
 
     def trusted_keys(self) -> tuple[TrustedKey, ...]:
-        """Raises UsageError where a line is no key."""
+        """Raises UsageError where a line is not a key."""
         return trusted_keys_of(self.read, f"{settings_path()}: {self.url}")
 
 
@@ -92,7 +92,7 @@ def read_settings() -> Settings:
         return Settings()
     except OSError as error:
         raise UsageError(
-            f"the remotes cannot be read: {error.strerror}", where=str(path), next="mend the file"
+            f"the remotes cannot be read: {error.strerror}", where=str(path), next="fix the file"
         ) from None
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_uid not in (os.getuid(), 0):
         raise UsageError("others may say whom you trust", where=str(path), next=f"chmod 600 {path}, as its owner")
@@ -104,7 +104,7 @@ def read_settings() -> Settings:
         place = ".".join(map(str, first["loc"]))
         raise UsageError(f"{place}: {first['msg']}", where=str(path), next="see docs/sharing.md") from None
     except (RecipeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="mend the file") from None
+        raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="fix the file") from None
     for one in found.remotes:
         one.trusted_keys()
         if one.write and not one.sign:
@@ -146,7 +146,7 @@ def remove_keys(url: str, fingerprint: str = "") -> RemoteSettings | None:
     settings = read_settings()
     old = next((one for one in settings.remotes if one.url == url), None)
     if old is None:
-        raise UsageError(f"{url} is no remote of yours", next="`stackbuild store trust ls` lists them")
+        raise UsageError(f"{url} is not a remote of yours", next="`stackbuild store trust ls` lists them")
     if not fingerprint:
         write_settings(Settings(remotes=tuple(one for one in settings.remotes if one.url != url)))
         return None
@@ -168,7 +168,7 @@ def _replace(settings: Settings, new: RemoteSettings) -> None:
 
 
 def open_reader(url: str, login: Login, limits: HttpLimits = HttpLimits()) -> RemoteReader:
-    """The remote of a URL. Raises UsageError for what is no URL of one, RemoteFault where a folder is no export."""
+    """The remote of a URL. Raises UsageError for what is not a URL of one, RemoteFault where a folder is not an export."""
     kind, root = _parsed(url)
     if kind == "file":
         return ExportFolder(url, Path(root))
@@ -193,7 +193,7 @@ def _parsed(url: str) -> tuple[str, str]:
         parts = urlsplit(url)
         host, name = parts.hostname, parts.path.strip("/")
     except ValueError as error:
-        raise UsageError(f"{url!r} is no URL: {error}", next=f"write {SCHEMES}") from None
+        raise UsageError(f"{url!r} is not a URL: {error}", next=f"write {SCHEMES}") from None
     if parts.query or parts.fragment or parts.username:
         raise UsageError(f"{url!r} has a login or a query in it", next=f"write {SCHEMES}; `docker login` keeps logins")
     match parts.scheme:
@@ -206,7 +206,7 @@ def _parsed(url: str) -> tuple[str, str]:
             return "oci", f"{scheme}://{parts.netloc}/v2/{name}/"
         case "oci+http" if host and name:
             return "oci", f"http://{parts.netloc}/v2/{name}/"
-    raise UsageError(f"{url!r} is no URL of a remote", next=f"write {SCHEMES}")
+    raise UsageError(f"{url!r} is not a URL of a remote", next=f"write {SCHEMES}")
 
 
 def trusted_remotes(

@@ -63,7 +63,7 @@ def engine_errors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def gone_allowed() -> Iterator[None]:
-    """Within, what the engine no longer has is no error: another run may have removed it."""
+    """Within, what the engine no longer has is not an error: another run may have removed it."""
     from docker.errors import NotFound
 
     with contextlib.suppress(NotFound):

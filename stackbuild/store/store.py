@@ -259,7 +259,7 @@ class Store:
     def adopt(self, staging: Staging, text: str) -> str:
         """The same for an `out` of which every file has just been compared with that manifest text; none is read again.
 
-        Raises ValueError where the text is no manifest, OSError.
+        Raises ValueError where the text is not a manifest, OSError.
         """
         return self._placed(staging, text, tuple(map(Entry.read, text.splitlines())))
 

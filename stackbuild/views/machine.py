@@ -92,5 +92,5 @@ def draw_venv(report: VenvReport) -> None:
         out().print(indented(f"next: {finding.fix}" + (f" [{finding.link}]" if finding.link else ""), "", 9))
     errors = sum(f.severity is Severity.ERROR for f in report.findings)
     err().print(
-        Text(f"{errors} to mend" if errors else "nothing to mend: read from files alone, nothing of it was run", "dim")
+        Text(f"{errors} to fix" if errors else "nothing to fix: read from files alone, nothing of it was run", "dim")
     )

@@ -20,20 +20,20 @@ def found(text: str, limited: bool = True) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "The wheel is held against the lock.",
-        "Each holds the other one against it.",
-        "The next run goes on in its tree.",
-        "A recipe stands on AMD's image.",
-        "What a wheel owes is checked.",
+        "The wheel is checked against the lock.",
+        "Each checks the other one against it.",
+        "The next run resumes in its tree.",
+        "A recipe depends on AMD's image.",
+        "What a wheel must have is checked.",
         "Rungs that it cannot climb are skipped.",
-        "Something must be mended.",
+        "Something must be fixed.",
         "The gate is open.",
         "A closed gate ends it.",
         "X is no wheel.",
         "Files that are no wheels.",
         "None of his variables.",
         "Seven samples cannot bear an interval.",
-        "Carry it by another way.",
+        "Carry it over a separate channel.",
     ],
 )
 def test_words_that_are_not_used(text: str) -> None:

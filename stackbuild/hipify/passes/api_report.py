@@ -146,7 +146,7 @@ def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) ->
         yield replace(told, severity=Severity.NOTE, fix=_ASKED) if asked else told
 
 
-_ASKED = "see that the branch without it is meant for HIP: what is not defined is no error in a condition"
+_ASKED = "see that the branch without it is meant for HIP: what is not defined is not an error in a condition"
 
 
 def _eased(finding: Finding) -> Finding:

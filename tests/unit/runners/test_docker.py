@@ -1,4 +1,4 @@
-"""Old images and dead runs' containers are taken away by whichever run comes first; what another took meanwhile is no error."""
+"""Old images and dead runs' containers are taken away by whichever run comes first; what another took meanwhile is not an error."""
 
 from __future__ import annotations
 
