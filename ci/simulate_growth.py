@@ -81,7 +81,7 @@ def variants(count: int) -> Iterator[tuple[int, int, int]]:
 
 
 class Team:
-    """The recipes and what they stand on. `moved` is how often each ONNX Runtime commit has moved."""
+    """The recipes and what they depend on. `moved` is how often each ONNX Runtime commit has moved."""
 
     def __init__(self) -> None:
         loaded = load("rocm-7.2")

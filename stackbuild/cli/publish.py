@@ -114,13 +114,13 @@ def publish(
 
 
 def _refuse_scheme(place: str) -> None:
-    """A URL that is neither an upload URL nor an object store's is no folder."""
+    """A URL that is neither an upload URL nor an object store's is not a folder."""
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing.object_store import SCHEMES, is_object_url
 
     if "://" in place and not is_object_url(place):
         raise UsageError(
-            f"{place!r} is no place for an index",
+            f"{place!r} is not a place for an index",
             next=f"give a folder, or a URL that begins with {' or '.join(SCHEMES)}",
         )
 

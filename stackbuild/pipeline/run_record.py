@@ -45,7 +45,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class WheelFile:
+class BuiltFile:
     """A wheel that the run built: its name, its size in bytes and its sha256."""
 
     name: str
@@ -60,7 +60,7 @@ class Delivery:
     `files` are the lock and the logs, each with its name for people. They exist on the machine of the run alone.
     """
 
-    wheels: tuple[WheelFile, ...] = ()
+    wheels: tuple[BuiltFile, ...] = ()
     install: str = ""
     index: str = ""
     files: tuple[tuple[str, Path], ...] = ()
@@ -228,7 +228,7 @@ def _delivery(folder: Path) -> Delivery:
     logs = [(f"log of {path.stem}", path) for path in sorted((folder / "logs").glob("*.log"))]
     kept = [("lock", Path(str(wheels["lock"])))] if wheels.get("lock") else []
     return Delivery(
-        tuple(WheelFile(str(w["name"]), int(w["size"]), str(w["sha256"])) for w in wheels.get("wheels", ())),
+        tuple(BuiltFile(str(w["name"]), int(w["size"]), str(w["sha256"])) for w in wheels.get("wheels", ())),
         str(published.get("install", "")),
         str(published.get("index", "")),
         tuple((name, path) for name, path in (*kept, *logs) if path.is_file()),

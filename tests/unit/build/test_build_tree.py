@@ -75,7 +75,7 @@ def killed(root: Path, kept: tuple[str, ...] = ("r.tool",), **words: object) -> 
 def test_it_is_gone_on_in_with_nothing_else_of_that_run(root: Path, end: object, store: Store) -> None:
     end(root)  # type: ignore[operator]
     staging, said = begin(store)
-    assert "goes on" in said
+    assert "resumes" in said
     assert sorted(p.name for p in (staging.build / "tool").iterdir()) == [".ninja_log", "object.o"]
     assert [p.name for p in staging.build.iterdir()] == ["tool"], "the counts of that run's compiles are its own"
     assert not list(staging.out.iterdir()) and not list(staging.upper.iterdir())
@@ -85,7 +85,7 @@ def test_it_is_gone_on_in_with_nothing_else_of_that_run(root: Path, end: object,
 def test_it_is_gone_on_in_as_often_as_runs_are_killed(root: Path, store: Store) -> None:
     for _ in range(3):
         killed(root)
-    assert "goes on" in begin(store)[1]
+    assert "resumes" in begin(store)[1]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_note_may_lie_one_folder_below(root: Path, store: Store) -> None:
     staging, _ = begin(store)
     work(staging, log="Release/.ninja_log")
     store.keep_failed("r.tool", staging)
-    assert "goes on" in begin(store)[1]
+    assert "resumes" in begin(store)[1]
 
 
 def test_a_scripts_and_makes_commands_begin_anew(root: Path, store: Store) -> None:
@@ -142,7 +142,7 @@ def test_when_the_machine_went_down_a_killed_runs_tree_is_lost_and_a_stopped_one
     (tmp_path / "boot").write_text("another start\n")
     monkeypatch.setattr(left, "BOOT", tmp_path / "boot")
     now = Store(root, "now")
-    assert "goes on" in begin(now)[1]
+    assert "resumes" in begin(now)[1]
     now._alive.pop_all()  # killed, and the machine goes down
     (root / "tmp" / "now.alive").unlink()
     (root / "tmp" / "now.alive").touch()

@@ -23,7 +23,7 @@ def resources(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("name", "says"), [("missing.so", "No such file"), ("text.so", "no ELF")])
+@pytest.mark.parametrize(("name", "says"), [("missing.so", "No such file"), ("text.so", "not an ELF")])
 def test_a_file_that_is_no_library_is_told(
     resources: ModuleType,
     name: str,

@@ -125,7 +125,7 @@ def test_no_gpu_is_hidden_unless_it_is_asked_for() -> None:
         assert "ROCR_VISIBLE_DEVICES" not in {s.name for s in environment("MI300X", workload, {}).settings}
     found = environment("MI300X", "pytorch", {}, devices=("2", "5"))
     assert {s.name: s.value for s in found.settings}["ROCR_VISIBLE_DEVICES"] == "2,5"
-    with pytest.raises(UsageError, match="no GPU's index"):
+    with pytest.raises(UsageError, match="not a GPU's index"):
         environment("MI300X", "pytorch", {}, devices=("0\nPATH=/tmp",))
 
 

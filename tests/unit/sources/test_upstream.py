@@ -82,7 +82,7 @@ def test_requirements_of_every_form_in_migraphx() -> None:
         ("protobuf", "names no version"),
         ("a/b@v1 --run-this", "is not understood"),
         ("a/b@v1;rm", "is not a tag or commit"),
-        ("a/b@v1 -H md5:00", "is no sha256"),
+        ("a/b@v1 -H md5:00", "is not a sha256"),
         ("a/b@$(id)", "is not a tag or commit"),
         ('google/protobuf@v3.19.0 -DX="abc', "cannot be read: No closing quotation"),
         ("..,https://x/y.zip", "is refused"),

@@ -30,7 +30,7 @@ from stackbuild.model.results import (
     Series,
     Verdict,
 )
-from stackbuild.pipeline.run_record import Delivery, RunRecord, Span, WheelFile, find_run, of_results
+from stackbuild.pipeline.run_record import BuiltFile, Delivery, RunRecord, Span, find_run, of_results
 from stackbuild.views import bench
 from stackbuild.views.formats import render_run
 from stackbuild.views.html import html
@@ -124,7 +124,7 @@ def test_the_qualified_claim_stands_beside_every_verdict() -> None:
 
 def test_the_head_has_the_install_line_sizes_lock_and_logs(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "a#b.log"
-    wheel = WheelFile("x-1-py3-none-any.whl", 12_345_678, "ab" * 32)
+    wheel = BuiltFile("x-1-py3-none-any.whl", 12_345_678, "ab" * 32)
     delivery = Delivery((wheel,), 'pip install "x @ file:///i/x.whl#sha256=ab"', "dist/simple", (("log of a", log),))
     run = replace(whole_run(), steps=(), verifications=(), delivery=delivery)
     page = html(run)

@@ -102,7 +102,7 @@ UNCLEAN: dict[str, tuple[Callable[[], bytes], str]] = {
     "the same file by an empty part": (beside(INIT.replace("/", "//")), f"installed over {INIT}"),
     "the same file by a dot inside": (beside(INIT.replace("/", "/./")), "a dot for one"),
     "the same file by .data": (beside(f"x-1.data/purelib/{INIT}"), f"installed over {INIT}"),
-    "an unknown part of .data": (beside("x-1.data/evil/x.py"), "no part of a .data folder"),
+    "an unknown part of .data": (beside("x-1.data/evil/x.py"), "not part of a .data folder"),
     "a file that is a folder": (beside("onnxruntime_ep_forge"), "is a file, and a folder"),
     "several .dist-info": (beside("zzz-1.0.dist-info/METADATA"), "several .dist-info"),
     "another wheel's .dist-info": (
