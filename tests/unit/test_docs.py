@@ -132,6 +132,8 @@ def command_lines(text: str) -> Iterator[list[str]]:
 
 def parse(words: list[str]) -> str:
     """What click has against a command line, "" for nothing. Values are not converted: files need not be there."""
+    if words[:1] in (["help"], ["version"]):  # words for options; not commands of their own
+        return ""
     load_commands()
     command: Any = get_command(app)
     path = ["stackbuild"]

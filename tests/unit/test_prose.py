@@ -20,20 +20,20 @@ def found(text: str, limited: bool = True) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "The wheel is checked against the lock.",
-        "Each checks the other one against it.",
-        "The next run resumes in its tree.",
-        "A recipe depends on AMD's image.",
-        "What a wheel must have is checked.",
+        "The wheel is held against the lock.",
+        "Each holds the other one against it.",
+        "The next run goes on in its tree.",
+        "A recipe stands on AMD's image.",
+        "What a wheel owes is checked.",
         "Rungs that it cannot climb are skipped.",
-        "Something must be fixed.",
+        "Something must be mended.",
         "The gate is open.",
         "A closed gate ends it.",
         "X is no wheel.",
         "Files that are no wheels.",
         "None of his variables.",
         "Seven samples cannot bear an interval.",
-        "Carry it over a separate channel.",
+        "Carry it by another way.",
     ],
 )
 def test_words_that_are_not_used(text: str) -> None:
