@@ -46,7 +46,7 @@ def test_keys_come_and_go(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not trusted for"):
         remove_keys(URL, a_key("first").fingerprint)
     assert remove_keys(URL) is None and read_settings() == Settings()
-    with pytest.raises(UsageError, match="is no remote of yours"):
+    with pytest.raises(UsageError, match="is not a remote of yours"):
         remove_keys(URL)
 
 
