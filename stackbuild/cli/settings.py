@@ -48,8 +48,16 @@ SETTINGS = (
 def apply_settings(environ: MutableMapping[str, str], folder: Path | None = None) -> None:
     """Set the variables of the files' keys where they are not set. Raises UsageError for a file that is wrong."""
     for file in (Path(FILE) if folder is None else folder / FILE, _users(environ)):
-        if file is not None and file.is_file():
+        if file is not None and _is_there(file):
             _apply(file, environ)
+
+
+def _is_there(file: Path) -> bool:
+    """False too in a folder that this user may not enter: with `sudo -u`, HOME can be another user's."""
+    try:
+        return file.is_file()
+    except PermissionError:
+        return False
 
 
 def _users(environ: MutableMapping[str, str]) -> Path | None:

@@ -144,7 +144,7 @@ def test_other_inputs_leave_it_and_going_back_goes_on_in_it(works: BuildBench) -
     write(works, ", CMAKE_C_FLAGS: -DOTHER")
     assert "kept the build tree" in works.build("--until", "source.code").stderr
     write(works)
-    assert "goes on" in works.build().stderr and not compiled(works)[-1] & made
+    assert "resumes in the build tree" in works.build().stderr and not compiled(works)[-1] & made
 
 
 @pytest.mark.slow
@@ -196,4 +196,4 @@ def test_a_shell_looks_at_the_tree_and_does_not_touch_it(works: BuildBench) -> N
     look = ("shell", "--recipe", str(works.recipe), "tool", "--", "sh", "-c")
     seen = works.run(*look, "ls .ninja_log; touch mine || echo closed; touch /tmp/t /out/o /etc/e && echo open")
     assert seen.stdout.split() == [".ninja_log", "closed", "open"] and "/build is read-only" in seen.stderr
-    assert "goes on" in works.build().stderr and not compiled(works)[-1] & made
+    assert "resumes in the build tree" in works.build().stderr and not compiled(works)[-1] & made
