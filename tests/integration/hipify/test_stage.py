@@ -122,12 +122,12 @@ def test_what_decides_whether_a_source_is_converted_again(bench: BuildBench) -> 
 
 def test_the_report_is_with_each_run_that_used_it(bench: BuildBench) -> None:
     put(bench, "code/main.cu", CODE.replace("return own()", "return cudaNoSuchInHip + own()"))
-    put(bench, "code/own.h", "#define own() 0\n#define cudaNoSuchInHip 0\n")
-    write(bench)
+    program = PROGRAM.replace("MORE", "").replace("gcc", "gcc -DcudaNoSuchInHip=0")  # so that it compiles
+    bench.write(program, SOURCES)
     how(bench)
     log = bench.run("logs", "hipify.program").stdout
     assert "main.cu:9:10: error: cudaNoSuchInHip has no counterpart in HIP [HIPIFY-UNSUPPORTED]" in log
-    bench.write(PROGRAM.replace("MORE", "") + "    env: {OTHER: command}\n", SOURCES)
+    bench.write(program + "    env: {OTHER: command}\n", SOURCES)
     assert how(bench)["hipify.program"] == "cached"
     told = json.loads(bench.run("report", "last", "--format", "json").stdout)["conversions"]
     assert [(c["step"], c["converted"], c["files"]) for c in told] == [("hipify.program", 1, 2)]
