@@ -4,8 +4,9 @@
     .venv/bin/python ci/trace_packages.py --calls build -r debian-13 --dry-run
 
 A package is entered when a function of another package calls one of its functions. Module bodies, generated methods of
-dataclasses and comprehensions are not calls of a function that somebody wrote, and are left out. `--calls` prints each
-entry with its caller.
+dataclasses and comprehensions are not calls of a function that somebody wrote, and are left out. A function that a thread
+starts with has no caller: it counts as an entry from outside. `--calls` prints each entry with its caller. Where the
+command fails, nothing is counted: its message is printed, and the exit code is the command's.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 from types import FrameType
@@ -22,6 +24,8 @@ CO_OPTIMIZED = 1
 """Flag of the code of functions: bodies of modules and classes, which run when a module is imported, lack it."""
 CO_GENERATOR = 32
 PACKAGE = Path(__file__).resolve().parent.parent / "stackbuild"
+COMMAND_LINE = frozenset(("__main__", "cli"))
+"""What reads the words and hands values on: every other package is below it."""
 
 
 class Tracer:
@@ -31,6 +35,12 @@ class Tracer:
         self.entries: Counter[str] = Counter()
         self.calls: Counter[tuple[str, str]] = Counter()
         self._generators: set[FrameType] = set()
+        self._lock = threading.RLock()  # worker threads report to the same counters
+
+    @property
+    def below(self) -> frozenset[str]:
+        """The packages entered below the command line."""
+        return frozenset(self.entries) - COMMAND_LINE
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         if event != "call":
@@ -38,6 +48,10 @@ class Tracer:
         package = self._package(frame)
         if not package or not frame.f_code.co_flags & CO_OPTIMIZED or frame.f_code.co_name.startswith("<"):
             return
+        with self._lock:
+            self._count(frame, package)
+
+    def _count(self, frame: FrameType, package: str) -> None:
         if frame in self._generators:  # resumed
             return
         if frame.f_code.co_flags & CO_GENERATOR:
@@ -60,17 +74,21 @@ class Tracer:
 
 
 def trace(words: list[str]) -> Tracer:
-    """Run a command of stackbuild and count. Its output is dropped."""
+    """Run a command of stackbuild and count, in every thread. Its output is dropped; SystemExit where it fails."""
     from stackbuild.__main__ import run
 
     tracer = Tracer()
     sys.argv = ["stackbuild", *words]
     with contextlib.redirect_stdout(io.StringIO()):
+        threading.setprofile(tracer)
         sys.setprofile(tracer)
         try:
-            run()
+            code = run()
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
+    if code:
+        sys.exit(code)
     return tracer
 
 
@@ -78,7 +96,8 @@ def main() -> None:
     words = sys.argv[1:]
     shows_calls = words[:1] == ["--calls"]
     tracer = trace(words[1:] if shows_calls else words)
-    print(f"{len(tracer.entries)} packages entered, {sum(tracer.entries.values())} entries")
+    below = len(tracer.below)
+    print(f"{below} packages entered below the command line, {sum(tracer.entries.values())} entries with it")
     for package, count in tracer.entries.most_common():
         print(f"  {package:14} {count}")
         if shows_calls:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from stackbuild.bench.providers import builtin_providers, plugin_providers
 from stackbuild.bench.suites import Suite, bundled_suites, load_suite
-from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import KeyPath, Places
@@ -21,7 +20,6 @@ from stackbuild.model.findings import Finding, SourceLocation
 from stackbuild.model.gates import BaselineGate, Gate, MemoryGate, ShareGate, SpeedupGate
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
-from stackbuild.recipe.load import text_of
 from stackbuild.recipe.wheels import KERNELS_EP
 from stackbuild.sources.local import patch_folder
 from stackbuild.tables.near_words import close_to, nearest
@@ -35,21 +33,20 @@ OWN = "onnxruntime"
 
 def refuse_mistakes(loaded: Loaded) -> None:
     """Raises RecipeError with every mistake that `mistakes_of` finds."""
-    text, places = _text(loaded)
-    found = sorted(mistakes_of(loaded, places), key=lambda m: [int(n) for n in m.place.rsplit(":", 2)[1:]])
+    found = sorted(mistakes_of(loaded), key=lambda m: [int(n) for n in m.place.rsplit(":", 2)[1:]])
     if found:
-        raise RecipeError(with_lines(found, text))
+        raise RecipeError(with_lines(found, loaded.text))
 
 
-def mistakes_of(loaded: Loaded, places: Places) -> Iterator[Mistake]:
+def mistakes_of(loaded: Loaded) -> Iterator[Mistake]:
     """Every mistake that only the files beside the recipe, or the suite that it names, can show."""
-    yield from _paths(loaded, places)
-    yield from _gates(loaded, places)
+    yield from _paths(loaded, loaded.places)
+    yield from _gates(loaded, loaded.places)
 
 
 def with_places(findings: Iterable[Finding], loaded: Loaded) -> tuple[Finding, ...]:
     """The findings of a recipe, each with the place of the key that its subject names, such as `sources.migraphx`."""
-    _, places = _text(loaded)
+    places = loaded.places
 
     def placed(finding: Finding) -> Finding:
         path: KeyPath = ()
@@ -63,12 +60,6 @@ def with_places(findings: Iterable[Finding], loaded: Loaded) -> tuple[Finding, .
         return replace(finding, place=SourceLocation(str(loaded.path), line, column))
 
     return tuple(map(placed, findings))
-
-
-def _text(loaded: Loaded) -> tuple[str, Places]:
-    """The recipe's text as it is now, and where everything stands in it."""
-    text = text_of(loaded.given_name)
-    return text, yaml.compose(text, str(loaded.path))[1]
 
 
 def _paths(loaded: Loaded, places: Places) -> Iterator[Mistake]:

@@ -34,7 +34,7 @@ def show(
 ) -> None:
     """Print a recipe as it was written, or as data. Example: stackbuild recipe show rocm-6.4"""
     from stackbuild.core.errors import UsageError
-    from stackbuild.recipe.load import load, text_of
+    from stackbuild.recipe.load import load
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_text
 
@@ -44,7 +44,7 @@ def show(
         )
     name = name or named
     loaded = load(name)
-    print_json({"recipe": loaded.recipe}, "stackbuild.recipe/1") if json else draw_text(text_of(name))
+    print_json({"recipe": loaded.recipe}, "stackbuild.recipe/1") if json else draw_text(loaded.text)
 
 
 @recipe.command()
@@ -68,7 +68,7 @@ def check(
     from stackbuild.checks.recipe import CheckInput, check_recipe
     from stackbuild.core.errors import LockError
     from stackbuild.model.findings import Severity
-    from stackbuild.recipe.load import load, text_of
+    from stackbuild.recipe.load import load
     from stackbuild.recipe.lock_file import read_lock
     from stackbuild.sources.local import refuse_outside
     from stackbuild.sources.mirror import mirror_of
@@ -84,7 +84,7 @@ def check(
     except LockError:
         lock = None
     path = loaded.lock_path.name.replace(".lock", "")
-    findings = check_recipe(CheckInput(loaded.recipe, lock, text_of(name), path, table(), loaded.given_name))
+    findings = check_recipe(CheckInput(loaded.recipe, lock, loaded.text, path, table(), loaded.given_name))
     findings = (
         *patch_findings(loaded, lock, sources, mirror_of(None, os.environ) if sources else None),
         *hipify_findings(loaded),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackbuild.core.yaml import Places
 from stackbuild.model.recipe import Recipe
 
 
@@ -12,7 +13,8 @@ from stackbuild.model.recipe import Recipe
 class Loaded:
     """A recipe, the name or path it was given by, the folder that its relative paths start from, and where its lock lies.
 
-    `path` is its file. `allowed` are folders that its paths may lead into beside that one.
+    `path` is its file, `text` what that held, and `places` where each key and value stands in it. `allowed` are folders
+    that its paths may lead into beside that one.
     """
 
     recipe: Recipe
@@ -20,4 +22,6 @@ class Loaded:
     folder: Path
     lock_path: Path
     path: Path
+    text: str
+    places: Places
     allowed: tuple[Path, ...] = ()

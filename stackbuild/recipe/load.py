@@ -40,13 +40,10 @@ def load(name: str, allowed: Sequence[Path] = ()) -> Loaded:
     Raises UsageError where there is none, RecipeError where it is wrong.
     """
     path = _find(name)
-    recipe = parse(_read(path), str(path))
-    return Loaded(recipe, name, path.parent, path.with_name(f"{path.stem}.lock.yaml"), path, tuple(allowed))
-
-
-def text_of(name: str) -> str:
-    """The text of that recipe, as it was written. Raises as `load`."""
-    return _read(_find(name))
+    text = _read(path)
+    data, places = yaml.compose(text, str(path))
+    recipe, lock_path = _validated(data, places, text), path.with_name(f"{path.stem}.lock.yaml")
+    return Loaded(recipe, name, path.parent, lock_path, path, text, places, tuple(allowed))
 
 
 def _find(name: str) -> Path:
@@ -82,10 +79,13 @@ def _read(path: Path) -> str:
 
 def parse(text: str, name: str) -> Recipe:
     """A recipe from its text; `name` is said in messages. Raises RecipeError with every mistake found."""
-    data, places = yaml.compose(text, name)
+    return _validated(*yaml.compose(text, name), text)
+
+
+def _validated(data: Json, places: Places, text: str) -> Recipe:
     if not isinstance(data, dict):
         raise RecipeError(
-            (Mistake(f"{name}:1:1", "a recipe is a mapping", "start from `stackbuild recipe show debian-13`"),)
+            (Mistake(f"{places.name}:1:1", "a recipe is a mapping", "start from `stackbuild recipe show debian-13`"),)
         )
     if nul := _with_nul(data, ()):
         raise RecipeError(

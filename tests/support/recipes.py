@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from stackbuild.recipe.load import text_of
+from stackbuild.recipe.load import load
+
+
+def text_of(name: str) -> str:
+    """The text of a bundled recipe."""
+    return load(name).text
 
 
 def changed(name: str, *pairs: tuple[str, str]) -> str:

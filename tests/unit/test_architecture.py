@@ -6,13 +6,18 @@ The table and the check are in ci/layout.py. Everything is read from the source;
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import layout
 import pytest
 from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, STACKBUILD, TREES, Layer, Tree, violations
+from trace_packages import trace
 
+from stackbuild.core import yaml
+from stackbuild.recipe.load import bundled
 from support.paths import ROOT
 
 MANY_USERS = frozenset(("numpy", "onnx", "onnxruntime"))
@@ -164,3 +169,33 @@ def test_modules_are_imported_by_their_own_names() -> None:
 def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
     assert layout.table() in (ROOT / "docs/design.md").read_text("utf-8")
     assert layout.order() in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def test_the_packages_that_commands_enter_are_those_in_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [])
+    text = (ROOT / "docs/design.md").read_text("utf-8")
+    rows = re.findall(r"^\| `((?:plan|build) -r [^`]*)` \| (\d+): (.*) \|$", text, re.MULTILINE)
+    assert [words for words, _, _ in rows] == ["plan -r debian-13", "build -r debian-13 --dry-run"]
+    for words, count, names in rows:
+        told = set(re.findall(r"`(\w+)`", names))
+        assert trace(words.split()).below == told and len(told) == int(count)
+
+
+def test_the_text_of_a_recipe_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [])
+    whole, parsed = yaml.compose, Counter[str]()
+
+    def counted(text: str, name: str) -> tuple[yaml.Json, yaml.Places]:
+        parsed[name] += 1
+        return whole(text, name)
+
+    monkeypatch.setattr(yaml, "compose", counted)
+    trace(["plan", "-r", "debian-13"])
+    assert parsed[str(bundled()["debian-13"])] == 1
+
+
+def test_a_command_that_fails_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [])
+    with pytest.raises(SystemExit) as stopped:
+        trace(["plan", "-r", "no-such-recipe"])
+    assert stopped.value.code == 2

@@ -6,11 +6,11 @@ from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.findings import Severity
 from stackbuild.model.lock import Lock
 from stackbuild.plan.compatibility import impossible
-from stackbuild.recipe.load import bundled, load, parse, text_of
+from stackbuild.recipe.load import bundled, load, parse
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.tables.compatibility import Table, table
 from stackbuild.views.recipe import draw_findings
-from support.recipes import changed
+from support.recipes import changed, text_of
 
 NOTHING = Lock(schema=1, asked="0" * 64)
 

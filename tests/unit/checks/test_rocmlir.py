@@ -2,9 +2,10 @@
 
 from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.lock import Dep, Lock
-from stackbuild.recipe.load import load, parse, text_of
+from stackbuild.recipe.load import load, parse
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.tables.compatibility import table
+from support.recipes import text_of
 
 
 def locked(name: str) -> Lock:

@@ -9,7 +9,8 @@ import pytest
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
 from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline
-from stackbuild.recipe.load import load, text_of
+from stackbuild.recipe.load import load
+from support.recipes import text_of
 
 FROM = "tools/stackbuild-1.0-py3-none-any.whl"
 RECIPES = ("debian-13", "rocm-7.2")

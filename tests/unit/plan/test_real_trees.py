@@ -10,9 +10,10 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.resolve import Choice, resolve
-from stackbuild.recipe.load import bundled, load, parse, text_of
+from stackbuild.recipe.load import bundled, load, parse
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources.upstream import REGENERATED, deps_txt
+from support.recipes import text_of
 from support.upstream_lists import DEPS_TXT
 
 

@@ -7,9 +7,9 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.resolve import CONFIGURE, Choice, resolve, within_reach
-from stackbuild.recipe.load import load, parse, text_of
+from stackbuild.recipe.load import load, parse
 from stackbuild.recipe.lock_file import read_lock
-from support.recipes import changed
+from support.recipes import changed, text_of
 
 NOTHING = Lock(schema=1, asked="0" * 64)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stackbuild.core.errors import RecipeError
-from stackbuild.recipe.load import parse, text_of
+from stackbuild.recipe.load import parse
+from support.recipes import text_of
 
 
 def test_mistakes_of_one_place_have_one_order() -> None:
