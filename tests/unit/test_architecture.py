@@ -9,11 +9,12 @@ import ast
 import re
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import layout
 import pytest
-from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, STACKBUILD, TREES, Layer, Tree, violations
+from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, ROOTS, STACKBUILD, TREES, Layer, Tree, violations
 from trace_packages import trace
 
 from stackbuild.core import yaml
@@ -22,19 +23,25 @@ from support.paths import ROOT
 
 MANY_USERS = frozenset(("numpy", "onnx", "onnxruntime"))
 """Extras that several modules import: what is benchmarked and verified, and its arrays. No build imports them."""
-LAYERS = {"alone": Layer(1, ""), "low": Layer(1, ""), "pure": Layer(2, "", pure=True), "high": Layer(3, ""), "beside": Layer(3, "")}
+LAYERS = {
+    "alone": Layer(1, ""),
+    "low": Layer(1, ""),
+    "pure": Layer(2, "", pure=True),
+    "high": Layer(3, ""),
+    "beside": Layer(3, "", uses=frozenset(("other.shared",))),
+}
 
 
 @pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree.name or tree.folder.name)
 def test_every_module_has_a_level_and_imports_lower_ones_alone(tree: Tree) -> None:
     assert len(tree.modules) > 5
-    found = list(violations(tree))
+    found = list(violations(tree, ROOTS))
     assert not found, "\n".join(found)
 
 
-def test_the_trees_hold_every_module_of_stackbuild_and_of_the_kernels() -> None:
+def test_the_trees_hold_every_module_of_stackbuild_of_the_kernels_and_of_ci() -> None:
     held = {path for tree in TREES for path in tree.modules.values()}
-    assert {*(ROOT / "stackbuild").rglob("*.py"), *(ROOT / "kernels").rglob("*.py")} == held
+    assert {path for name in ("stackbuild", "kernels", "ci") for path in (ROOT / name).rglob("*.py")} == held
     assert all(tree in TREES for tree in (STACKBUILD, HIPIFY, INSPECTION, KERNEL_TOOLS))
 
 
@@ -51,10 +58,13 @@ def seeded(folder: Path, **files: str) -> list[str]:
         (folder / name / "module.py").touch()
     (folder / "__init__.py").touch()
     for name, text in files.items():
-        path = folder / f"{name.replace('__', '/')}.py"
-        path.parent.mkdir(exist_ok=True)
+        path = folder / f"{name.replace('__', '/') or '__init__'}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return list(violations(Tree(folder, "t", LAYERS, separate=frozenset(("alone",)))))
+    other = Tree(folder / "other", "other", {})
+    separate, loaders = frozenset(("alone", "beside/script")), frozenset(("t.low.loader",))
+    tree = Tree(folder, "t", LAYERS, separate=separate, loaders=loaders, lazy=True)
+    return list(violations(tree, (tree, other)))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +100,7 @@ def seeded(folder: Path, **files: str) -> list[str]:
          ["t.low.module (level 1) imports t.high.module (level 3)"]),
         ({"new__module": ""}, ["t.new has no level"]),
         ({"loose": ""}, ["t.loose has no level"]),
-        ({"pure__module": "import subprocess"}, ["t.pure.module is in a pure package and imports subprocess"]),
+        ({"pure__module": "import subprocess"}, ["t.pure.module is in a pure package and uses subprocess"]),
         (
             {"low__a": "from t.low import b", "low__b": "from t.low import a"},
             ["cycle: t.low.b → t.low.a → t.low.b", "cycle: t.low.a → t.low.b → t.low.a"],
@@ -103,6 +113,110 @@ def test_a_seeded_violation_of_each_kind_is_found(files: dict[str, str], found: 
         assert len(seen) == 1 and seen[0] in found
     else:
         assert seen == found
+
+
+HIGH = "t.low.module (level 1) imports t.high.module (level 3)"
+AT_RUN_TIME = "t.low.module imports a name that is known only at run time: "
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from importlib import import_module as load\nload('t.high.module')",
+        "import importlib as i\ni.import_module(name='t.high.module')",
+        "from importlib import import_module\nimport_module('..high.module', 't.low')",
+        "from importlib import import_module\nimport_module('..high.module', package=__package__)",
+        "__import__(name='t.high.module')",
+        "import builtins\nbuiltins.__import__('t.high', None, None, ['module'])",
+        "__import__('high', globals(), locals(), ['module'], 2)",
+        "import runpy\nrunpy.run_module('t.high.module')",
+        "from pkgutil import resolve_name\nresolve_name('t.high.module:name')",
+        "TYPE_CHECKING = True\nif TYPE_CHECKING:\n    import t.high.module",
+        "from typing import TYPE_CHECKING\nTYPE_CHECKING = True\nif TYPE_CHECKING:\n    import t.high.module",
+        "if TYPE_CHECKING:\n    import t.high.module",
+    ],
+)
+def test_an_upward_import_is_found_however_it_is_written(text: str, tmp_path: Path) -> None:
+    assert seeded(tmp_path, low__module=text) == [HIGH]
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("from importlib import import_module\nNAME = 't.high.module'\nimport_module(NAME)", "import_module(NAME)"),
+        ("from importlib import import_module\nload = import_module", "import_module"),
+        ("import runpy\nrunpy.run_path('high/module.py')", "runpy.run_path('high/module.py')"),
+        ("exec('import t.high.module')", "exec('import t.high.module')"),
+        ("from importlib import import_module\nimport_module('..high', PACKAGE)", "import_module('..high', PACKAGE)"),
+        ("__import__('t', None, None, NAMES)", "__import__('t', None, None, NAMES)"),
+        ("from importlib import import_module\nimport_module(f'{NAME}.high')", "import_module(f'{NAME}.high')"),
+    ],
+)
+def test_a_name_known_only_at_run_time_is_refused_outside_its_places(text: str, call: str, tmp_path: Path) -> None:
+    assert seeded(tmp_path, low__module=text, low__loader=text) == [AT_RUN_TIME + call]
+
+
+def test_an_f_string_imports_from_the_package_that_it_names(tmp_path: Path) -> None:
+    load = "from importlib import import_module\ndef load(name):\n    import_module(f'{}.{{name}}')"
+    files = {"beside__module": load.format("{__name__}"), "low__module": load.format("t.high")}
+    assert seeded(tmp_path, **files) == ["t.low.module (level 1) imports t.high (level 3)"]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"alone__more__deep": "import t.low.module"}, "t.alone.more.deep runs in an environment of its own and imports t.low.module"),
+        ({"beside__script": "import t.low.module"}, "t.beside.script runs in an environment of its own and imports t.low.module"),
+        ({"beside__script": "", "low__module": "import script"}, "t.low.module imports script, a script that runs in an environment of its own"),
+        ({"other____init__": "", "low__module": "import other.module"}, "t.low.module imports other.module of another tree"),
+        ({"other____init__": "", "beside__module": "from other import shared, module"}, "t.beside.module imports other.module of another tree"),
+        ({"": "from t.low import module"}, "t imports t.low.module before it is used"),
+        ({"pure__module": "import os\nos.system('x')"}, "t.pure.module is in a pure package and uses os.system"),
+        ({"pure__module": "from os import popen as p\np('x')"}, "t.pure.module is in a pure package and uses os.popen"),
+        ({"pure__module": "import os as o\no.execv('x', [])"}, "t.pure.module is in a pure package and uses os.execv"),
+        ({"pure__module": "import multiprocessing.pool"}, "t.pure.module is in a pure package and uses multiprocessing"),
+        ({"pure__module": "import asyncio"}, "t.pure.module is in a pure package and uses asyncio"),
+        ({"pure__module": "from pty import spawn"}, "t.pure.module is in a pure package and uses pty"),
+    ],
+)  # fmt: skip
+def test_what_runs_elsewhere_and_what_a_pure_package_uses_is_found(
+    files: dict[str, str], found: str, tmp_path: Path
+) -> None:
+    assert [line for line in seeded(tmp_path, **files) if "has no level" not in line] == [found]
+
+
+def test_a_module_of_the_root_may_import_when_a_name_is_used(tmp_path: Path) -> None:
+    assert seeded(tmp_path, **{"": "def __getattr__(name):\n    from t.low import module\n    return module"}) == []
+
+
+@pytest.mark.parametrize(
+    ("tree", "file", "text", "found"),
+    [
+        ("STACKBUILD", "plan/resolve.py", "import os\nos.system('x')", "stackbuild.plan.resolve is in a pure package and uses os.system"),
+        ("STACKBUILD", "bench/worker.py", "import stackbuild.core", "stackbuild.bench.worker runs in an environment of its own and imports stackbuild.core"),
+        ("STACKBUILD", "bench/devices.py", "import stackbuild.core", "stackbuild.bench.devices runs in an environment of its own and imports stackbuild.core"),
+        ("STACKBUILD", "core/errors.py", "import tools.gpu_check", "stackbuild.core.errors imports tools.gpu_check of another tree"),
+        ("STACKBUILD", "core/errors.py", "import worker", "stackbuild.core.errors imports worker, a script that runs in an environment of its own"),
+        ("STACKBUILD", "__init__.py", "import stackbuild.cli", "stackbuild imports stackbuild.cli before it is used"),
+        ("KERNELS", "tools/case.py", "import stackbuild.cli", "tools.case imports stackbuild.cli of another tree"),
+        ("CI", "campaign/frame.py", "import stackbuild.cli.app", "campaign.frame imports stackbuild.cli.app of another tree"),
+        ("KERNELS", "ep/core/memory/tool.py", "", ".ep has no level"),
+    ],
+)  # fmt: skip
+def test_the_trees_of_this_repository_find_a_seeded_violation(
+    tree: str, file: str, text: str, found: str, tmp_path: Path
+) -> None:
+    """The real tables, with one file more or one file changed; the scans of the others are kept."""
+    whole: Tree = getattr(layout, tree)
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    changed = replace(whole)
+    name = changed.dotted(whole.folder / file)
+    vars(changed)["modules"] = {**whole.modules, name: whole.folder / file}
+    vars(changed)["scans"] = {**whole.scans, name: layout.Scan(name, path)}
+    roots = tuple(changed if root is whole else root for root in ROOTS)
+    assert found in list(violations(changed, roots))
 
 
 def test_a_package_that_is_gone_keeps_no_level(tmp_path: Path) -> None:
@@ -137,7 +251,7 @@ def test_reading_a_recipe_imports_no_planning() -> None:
 
 
 def test_one_module_reads_the_mirror_from_the_environment() -> None:
-    readers = [m for m, path in STACKBUILD.modules.items() if "STACKBUILD_MIRROR\"" in path.read_text("utf-8")]
+    readers = [m for m, path in STACKBUILD.modules.items() if 'STACKBUILD_MIRROR"' in path.read_text("utf-8")]
     assert readers == ["stackbuild.sources.mirror"]
     assert not [name for name in STACKBUILD.imports["stackbuild.sources.mirror"] if name[0] == "os"]
 
