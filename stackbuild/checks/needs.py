@@ -70,12 +70,22 @@ TOOLS = {"git": ("git", "git"), "debian": ("mmdebstrap", "mmdebstrap"), "image":
 """The program that a step's action runs on the host, and the Debian package that has it."""
 
 
+def lacking_packages(actions: Iterable[str]) -> list[str]:
+    """The Debian packages of those actions' programs that are not installed. An image needs no skopeo where a Docker engine
+    answers, which pulls it."""
+    lacking = {a: TOOLS[a][1] for a in actions if a in TOOLS and not shutil.which(TOOLS[a][0])}
+    if "image" in lacking and find_engine() is not None:
+        del lacking["image"]
+    return sorted(lacking.values())
+
+
 def refuse_missing_tools(actions: Iterable[str]) -> None:
     """Before the first step: the programs of those actions are installed. Raises MachineLacks with all that are not."""
-    lacking = sorted({TOOLS[a][1] for a in actions if a in TOOLS and not shutil.which(TOOLS[a][0])})
+    lacking = lacking_packages(actions)
     if lacking:
         said = f"{' and '.join(f'`{name}`' for name in lacking)} {'is' if len(lacking) == 1 else 'are'} not installed, which this build runs"
-        raise MachineLacks(said, next=f"apt-get install {' '.join(lacking)}")
+        engine = ", or start a Docker engine, which pulls the image too" if "skopeo" in lacking else ""
+        raise MachineLacks(said, next=f"apt-get install {' '.join(lacking)}{engine}")
 
 
 def disk_warning(loaded: Loaded) -> str:
@@ -86,17 +96,14 @@ def disk_warning(loaded: Loaded) -> str:
 
 def _tools(loaded: Loaded) -> tuple[Status, str]:
     recipe = loaded.recipe
-    wanted = {"git": "git"} if any(s.git for s in recipe.sources.values()) else {}
-    if recipe.base.debian:
-        wanted["mmdebstrap"] = "mmdebstrap"
-    elif find_engine() is None:
-        wanted["skopeo"] = "skopeo"
-    lacking = [package for tool, package in wanted.items() if not shutil.which(tool)]
-    if lacking:
+    wanted = ["git"] if any(s.git for s in recipe.sources.values()) else []
+    wanted.append("debian" if recipe.base.debian else "image")
+    if lacking := lacking_packages(wanted):
         return Status.FAILED, f"apt-get install {' '.join(lacking)}"
     if recipe.base.extend and os.geteuid() != 0:
         return Status.FAILED, "extending the image needs root: run as root, or take the base from a bundle (--mirror)"
-    return Status.PASSED, f"{', '.join(wanted) or 'none beside the sandbox'}: there"
+    names = [TOOLS[action][0] for action in wanted if shutil.which(TOOLS[action][0])]
+    return Status.PASSED, f"{', '.join(names) or 'none beside the sandbox'}: there"
 
 
 def disk_wanted(recipe: Recipe) -> int:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from stackbuild.checks import needs
+from stackbuild.core.errors import MachineLacks
 from stackbuild.model.findings import Rung, Status
 from stackbuild.recipe.load import load
 
@@ -53,5 +54,9 @@ def test_an_image_that_is_extended_needs_root(monkeypatch: pytest.MonkeyPatch) -
 def test_an_image_needs_skopeo_only_where_no_engine_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda tool: None if tool == "skopeo" else f"/usr/bin/{tool}")
     assert rungs("rocm-7.2")["recipe tools"].reason == "apt-get install skopeo"
+    with pytest.raises(MachineLacks, match="`skopeo` is not installed") as stopped:
+        needs.refuse_missing_tools(["image", "git"])
+    assert "start a Docker engine" in stopped.value.next
     monkeypatch.setattr(needs, "find_engine", lambda: object())
     assert rungs("rocm-7.2")["recipe tools"].status is Status.PASSED
+    needs.refuse_missing_tools(["image", "git"])
