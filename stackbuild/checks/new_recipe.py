@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
+
 from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
 from stackbuild.core.versions import numbers, series
@@ -50,6 +53,15 @@ def new_recipe(rocm: str) -> str:
         soname=line.soname,
         distribution=DISTRIBUTION,
     )
+
+
+def newest_written(lines: Iterable[str]) -> str:
+    """The newest of those ROCm lines that `new_recipe` writes a recipe for, "" where it writes none."""
+    for line in sorted(lines, key=numbers, reverse=True):
+        with contextlib.suppress(UsageError):
+            new_recipe(line)
+            return line
+    return ""
 
 
 def _unknown(rocm: str, known: Table) -> UsageError:

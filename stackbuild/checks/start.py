@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackbuild.checks.needs import disk_wanted
+from stackbuild.checks.new_recipe import newest_written
 from stackbuild.core.errors import UsageError
 from stackbuild.core.versions import numbers
 from stackbuild.machine.env import target_of
@@ -131,10 +132,9 @@ def _notes(gfx: str, recipes: tuple[RecipeChoice, ...], table: Table) -> list[st
     elif not any(gfx in row.targets and row.status == "supported" for row in table.gfx):
         notes.append(f"{gfx} is on no list of AMD's; binaries for it were made with ROCm {', '.join(lines)}")
     if not recipes:
-        line = lines[-1] if lines else "7.2"
-        notes.append(
-            f"no bundled recipe builds for {gfx}: `stackbuild recipe new --rocm {line} -o my.yaml`, then add it to `gfx:`"
-        )
+        line = newest_written(lines or [r.version for r in table.rocm])
+        way = f"`stackbuild recipe new --rocm {line} -o my.yaml`, then add it to `gfx:`" if line else "and `recipe new` has no ROCm of its"
+        notes.append(f"no bundled recipe builds for {gfx}: {way}")
     elif not any(choice.use == USES[OnnxRuntime] for choice in recipes):
         notes.append("none of these recipes runs whole models through MIGraphX")
     return notes

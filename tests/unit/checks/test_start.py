@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from stackbuild.__main__ import run
+from stackbuild.checks.new_recipe import new_recipe
 from stackbuild.checks.start import start
 from stackbuild.core.errors import UsageError
 from stackbuild.machine.gpu import Gpu
@@ -54,6 +55,13 @@ def test_the_machines_own_gpu_is_taken_and_a_machine_without_one_is_asked() -> N
 def test_a_gpu_without_binaries_is_told_so() -> None:
     notes = " ".join(start("RX 6700 XT", (), table()).notes)
     assert "no ROCm" in notes and "recipe new" in notes
+
+
+@pytest.mark.parametrize("gpu", ["Radeon 780M", "Radeon VII", "RX 5700 XT", "RX 6700 XT"])
+def test_the_recipe_that_is_advised_can_be_written(gpu: str) -> None:
+    said = " ".join(start(gpu, (), table()).notes)
+    assert "then add it to `gfx:`" in said
+    assert "schema: 1" in new_recipe(said.partition("--rocm ")[2].partition(" ")[0])
 
 
 def test_the_command_says_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
