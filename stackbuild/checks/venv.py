@@ -7,12 +7,13 @@ environment is run, so a damaged one can be read as well.
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 from stackbuild.checks.loader_paths import LoaderPaths
@@ -78,6 +79,8 @@ class _Installed:
     version: str
     files: dict[str, str]
     requires: tuple[str, ...]
+    damaged: tuple[tuple[str, str], ...]
+    """Its own files that cannot be read, below site-packages, each with what is wrong."""
 
     @property
     def title(self) -> str:
@@ -114,7 +117,8 @@ class _Environment:
 def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     """Everything there is to say of the environment in that folder. Raises UsageError where it is none."""
     site = _site_packages(folder)
-    found = tuple(sorted((_installed(d) for d in distributions(path=[str(site)])), key=lambda e: e.title))
+    places = [place for place in site.iterdir() if place.suffix in (".dist-info", ".egg-info")]
+    found = tuple(sorted(map(_installed, places), key=lambda e: e.title))
     package = site / ROOT
     here = tuple(
         sorted(
@@ -128,6 +132,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     libraries = {path: library for path in here if ".so" in path if (library := _library(site / path))}
     providers = tuple(_providers(environment, libraries, loader))
     findings = (
+        *_damage(environment),
         *_ownership(environment),
         *_versions(environment),
         *_requirements(environment),
@@ -154,13 +159,30 @@ def _site_packages(folder: Path) -> Path:
     return known[0]
 
 
-def _installed(distribution: Distribution) -> _Installed:
-    files = {
-        str(path): path.hash.value if path.hash and path.hash.mode == "sha256" else ""
-        for path in distribution.files or ()
-    }
-    name = str(canonicalize_name(str(distribution.metadata["Name"] or "unnamed")))
-    return _Installed(name, str(distribution.version or "0"), files, tuple(distribution.requires or ()))
+def _installed(place: Path) -> _Installed:
+    """The distribution of that `.dist-info`. Of one whose METADATA cannot be read, the folder's name says which it is."""
+    distribution = PathDistribution(place)
+    damaged: list[tuple[str, str]] = []
+    name, _, version = place.stem.partition("-")
+    requires: tuple[str, ...] = ()
+    try:
+        if not place.is_dir() or distribution.read_text("METADATA") or distribution.read_text("PKG-INFO"):
+            text = distribution.metadata
+            name, version = str(text["Name"] or "unnamed"), str(text["Version"] or "0")
+            requires = tuple(distribution.requires or ())
+        else:
+            damaged.append((f"{place.name}/METADATA", "it is missing or empty"))
+    except UnicodeDecodeError as error:
+        damaged.append((f"{place.name}/METADATA", f"it is not UTF-8: byte {error.start}"))
+    files: dict[str, str] = {}
+    try:
+        for path in distribution.files or ():
+            files[str(path)] = path.hash.value if path.hash and path.hash.mode == "sha256" else ""
+    except UnicodeDecodeError as error:
+        damaged.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
+    except (csv.Error, ValueError, TypeError):
+        damaged.append((f"{place.name}/RECORD", "it has a row that is not path, hash and size"))
+    return _Installed(str(canonicalize_name(name)), version or "0", files, requires, tuple(damaged))
 
 
 def _library(path: Path) -> Library | None:
@@ -206,6 +228,16 @@ def _keep(environment: _Environment) -> str:
     names = [e.name for e in environment.runtimes]
     special = [name for name in names if name != ROOT]
     return (special or names or [ROOT])[0]
+
+
+def _damage(environment: _Environment) -> Iterator[Finding]:
+    pip = f"{environment.folder}/bin/python -m pip"
+    for each in environment.installed:
+        for path, what in each.damaged:
+            yield _finding(
+                "DAMAGED", Severity.ERROR, path, what, "nothing can be said of what this distribution installed",
+                f"rm -r {environment.site / Path(path).parent} && {pip} install --force-reinstall {each.name}",
+            )  # fmt: skip
 
 
 def _ownership(environment: _Environment) -> Iterator[Finding]:

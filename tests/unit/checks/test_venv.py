@@ -220,3 +220,23 @@ def test_the_command_exits_7_where_something_is_to_be_mended(
     assert run() == 7
     said = capsys.readouterr().out
     assert "onnxruntime-rocm" in said and "next: " in said and "uninstall -y onnxruntime onnxruntime-rocm" in said
+
+
+@pytest.mark.parametrize(
+    "file, data, said",
+    [
+        ("METADATA", b"Name: onnxruntime\nVersion: 1.22.1\nAuthor: J\xf6rg\n", "not UTF-8: byte 43"),
+        ("METADATA", b"", "missing or empty"),
+        ("RECORD", b"onnxruntime/\xff.py,,\n", "not UTF-8: byte 12"),
+        ("RECORD", b"onnxruntime/__init__.py,,many\n", "not path, hash and size"),
+    ],
+)
+def test_a_damaged_distribution_is_a_finding_that_names_its_file(
+    tmp_path: Path, file: str, data: bytes, said: str
+) -> None:
+    venv = Venv(tmp_path)
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    (venv.site / "onnxruntime-1.22.1.dist-info" / file).write_bytes(data)
+    found = next(f for f in venv.report().findings if f.rule == "SB-VENV-DAMAGED")
+    assert found.subject == f"onnxruntime-1.22.1.dist-info/{file}" and said in found.found
+    assert "--force-reinstall onnxruntime" in found.fix
