@@ -203,12 +203,14 @@ def plan(
 ) -> None:
     """Show a recipe's steps and why each would run. Runs nothing.
 
-    A step whose key is in the store is not run again.
+    A step whose key is in the store is not run again. The hours of steps that never ran here are guesses.
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
+    from stackbuild.build.runs import expected
     from stackbuild.checks.mistakes import refuse_mistakes
     from stackbuild.plan.current import current_plan
+    from stackbuild.plan.estimates import step_times
     from stackbuild.plan.status import status
     from stackbuild.recipe.load import load
     from stackbuild.views.console import print_json
@@ -219,7 +221,12 @@ def plan(
     _tell_doubts(loaded)
     with current_plan(loaded, choice_of(gfx, until, python)) as (made, store):
         rows = status(made, store)
-    print_json({"recipe": made.recipe, "steps": rows}, "stackbuild.plan/1") if json else draw_plan(rows)
+        took = expected(store, made.recipe)
+    times = step_times((row.step for row in rows if row.state == "run"), loaded.recipe, took)
+    if json:
+        print_json({"recipe": made.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")
+    else:
+        draw_plan(rows, times)
     if detailed_exitcode and any(row.state == "run" for row in rows):
         leave(10)
 

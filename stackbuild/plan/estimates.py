@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -39,3 +41,25 @@ def guesses(recipe: Recipe) -> dict[str, float]:
     known = estimates()
     kinds = {each.step: each.component.kind for each in expand(recipe).components}
     return {step: known[kind].cpu_hours for step, kind in kinds.items() if kind in known}
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """What a step that has to run may take: the seconds of its last run here, or hours of one core from the table of guesses.
+
+    One of the two is None.
+    """
+
+    step: str
+    last_seconds: float | None
+    guessed_cpu_hours: float | None
+
+
+def step_times(to_run: Iterable[str], recipe: Recipe, took: dict[str, float]) -> tuple[StepTime, ...]:
+    """What is known of those steps. `took` has the seconds of steps that ran here; one without a time is left out."""
+    guessed = guesses(recipe)
+    return tuple(
+        StepTime(step, took.get(step), None if step in took else guessed[step])
+        for step in to_run
+        if step in took or step in guessed
+    )

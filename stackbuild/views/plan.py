@@ -6,9 +6,11 @@ import difflib
 from collections.abc import Iterable
 
 from stackbuild.core.errors import safe
+from stackbuild.plan.estimates import StepTime
 from stackbuild.plan.explain import Explanation
 from stackbuild.plan.status import StepStatus
 from stackbuild.views.console import Text, out
+from stackbuild.views.text import format_duration
 
 STYLES = {"+": "green", "-": "red", "~": "yellow"}
 FILES = 40
@@ -16,8 +18,8 @@ FILES = 40
 SIGNS = {"cached": ("✓", "green"), "run": ("▸", "cyan")}
 
 
-def draw_plan(rows: tuple[StepStatus, ...]) -> None:
-    """One line a step: cached or to run, its key, and why it runs."""
+def draw_plan(rows: tuple[StepStatus, ...], times: tuple[StepTime, ...]) -> None:
+    """One line a step: cached or to run, its key, and why it runs. Then what the steps to run may take."""
     name = max((len(row.step) for row in rows), default=0)
     does = max((len(row.action) for row in rows), default=0)
     drawn = Text(f"   {'step':{name}}  {'does':{does}}  {'key':12}  why\n", "bold")
@@ -31,6 +33,13 @@ def draw_plan(rows: tuple[StepStatus, ...]) -> None:
     out().print(
         f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store"
     )
+    guessed = {t.step: t.guessed_cpu_hours for t in times if t.guessed_cpu_hours is not None}
+    if guessed:
+        each = ", ".join(f"{step} {hours:g}" for step, hours in guessed.items())
+        out().print(Text(safe(f"never built here: about {sum(guessed.values()):g} hours of one core, a guess ({each})")))
+    if took := {t.step: t.last_seconds for t in times if t.last_seconds is not None}:
+        each = ", ".join(f"{step} {format_duration(seconds)}" for step, seconds in took.items())
+        out().print(Text(safe(f"took when they last ran here: {each}")))
 
 
 def draw_explanation(explanation: Explanation) -> None:

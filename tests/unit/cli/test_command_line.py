@@ -78,7 +78,7 @@ def test_other_mistakes_beside_a_recipe_are_told_as_before(
         ("recipe show debian-13", "stackbuild.recipe/1", {"recipe"}),
         ("recipe show -r debian-13", "stackbuild.recipe/1", {"recipe"}),
         ("recipe check -r debian-13", "stackbuild.check/1", {"recipe", "findings"}),
-        ("plan -r debian-13", "stackbuild.plan/1", {"recipe", "steps"}),
+        ("plan -r debian-13", "stackbuild.plan/1", {"recipe", "steps", "times"}),
         ("explain -r debian-13 kernels", "stackbuild.explanation/1", {"key", "text", "before"}),
         ("env --gpu MI300X", "stackbuild.environment/1", {"settings", "warnings"}),
         ("store ls", "stackbuild.store/1", {"items", "unfinished"}),

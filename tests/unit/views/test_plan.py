@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import pytest
 
+from stackbuild.plan.estimates import step_times
 from stackbuild.plan.explain import Explanation
+from stackbuild.recipe.load import load
 from stackbuild.views.console import forget_consoles
-from stackbuild.views.plan import draw_explanation
+from stackbuild.views.plan import draw_explanation, draw_plan
 
 
 def test_explanations_survive_strange_values(capsys: pytest.CaptureFixture[str]) -> None:
     forget_consoles()
     draw_explanation(Explanation("s", "k", "env A: \x1b[2J\u2028x\n", "env A: y\n"))
     assert "\x1b[2J" not in capsys.readouterr().out
+    forget_consoles()
+
+
+def test_a_plan_says_the_hours_that_are_guessed_and_the_time_that_was_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    steps, recipe = ("migraphx", "onnxruntime.cp312", "base"), load("rocm-7.2").recipe
+    forget_consoles()
+    draw_plan((), step_times(steps, recipe, {}))
+    assert "about 8 hours of one core, a guess (migraphx 4, onnxruntime.cp312 4)" in capsys.readouterr().out
+    forget_consoles()
+    draw_plan((), step_times(steps, recipe, {"migraphx": 7200.0}))
+    said = capsys.readouterr().out
+    assert "about 4 hours of one core, a guess (onnxruntime.cp312 4)" in said
+    assert "took when they last ran here: migraphx 2 h 00 min" in said
     forget_consoles()
