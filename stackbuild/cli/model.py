@@ -122,7 +122,7 @@ def _share(text: str, name: str) -> float:
     from stackbuild.model.gates import quantity
 
     try:
-        value = float(str(quantity(text)))
+        value = float(str(quantity(text, "share")))
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:

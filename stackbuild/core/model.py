@@ -11,11 +11,12 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
-__all__ = ["Field", "Model", "TypeAdapter", "ValidationError", "field_validator", "model_validator"]
+__all__ = ["Field", "Model", "TypeAdapter", "ValidationError", "ValidationInfo", "field_validator", "model_validator"]
 
 
 class Model(BaseModel):

@@ -28,24 +28,60 @@ import re
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from stackbuild.core.model import Field, Model, field_validator, model_validator
+from stackbuild.core.model import Field, Model, ValidationInfo, field_validator, model_validator
 
-_UNITS = {
-    "": 1.0, "x": 1.0, "×": 1.0, "db": 1.0, "/s": 1.0, "%": 0.01, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
-    "b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30,
+_UNITS: dict[str, dict[str, float]] = {
+    "share": {"%": 0.01},
+    "ratio": {"x": 1.0, "×": 1.0},
+    "level": {"db": 1.0},
+    "rate": {"/s": 1.0},
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6},
+    "size": {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30},
+}
+"""The factor of each unit, by the kind of quantity that it measures. A plain number is of any kind."""
+_EXAMPLES = {
+    "share": "5% or 0.05", "ratio": "1.5, or 1.5x: twice as fast is 2", "level": "60, or 60 dB", "rate": "100, or 100 /s",
+    "time": "a time such as 12 ms", "size": "a size such as 1.5 GiB",
 }  # fmt: skip
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s]*)\s*")
 Metric = Literal["latency", "throughput", "create", "first", "host_memory", "device_memory"]
+_METRIC_KINDS: dict[str, str] = {
+    "latency": "time", "create": "time", "first": "time", "throughput": "rate", "host_memory": "size", "device_memory": "size",
+}  # fmt: skip
 
 
-def quantity(text: object) -> object:
-    """A number from `5%`, `12 ms`, `1.5 GiB` or a plain number; anything else is handed on for pydantic to refuse."""
+def quantity(text: object, kind: str) -> object:
+    """A number from a text such as `5%`, `12 ms`, `1.5 GiB` or `8`, with a unit of that kind alone; anything else is handed on
+    for pydantic to refuse. Raises ValueError."""
     if not isinstance(text, str):
         return text
     match = _QUANTITY.fullmatch(text)
-    if match is None or match[2].lower() not in _UNITS:
-        raise ValueError(f"{text!r} is not a quantity; write a number with %, us, ms, s, MB, MiB, GB, GiB, dB or x")
-    return float(match[1]) * _UNITS[match[2].lower()]
+    units = {"": 1.0, **_UNITS[kind]}
+    if match is None or match[2].lower() not in units:
+        raise ValueError(f"{text!r} is not a {kind}; write {_EXAMPLES[kind]}")
+    return float(match[1]) * units[match[2].lower()]
+
+
+def _share(text: object) -> object:
+    return quantity(text, "share")
+
+
+def _ratio(text: object) -> object:
+    return quantity(text, "ratio")
+
+
+def _level(text: object) -> object:
+    return quantity(text, "level")
+
+
+def _size(text: object) -> object:
+    return quantity(text, "size")
+
+
+def _of_metric(text: object, info: ValidationInfo) -> object:
+    """A bound in the unit of the gate's metric, which is validated before it."""
+    metric = info.data.get("metric")
+    return quantity(text, _METRIC_KINDS[metric]) if metric else text
 
 
 def least_samples(confidence: float) -> int:
@@ -81,7 +117,7 @@ class SelfCheck(Model):
         default=0.05, gt=0, le=1, description="The largest interquartile range of the ratios over their median."
     )
 
-    _quantities = field_validator("median", "spread", mode="before")(quantity)
+    _quantities = field_validator("median", "spread", mode="before")(_share)
 
 
 class _Gate(Model):
@@ -99,7 +135,7 @@ class _Paired(_Gate):
         default=(20, 40, 60), min_length=1, description="Pairs to measure; the next while undecided."
     )
 
-    _quantities = field_validator("confidence", mode="before")(quantity)
+    _quantities = field_validator("confidence", mode="before")(_share)
 
     @field_validator("pairs")
     @classmethod
@@ -136,7 +172,7 @@ class BaselineGate(_Paired):
     )
     self_check: SelfCheck = Field(default_factory=SelfCheck, description="What the machine must show of itself first.")
 
-    _delta = field_validator("delta", mode="before")(quantity)
+    _delta = field_validator("delta", mode="before")(_share)
 
 
 class SpeedupGate(_Paired):
@@ -146,7 +182,7 @@ class SpeedupGate(_Paired):
     versus: str = Field(description="The side it is compared with: its label or its provider.")
     at_least: float = Field(gt=0, description="The smallest speed-up.")
 
-    _at_least = field_validator("at_least", mode="before")(quantity)
+    _at_least = field_validator("at_least", mode="before")(_ratio)
 
 
 class LimitGate(_Gate):
@@ -158,7 +194,8 @@ class LimitGate(_Gate):
     at_least: float | None = Field(default=None, gt=0, description="The smallest value, in the metric's unit.")
     confidence: float = Field(default=0.99, ge=0.5, lt=1, description="Of the interval of the median.")
 
-    _quantities = field_validator("at_most", "at_least", "confidence", mode="before")(quantity)
+    _quantities = field_validator("at_most", "at_least", mode="before")(_of_metric)
+    _confidence = field_validator("confidence", mode="before")(_share)
 
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
@@ -182,7 +219,8 @@ class MemoryGate(_Gate):
     )
     versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
 
-    _quantities = field_validator("at_most", "grows_at_most", mode="before")(quantity)
+    _at_most = field_validator("at_most", mode="before")(_size)
+    _grows_at_most = field_validator("grows_at_most", mode="before")(_share)
 
     @model_validator(mode="after")
     def _some_limit(self) -> Self:
@@ -215,7 +253,7 @@ class AccuracyGate(_Gate):
         default=None, ge=0, allow_inf_nan=False, description="The largest root mean square error."
     )
 
-    _quantities = field_validator("snr_db", mode="before")(quantity)
+    _quantities = field_validator("snr_db", mode="before")(_level)
 
     @property
     def has_bound(self) -> bool:
@@ -231,7 +269,7 @@ class ShareGate(_Gate):
     nodes: float = Field(default=0.9, gt=0, le=1, description="The smallest share of the nodes it runs.")
     seconds: float = Field(default=0.0, ge=0, le=1, description="The smallest share of the time spent in it.")
 
-    _quantities = field_validator("nodes", "seconds", mode="before")(quantity)
+    _quantities = field_validator("nodes", "seconds", mode="before")(_share)
 
 
 Gate = Annotated[

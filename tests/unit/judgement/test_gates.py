@@ -328,3 +328,27 @@ def test_a_limit_wants_enough_samples_too() -> None:
     gate = {"kind": "limit", "metric": "latency", "at_most": "1 s"}
     assert "7 samples are too few for a 99% interval: it takes 8" in one(gate, (ours,)).says
     assert one({**gate, "confidence": "95%"}, (ours,)).outcome is GateOutcome.PASS
+
+
+@pytest.mark.parametrize(
+    "gate, told",
+    [
+        ({"kind": "speedup", "versus": "baseline", "at_least": "20%"}, "twice as fast is 2"),
+        ({"kind": "speedup", "versus": "baseline", "at_least": "5 ms"}, "twice as fast is 2"),
+        ({"kind": "accuracy", "snr_db": "100%"}, "60 dB"),
+        ({"kind": "limit", "metric": "latency", "at_most": "20%"}, "12 ms"),
+        ({"kind": "limit", "metric": "host_memory", "at_most": "20 ms"}, "1.5 GiB"),
+        ({"kind": "memory", "grows_at_most": "1 GiB"}, "5%"),
+        ({"kind": "baseline", "delta": "5 ms"}, "5%"),
+    ],
+)
+def test_a_unit_of_another_kind_is_refused_with_what_to_write(gate: dict[str, object], told: str) -> None:
+    with pytest.raises(ValueError, match="is not a ") as stopped:
+        Gates.model_validate({"gates": [gate]})
+    assert told in str(stopped.value)
+
+
+def test_a_units_own_kind_is_read() -> None:
+    gate = Gates.model_validate({"gates": [{"kind": "speedup", "versus": "baseline", "at_least": "1.5x"}]}).gates[0]
+    assert gate.at_least == 1.5  # type: ignore[union-attr]
+    assert Gates.model_validate({"gates": [{"kind": "accuracy", "snr_db": "60 dB"}]}).gates[0].snr_db == 60  # type: ignore[union-attr]
