@@ -22,6 +22,7 @@ from stackbuild.inspection.recognise import Collected, read_file
 from stackbuild.inspection.summary import by_target
 
 _METADATA_FILES = ("METADATA", "WHEEL", "RECORD", "entry_points.txt")
+_NEXT_FOLDER = "name an unpacked wheel, an installation such as /opt/rocm, or a file: a wheel itself, a library, a build log"
 _NEXT = "name a wheel, an unpacked folder, a shared library, a code object or a build log"
 
 
@@ -88,6 +89,10 @@ def _folder(path: Path) -> Facts:
             said, packaging = None, []
     except MalformedError as broken:
         collected.add_problem(_spelt(Path(path.name)), broken)
+    if said is None and not (collected.has_something or collected.sources or packaging):
+        raise UsageError(
+            "the folder has no wheel's metadata, no library, no GPU code and no Python", where=str(path), next=_NEXT_FOLDER
+        )
     return _facts(path, Kind.FOLDER, sum(m.size for m in collected.members), "", said, collected, packaging)
 
 
@@ -101,7 +106,7 @@ def _single(path: Path, fd: int) -> Facts:
         collected,
         hashed="sha256",
     )
-    if not (collected.libraries or collected.device or collected.extras or collected.problems):
+    if not collected.has_something:
         raise UsageError("neither a wheel, an ELF nor a code-object bundle", where=str(path), next=_NEXT)
     return _facts(path, Kind.FILE, size, collected.members[0].sha256, None, collected, [])
 

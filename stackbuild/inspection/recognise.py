@@ -49,6 +49,11 @@ class Collected:
     source_bytes: int = 0
     spent: set[Cost] = field(default_factory=set)
 
+    @property
+    def has_something(self) -> bool:
+        """Whether there was anything that the rules judge, or that could not be read."""
+        return bool(self.libraries or self.device or self.extras or self.problems)
+
     def add_problem(self, subject: str, broken: MalformedError) -> None:
         """Note what is wrong with a file: a budget that is spent once, and no more than a page can show."""
         if isinstance(broken, BudgetError):

@@ -143,3 +143,13 @@ def test_names_without_an_end_are_not_followed(tmp_path: Path, monkeypatch: pyte
     source = on_disk(tmp_path / "l.so", library(rodata=b"A" * 300_000))
     with pytest.raises(MalformedError, match="more bytes"):
         elf._File(source, ReadBudget()).read(250_000)
+
+
+@pytest.mark.parametrize("names", [(), ("faq.md", "below/index.html")])
+def test_a_folder_without_anything_to_judge_is_refused(names: tuple[str, ...], tmp_path: Path):
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text\n")
+    with pytest.raises(UsageError, match="no library, no GPU code") as stopped:
+        inspect(tmp_path)
+    assert "unpacked wheel" in stopped.value.next
