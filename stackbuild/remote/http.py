@@ -137,9 +137,9 @@ class HttpClient:
 
     def _authorized(self, request: HttpRequest) -> BaseHTTPResponse:
         """The answer; where the server asks for a login, that to a second request with one."""
-        answer = self._followed(request, self._authorization.get(request.scope, ""))
-        if answer.status != 401:
-            return answer
+        answer, url = self._followed(request, self._authorization.get(request.scope, ""))
+        if answer.status != 401 or _origin(url) != _origin(self.root):
+            return answer  # who is redirected to asks for no login of this server's
         challenge = answer.headers.get("WWW-Authenticate", "")
         said = self._answer_to(challenge, request.scope)
         if not said:
@@ -148,10 +148,10 @@ class HttpClient:
         request.rewind()
         with self._lock:
             self._authorization[request.scope] = said
-        return self._followed(request, said)
+        return self._followed(request, said)[0]
 
-    def _followed(self, request: HttpRequest, authorization: str) -> BaseHTTPResponse:
-        """The answer after redirections. The login goes to this server alone, and never from https to http."""
+    def _followed(self, request: HttpRequest, authorization: str) -> tuple[BaseHTTPResponse, str]:
+        """The answer after redirections, and its URL. The login goes to this server alone, and never from https to http."""
         url = urljoin(self.root, request.url)
         for _ in range(REDIRECTIONS):
             headers = {"User-Agent": "stackbuild", "Accept-Encoding": "identity", **dict(request.headers)}
@@ -161,7 +161,7 @@ class HttpClient:
             answer = self._pool.request(request.method, url, headers, request.body)
             place = answer.headers.get("Location", "")
             if answer.status not in (301, 302, 303, 307, 308) or not place or request.method not in READS:
-                return answer
+                return answer, url
             answer.close()
             target = urljoin(url, place)
             if urlsplit(target).scheme not in ("https", urlsplit(url).scheme):
@@ -173,13 +173,13 @@ class HttpClient:
         """The Authorization header that a 401 asks for, "" where none can be given. A login never goes over plain http."""
         kind, _, rest = challenge[:2000].partition(" ")
         host = urlsplit(self.root).netloc
-        login = self._login(host) if _is_private(self.root) else None
+        login = self._login(host) if _is_https(self.root) or _is_loopback(self.root) else None
         basic = "Basic " + base64.b64encode(":".join(login).encode()).decode() if login else ""
         if kind.lower() == "basic":
             return basic
         words = dict(_CHALLENGE.findall(rest))
         realm = words.get("realm", "")
-        if kind.lower() != "bearer" or not _is_private(realm):
+        if kind.lower() != "bearer" or not (_is_https(realm) or (_is_loopback(realm) and _is_loopback(self.root))):
             return ""
         asked = {name: text for name, text in (("service", words.get("service", "")), ("scope", scope)) if text}
         headers = {"User-Agent": "stackbuild", **({"Authorization": basic} if basic else {})}
@@ -289,7 +289,9 @@ def _origin(url: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc
 
 
-def _is_private(url: str) -> bool:
-    """Whether nobody on the way reads what is sent to that URL."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or parts.hostname in LOOPBACK
+def _is_https(url: str) -> bool:
+    return urlsplit(url).scheme == "https"
+
+
+def _is_loopback(url: str) -> bool:
+    return urlsplit(url).hostname in LOOPBACK

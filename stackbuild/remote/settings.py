@@ -91,7 +91,9 @@ def read_settings() -> Settings:
     except FileNotFoundError:
         return Settings()
     except OSError as error:
-        if isinstance(error, PermissionError) and not os.access(path.parent, os.X_OK):  # another user's HOME, as with `sudo -u`
+        if isinstance(error, PermissionError) and not os.access(
+            path.parent, os.X_OK
+        ):  # another user's HOME, as with `sudo -u`
             return Settings()
         raise UsageError(
             f"the remotes cannot be read: {error.strerror}", where=str(path), next="fix the file"

@@ -1,0 +1,88 @@
+"""What a hostile server may answer to a request: where logins go, and addresses and lengths that are none.
+
+No socket is opened: the answers come from a function in place of the connections.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from urllib3 import HTTPResponse
+
+from stackbuild.core.http_pool import SocketPool
+from stackbuild.remote.http import HttpClient, HttpRequest
+from stackbuild.remote.registry import OciRegistry
+from support.remotes import QUICK
+
+BASIC = "Basic " + base64.b64encode(b"user:secret").decode()
+
+
+@dataclass
+class Web:
+    """Answers by method and URL: status and headers. `seen` has each request with its Authorization."""
+
+    answer: Callable[[str, str], tuple[int, dict[str, str], bytes]]
+    seen: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def request(
+        self, pool: SocketPool, method: str, url: str, headers: Mapping[str, str], body: object = None
+    ) -> HTTPResponse:
+        self.seen.append((method, url, headers.get("Authorization", "")))
+        status, said, text = self.answer(method, url)
+        return HTTPResponse(io.BytesIO(text), said, status, preload_content=False, request_method=method)
+
+    def logins(self) -> list[str]:
+        """The URLs that were sent the login."""
+        return [url for _, url, said in self.seen if said == BASIC]
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch) -> Web:
+    made = Web(lambda method, url: (404, {}, b""))
+    monkeypatch.setattr(SocketPool, "request", lambda pool, *given: made.request(pool, *given))
+    return made
+
+
+def registry(root: str = "https://reg.example/v2/x/") -> OciRegistry:
+    return OciRegistry("oci://reg.example/x", HttpClient(root, lambda host: ("user", "secret"), QUICK), is_written=True)
+
+
+def status_of(asked: OciRegistry) -> int:
+    with asked.client.send(HttpRequest("GET", "manifests/t")) as answer:
+        return answer.status
+
+
+@pytest.mark.parametrize("challenge", ['Bearer realm="https://evil.example/tok",service="x"', 'Basic realm="x"'])
+def test_who_a_request_is_redirected_to_gets_no_login(web: Web, challenge: str) -> None:
+    answers = {
+        "https://reg.example/v2/x/manifests/t": (307, {"Location": "https://cdn.example/t"}, b""),
+        "https://cdn.example/t": (401, {"WWW-Authenticate": challenge}, b""),
+    }
+    web.answer = lambda method, url: answers.get(url, (200, {}, b'{"token": "t"}'))
+    assert status_of(registry()) == 401
+    assert web.logins() == [] and not [url for _, url, _ in web.seen if "evil" in url]
+
+
+@pytest.mark.parametrize("realm", ["http://evil.example/tok", "http://127.0.0.1:7/tok", "http://localhost:7/tok"])
+def test_a_token_server_without_tls_gets_no_login(web: Web, realm: str) -> None:
+    """Loopback is one of this machine's only to a registry that is there, too."""
+    web.answer = lambda method, url: (401, {"WWW-Authenticate": f'Bearer realm="{realm}"'}, b"")
+    assert status_of(registry()) == 401
+    assert web.logins() == []
+
+
+def test_the_login_goes_to_the_registrys_own_token_server(web: Web) -> None:
+    def answer(method: str, url: str) -> tuple[int, dict[str, str], bytes]:
+        if "auth.example" in url:
+            return 200, {}, b'{"token": "t"}'
+        if web.seen[-1][2] == "Bearer t":
+            return 200, {}, b""
+        return 401, {"WWW-Authenticate": 'Bearer realm="https://auth.example/tok"'}, b""
+
+    web.answer = answer
+    assert status_of(registry()) == 200
+    assert web.logins() == ["https://auth.example/tok?"]
