@@ -20,11 +20,12 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProxyError, SSLError
 
-__all__ = ["NOT_REACHED", "BaseHTTPResponse", "Body", "HTTPError", "SocketPool"]
+__all__ = ["NOT_REACHED", "BaseHTTPResponse", "Body", "HTTPError", "SocketPool", "is_loopback"]
 
 NOT_REACHED = (NewConnectionError, ConnectTimeoutError, SSLError, ProxyError)
 """Errors of a server that has seen nothing of the request."""
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SENT_AT_ONCE = 1 << 18
 """Bytes of a body that one call sends."""
 
@@ -37,9 +38,15 @@ class Body(Protocol):
     def seek(self, place: int, /) -> object: ...
 
 
+def is_loopback(host: str | None) -> bool:
+    """Whether a host of a URL is this machine by its name: nobody else reads what is sent to it."""
+    return host in LOOPBACK
+
+
 class SocketPool:
     """Connections to any host, through the proxy that the environment names; at most `parallel` are kept a host.
 
+    No proxy is used for this machine: it would be another one's, and would read the logins that are sent in clear.
     No redirection is followed and nothing is tried again: both are the caller's to decide.
     """
 
@@ -80,8 +87,8 @@ class SocketPool:
         parts = urlsplit(url)
         place = f"{parts.scheme}://{parts.netloc}"
         if place not in self._managers:
-            named = getproxies().get(parts.scheme, "")
-            self._managers[place] = self._made("" if not named or proxy_bypass(parts.hostname or "") else named)
+            is_direct = is_loopback(parts.hostname) or proxy_bypass(parts.hostname or "")
+            self._managers[place] = self._made("" if is_direct else getproxies().get(parts.scheme, ""))
         return self._managers[place]
 
     def _made(self, proxy: str) -> PoolManager:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from stackbuild.core import digest
-from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool
+from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool, is_loopback
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
 from stackbuild.remote.protocol import Count
 
@@ -30,7 +30,6 @@ MOST_TOKEN = 1 << 16
 BUSY = (429, 500, 502, 503, 504)
 """Answers that another try may change."""
 READS = ("GET", "HEAD")
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _CONNECTION = re.compile(r"^\w+\([^()]*\): ")
 _CHALLENGE = re.compile(r'([a-z]+)="([^"]*)"')
 
@@ -294,4 +293,4 @@ def _is_https(url: str) -> bool:
 
 
 def _is_loopback(url: str) -> bool:
-    return urlsplit(url).hostname in LOOPBACK
+    return is_loopback(urlsplit(url).hostname)

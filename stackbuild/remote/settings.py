@@ -21,11 +21,12 @@ from urllib.parse import unquote, urlsplit
 
 from stackbuild.core import yaml
 from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.core.http_pool import is_loopback
 from stackbuild.core.model import Field, Model, ValidationError
 from stackbuild.publishing.signing import TrustedKey, load_trusted_keys, trusted_keys_of
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import ExportFolder, WebFolder
-from stackbuild.remote.http import LOOPBACK, HttpClient, HttpLimits, Login
+from stackbuild.remote.http import HttpClient, HttpLimits, Login
 from stackbuild.remote.protocol import RemoteReader, RemoteWriter
 from stackbuild.remote.pull import TrustedRemote
 from stackbuild.remote.registry import OciRegistry
@@ -206,7 +207,7 @@ def _parsed(url: str) -> tuple[str, str]:
         case "http" | "https" if host:
             return "web", url.rstrip("/") + "/"
         case "oci" if host and name:
-            scheme = "http" if host in LOOPBACK else "https"
+            scheme = "http" if is_loopback(host) else "https"
             return "oci", f"{scheme}://{parts.netloc}/v2/{name}/"
         case "oci+http" if host and name:
             return "oci", f"http://{parts.netloc}/v2/{name}/"

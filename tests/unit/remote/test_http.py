@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 
 import pytest
 from urllib3 import HTTPResponse
+from urllib3.util import connection
 
 from stackbuild.core.http_pool import SocketPool
+from stackbuild.remote.faults import RemoteUnreachable
 from stackbuild.remote.http import HttpClient, HttpRequest
 from stackbuild.remote.registry import OciRegistry
 from support.remotes import QUICK
@@ -86,3 +88,30 @@ def test_the_login_goes_to_the_registrys_own_token_server(web: Web) -> None:
     web.answer = answer
     assert status_of(registry()) == 200
     assert web.logins() == ["https://auth.example/tok?"]
+
+
+@pytest.mark.parametrize(
+    ("root", "place"),
+    [
+        ("http://localhost:5000/v2/x/", ("localhost", 5000)),
+        ("http://127.0.0.1:5000/v2/x/", ("127.0.0.1", 5000)),
+        ("http://lan:5000/v2/x/", ("proxy.example", 3128)),
+    ],
+)
+def test_no_proxy_stands_between_this_machine_and_itself(
+    root: str, place: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A login goes in clear to a registry on loopback: a proxy would read it."""
+    reached: list[tuple[str, int]] = []
+
+    def connect(address: tuple[str, int], *given: object, **named: object) -> None:
+        reached.append(address)
+        raise OSError("no socket in this test")
+
+    monkeypatch.setattr(connection, "create_connection", connect)
+    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(RemoteUnreachable):
+        status_of(registry(root))
+    assert set(reached) == {place}
