@@ -51,6 +51,14 @@ class RemoteRecord:
     made_at: str
     notes: dict[str, str]
 
+    @property
+    def output(self) -> tuple[object, ...]:
+        """All of it but the key and what each run says of itself: builders of the same output have the same.
+
+        The notes are in it: a base's packages are in the keys of all steps on it.
+        """
+        return self.tree, self.size, self.manifest_size, self.notes
+
     def payload(self) -> bytes:
         """The bytes that are signed."""
         return digest.canonical({"schema": SCHEMA, **asdict(self)}).encode("utf-8", "surrogatepass")
@@ -126,9 +134,10 @@ def verified(listing: bytes, keys: Sequence[TrustedKey], now: datetime) -> tuple
 
 
 def agreed(found: Sequence[Signed], threshold: int) -> Signed | None:
-    """The first record whose tree at least `threshold` keys have signed for, with all these keys; None where none is."""
+    """The first record whose output at least `threshold` keys have signed for, with all these keys; None where none is."""
     for one in found:
-        signers = frozenset[str]().union(*(other.signers for other in found if other.record.tree == one.record.tree))
+        alike = (other.signers for other in found if other.record.output == one.record.output)
+        signers = frozenset[str]().union(*alike)
         if len(signers) >= threshold:
             return Signed(one.record, signers)
     return None

@@ -200,6 +200,22 @@ def test_one_builder_who_signs_twice_is_one(store: Store, remote: ExportFolder) 
     assert "too few" in refused(store, remote, "builder", "second", threshold=2)
 
 
+@pytest.mark.parametrize("other", [{"notes": {"packages": '{"libc6": "6.6.6"}'}}, {"size": 7}, {"manifest_size": 7}])
+def test_one_of_two_keys_says_nothing_for_both(store: Store, remote: ExportFolder, other: dict[str, object]) -> None:
+    """A stolen key puts its record first, of the right tree and with other notes or sizes."""
+    record = record_of(remote)
+    honest = sign(record, a_key()), sign(replace(record, made_by="another run"), a_key("second"))
+    stolen = sign(replace(record, **other), a_key("third"))  # type: ignore[arg-type]
+    names = ("builder", "second", "third")
+    write_record(remote, stolen, honest[0])
+    assert "too few trusted keys agree" in refused(store, remote, *names, threshold=2)
+    write_record(remote, stolen, *honest)
+    pulled = puller(store, remote, Said(), *names, threshold=2).pull(asked())
+    assert pulled is not None and pulled.origin.signed_by.count("SHA256:") == 2
+    assert a_key("third").fingerprint not in pulled.origin.signed_by
+    assert pulled.record.notes.items() >= record.notes.items()
+
+
 def test_a_strangers_record_before_the_trusted_one_is_passed_over(store: Store, remote: ExportFolder) -> None:
     stranger = sign(replace(record_of(remote), tree="3" * 64), a_key("stranger"))
     write_record(remote, stranger, b'{"garbage": true}', sign(record_of(remote), a_key()))
