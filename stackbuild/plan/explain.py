@@ -3,7 +3,6 @@ files."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Plan, Step, rows_of
 from stackbuild.remote.origin import Origin
 from stackbuild.sources.local import LocalSource, survey
-from stackbuild.store.records import Record
+from stackbuild.store.records import Record, patches_in
 from stackbuild.store.store import Store
 
 Rows = Iterable[tuple[str, str, str]]
@@ -137,8 +136,8 @@ class _Looking:
                 continue
             if param == "tree":
                 found += _changed(survey(LocalSource(self.store.tree(last.tree))), survey(local), "")
-            elif before is None or "patches" in last.notes:
-                found += _changed(json.loads(last.notes.get("patches", "[]")), survey(local), "patches/")
+            elif (noted := patches_in(last.notes)) is not None or before is None:
+                found += _changed(noted or (), survey(local), "patches/")
         return tuple(found)
 
 

@@ -5,8 +5,6 @@ The one module of this package that reads files of the machine, through `stackbu
 
 from __future__ import annotations
 
-import json
-
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError
 from stackbuild.core.resources import folder
@@ -16,6 +14,7 @@ from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Step
 from stackbuild.plan.resolve import base_step
 from stackbuild.sources.local import content, conversions, local_sources
+from stackbuild.store.records import packages_in
 from stackbuild.store.store import Store
 
 
@@ -36,9 +35,8 @@ def observe(loaded: Loaded, lock: Lock, store: Store) -> Inputs:
         return Inputs.of(lock, trees, dockerfile=digest.of_file(folder("Dockerfile.base")))
     inputs = Inputs.of(lock, trees)
     record = store.find(base_step(loaded.recipe, inputs).key)
-    if record is not None and "packages" in record.notes:
-        return Inputs.of(lock, trees, json.loads(record.notes["packages"]))
-    return inputs
+    packages = packages_in(record.notes) if record else None
+    return inputs if packages is None else Inputs.of(lock, trees, packages)
 
 
 def drift(lock: Lock, inputs: Inputs) -> tuple[str, ...]:

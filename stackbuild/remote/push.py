@@ -61,8 +61,8 @@ CONTENT = "content\n"
 
 Outcome = Literal["pushed", "signed", "there", "conflict", "damaged", "refused", "failed"]
 """pushed: with its tree · signed: the tree was there · there: nothing to do · conflict: this key has signed another
-output of the same step · damaged: the local output is not as its manifest says · refused: it holds what no pull takes, such as a setuid file of an older stackbuild · failed:
-the remote did not take it."""
+output of the same step · damaged: the local output is not as its manifest says · refused: it holds what no pull takes, such as a setuid file of an
+older stackbuild · failed: the remote did not take it."""
 
 
 @dataclass(frozen=True)
@@ -109,15 +109,17 @@ class Pusher:
         if own and not self.check:
             return "there", ""
         text = self._text(record)
+        said = _remote_record(record, content_key, text)
         try:
             entries_of(text, _size(text))
+            RemoteRecord.read(said.payload())
         except RemoteFault as fault:
             return "refused", str(fault)
         made = self._tree(record, text) if text else None
         if made is None:
             return "damaged", self.store.check(record.tree) or "its manifest is gone"
         if not own:
-            self._sign(_remote_record(record, content_key, text), listing)
+            self._sign(said, listing)
         return ("there" if own and not made else "pushed" if made else "signed"), ""
 
     def _listing(self, tag: str) -> bytes:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from stackbuild.core import digest
+from stackbuild.core.errors import safe
 from stackbuild.publishing.signing import (
     SignatureRefused,
     SigningKey,
@@ -22,6 +23,7 @@ from stackbuild.publishing.signing import (
     good_signatures,
 )
 from stackbuild.remote.faults import RemoteFault
+from stackbuild.store.records import patches_in, refuse_form
 
 PAYLOAD_TYPE = "application/vnd.stackbuild.record+json"
 SCHEMA = "stackbuild.remote-record/1"
@@ -29,6 +31,9 @@ MOST_ENVELOPES = 16
 """Envelopes of one key that are read, and written."""
 NOTES_HERE = frozenset(("remote", "signed_by", "signed_run"))
 """Notes of a local record that say where an output came from: never signed, and never taken from a remote."""
+MOST_SIZE = 1 << 62
+"""Bytes that a record may name: what a pull takes is bounded by the store."""
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -73,17 +78,34 @@ class RemoteRecord:
             record = cls(**data)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RemoteFault(f"a signed record that is none: {error}") from None
+        try:
+            refuse_form(record.seconds, record.notes)
+            listed = patches_in(record.notes) or ()
+        except ValueError as error:
+            raise RemoteFault(f"a signed record is refused: {error}") from None
         digests = (record.key, record.tree, *([record.content_key] if record.content_key else []))
-        texts = (record.step, record.recipe, record.made_by, record.made_at, *record.notes, *record.notes.values())
+        texts = (record.step, record.recipe, record.made_by, *record.notes, *(text for row in listed for text in row))
         numbers = (record.size, record.manifest_size)
         if (
             not all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in digests)
-            or not all(isinstance(one, str) for one in texts)
-            or not all(type(one) is int and one >= 0 for one in numbers)
-            or not isinstance(record.seconds, int | float)
+            or not all(isinstance(one, str) and one.isprintable() for one in texts)
+            or not all(safe(one) == one for one in record.notes.values())
+            or not all(type(one) is int and 0 <= one <= MOST_SIZE for one in numbers)
+            or not _is_time(record.made_at)
         ):
-            raise RemoteFault("a signed record with a field of another type")
+            raise RemoteFault("a signed record with a field of another type or form")
         return record
+
+
+def _is_time(text: object) -> bool:
+    """Whether it is a time as a build writes it, with its zone."""
+    if not isinstance(text, str) or not _TIME.fullmatch(text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,10 @@ from stackbuild.core import digest
 from stackbuild.core.digest import json_of
 
 SCHEMA = "stackbuild.record/1"
+MOST_SECONDS = 1e9
+"""More than a step can take, some 30 years."""
+FILE_KINDS = ("x", "-", "link")
+"""How `stackbuild.sources.local.survey` says that a file can be executed, cannot, or is a link."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,47 @@ class Record:
             record = cls(**data)
             if digest.of_text(record.key_text) != record.key:
                 raise ValueError("its key is that of another text")
+            refuse_form(record.seconds, record.notes)
             return record
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a record: {error}") from None
+
+
+def refuse_form(seconds: object, notes: object) -> None:
+    """Raises ValueError where a step could not have taken that long, or noted that."""
+    if type(seconds) not in (int, float) or not 0 <= seconds <= MOST_SECONDS:  # type: ignore[operator]
+        raise ValueError("a step cannot take that many seconds")
+    if not isinstance(notes, dict) or not all(isinstance(one, str) for pair in notes.items() for one in pair):
+        raise ValueError("its notes are not texts by name")
+    packages_in(notes)
+    patches_in(notes)
+
+
+def packages_in(notes: dict[str, str]) -> dict[str, str] | None:
+    """The packages that a base really got, name to version; None where none are noted. Raises ValueError."""
+    if "packages" not in notes:
+        return None
+    found = json_of(notes["packages"])
+    if not isinstance(found, dict) or not all(_is_word(one) for pair in found.items() for one in pair):
+        raise ValueError("its note `packages` is not versions by name")
+    return found
+
+
+def patches_in(notes: dict[str, str]) -> list[tuple[str, str, str]] | None:
+    """The patches of a source as `survey` lists files; None where none are noted. Raises ValueError."""
+    if "patches" not in notes:
+        return None
+    found = json_of(notes["patches"])
+    if not isinstance(found, list) or not all(_is_file(row) for row in found):
+        raise ValueError("its note `patches` is not a list of files")
+    return [(path, kind, content) for path, kind, content in found]
+
+
+def _is_word(text: object) -> bool:
+    return isinstance(text, str) and text != "" and text.isprintable() and " " not in text
+
+
+def _is_file(row: object) -> bool:
+    return (
+        isinstance(row, list) and len(row) == 3 and all(isinstance(one, str) for one in row) and row[1] in FILE_KINDS
+    )

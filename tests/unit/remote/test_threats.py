@@ -216,6 +216,39 @@ def test_one_of_two_keys_says_nothing_for_both(store: Store, remote: ExportFolde
     assert pulled.record.notes.items() >= record.notes.items()
 
 
+FORMS: dict[str, dict[str, object]] = {
+    "packages that are no JSON": {"notes": {"packages": "not json"}},
+    "packages in a list": {"notes": {"packages": '["libc6"]'}},
+    "a number for a version": {"notes": {"packages": '{"libc6": 1}'}},
+    "packages that are nested": {"notes": {"packages": "[" * 100_000}},
+    "patches that are no JSON": {"notes": {"patches": "{"}},
+    "patches that are no rows": {"notes": {"patches": '[["a.patch", "-"]]'}},
+    "patches of a number": {"notes": {"patches": '[["a.patch", "-", 1]]'}},
+    "a patch whose name moves the cursor": {"notes": {"patches": '[["\\u001b[2J", "-", "x"]]'}},
+    "notes in a list": {"notes": ["a"]},
+    "notes that are a text": {"notes": ""},
+    "a list for a note": {"notes": {"commit": ["a"]}},
+    "a note that moves the cursor": {"notes": {"commit": "\x1b[2J"}},
+    "more seconds than a float has": {"seconds": 10**400},
+    "negative seconds": {"seconds": -1.0},
+    "seconds without end": {"seconds": float("inf")},
+    "seconds that are no number": {"seconds": float("nan")},
+    "yes for seconds": {"seconds": True},
+    "a text for a time": {"made_at": "now"},
+    "a day that is none": {"made_at": "2026-02-30T00:00:00+00:00"},
+    "a line after the time": {"made_at": "2026-01-01T00:00:00+00:00\n::error::"},
+    "a run that moves the cursor": {"made_by": "\x1b]0;x\x07"},
+    "a size of 4,000 digits": {"size": 10**4000},
+}
+
+
+@pytest.mark.parametrize("other", FORMS.values(), ids=FORMS)
+def test_a_signed_field_of_another_form(other: dict[str, object], store: Store, remote: ExportFolder) -> None:
+    """A stolen key signs what no build writes: none of it comes into the store, where each run would read it again."""
+    write_record(remote, sign(replace(record_of(remote), **other), a_key()))  # type: ignore[arg-type]
+    assert "a signed record" in refused(store, remote)
+
+
 def test_a_strangers_record_before_the_trusted_one_is_passed_over(store: Store, remote: ExportFolder) -> None:
     stranger = sign(replace(record_of(remote), tree="3" * 64), a_key("stranger"))
     write_record(remote, stranger, b'{"garbage": true}', sign(record_of(remote), a_key()))
@@ -458,6 +491,13 @@ def test_a_damaged_output_is_not_signed(tmp_path: Path) -> None:
     (push,) = push_all(again, ExportFolder("file:///x", tmp_path / "export", is_written=True))
     assert push.outcome == "damaged" and "bin/tool" in push.why
     assert not list((tmp_path / "export").glob("manifests/*/*"))
+
+
+def test_a_record_that_no_pull_takes_is_not_signed(tmp_path: Path) -> None:
+    builder = open_at(tmp_path / "b")
+    builder.record(replace(put(builder), made_at="now"))
+    (push,) = push_all(builder, ExportFolder("file:///x", tmp_path / "export", is_written=True))
+    assert push.outcome == "refused" and "another type or form" in push.why
 
 
 def test_a_second_output_of_one_key_is_a_conflict(tmp_path: Path) -> None:

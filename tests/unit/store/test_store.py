@@ -143,6 +143,24 @@ def test_every_character_of_a_record_is_covered_by_its_digest(store: Store) -> N
             assert changed == text or found == record, f"{text[at - 20 : at + 20]!r} may change unseen"
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"notes": {"packages": "not json"}},
+        {"notes": {"packages": "[1]"}},
+        {"notes": {"patches": '{"a": 1}'}},
+        {"notes": ["a"]},
+        {"seconds": float("nan")},
+        {"seconds": 10**400},
+    ],
+)
+def test_a_record_that_no_step_writes_is_none(store: Store, other: dict[str, object]) -> None:
+    """An older stackbuild took such records from remotes. Every later plan would stop at them."""
+    store.record(replace(put(store), **other))  # type: ignore[arg-type]
+    assert again(store).find(KEY) is None
+    assert list((store.root / "quarantine").iterdir())
+
+
 def test_a_clean_store_raises_no_alarm(store: Store) -> None:
     put(store)
     assert check_store(again(store)) == ()
