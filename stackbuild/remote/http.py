@@ -30,6 +30,7 @@ MOST_TOKEN = 1 << 16
 BUSY = (429, 500, 502, 503, 504)
 """Answers that another try may change."""
 READS = ("GET", "HEAD")
+PORTS = {"http": 80, "https": 443}
 _CONNECTION = re.compile(r"^\w+\([^()]*\): ")
 _CHALLENGE = re.compile(r'([a-z]+)="([^"]*)"')
 
@@ -151,7 +152,7 @@ class HttpClient:
 
     def _followed(self, request: HttpRequest, authorization: str) -> tuple[BaseHTTPResponse, str]:
         """The answer after redirections, and its URL. The login goes to this server alone, and never from https to http."""
-        url = urljoin(self.root, request.url)
+        url = _joined(self.root, request.url)
         for _ in range(REDIRECTIONS):
             headers = {"User-Agent": "stackbuild", "Accept-Encoding": "identity", **dict(request.headers)}
             if authorization and _origin(url) == _origin(self.root):
@@ -162,7 +163,7 @@ class HttpClient:
             if answer.status not in (301, 302, 303, 307, 308) or not place or request.method not in READS:
                 return answer, url
             answer.close()
-            target = urljoin(url, place)
+            target = _joined(url, place)
             if urlsplit(target).scheme not in ("https", urlsplit(url).scheme):
                 raise RemoteFault("redirected away from https", blob=request.url)
             url = target
@@ -177,7 +178,7 @@ class HttpClient:
         if kind.lower() == "basic":
             return basic
         words = dict(_CHALLENGE.findall(rest))
-        realm = words.get("realm", "")
+        realm = _joined("", words.get("realm", ""))
         if kind.lower() != "bearer" or not (_is_https(realm) or (_is_loopback(realm) and _is_loopback(self.root))):
             return ""
         asked = {name: text for name, text in (("service", words.get("service", "")), ("scope", scope)) if text}
@@ -283,9 +284,20 @@ def _said(error: Exception) -> str:
     return _CONNECTION.sub("", str(error))[:200] or type(error).__name__
 
 
-def _origin(url: str) -> tuple[str, str]:
+def _joined(base: str, url: str) -> str:
+    """The URL that a server names, absolute. Raises RemoteFault where it is none."""
+    try:
+        found = urljoin(base, url)
+        _origin(found)
+    except ValueError as error:
+        raise RemoteFault(f"a URL that is none: {error}", got=url) from None
+    return found
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port. Raises ValueError where the URL is none."""
     parts = urlsplit(url)
-    return parts.scheme, parts.netloc
+    return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
 
 
 def _is_https(url: str) -> bool:

@@ -8,6 +8,7 @@ sending it again. Tags can be overwritten by whoever may write.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -51,10 +52,12 @@ class OciRegistry:
         with self.client.send(self._request("HEAD", f"blobs/sha256:{digest}")) as answer:
             if answer.status == 404:
                 return None
-            said = answer.headers.get("Content-Length", "")
-            if answer.status != 200 or not said.isdecimal():
+            size = _number(answer.headers.get("Content-Length", ""))
+            if answer.status != 200:
                 raise RemoteFault(f"HTTP {answer.status}", blob=digest)
-            return int(said)
+            if size is None:
+                raise RemoteFault("a blob without a length", blob=digest)
+            return size
 
     def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
         limits, upload = self.client.limits, _Upload(digest, content, size, count)
@@ -169,8 +172,13 @@ class _Rest:
 
 def _received(said: str, size: int) -> int:
     """How many bytes of an upload a registry has, by its header `Range: 0-LAST`."""
-    last = said.removeprefix("bytes=").rpartition("-")[2]
-    return min(int(last) + 1, size) if last.isdecimal() and last != "0" else 0
+    last = _number(said.removeprefix("bytes=").rpartition("-")[2])
+    return min(last + 1, size) if last else 0
+
+
+def _number(text: str) -> int | None:
+    """A number of bytes in a header, None where it is none that bytes have."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
 def _refuse_other_digest(answer: dict[str, str], digest: str) -> None:

@@ -15,7 +15,7 @@ from urllib3 import HTTPResponse
 from urllib3.util import connection
 
 from stackbuild.core.http_pool import SocketPool
-from stackbuild.remote.faults import RemoteUnreachable
+from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
 from stackbuild.remote.http import HttpClient, HttpRequest
 from stackbuild.remote.registry import OciRegistry
 from support.remotes import QUICK
@@ -115,3 +115,35 @@ def test_no_proxy_stands_between_this_machine_and_itself(
     with pytest.raises(RemoteUnreachable):
         status_of(registry(root))
     assert set(reached) == {place}
+
+
+def put_blob(asked: OciRegistry) -> None:
+    asked.put_blob("0" * 64, io.BytesIO(b"blob"), 4, lambda size: None)
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "https://[::1", "https://a:99999/"])
+@pytest.mark.parametrize(("status", "header"), [(302, "Location"), (401, "WWW-Authenticate")])
+def test_a_url_that_is_none(web: Web, url: str, status: int, header: str) -> None:
+    said = url if header == "Location" else f'Bearer realm="{url}"'
+    web.answer = lambda method, place: (status, {header: said}, b"")
+    with pytest.raises(RemoteFault, match="a URL that is none"):
+        status_of(registry())
+
+
+def test_a_realm_that_is_missing_is_asked_for_nothing(web: Web) -> None:
+    web.answer = lambda method, url: (401, {"WWW-Authenticate": 'Bearer service="x"'}, b"")
+    assert status_of(registry()) == 401 and len(web.seen) == 1
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "https://a:99999/"])
+def test_an_upload_at_a_url_that_is_none(web: Web, url: str) -> None:
+    web.answer = lambda method, place: (202, {"Location": url}, b"")
+    with pytest.raises(RemoteFault, match="a URL that is none"):
+        put_blob(registry())
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "", "²"])
+def test_a_length_that_is_none(web: Web, length: str) -> None:
+    web.answer = lambda method, url: (200, {"Content-Length": length}, b"")
+    with pytest.raises(RemoteFault, match="a blob without a length"):
+        registry().blob_size("0" * 64)
