@@ -176,13 +176,26 @@ def _installed(place: Path) -> _Installed:
         damaged.append((f"{place.name}/METADATA", f"it is not UTF-8: byte {error.start}"))
     files: dict[str, str] = {}
     try:
-        for path in distribution.files or ():
-            files[str(path)] = path.hash.value if path.hash and path.hash.mode == "sha256" else ""
+        files = _recorded(distribution)
     except UnicodeDecodeError as error:
         damaged.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
     except (csv.Error, ValueError, TypeError):
         damaged.append((f"{place.name}/RECORD", "it has a row that is not path, hash and size"))
     return _Installed(str(canonicalize_name(name)), version or "0", files, requires, tuple(damaged))
+
+
+def _recorded(distribution: PathDistribution) -> dict[str, str]:
+    """Path to sha256 (URL-safe base64, no padding; "" without one) by RECORD: `distribution.files` of Python 3.12 leaves out
+    what is not there. Raises UnicodeDecodeError, csv.Error, ValueError."""
+    record = distribution.read_text("RECORD")
+    if record is None:  # an egg's, or a Linux distribution's
+        return {str(path): "" for path in distribution.files or ()}
+    files = {}
+    for path, value, size in filter(None, csv.reader(record.splitlines())):
+        int(size or 0)
+        mode, _, sha256 = value.partition("=")
+        files[path] = sha256 if mode == "sha256" else ""
+    return files
 
 
 def _library(path: Path) -> Library | None:

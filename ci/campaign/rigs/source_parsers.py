@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -23,7 +23,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import Stop
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import rows_of
-from stackbuild.recipe.load import parse
+from stackbuild.recipe.load import load, parse
 from stackbuild.recipe.lock_file import parse_lock
 from stackbuild.sources import git, http, oci, patches, upstream
 from stackbuild.sources.patch_drift import changes, hunks
@@ -148,12 +148,12 @@ GIT binary patch
 def _lock(text: str, folder: Path) -> object:
     path = folder / "t.lock.yaml"
     path.write_text(text, "utf-8", "surrogateescape")
-    return parse_lock(Loaded(_demo(), "t", folder, path))
+    return parse_lock(replace(_demo(), folder=folder, lock_path=path))
 
 
 @cache
-def _demo():  # type: ignore[no-untyped-def]
-    return parse(_recipes()[0], "t.yaml")
+def _demo() -> Loaded:
+    return load("debian-13")
 
 
 def _mark(text: str, folder: Path) -> object:

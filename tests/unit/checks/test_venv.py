@@ -7,6 +7,7 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Callable
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
@@ -240,3 +241,11 @@ def test_a_damaged_distribution_is_a_finding_that_names_its_file(
     found = next(f for f in venv.report().findings if f.rule == "SB-VENV-DAMAGED")
     assert found.subject == f"onnxruntime-1.22.1.dist-info/{file}" and said in found.found
     assert "--force-reinstall onnxruntime" in found.fix
+
+
+def test_a_missing_file_is_found_on_every_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """importlib.metadata of Python 3.12 has no file in `files` that is not there; so has its backport."""
+    venv = Venv(tmp_path)
+    uninstalled_after(venv)
+    monkeypatch.setattr(PathDistribution, "files", property(lambda self: []))
+    assert "SB-VENV-MISSING" in {finding.rule for finding in venv.report().findings}

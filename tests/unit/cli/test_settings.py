@@ -93,7 +93,7 @@ def test_the_table_of_the_docs_has_every_setting() -> None:
 def test_help_and_version_are_words_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         (("help",), "Commands:"),
-        (("help", "plan"), "Usage: stackbuild plan"),
+        (("help", "plan"), "stackbuild plan [OPTIONS]"),
         (("version",), "stackbuild 0."),
     ):
         assert ran(*words, monkeypatch=monkeypatch) == 0
