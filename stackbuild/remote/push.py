@@ -7,8 +7,11 @@ its digest while it is packed: a damaged output is never signed.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +57,8 @@ LEVELS = (1, 2, 3)
 """Levels of zstd: the next one gives a pack another blob where the remote's is damaged and cannot be replaced."""
 IN_MEMORY = 20 << 20
 """Bytes of a compressed pack that are held in memory; of a longer one the rest lies on the disk."""
+NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
+"""Errors of a path at which something else lies than a file: a folder, a link, a socket, nothing."""
 RACES = 3
 """How often a record is written again where another builder wrote at the same moment."""
 CONTENT = "content\n"
@@ -263,19 +268,28 @@ def _compress(root: Path, pack: Pack, level: int, spool: IO[bytes]) -> Layer:
     return Layer(found.hexdigest(), size)
 
 
+def _open_file(path: str, flags: int) -> int:
+    """A descriptor of a path: no link is followed at its end, and a FIFO is not waited for."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
 def _content(path: Path, entry: Entry) -> Iterable[bytes]:
     """The bytes of a file, compared with its entry. Raises _Differs."""
     found, size = hashlib.sha256(), 0
     try:
-        with path.open("rb", buffering=0) as file:
+        with open(path, "rb", 0, opener=_open_file) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise _Differs
             while piece := file.read(CHUNK * 4):
                 size += len(piece)
                 if size > entry.size:
                     raise _Differs
                 found.update(piece)
                 yield piece
-    except FileNotFoundError:
-        raise _Differs from None
+    except OSError as error:
+        if error.errno in NO_FILE:
+            raise _Differs from None
+        raise
     if found.hexdigest() != entry.what:
         raise _Differs
 

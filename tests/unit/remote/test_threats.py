@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -490,6 +491,29 @@ def test_a_damaged_output_is_not_signed(tmp_path: Path) -> None:
     again = open_at(tmp_path / "b")
     (push,) = push_all(again, ExportFolder("file:///x", tmp_path / "export", is_written=True))
     assert push.outcome == "damaged" and "bin/tool" in push.why
+    assert not list((tmp_path / "export").glob("manifests/*/*"))
+
+
+HARMS: dict[str, Callable[[Path], object]] = {
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+    "link to itself": lambda path: (path.unlink(), path.symlink_to(path.name)),
+    "link to the same bytes": lambda path: (path.rename(path.with_name("moved")), path.symlink_to("moved")),
+    "FIFO": lambda path: (path.unlink(), os.mkfifo(path)),
+    "socket": lambda path: (path.unlink(), os.mknod(path, stat.S_IFSOCK | 0o600)),
+    "its folder is a file": lambda path: (shutil.rmtree(path.parent), path.parent.touch()),
+    "its folder links to itself": lambda path: (shutil.rmtree(path.parent), path.parent.symlink_to(path.parent.name)),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
+def test_something_else_in_place_of_a_file_is_not_signed(harm: Callable[[Path], object], tmp_path: Path) -> None:
+    builder = open_at(tmp_path / "b")
+    record = put(builder)
+    file = builder.tree(record.tree) / "bin" / "tool"
+    file.parent.chmod(0o755)
+    harm(file)
+    (push,) = push_all(open_at(tmp_path / "b"), ExportFolder("file:///x", tmp_path / "export", is_written=True))
+    assert push.outcome == "damaged" and "bin" in push.why
     assert not list((tmp_path / "export").glob("manifests/*/*"))
 
 
