@@ -87,6 +87,13 @@ class HttpClient:
         self._authorization: dict[str, str] = {}
         self._lock = threading.Lock()
 
+    def own(self, place: str) -> str:
+        """A URL that this server named, absolute. Raises RemoteFault where it is another server's."""
+        url = _joined(self.root, place)
+        if _origin(url) != _origin(self.root):
+            raise RemoteFault("a place on another server", expected=urlsplit(self.root).netloc, got=url)
+        return url
+
     def abort(self) -> None:
         """End what other threads wait for."""
         self._pool.abort()

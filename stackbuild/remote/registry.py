@@ -107,7 +107,7 @@ class OciRegistry:
         """
         try:
             said = self._changed("GET", place, (204,))
-            return said.get("Location", place), _received(said.get("Range", ""), size)
+            return self.client.own(said.get("Location", place)), _received(said.get("Range", ""), size)
         except RemoteFault:
             return self._begin_upload(), 0
 
@@ -129,8 +129,10 @@ class OciRegistry:
                 said = answer.read(300).decode("utf-8", "replace")
                 raise RemoteFault(f"HTTP {answer.status} to {method}: {said}", blob=url.partition("?")[0])
             found = {name.title(): text for name, text in answer.headers.items()}
-        if wanted == (202,) and "Location" not in found:
-            raise RemoteFault("an upload without a place", blob=url.partition("?")[0])
+        if wanted == (202,):
+            if "Location" not in found:
+                raise RemoteFault("an upload without a place", blob=url.partition("?")[0])
+            found["Location"] = self.client.own(found["Location"])
         return found
 
     def _request(self, method: str, url: str, *headers: tuple[str, str]) -> HttpRequest:

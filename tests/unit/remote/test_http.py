@@ -147,3 +147,20 @@ def test_a_length_that_is_none(web: Web, length: str) -> None:
     web.answer = lambda method, url: (200, {"Content-Length": length}, b"")
     with pytest.raises(RemoteFault, match="a blob without a length"):
         registry().blob_size("0" * 64)
+
+
+@pytest.mark.parametrize(
+    "place", ["https://evil.example/up", "http://reg.example/v2/up", "https://reg.example:7/up", "//evil.example/up"]
+)
+def test_an_upload_on_another_server_is_not_sent(web: Web, place: str) -> None:
+    web.answer = lambda method, url: (202 if method == "POST" else 201, {"Location": place}, b"")
+    with pytest.raises(RemoteFault, match="a place on another server"):
+        put_blob(registry())
+    assert {method for method, _, _ in web.seen} == {"POST"}
+
+
+@pytest.mark.parametrize("place", ["/v2/x/blobs/uploads/1", "https://reg.example:443/v2/x/blobs/uploads/1?state=a"])
+def test_an_upload_on_the_registry_itself(web: Web, place: str) -> None:
+    web.answer = lambda method, url: (202 if method == "POST" else 201, {"Location": place}, b"")
+    put_blob(registry())
+    assert [method for method, _, _ in web.seen] == ["POST", "PUT"]
