@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from stackbuild.core.errors import safe
+
+MOST_WHAT = 500
+"""Characters that are shown of what is wrong. Some of it is a server's text."""
+MOST_VALUE = 200
+"""Characters that are shown of a blob's name, and of what was expected and came."""
+
 
 class RemoteFault(Exception):
     """An answer that is not taken: what is wrong, of which blob or tag, and what was expected and came."""
@@ -14,9 +21,16 @@ class RemoteFault(Exception):
         self.got = got
 
     def __str__(self) -> str:
+        """One line of bounded length, control characters as escapes: whoever serves the answer can choose the text."""
         rows = (("", self.blob), ("expected ", self.expected), ("got ", self.got))
-        more = ", ".join(f"{name}{value}" for name, value in rows if value)
-        return f"{self.what} ({more})" if more else self.what
+        more = ", ".join(f"{name}{shown(value, MOST_VALUE)}" for name, value in rows if value)
+        what = shown(self.what, MOST_WHAT)
+        return f"{what} ({more})" if more else what
+
+
+def shown(text: str, most: int) -> str:
+    """The beginning of a text, on one line."""
+    return safe(text[:most], keep="") + ("…" if len(text) > most else "")
 
 
 class NoRoom(RemoteFault):

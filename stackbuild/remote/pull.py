@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from stackbuild.publishing.signing import TrustedKey
-from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable
+from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, shown
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import Count, RemoteReader
 from stackbuild.remote.records import NOTES_HERE, Signed, agreed, verified
@@ -31,6 +31,8 @@ STRIKES = 3
 """Wrong answers of a remote after which it is not asked again in this run."""
 ROOM = 256 << 20
 """Bytes of the disk that a pull leaves free."""
+MOST_REASON = 150
+"""Characters that are shown of why an envelope does not count."""
 WORTH_SAYING = 20_000_000
 """Bytes of an output from which on a line says that it is being taken."""
 _Result = TypeVar("_Result")
@@ -201,4 +203,5 @@ def ask(remote: TrustedRemote, asked: Asked, now: datetime) -> Signed | None:
             "too few trusted keys agree on one output",
             blob=asked.tag, expected=f"{remote.threshold} keys", got=remote.names(signers),
         )  # fmt: skip
-    raise RemoteFault(f"its record is not trusted: {'; '.join(why[:3]) or 'nobody has signed it'}", blob=asked.tag)
+    said = "; ".join(shown(one, MOST_REASON) for one in why[:3]) or "nobody has signed it"
+    raise RemoteFault(f"its record is not trusted: {said}", blob=asked.tag)

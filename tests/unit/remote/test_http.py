@@ -164,3 +164,18 @@ def test_an_upload_on_the_registry_itself(web: Web, place: str) -> None:
     web.answer = lambda method, url: (202 if method == "POST" else 201, {"Location": place}, b"")
     put_blob(registry())
     assert [method for method, _, _ in web.seen] == ["POST", "PUT"]
+
+
+def test_the_text_of_a_refusal_is_one_short_line(web: Web) -> None:
+    web.answer = lambda method, url: (403, {}, b"\x1b]0;x\x07\n::error::hi\n" + b"x" * 10_000)
+    with pytest.raises(RemoteFault) as fault:
+        put_blob(registry())
+    assert "HTTP 403 to POST" in str(fault.value)
+    assert str(fault.value).isprintable() and len(str(fault.value)) < 1000
+
+
+def test_a_url_of_a_redirection_is_one_short_line(web: Web) -> None:
+    web.answer = lambda method, url: (302, {"Location": "http://[\x9b" + "x" * 10_000}, b"")
+    with pytest.raises(RemoteFault) as fault:
+        status_of(registry())
+    assert str(fault.value).isprintable() and len(str(fault.value)) < 1000

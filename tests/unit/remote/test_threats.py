@@ -217,6 +217,26 @@ def test_one_of_two_keys_says_nothing_for_both(store: Store, remote: ExportFolde
     assert pulled.record.notes.items() >= record.notes.items()
 
 
+EVIL = "\x1b]0;x\x07\n::error::" + "x" * 1_000_000
+
+
+@pytest.mark.parametrize("place", ["keyid", "payloadType", "key", "signatures"])
+def test_a_servers_text_is_one_short_line_of_a_warning(place: str, store: Store, remote: ExportFolder) -> None:
+    envelope = json.loads(sign(record_of(remote), a_key("stranger")))
+    match place:
+        case "keyid":
+            envelope["signatures"][0]["keyid"] = EVIL
+        case "payloadType":
+            envelope["payloadType"] = EVIL
+        case "key":
+            envelope = json.loads(sign(replace(record_of(remote), key=EVIL), a_key()))
+        case _:
+            envelope["signatures"] = {EVIL: EVIL}
+    write_record(remote, json.dumps(envelope).encode())
+    warning = refused(store, remote)
+    assert warning.isprintable() and len(warning) < 1500
+
+
 FORMS: dict[str, dict[str, object]] = {
     "packages that are no JSON": {"notes": {"packages": "not json"}},
     "packages in a list": {"notes": {"packages": '["libc6"]'}},
