@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 from stackbuild.core import yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.http_pool import is_loopback
-from stackbuild.core.model import Field, Model, ValidationError
+from stackbuild.core.model import Field, Model, ValidationError, field_validator
 from stackbuild.publishing.signing import TrustedKey, load_trusted_keys, trusted_keys_of
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import ExportFolder, WebFolder
@@ -46,6 +46,12 @@ class RemoteSettings(Model):
     threshold: int = Field(default=1, ge=1, le=16)
     write: bool = False
     sign: str = ""
+
+    @field_validator("read")
+    @classmethod
+    def _one_key_a_line(cls, read: tuple[str, ...]) -> tuple[str, ...]:
+        """A block of YAML can have several lines, each of them a key or a comment."""
+        return tuple(line.strip() for entry in read for line in entry.splitlines() if line.strip())
 
     def trusted_keys(self) -> tuple[TrustedKey, ...]:
         """Raises UsageError where a line is not a key."""
@@ -155,7 +161,9 @@ def remove_keys(url: str, fingerprint: str = "") -> RemoteSettings | None:
     if not fingerprint:
         write_settings(Settings(remotes=tuple(one for one in settings.remotes if one.url != url)))
         return None
-    kept = tuple(line for line in old.read if trusted_keys_of((line,), url)[0].fingerprint != fingerprint)
+    kept = tuple(
+        line for line in old.read if fingerprint not in {key.fingerprint for key in trusted_keys_of((line,), url)}
+    )
     if len(kept) == len(old.read):
         raise UsageError(f"{fingerprint} is not trusted for {url}", next="`stackbuild store trust ls` lists the keys")
     new = old.model_copy(update={"read": kept})

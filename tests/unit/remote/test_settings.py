@@ -60,6 +60,25 @@ def test_a_key_that_is_added_again_is_replaced(tmp_path: Path) -> None:
     assert key.valid_before is not None and key.valid_before.year == 2026
 
 
+def test_comments_and_several_keys_in_one_block(tmp_path: Path) -> None:
+    first, second = (key_files(tmp_path, name)[1].read_text() for name in ("first", "second"))
+    settings_path().parent.mkdir(parents=True)
+    settings_path().write_text(f"""remotes:
+  - url: {URL}
+    read:
+      - "# the team"
+      - |
+        # both builders
+        {first.strip()}
+        {second.strip()}
+""")
+    (one,) = read_settings().remotes
+    assert [key.name for key in one.trusted_keys()] == ["first", "second"]
+    left = remove_keys(URL, a_key("first").fingerprint)
+    assert left is not None and [key.name for key in left.trusted_keys()] == ["second"]
+    assert read_settings().remotes == (left,) and left.read[:2] == ("# the team", "# both builders")
+
+
 @pytest.mark.parametrize("mode", [0o666, 0o620])
 def test_a_file_that_others_may_write_is_refused(mode: int, tmp_path: Path) -> None:
     add_keys(URL, [key_files(tmp_path)[1]])
