@@ -88,11 +88,20 @@ class ExportFolder:
         self.folder = folder
         if is_written:
             folder.mkdir(parents=True, exist_ok=True)
-            if any(folder.iterdir()) and not (folder / "format").exists():
-                raise RemoteFault("a folder with other files in it", blob=str(folder))
-            self._place(folder / "format", FORMAT.encode())
-        elif not (folder / "format").is_file():
+            if not self._is_export():
+                if any(folder.iterdir()):
+                    raise RemoteFault("a folder with other files in it, and not an export", blob=str(folder))
+                self._place(folder / "format", FORMAT.encode())
+        elif not self._is_export():
             raise RemoteUnreachable("no export lies there", blob=str(folder))
+
+    def _is_export(self) -> bool:
+        """Whether the folder has the mark of this layout. A store has a file of that name, too."""
+        try:
+            with self._opened(self.folder / "format") as file:
+                return file.read(100) == FORMAT.encode()
+        except OSError:
+            return False
 
     def manifest(self, tag: str, most: int) -> bytes | None:
         path = self.folder / manifest_place(tag)

@@ -21,7 +21,7 @@ from stackbuild.remote.settings import (
     trusted_remotes,
     write_settings,
 )
-from support.remotes import a_key, key_files
+from support.remotes import a_key, key_files, open_at
 
 URL = "https://builds.example.org/sb"
 
@@ -165,6 +165,29 @@ def test_an_export_is_not_written_among_other_files(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     with pytest.raises(RemoteFault, match="other files"):
         ExportFolder("", tmp_path, is_written=True)
+
+
+@pytest.mark.parametrize("mark", ["1\n", "", "stackbuild.export/2\n"])
+def test_another_folder_with_a_file_format_is_not_overwritten(tmp_path: Path, mark: str) -> None:
+    from stackbuild.remote.faults import RemoteFault
+
+    (tmp_path / "format").write_text(mark)
+    with pytest.raises(RemoteFault, match="not an export"):
+        ExportFolder("", tmp_path, is_written=True)
+    with pytest.raises(RemoteFault, match="no export"):
+        ExportFolder("", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["format"] and (tmp_path / "format").read_text() == mark
+
+
+def test_a_store_is_not_overwritten_by_its_export(tmp_path: Path) -> None:
+    from stackbuild.remote.faults import RemoteFault
+
+    open_at(tmp_path / "store").close()
+    before = (tmp_path / "store" / "format").read_text()
+    with pytest.raises(RemoteFault, match="not an export"):
+        ExportFolder("", tmp_path / "store", is_written=True)
+    open_at(tmp_path / "store").close()
+    assert (tmp_path / "store" / "format").read_text() == before
 
 
 def test_settings_are_written_as_they_are_read(tmp_path: Path) -> None:
