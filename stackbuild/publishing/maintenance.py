@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
-from stackbuild.core.packaging import Version, canonicalize_name
+from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
 from stackbuild.publishing.generation import CURRENT, GENERATIONS, read_catalog
 from stackbuild.publishing.pages import pages
@@ -25,16 +25,16 @@ def yank(
     An installer takes a yanked file only where it was asked for by `==`. Raises UsageError for a version that is not there.
     """
     with locked(index) as catalog:
-        known = _project(catalog, project, index)
-        wanted = [file for file in known.files.values() if file.version == str(Version(version))]
+        name, known = _project(catalog, project, index)
+        wanted = [file for file in known.files.values() if file.version == _normal_version(version)]
         if not wanted:
             raise UsageError(
-                f"{project} has no version {version}",
+                f"{name} has no version {version}",
                 where=str(index),
                 next=f"it has {', '.join(known.versions) or 'none'}",
             )
         for file in wanted:
-            catalog = catalog.with_file(project, file.model_copy(update={"yanked": reason}))
+            catalog = catalog.with_file(name, file.model_copy(update={"yanked": reason}))
         return commit(index, catalog, publication)
 
 
@@ -43,9 +43,9 @@ def set_status(
 ) -> Catalog:
     """Set a project's status (PEP 792). The page of a quarantined project lists no file; the bytes stay."""
     with locked(index) as catalog:
-        known = _project(catalog, project, index)
+        name, known = _project(catalog, project, index)
         changed = known.model_copy(update={"status": status, "reason": reason})
-        return commit(index, catalog.with_project(project, changed), publication)
+        return commit(index, catalog.with_project(name, changed), publication)
 
 
 def sign(index: Path, publication: Publication) -> Catalog:
@@ -98,10 +98,19 @@ def damages(index: Path) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _project(catalog: Catalog, name: str, index: Path) -> Project:
-    project = catalog.projects.get(str(canonicalize_name(name)))
+def _project(catalog: Catalog, name: str, index: Path) -> tuple[str, Project]:
+    """A project of the index and its normalised name, however `name` spells it. Raises UsageError where there is none."""
+    normal = str(canonicalize_name(name))
+    project = catalog.projects.get(normal)
     if project is None:
         raise UsageError(
             f"the index has no project {name}", where=str(index), next=f"it has {', '.join(catalog.projects) or 'none'}"
         )
-    return project
+    return normal, project
+
+
+def _normal_version(text: str) -> str:
+    try:
+        return str(Version(text))
+    except InvalidVersion:
+        raise UsageError(f"{text!r} is not a version", next="write it as 1.0, or as 1.22.1+rocm.6.4") from None
