@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import compatible_tags, cpython_tags, parse_tag
@@ -15,7 +16,7 @@ from stackbuild.core.errors import UsageError
 
 __all__ = [
     "Claim", "InvalidRequirement", "InvalidSpecifier", "InvalidVersion", "InvalidWheelFilename", "Requirement", "SpecifierSet", "Version",
-    "canonicalize_name", "distribution_of", "parse_tag", "parse_wheel_filename",
+    "canonicalize_name", "distribution_of", "parse_email", "parse_tag", "parse_wheel_filename",
 ]  # fmt: skip
 
 

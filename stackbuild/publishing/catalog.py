@@ -6,11 +6,10 @@ whose size and modification time are as recorded has the recorded digest.
 
 from __future__ import annotations
 
-from email import message_from_bytes
 from typing import Literal
 
 from stackbuild.core.model import Field, Model
-from stackbuild.core.packaging import Version, canonicalize_name, distribution_of
+from stackbuild.core.packaging import Version, canonicalize_name, distribution_of, parse_email
 
 SHA256 = r"^[0-9a-f]{64}$"
 ProjectStatus = Literal["active", "archived", "deprecated", "quarantined"]
@@ -88,22 +87,27 @@ class Catalog(Model):
 
 
 class CoreMetadata(Model):
-    """The fields of a wheel's METADATA that an index needs."""
+    """The fields of a wheel's METADATA that an index needs.
+
+    `unreadable` are the names, in lower case, of fields that have no single value: given twice, or not in UTF-8.
+    """
 
     name: str
     version: str
     requires_python: str
     requires: tuple[str, ...]
     summary: str
+    unreadable: tuple[str, ...] = ()
 
 
 def core_metadata(text: bytes) -> CoreMetadata:
     """Reads a METADATA file. `name` is normalised; `version` is as it is spelt."""
-    message = message_from_bytes(text)
+    fields, unreadable = parse_email(text)
     return CoreMetadata(
-        name=str(canonicalize_name(message.get("Name", ""))),
-        version=message.get("Version", ""),
-        requires_python=message.get("Requires-Python", ""),
-        requires=tuple(message.get_all("Requires-Dist", [])),
-        summary=message.get("Summary", ""),
+        name=str(canonicalize_name(fields.get("name", ""))),
+        version=fields.get("version", ""),
+        requires_python=fields.get("requires_python", ""),
+        requires=tuple(fields.get("requires_dist", ())),
+        summary=fields.get("summary", ""),
+        unreadable=tuple(sorted(unreadable)),
     )

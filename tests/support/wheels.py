@@ -24,7 +24,10 @@ def small_wheel(
     name: str = "demo-pkg",
     requires: tuple[str, ...] = (),
     sbom: str = "",
+    headers: tuple[str, ...] = (),
+    entries: tuple[tuple[str, str], ...] = (),
 ) -> Path:
+    """A pure wheel. `headers` are more lines of METADATA, `entries` more files in it: names with texts."""
     folder.mkdir(exist_ok=True, parents=True)
     stem = f"{name.replace('-', '_')}-{version}"
     path = folder / f"{stem}-py3-none-any.whl"
@@ -33,6 +36,7 @@ def small_wheel(
         f"Name: {name}",
         f"Version: {version}",
         *(f"Requires-Dist: {r}" for r in requires),
+        *headers,
         "",
         "text",
     ]
@@ -42,6 +46,8 @@ def small_wheel(
         archive.writestr(
             f"{stem}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
+        for entry, text in entries:
+            archive.writestr(entry, text)
         if sbom:
             archive.writestr(f"{stem}.dist-info/sboms/stackbuild.cdx.json", sbom)
         names = [*archive.namelist(), f"{stem}.dist-info/RECORD"]
