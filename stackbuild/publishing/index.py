@@ -7,7 +7,8 @@ yanked, a bad project quarantined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import glob
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
@@ -15,28 +16,30 @@ from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
 from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.pages import UNVERIFIED, direct_requirement
-from stackbuild.publishing.placement import is_unchanged, place, read_wheel, sonames_outside
+from stackbuild.publishing.placement import Placement, is_unchanged, planned, read_wheel, sonames_outside, write_file
 from stackbuild.publishing.publication import Publication, Published, Receipt
 from stackbuild.publishing.refusals import refuse_misnamed, refuse_open, refuse_taken, refuse_twice
 from stackbuild.publishing.signing import SigningKey
-from stackbuild.publishing.transaction import commit, is_signed_by, locked
+from stackbuild.publishing.transaction import commit, is_signed_by, locked, refuse_unsigned
 
 
 def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Publication()) -> Receipt:
     """Put wheels on the index in that folder, all at once. Raises UsageError where one may not be published, OSError."""
+    fresh: set[str] = set()
     with locked(index) as catalog:
         read = [read_wheel(wheel, publication.digests.get(wheel, "")) for wheel in wheels]
         refuse_twice(wheels)
         for wheel in read:
             refuse_misnamed(wheel)
             refuse_taken(wheel, catalog, index, publication)
-        fresh: set[str] = set()
+        plans = []
         for wheel in read:
             known = catalog.projects.get(wheel.project, Project()).files.get(wheel.path.name)
-            row = place(wheel, known, index / wheel.project, publication.attached.get(wheel.path, ()))
-            if known is None or known.sha256 != row.sha256:
-                fresh.add(row.name)
-            catalog = catalog.with_file(wheel.project, row)
+            plan = planned(wheel, known, index / wheel.project, publication.attached.get(wheel.path, ()))
+            if known is None or known.sha256 != wheel.sha256:
+                fresh.add(wheel.path.name)
+            plans.append(plan)
+            catalog = catalog.with_file(wheel.project, plan.row)
         if publication.url:
             catalog = catalog.model_copy(update={"url": publication.url.rstrip("/")})
         if not catalog.url and (index / WHEELS_ELSEWHERE).is_file():
@@ -47,10 +50,33 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
         refuse_open(catalog, {wheel.project for wheel in read})
         before = read_catalog(index) or Catalog()
         if catalog != before or not is_signed_by(index, publication.keys):
-            catalog = commit(index, catalog, publication)
+            refuse_unsigned(index, publication)
+            catalog = _placed(index, catalog, plans, publication)
+        else:
+            for path, data in (item for plan in plans for item in plan.beside.items()):
+                write_file(path, data)  # the published bytes: what was lost or damaged is there again
         if publication.replace:
             _remove_replaced(index, (before, catalog))
     return _receipt(wheels, index, catalog, fresh, publication.keys)
+
+
+def _placed(index: Path, catalog: Catalog, plans: Sequence[Placement], publication: Publication) -> Catalog:
+    """Put the wheels in the folder and switch to that catalog. What was put there is taken away again where that fails."""
+    new = [plan.target for plan in plans if not plan.unchanged and not plan.target.exists()]
+    try:
+        for plan in plans:
+            catalog = catalog.with_file(plan.wheel.project, plan.put())
+        return commit(index, catalog, publication, {k: v for plan in plans for k, v in plan.beside.items()})
+    except BaseException:
+        published = read_catalog(index) or Catalog()
+        named = {
+            index / name / row.path for name, project in published.projects.items() for row in project.files.values()
+        }
+        for target in new:
+            if target not in named:
+                for left in (target, *target.parent.glob(f"{glob.escape(target.name)}.*")):
+                    left.unlink(missing_ok=True)
+        raise
 
 
 def is_published(digests: Mapping[Path, str], index: Path) -> bool:

@@ -9,8 +9,9 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
 from stackbuild.publishing.generation import CURRENT, GENERATIONS, read_catalog
+from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
-from stackbuild.publishing.placement import scan, write_file
+from stackbuild.publishing.placement import write_file
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SigningKey, envelope_text, read_envelope
 from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE
@@ -69,10 +70,20 @@ def cosign(index: Path, keys: tuple[SigningKey, ...]) -> Catalog:
 
 
 def rebuild(index: Path, publication: Publication) -> Catalog:
-    """Make the catalog again from the wheels that lie in the folder: after it was damaged. Yanks are lost."""
+    """Make the catalog again from the wheels that its last pages name: after it was damaged. Yanks are lost.
+
+    A wheel that no page names stays unpublished. Raises UsageError where the pages name none that is there.
+    """
     with locked(index, read=False):
         number = max([0, *(int(path.name) for path in (index / GENERATIONS).glob("[0-9]*") if path.name.isdigit())])
-        return commit(index, scan(index).model_copy(update={"number": number}), publication)
+        found = catalog_of_pages(index)
+        if not found.projects:
+            raise UsageError(
+                "no page of this index names a wheel that is there",
+                where=str(index),
+                next="publish the wheels to another folder: `stackbuild publish WHEEL… --to FOLDER`",
+            )
+        return commit(index, found.model_copy(update={"number": number}), publication)
 
 
 def damages(index: Path) -> tuple[str, ...]:

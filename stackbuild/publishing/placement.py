@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,9 +15,9 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
-from stackbuild.publishing.catalog import AttachedFile, Catalog, CatalogFile, CoreMetadata, core_metadata
+from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, core_metadata
 from stackbuild.publishing.generation import STAGED, WHEELS_ELSEWHERE
-from stackbuild.publishing.statements import claim_of
+from stackbuild.publishing.statements import claim_about, is_statement
 from stackbuild.store import atomic
 
 METADATA_LIMIT = 16 << 20
@@ -65,33 +66,64 @@ def read_metadata(wheel: Path) -> bytes:
     raise UsageError(f"not a wheel: {reason}", where=str(wheel), next="`stackbuild inspect` says more")
 
 
-def place(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: tuple[Path, ...]) -> CatalogFile:
-    """Place a wheel, its metadata and what travels with it in the project's folder; `before` is the row of its name.
+@dataclass(frozen=True)
+class Placement:
+    """A wheel that is to lie at `target` under that row; `contents` are the files to lie beside it, by name.
 
-    Bytes that are published in an object store are not placed again, and those that go there are not copied.
+    A plan: nothing is written before every refusal has passed. `unchanged` is True where the wheel's bytes lie there.
+    """
+
+    wheel: WheelFile
+    row: CatalogFile
+    target: Path
+    unchanged: bool
+    contents: Mapping[str, bytes]
+
+    @property
+    def beside(self) -> dict[Path, bytes]:
+        """What is to lie beside the wheel, by its path."""
+        return {self.target.with_name(name): data for name, data in self.contents.items()}
+
+    def put(self) -> CatalogFile:
+        """Put the wheel and its METADATA in the folder; its row, with the time of the file. Raises OSError.
+
+        A wheel that goes to an object store is linked, not copied.
+        """
+        if not self.unchanged and self.target.resolve() != self.wheel.path.resolve():
+            elsewhere = (self.target.parents[1 + bool(self.row.folder)] / WHEELS_ELSEWHERE).is_file()
+            _link(self.wheel.path, self.target) if elsewhere else _copy(self.wheel.path, self.target)
+        write_file(self.target.with_name(f"{self.target.name}.metadata"), self.wheel.metadata)
+        if self.unchanged:
+            return self.row
+        stat = self.target.stat()
+        return self.row.model_copy(update={"size": stat.st_size, "modified": stat.st_mtime_ns})
+
+
+def planned(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: tuple[Path, ...]) -> Placement:
+    """Where a wheel and what travels with it are to lie in the project's folder; `before` is the row of its name.
+
+    Bytes that are published in an object store are not placed again.
     """
     sha256 = wheel.sha256
+    same = before is not None and before.sha256 == sha256
     part = ""
-    if before is not None and before.sha256 == sha256:
-        part = before.folder
-    elif before is not None:  # `replace`: the bytes that a reader of the last pages may ask for stay where they are
-        part = sha256[:16]
+    if before is not None:  # `replace`: the bytes that a reader of the last pages may ask for stay where they are
+        part = before.folder if same else sha256[:16]
     target = folder / part / wheel.path.name
     elsewhere = (folder.parent / WHEELS_ELSEWHERE).is_file()
-    unchanged = before is not None and before.sha256 == sha256 and (elsewhere or is_unchanged(target, before))
-    if not unchanged and target.resolve() != wheel.path.resolve():
-        _link(wheel.path, target) if elsewhere else _copy(wheel.path, target)
-    write_file(target.with_name(f"{target.name}.metadata"), wheel.metadata)
-    beside = _place_attached(wheel.path, target, attached)
-    kept = before.attached if before is not None and before.sha256 == sha256 else ()
-    rows = {one.name: one for one in (*kept, *beside)}
-    claims = [claim_of(path) for path in attached]
-    return CatalogFile(
+    unchanged = before is not None and same and (elsewhere or is_unchanged(target, before))
+    contents = {path.name: path.read_bytes() for path in attached}
+    contents |= {f"{wheel.path.name}.cdx.json": sbom for sbom in _sboms(wheel.path)[:1]}
+    claims = [refuse_misstated(wheel.path.name, sha256, name, data) for name, data in contents.items()]
+    kept = before.attached if before is not None and same else ()
+    rows = {one.name: one for one in kept}
+    rows |= {n: AttachedFile(name=n, sha256=digest.of_bytes(data), size=len(data)) for n, data in contents.items()}
+    row = CatalogFile(
         name=target.name,
         folder=part,
         sha256=sha256,
-        size=before.size if before and unchanged else target.stat().st_size,
-        modified=before.modified if before and unchanged else target.stat().st_mtime_ns,
+        size=before.size if before and unchanged else wheel.path.stat().st_size,
+        modified=before.modified if before and unchanged else 0,
         metadata_sha256=digest.of_bytes(wheel.metadata),
         requires_python=wheel.fields.requires_python,
         requires=wheel.fields.requires,
@@ -101,15 +133,24 @@ def place(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: 
         claim=next((claim for claim in claims if claim), before.claim if before and kept else ""),
         attached=tuple(rows[name] for name in sorted(rows)),
     )
+    return Placement(wheel, row, target, unchanged, contents)
 
 
-def _place_attached(wheel: Path, target: Path, attached: tuple[Path, ...]) -> list[AttachedFile]:
-    """Place the SBOM that is in the wheel, and the files that were given with it."""
-    contents = {path.name: path.read_bytes() for path in attached}
-    contents |= {f"{wheel.name}.cdx.json": sbom for sbom in _sboms(wheel)[:1]}
-    for name, data in contents.items():
-        write_file(target.with_name(name), data)
-    return [AttachedFile(name=name, sha256=digest.of_bytes(data), size=len(data)) for name, data in contents.items()]
+def refuse_misstated(wheel: str, sha256: str, name: str, data: bytes) -> str:
+    """What the statement in a file of that name claims of the wheel; "" where the file is no statement.
+
+    Raises UsageError where it is about other bytes, or not of the kind that its name says.
+    """
+    if not is_statement(name):
+        return ""
+    try:
+        return claim_about(wheel, sha256, name, data)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"the statement cannot be published: {error}",
+            where=name,
+            next=f"make it again for {wheel} as it is, or take it away",
+        ) from None
 
 
 def _sboms(wheel: Path) -> list[bytes]:
@@ -127,16 +168,6 @@ def sonames_outside(wheel: Path) -> tuple[str, ...]:
             rows = digest.json_of(text.decode("utf-8", "replace"))["components"]
             return tuple(str(row["name"]) for row in rows if role in row.get("properties", ()))
     return ()
-
-
-def scan(index: Path) -> Catalog:
-    """The catalog of the wheels that lie in an index without one."""
-    catalog = Catalog()
-    for wheel in sorted(index.glob("[!.]*/[!.]*.whl")):
-        project, _ = distribution_of(wheel.name)
-        if wheel.parent.name == project:
-            catalog = catalog.with_file(project, place(read_wheel(wheel), None, wheel.parent, ()))
-    return catalog
 
 
 def is_unchanged(file: Path, row: CatalogFile) -> bool:

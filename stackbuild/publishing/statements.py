@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from stackbuild.core import digest
@@ -113,11 +112,27 @@ def statement(subjects: Sequence[ResourceDescriptor], predicate_type: str, predi
     return json.dumps(body, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
 
-def claim_of(path: Path) -> str:
-    """What a verification statement claims; "" for any other file."""
-    if not path.name.endswith(".verification.json"):
+def claim_about(wheel: str, sha256: str, name: str, data: bytes) -> str:
+    """What a statement file of that name claims of the wheel with those bytes; "" where it is no verification.
+
+    Raises ValueError where it is about another wheel or other bytes, or of another kind than its name says.
+    """
+    found = read_statement(data)
+    kind = next(kind for kind in NAMES if name.endswith(f".whl.{kind}.json"))
+    if found.get("predicateType") != NAMES[kind]:
+        raise ValueError(f"it states {found.get('predicateType')!r}, not {NAMES[kind]}")
+    subjects = {(one["name"], one["digest"]["sha256"]) for one in found["subject"]}
+    if subjects != {(wheel, sha256)}:
+        about = ", ".join(f"{subject} with sha256 {of}" for subject, of in sorted(subjects)) or "nothing"
+        raise ValueError(f"it is about {about}, and not about {wheel} with sha256 {sha256} alone")
+    predicate = found.get("predicate")
+    if not isinstance(predicate, dict):
+        raise ValueError("its predicate is not an object")
+    if kind != "verification":
         return ""
-    return str(json.loads(path.read_bytes())["predicate"]["claim"])
+    if not isinstance(predicate.get("claim"), str):
+        raise ValueError("its predicate has no claim")
+    return str(predicate["claim"])
 
 
 def read_statement(data: bytes) -> dict[str, Any]:

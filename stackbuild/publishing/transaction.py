@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -11,10 +11,11 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CURRENT, STAGED, WHEELS_ELSEWHERE, adopt, read_catalog, switch
+from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
-from stackbuild.publishing.placement import is_unchanged, read_metadata, scan, write_file
+from stackbuild.publishing.placement import is_unchanged, read_metadata, write_file
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import SigningKey, envelope_text, signers
+from stackbuild.publishing.signing import SigningKey, envelope_text, read_envelope, signers
 from stackbuild.publishing.snapshot import ENVELOPE, signed_files
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.store import locks
@@ -30,7 +31,7 @@ def locked(index: Path, read: bool = True) -> Iterator[Catalog]:
         adopt(index)
         catalog = read_catalog(index) if read else None
         if read and (catalog is None or (catalog.number == 0 and not catalog.projects)):
-            catalog = scan(index)
+            catalog = catalog_of_pages(index)
         if catalog and not (index / WHEELS_ELSEWHERE).is_file():
             catalog = _present(catalog, index)
         yield catalog or Catalog()
@@ -64,8 +65,8 @@ def _present(catalog: Catalog, index: Path) -> Catalog:
     return catalog
 
 
-def commit(index: Path, catalog: Catalog, publication: Publication) -> Catalog:
-    """Switch the index to that catalog under the next number."""
+def refuse_unsigned(index: Path, publication: Publication) -> None:
+    """An index that is signed stays signed, unless its owner ends that."""
     was_signed = (index / CURRENT / ENVELOPE).exists()
     if was_signed and not publication.keys and not publication.unsigned:
         raise UsageError(
@@ -73,11 +74,24 @@ def commit(index: Path, catalog: Catalog, publication: Publication) -> Catalog:
             where=str(index),
             next="add `--sign KEY`; `--unsigned` ends the signing, and who verifies the index then refuses it",
         )
+
+
+def commit(
+    index: Path, catalog: Catalog, publication: Publication, beside: Mapping[Path, bytes] | None = None
+) -> Catalog:
+    """Switch the index to that catalog under the next number. `beside` are the files beside wheels that change with it.
+
+    They are written last before the switch: whatever is refused is refused before.
+    """
+    refuse_unsigned(index, publication)
     catalog = catalog.model_copy(update={"number": catalog.number + 1})
     contents = pages(catalog)
     if publication.keys:
-        sign_statements(index, catalog, publication.keys)
         contents |= signed_files(index, catalog, contents, publication.keys, timedelta(days=publication.days))
+    for path, data in (beside or {}).items():
+        write_file(path, data)
+    if publication.keys:
+        sign_statements(index, catalog, publication.keys)
     switch(index, catalog, contents)
     return catalog
 
@@ -89,7 +103,7 @@ def is_signed_by(index: Path, keys: tuple[SigningKey, ...]) -> bool:
 
 
 def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...]) -> None:
-    """Put a signed envelope beside every statement; one with a signature of each key already stays as it is."""
+    """Put a signed envelope beside every statement; one of these bytes with a signature of each key stays as it is."""
     wanted = {key.fingerprint for key in keys}
     for name, project in catalog.projects.items():
         for row in project.files.values():
@@ -99,5 +113,7 @@ def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...])
                 plain = index / name / row.beside(one.name)
                 envelope = plain.with_name(envelope_name(plain.name))
                 before = envelope.read_bytes() if envelope.is_file() else b""
-                if not before or not wanted <= signers(before):
-                    write_file(envelope, envelope_text(plain.read_bytes(), STATEMENT_TYPE, keys, before))
+                payload = plain.read_bytes()
+                stale = not before or bytes(read_envelope(before).payload) != payload
+                if stale or not wanted <= signers(before):
+                    write_file(envelope, envelope_text(payload, STATEMENT_TYPE, keys, before))
