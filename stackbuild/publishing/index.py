@@ -18,7 +18,14 @@ from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.pages import UNVERIFIED, direct_requirement
 from stackbuild.publishing.placement import Placement, is_unchanged, planned, read_wheel, sonames_outside, write_file
 from stackbuild.publishing.publication import Publication, Published, Receipt
-from stackbuild.publishing.refusals import refuse_misnamed, refuse_open, refuse_taken, refuse_twice
+from stackbuild.publishing.refusals import (
+    refuse_linked,
+    refuse_malformed,
+    refuse_misnamed,
+    refuse_names,
+    refuse_open,
+    refuse_taken,
+)
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.publishing.transaction import commit, is_signed_by, locked, refuse_unsigned
 
@@ -26,11 +33,13 @@ from stackbuild.publishing.transaction import commit, is_signed_by, locked, refu
 def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Publication()) -> Receipt:
     """Put wheels on the index in that folder, all at once. Raises UsageError where one may not be published, OSError."""
     fresh: set[str] = set()
-    with locked(index) as catalog:
+    refuse_names(wheels)
+    with locked(index, new=True) as catalog:
         read = [read_wheel(wheel, publication.digests.get(wheel, "")) for wheel in wheels]
-        refuse_twice(wheels)
         for wheel in read:
+            refuse_linked(index, wheel.project)
             refuse_misnamed(wheel)
+            refuse_malformed(wheel)
             refuse_taken(wheel, catalog, index, publication)
         plans = []
         for wheel in read:
@@ -47,7 +56,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
                 "nobody has said where this index is served",
                 next="add `--url https://…`, the address that installers use",
             )
-        refuse_open(catalog, {wheel.project for wheel in read})
+        refuse_open(catalog, [plan.row for plan in plans])
         before = read_catalog(index) or Catalog()
         if catalog != before or not is_signed_by(index, publication.keys):
             refuse_unsigned(index, publication)

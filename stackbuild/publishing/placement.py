@@ -26,11 +26,12 @@ METADATA_LIMIT = 16 << 20
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A wheel that was read: the digest of its bytes, and its METADATA file."""
+    """A wheel that was read: the digest of its bytes, its METADATA file, and the names of its entries."""
 
     path: Path
     sha256: str
     metadata: bytes
+    entries: tuple[str, ...]
 
     @property
     def project(self) -> str:
@@ -50,7 +51,9 @@ class WheelFile:
 def read_wheel(path: Path, sha256: str = "") -> WheelFile:
     """Read a wheel. Its bytes are not hashed again where their `sha256` is known. Raises UsageError for another file."""
     metadata = read_metadata(path)
-    return WheelFile(path, sha256 or digest.of_file(path), metadata)
+    with zipfile.ZipFile(path) as archive:
+        entries = tuple(archive.namelist())
+    return WheelFile(path, sha256 or digest.of_file(path), metadata, entries)
 
 
 def read_metadata(wheel: Path) -> bytes:
@@ -58,6 +61,7 @@ def read_metadata(wheel: Path) -> bytes:
     try:
         with zipfile.ZipFile(wheel) as archive:
             names = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1]
+            names = list(dict.fromkeys(names))  # one that is there twice is refused by its name
             if len(names) == 1 and archive.getinfo(names[0]).file_size <= METADATA_LIMIT:
                 return archive.read(names[0])
             reason = f"it has {len(names) or 'no'} METADATA" if len(names) != 1 else "its METADATA is too large"

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stackbuild.core.errors import UsageError
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.publishing.snapshot import DAYS
 from stackbuild.tables.packages import packages_of
+
+MOST_DAYS = 36500
+"""The longest that a signature of an index may hold: a hundred years."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,12 @@ class Publication:
     unsigned: bool = False
     days: float = DAYS
     digests: Mapping[Path, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.days <= MOST_DAYS:  # nan is neither
+            raise UsageError(
+                f"a signature cannot hold for {self.days:g} days", next=f"give `--days` above 0, up to {MOST_DAYS}"
+            )
 
 
 @dataclass(frozen=True)

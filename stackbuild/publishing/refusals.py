@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import (
+    Claim,
     InvalidRequirement,
+    InvalidSpecifier,
     InvalidVersion,
     Requirement,
+    SpecifierSet,
     Version,
     canonicalize_name,
+    distribution_of,
     parse_wheel_filename,
 )
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
@@ -19,13 +25,69 @@ from stackbuild.publishing.pages import offered
 from stackbuild.publishing.placement import WheelFile
 from stackbuild.publishing.publication import Publication
 
+_WHEEL_NAME = re.compile(r"[A-Za-z0-9_.!+-]+")
+_MINORS = range(8, 20)
+"""Minor versions of Python 3 that a requirement's marker is asked for."""
 
-def refuse_twice(wheels: Sequence[Path]) -> None:
-    """Each wheel is given once."""
+
+def refuse_names(wheels: Sequence[Path]) -> None:
+    """Each file has the name of a wheel, without control characters, and is given once."""
+    for wheel in wheels:
+        distribution_of(wheel.name)
+        if not _WHEEL_NAME.fullmatch(wheel.name):
+            raise UsageError(
+                "a wheel's file name has letters, digits and _ . ! + - of ASCII only",
+                where=str(wheel),
+                next="build the wheel again under such a name",
+            )
     names = [parse_wheel_filename(wheel.name) for wheel in wheels]
     for wheel, name in zip(wheels, names, strict=True):
         if names.count(name) > 1:
             raise UsageError(f"{wheel.name} is given more than once", next="give each wheel once")
+
+
+def refuse_linked(index: Path, project: str) -> None:
+    """The project's folder lies in the index."""
+    folder = index / project
+    if folder.is_symlink():
+        raise UsageError(
+            "the folder of the project is a link that leads elsewhere",
+            where=str(folder),
+            next="put a folder in its place",
+        )
+
+
+def refuse_malformed(wheel: WheelFile) -> None:
+    """Installers take the wheel, and it writes nothing outside of where they install it."""
+    reason = _malformed(wheel)
+    if reason:
+        raise UsageError(
+            f"the wheel cannot be published: {reason}", where=str(wheel.path), next="build the wheel again"
+        )
+
+
+def _malformed(wheel: WheelFile) -> str:
+    if twice := [name for name, count in Counter(wheel.entries).items() if count > 1]:
+        return f"it has {twice[0]!r} more than once"
+    for entry in wheel.entries:
+        if entry.startswith("/") or "\\" in entry or ".." in entry.split("/"):
+            return f"its entry {entry!r} leads out of the folder of the installation"
+        top = entry.partition("/")[0]
+        if top.endswith(".dist-info") and not _is_named(top.removesuffix(".dist-info"), wheel):
+            return f"its folder {top} is not named after {wheel.project} {wheel.version}"
+    try:
+        SpecifierSet(wheel.fields.requires_python)
+    except InvalidSpecifier:
+        return f"its Requires-Python {wheel.fields.requires_python!r} is not a set of versions"
+    return ""
+
+
+def _is_named(stem: str, wheel: WheelFile) -> bool:
+    name, _, version = stem.rpartition("-")
+    try:
+        return (str(canonicalize_name(name)), str(Version(version))) == (wheel.project, wheel.version)
+    except InvalidVersion:
+        return False
 
 
 def refuse_misnamed(wheel: WheelFile) -> None:
@@ -33,6 +95,12 @@ def refuse_misnamed(wheel: WheelFile) -> None:
 
     pip believes the file name while it chooses, and the metadata when it installs.
     """
+    if wrong := sorted({"name", "version", "requires-python"}.intersection(wheel.fields.unreadable)):
+        raise UsageError(
+            f"its metadata has the field {wrong[0]} more than once, or not in UTF-8",
+            where=str(wheel.path),
+            next="build the wheel again",
+        )
     try:
         inside = wheel.fields.name, str(Version(wheel.fields.version))
     except InvalidVersion as error:
@@ -75,12 +143,14 @@ def refuse_taken(wheel: WheelFile, catalog: Catalog, index: Path, publication: P
         )
 
 
-def refuse_open(catalog: Catalog, changed: Iterable[str]) -> None:
-    """Each requirement of a published wheel on a project of this index is met by a file of this index."""
-    for name in sorted(changed):
-        for file in catalog.projects[name].files.values():
-            for text in file.requires if file.yanked is None else ():
-                _refuse_unmet(file, text, catalog)
+def refuse_open(catalog: Catalog, files: Iterable[CatalogFile]) -> None:
+    """Each requirement of these files on a project of this index is met by a file of this index.
+
+    Files that were published before are not asked: a yank may have left one open, and its correction must be published.
+    """
+    for file in files:
+        for text in file.requires if file.yanked is None else ():
+            _refuse_unmet(file, text, catalog)
 
 
 def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
@@ -91,7 +161,7 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
             f"{file.name} requires {text!r}, which is not a requirement: {error}", next="build the wheel again"
         ) from None
     project = catalog.projects.get(str(canonicalize_name(requirement.name)))
-    if project is None or requirement.url:
+    if project is None or requirement.url or not _is_needed(requirement, file):
         return
     versions = [Version(one.version) for one in offered(project) if one.yanked is None]
     if not any(requirement.specifier.contains(version, prereleases=True) for version in versions):
@@ -100,3 +170,23 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
             f"{', '.join(map(str, versions)) or 'in no version that is offered'}",
             next="publish both wheels in one command, or build the wheel with a requirement that is met",
         )
+
+
+def _is_needed(requirement: Requirement, file: CatalogFile) -> bool:
+    """Whether an installation without extras needs it, on Linux with a CPython that the file is for."""
+    if requirement.marker is None:
+        return True
+    tags = tuple(map(str, parse_wheel_filename(file.name)[3]))
+    claim = Claim(tags, file.requires_python)
+    every = [f"3.{minor}" for minor in _MINORS]
+    pythons = [python for python in every if claim.fits(python)] or every
+    machines = [machine for machine in ("x86_64", "aarch64") if any(t.endswith((machine, "-any")) for t in tags)]
+    fixed = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "extra": ""}
+    fixed |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"}
+    return any(
+        requirement.marker.evaluate(
+            {**fixed, "python_version": python, "python_full_version": f"{python}.0", "platform_machine": machine}
+        )
+        for python in pythons
+        for machine in machines
+    )

@@ -251,7 +251,7 @@ def verified_payload(
     """
     payload, good, why = good_signatures(data, payload_type, keys, now)
     if len(good) < threshold:
-        said = "; ".join(why) or "nobody has signed it"
+        said = "; ".join(why) or f"nobody {'else ' if good else ''}has signed it"
         raise SignatureRefused(f"{len(good)} of {threshold} needed signatures are good: {said}")
     return payload
 

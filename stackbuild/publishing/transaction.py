@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 from stackbuild.core import digest
-from stackbuild.core.errors import UsageError
+from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CURRENT, STAGED, WHEELS_ELSEWHERE, adopt, read_catalog, switch
 from stackbuild.publishing.page_links import catalog_of_pages
@@ -20,21 +22,48 @@ from stackbuild.publishing.snapshot import ENVELOPE, signed_files
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.store import locks
 
+_OWN_STAGED = re.compile(
+    rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGED)}"
+)
+"""The names of files that a change of an index, or its placement, stages."""
+
 
 @contextmanager
-def locked(index: Path, read: bool = True) -> Iterator[Catalog]:
-    """The index's catalog, with no other writer meanwhile."""
-    index.mkdir(parents=True, exist_ok=True)
-    with locks.hold(index / ".lock", lambda pid: None, lambda: None):
-        for left in index.glob(f"**/.*{STAGED}"):
-            left.unlink()
-        adopt(index)
-        catalog = read_catalog(index) if read else None
-        if read and (catalog is None or (catalog.number == 0 and not catalog.projects)):
-            catalog = catalog_of_pages(index)
-        if catalog and not (index / WHEELS_ELSEWHERE).is_file():
-            catalog = _present(catalog, index)
-        yield catalog or Catalog()
+def locked(index: Path, read: bool = True, new: bool = False) -> Iterator[Catalog]:
+    """The index's catalog, with no other writer meanwhile. `new` makes the folder where it is not there.
+
+    Raises UsageError where there is no such folder, MachineLacks where its disk is full.
+    """
+    if new:
+        index.mkdir(parents=True, exist_ok=True)
+    elif not index.is_dir():
+        raise UsageError("there is no such index", where=str(index), next="give the folder that was published to")
+    try:
+        with locks.hold(index / ".lock", lambda pid: None, lambda: None):
+            _remove_staged(index)
+            adopt(index)
+            catalog = read_catalog(index) if read else None
+            if read and (catalog is None or (catalog.number == 0 and not catalog.projects)):
+                catalog = catalog_of_pages(index)
+            if catalog and not (index / WHEELS_ELSEWHERE).is_file():
+                catalog = _present(catalog, index)
+            yield catalog or Catalog()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise MachineLacks(
+            f"the disk of the index is full ({error.strerror}); its state is the one from before",
+            where=str(index),
+            next="make space on that disk and run this again",
+        ) from error
+
+
+def _remove_staged(index: Path) -> None:
+    """Remove what a change that was killed has staged; other files stay, whatever they are called."""
+    for pattern in (".*", "[!.]*/.*", "[!.]*/[0-9a-f]*/.*"):
+        for left in index.glob(f"{pattern}{STAGED}"):
+            if _OWN_STAGED.fullmatch(left.name) and (left.is_symlink() or left.is_file()):
+                left.unlink()
 
 
 def _present(catalog: Catalog, index: Path) -> Catalog:

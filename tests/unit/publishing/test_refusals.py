@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
 import pytest
 
-from stackbuild.core.errors import UsageError
+from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.generation import read_catalog
 from stackbuild.publishing.index import publish
-from stackbuild.publishing.maintenance import rebuild
+from stackbuild.publishing.maintenance import rebuild, set_status, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import load_trusted_keys
 from stackbuild.publishing.statements import VERIFICATION, ResourceDescriptor, statement, statement_name
@@ -110,20 +111,27 @@ def test_a_failed_publish_takes_its_files_away(tmp_path: Path, monkeypatch: pyte
     def full(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
+    with monkeypatch.context() as patch, pytest.raises(MachineLacks, match="disk of the index is full"):
         patch.setattr("stackbuild.publishing.transaction.switch", full)
         publish((small_wheel(tmp_path / "a", "2.0"), small_wheel(tmp_path / "a", name="aa")), index)
     assert files_of(index) == before
 
 
-def test_a_refused_statement_leaves_a_signed_index_as_it_was(signed: SignedIndex) -> None:
-    """Without a key, with a time that is none, and by a clock that is behind."""
+def test_a_refused_statement_leaves_a_signed_index_as_it_was(signed: SignedIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key, and by a clock that is behind."""
     before = files_of(signed.folder)
     newer = {signed.wheel: put_statements(signed.wheel, "verified on a GPU")}
-    for publication in (Publication(attached=newer), Publication(attached=newer, keys=(signed.key,), days=-1)):
-        with pytest.raises(UsageError):
-            publish((signed.wheel,), signed.folder, publication)
-        assert files_of(signed.folder) == before and not problems(signed)
+    with pytest.raises(UsageError, match="no key is given"):
+        publish((signed.wheel,), signed.folder, Publication(attached=newer))
+    assert files_of(signed.folder) == before and not problems(signed)
+
+    def behind(*args: object) -> None:
+        raise UsageError("this machine's clock is behind")
+
+    with monkeypatch.context() as patch, pytest.raises(UsageError, match="clock"):
+        patch.setattr("stackbuild.publishing.transaction.signed_files", behind)
+        publish((signed.wheel,), signed.folder, Publication(attached=newer, keys=(signed.key,)))
+    assert files_of(signed.folder) == before and not problems(signed)
 
 
 def test_a_newer_statement_is_signed_anew(signed: SignedIndex) -> None:
@@ -148,3 +156,101 @@ def test_a_statement_that_is_not_about_the_wheel_is_refused(tmp_path: Path, text
     with pytest.raises(UsageError, match=words):
         publish((made,), tmp_path / "simple", Publication(attached={made: (path,)}))
     assert not files_of(tmp_path / "simple")
+
+
+@pytest.mark.parametrize("days", [float("nan"), float("inf"), 1e12, 4_000_000, 0, -1])
+def test_a_signature_holds_for_a_time_that_can_be_told(days: float) -> None:
+    with pytest.raises(UsageError, match="a signature cannot hold for"):
+        Publication(days=days)
+
+
+@pytest.mark.parametrize("name", ["dep.whl", "dep-1.0.zip", "dep-1.0-py3-none-any.whl ", "dep-1.0-py3-none-a\nny.whl", "dep-1.0-py3-none-\x1b.whl"])
+def test_a_file_name_that_is_no_wheels_is_refused(tmp_path: Path, name: str) -> None:
+    path = small_wheel(tmp_path / "a", name="dep").rename(tmp_path / name)
+    with pytest.raises(UsageError, match="file name"):
+        publish((path,), tmp_path / "simple")
+    assert not files_of(tmp_path / "simple")
+
+
+def test_a_correction_is_published_after_a_yank(tmp_path: Path) -> None:
+    """The old app requires the yanked version; the new one and what it requires are not held up by it."""
+    index = tmp_path / "simple"
+    publish((small_wheel(tmp_path / "a", name="dep"), small_wheel(tmp_path / "a", name="app", requires=("dep==1.0",))), index)
+    yank(index, "dep", "1.0", "bad")
+    new = small_wheel(tmp_path / "a", "2.0", name="dep"), small_wheel(tmp_path / "a", "2.0", name="app", requires=("dep==2.0",))
+    assert all(one.fresh for one in publish(new, index).wheels)
+    with pytest.raises(UsageError, match=r"this index has dep 2\.0"):
+        publish((small_wheel(tmp_path / "b", "3.0", name="app", requires=("dep==1.0",)),), index)
+
+
+@pytest.mark.parametrize(
+    ("requirement", "needed"),
+    [
+        ('dep==9; python_version<"3"', False),
+        ('dep==9; extra=="x"', False),
+        ('dep==9; sys_platform=="win32"', False),
+        ('dep==9; python_version<"3.12"', True),
+        ('dep==9; platform_machine=="aarch64"', True),
+        ("dep==9", True),
+    ],
+)
+def test_a_requirement_is_needed_where_its_marker_holds(tmp_path: Path, requirement: str, needed: bool) -> None:
+    wheels = small_wheel(tmp_path / "a", name="dep"), small_wheel(tmp_path / "a", name="app", requires=(requirement,))
+    if not needed:
+        assert len(publish(wheels, tmp_path / "simple").wheels) == 2
+        return
+    with pytest.raises(UsageError, match=r"this index has dep 1\.0"):
+        publish(wheels, tmp_path / "simple")
+
+
+def test_a_wheel_whose_inside_is_malformed_is_refused(tmp_path: Path) -> None:
+    evil = tmp_path / "evil"
+    made = [
+        (small_wheel(evil / "1", entries=(("other-1.0.dist-info/WHEEL", ""),)), "is not named after demo-pkg 1.0"),
+        (small_wheel(evil / "2", entries=(("../../evil.py", "x"),)), "leads out of the folder"),
+        (small_wheel(evil / "3", entries=(("/etc/evil", "x"),)), "leads out of the folder"),
+        (small_wheel(evil / "4", headers=("Name: other",)), "the field name more than once"),
+        (small_wheel(evil / "5", headers=("Version: 2.0",)), "the field version more than once"),
+        (small_wheel(evil / "6", headers=("Requires-Python: banana",)), "'banana' is not a set of versions"),
+    ]
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        made.append((small_wheel(evil / "7", entries=(("demo_pkg/__init__.py", "y"),)), "more than once"))
+    for wheel, words in made:
+        with pytest.raises(UsageError, match=words):
+            publish((wheel,), tmp_path / "simple")
+    assert not files_of(tmp_path / "simple")
+
+
+def test_a_full_disk_names_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("stackbuild.publishing.transaction.switch", full)
+    with pytest.raises(MachineLacks, match=f"{tmp_path}/simple: the disk of the index is full"):
+        publish((small_wheel(tmp_path / "a"),), tmp_path / "simple")
+
+
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    index = tmp_path / "simple"
+    theirs = [index / ".notes.staged", index / "else" / ".notes.staged", index / "a" / "b" / "c" / ".x.whl.staged"]
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    publish((small_wheel(tmp_path / "a"),), index)
+    assert all(path.exists() for path in theirs)
+
+
+def test_a_folder_that_is_no_index_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such index"):
+        set_status(tmp_path / "nofolder", "x", "quarantined", "")
+    assert not (tmp_path / "nofolder").exists()
+
+
+def test_a_project_folder_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:
+    index, other = tmp_path / "simple", tmp_path / "other"
+    index.mkdir()
+    other.mkdir()
+    (index / "demo-pkg").symlink_to(other)
+    with pytest.raises(UsageError, match="is a link that leads elsewhere"):
+        publish((small_wheel(tmp_path / "a"),), index)
+    assert not list(other.iterdir())
