@@ -291,7 +291,7 @@ def sign_index(
 def check(
     folder: Folder,
     rebuild: Annotated[
-        bool, option("--rebuild", help="Make the catalog and the pages again from the wheels; yanks are lost.")
+        bool, option("--rebuild", help="Make the catalog again from the wheels that the last pages name; yanks are lost.")
     ] = False,
     sign: Sign = None,
     json: Json = False,

@@ -6,7 +6,7 @@ The folder of an index:
     INDEX/.generations/…       catalog.json and the pages of one state of the index
     INDEX/index.html, .json    → .current/…
     INDEX/PROJECT/index.html   → ../.current/PROJECT/index.html, and index.json likewise
-    INDEX/PROJECT/NAME.whl     wheels and what lies beside them, never changed and never removed
+    INDEX/PROJECT/NAME.whl     wheels, never changed and never removed; beside them statements, which newer ones replace
 
 A wheel that no page of the current generation names is not on the index yet. So a reader sees the state before a release
 or the state after it, whenever the program is killed.
