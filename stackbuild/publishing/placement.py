@@ -65,7 +65,7 @@ def read_metadata(wheel: Path) -> bytes:
             if len(names) == 1 and archive.getinfo(names[0]).file_size <= METADATA_LIMIT:
                 return archive.read(names[0])
             reason = f"it has {len(names) or 'no'} METADATA" if len(names) != 1 else "its METADATA is too large"
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:  # the last: encrypted
         reason = str(error)
     raise UsageError(f"not a wheel: {reason}", where=str(wheel), next="`stackbuild inspect` says more")
 
@@ -158,9 +158,15 @@ def refuse_misstated(wheel: str, sha256: str, name: str, data: bytes) -> str:
 
 
 def _sboms(wheel: Path) -> list[bytes]:
+    """The SBOM of ours in a wheel, if any. Raises UsageError where it cannot be unpacked."""
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if ".dist-info/sboms/" in n and n.endswith("stackbuild.cdx.json")]
-        return [archive.read(n) for n in names if archive.getinfo(n).file_size <= METADATA_LIMIT]
+        try:
+            return [archive.read(n) for n in names if archive.getinfo(n).file_size <= METADATA_LIMIT]
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+            raise UsageError(
+                f"its SBOM cannot be unpacked: {error}", where=str(wheel), next="build the wheel again"
+            ) from None
 
 
 def sonames_outside(wheel: Path) -> tuple[str, ...]:

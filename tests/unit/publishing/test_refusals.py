@@ -254,3 +254,12 @@ def test_a_project_folder_that_is_a_link_is_not_written_through(tmp_path: Path) 
     with pytest.raises(UsageError, match="is a link that leads elsewhere"):
         publish((small_wheel(tmp_path / "a"),), index)
     assert not list(other.iterdir())
+
+
+def test_a_wheel_whose_sbom_cannot_be_unpacked_is_refused(tmp_path: Path) -> None:
+    """Its bytes differ from the checksum that the archive has of them."""
+    made = small_wheel(tmp_path / "a", sbom="{'unpacked': 'whole'}")
+    made.write_bytes(made.read_bytes().replace(b"'whole'", b"'other'"))
+    with pytest.raises(UsageError, match="its SBOM cannot be unpacked: Bad CRC-32"):
+        publish((made,), tmp_path / "simple")
+    assert not files_of(tmp_path / "simple")
