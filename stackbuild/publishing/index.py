@@ -121,7 +121,17 @@ def _receipt(
                 outside=sonames_outside(wheel),
             )
         )
-    return Receipt(str(index), tuple(done), catalog.number, tuple(key.fingerprint for key in keys))
+    signed_by = tuple(key.fingerprint for key in keys)
+    return Receipt(str(index), tuple(done), catalog.number, signed_by, _unpublished(index, catalog))
+
+
+def _unpublished(index: Path, catalog: Catalog) -> tuple[str, ...]:
+    """The wheels in the folders of projects that the catalog does not know by name. Replaced bytes have a known name."""
+    return tuple(
+        str(wheel.relative_to(index))
+        for wheel in sorted(index.glob("[!.]*/[!.]*.whl"))
+        if wheel.name not in catalog.projects.get(wheel.parent.name, Project()).files
+    )
 
 
 def _remove_replaced(index: Path, catalogs: tuple[Catalog, ...]) -> None:

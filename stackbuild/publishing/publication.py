@@ -62,12 +62,17 @@ class Published:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What was published where. `number` is the index's new number; `signed_by` are fingerprints of keys."""
+    """What was published where. `number` is the index's new number; `signed_by` are fingerprints of keys.
+
+    `unpublished` are wheels in the index's folder that no page names: left by a publish that was killed, or put there by
+    somebody else.
+    """
 
     index: str
     wheels: tuple[Published, ...]
     number: int
     signed_by: tuple[str, ...] = ()
+    unpublished: tuple[str, ...] = ()
 
     @property
     def install_line(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stackbuild.core.errors import safe
 from stackbuild.views.console import Text, err, out
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ def draw_published(receipt: Receipt) -> None:
     """What is new on the index and what was there already, then how to install it."""
     for wheel in receipt.wheels:
         err().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}: {wheel.claim}"))
+    for path in receipt.unpublished:
+        err().print(Text(f"not published, though it lies in the folder: {safe(path, keep='')}", "yellow"))
     if receipt.signed_by:
         err().print(Text(f"signed by {', '.join(receipt.signed_by)}, index number {receipt.number}", "dim"))
     draw_install_line(receipt)

@@ -16,6 +16,7 @@ from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import load_trusted_keys
 from stackbuild.publishing.statements import VERIFICATION, ResourceDescriptor, statement, statement_name
 from stackbuild.publishing.verify_release import Trust, verify_release
+from stackbuild.views.publishing import draw_published
 from support.wheels import SignedIndex, descriptor_of, new_key, put_statements, signed_index, small_wheel
 
 
@@ -57,20 +58,18 @@ def test_a_refused_wheel_never_comes_back(tmp_path: Path) -> None:
     assert list(catalog.projects) == ["demo-pkg"]
 
 
-def test_a_wheel_that_no_page_names_is_not_published(tmp_path: Path) -> None:
+def test_a_wheel_that_no_page_names_is_not_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One left by a publish that was killed, or put there by somebody else."""
     index = tmp_path / "simple"
     for name in ("aa", "bb"):
         small_wheel(index / name, name=name)
-    assert list(read_catalog_after(index, small_wheel(tmp_path / "a"))) == ["demo-pkg"]
-    assert list(rebuild(index, Publication()).projects) == ["demo-pkg"]
-
-
-def read_catalog_after(index: Path, wheel: Path) -> dict[str, object]:
-    publish((wheel,), index)
+    receipt = publish((small_wheel(tmp_path / "a"),), index)
+    assert receipt.unpublished == ("aa/aa-1.0-py3-none-any.whl", "bb/bb-1.0-py3-none-any.whl")
+    draw_published(receipt)
+    assert "not published, though it lies in the folder: aa/aa-1.0-py3-none-any.whl" in " ".join(capsys.readouterr().err.split())
     catalog = read_catalog(index)
-    assert catalog is not None
-    return dict(catalog.projects)
+    assert catalog is not None and list(catalog.projects) == ["demo-pkg"]
+    assert list(rebuild(index, Publication()).projects) == ["demo-pkg"]
 
 
 def test_a_rebuild_takes_the_wheels_that_the_last_pages_name(tmp_path: Path) -> None:
