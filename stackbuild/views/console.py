@@ -70,9 +70,11 @@ class _Output(Console):
     """A console whose failed writes reach the caller: rich itself leaves with exit code 1 where the reader has gone."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        wraps = not self.soft_wrap  # else lines are as long as they need to be
+        if any(isinstance(o, Table) for o in objects):
+            objects = tuple(fitted(o, self.width) if isinstance(o, Table) else o for o in objects)
+            options.setdefault("soft_wrap", False)  # which would cut the rows that are lines, in a pipe too
         with _writing():
-            super().print(*(fitted(o, self.width) if wraps and isinstance(o, Table) else o for o in objects), **options)
+            super().print(*objects, **options)
             self.file.flush()
 
     def on_broken_pipe(self) -> None:
@@ -131,8 +133,13 @@ def same_place() -> bool:
 
 
 def _width(stream: TextIO) -> int | None:
-    """None, which is the terminal's own width, or $COLUMNS; wide where neither is there."""
-    return None if stream.isatty() or "COLUMNS" in os.environ else WIDE
+    """$COLUMNS, the terminal's own width, or wide where neither is there. $COLUMNS of 0 or of no number is as if not set."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    if not stream.isatty():
+        return WIDE
+    return os.get_terminal_size(stream.fileno()).columns or WIDE if said else None
 
 
 def live_region(console: Console, draw: Callable[[], Group]) -> Live:

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from stackbuild.views.console import fitted, table
+from stackbuild.views.console import fitted, forget_consoles, out, table
 
 ROWS = [
     ("debian-sid-onnxruntime", "6.4", "gfx90a, gfx942, gfx1100", "ONNX Runtime 1.22 with the MIGraphX execution provider"),
@@ -41,3 +41,19 @@ def test_no_word_is_broken_at_any_width(width: int) -> None:
 def test_the_narrowest_has_a_row_as_lines() -> None:
     lines = drawn(40)
     assert "debian-sid-onnxruntime" in [line.strip() for line in lines] and any(line.startswith("  rocm: 6.4") for line in lines)
+
+
+@pytest.mark.parametrize("columns", ["60", "0", "", "wide"])
+def test_a_pipe_with_columns_set_keeps_every_word(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    forget_consoles()
+    made = table("recipe", "rocm", "gfx", "what it builds")
+    for row in ROWS:
+        made.add_row(*map(Text, row))
+    out().print(made)
+    said = capsys.readouterr().out
+    forget_consoles()
+    assert all(word in said.split() for row in ROWS for cell in row for word in cell.split())
+    assert max(map(len, said.splitlines())) <= (60 if columns == "60" else 240)
