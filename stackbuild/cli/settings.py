@@ -19,25 +19,34 @@ FILE = "stackbuild.toml"
 
 @dataclass(frozen=True)
 class FileSetting:
-    """A key of the file, the option that it stands in for, what it is, whether it is a path, and the words that it takes."""
+    """A key of the file, the option that it stands in for, what it is, and what its value is: a path, one of some words, or a
+    number from 0 on."""
 
     key: str
     option: str
     summary: str
     is_path: bool = False
     choices: tuple[str, ...] = ()
+    is_number: bool = False
 
     @property
     def variable(self) -> str:
         """The environment variable that it sets."""
         return f"STACKBUILD_{self.key.upper()}"
 
+    def refuse_wrong(self, text: str, name: str, where: str) -> None:
+        """Raises UsageError for a value that is none of the words, or no number; `name` is what it is called at `where`."""
+        if self.choices and text not in self.choices:
+            raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=f"one of: {', '.join(self.choices)}")
+        if self.is_number and not (text.isdecimal() and text.isascii()):
+            raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=f"write a number such as `{name}=4`")
+
 
 SETTINGS = (
     FileSetting("recipe", "--recipe", "the recipe of commands that take one"),
     FileSetting("store", "", "the folder of built outputs", is_path=True),
     FileSetting("runner", "--runner", "what runs steps", choices=("auto", "sandbox", "docker", "fake")),
-    FileSetting("jobs", "--jobs", "jobs at once over all steps"),
+    FileSetting("jobs", "--jobs", "jobs at once over all steps", is_number=True),
     FileSetting("mirror", "--mirror", "the folder that every source is taken from", is_path=True),
     FileSetting("remotes", "", "the file that names remote stores, or none", is_path=True),
     FileSetting("color", "--color", "colours", choices=("auto", "always", "never")),
@@ -46,7 +55,10 @@ SETTINGS = (
 
 
 def apply_settings(environ: MutableMapping[str, str], folder: Path | None = None) -> None:
-    """Set the variables of the files' keys where they are not set. Raises UsageError for a file that is wrong."""
+    """Set the variables of the files' keys where they are not set. Raises UsageError for a wrong file or variable."""
+    for setting in SETTINGS:
+        if text := environ.get(setting.variable):
+            setting.refuse_wrong(text, setting.variable, "the environment")
     for file in (Path(FILE) if folder is None else folder / FILE, _users(environ)):
         if file is not None and _is_there(file):
             _apply(file, environ)
@@ -87,10 +99,7 @@ def _apply(file: Path, environ: MutableMapping[str, str]) -> None:
                 f"`{key}` is a text or a number, not {value!r}", where=str(file), next=f'write `{key} = "…"`'
             )
         setting, text = known[key], str(value)
-        if setting.choices and text not in setting.choices:
-            raise UsageError(
-                f"`{key}` cannot be {text!r}", where=str(file), next=f"one of: {', '.join(setting.choices)}"
-            )
+        setting.refuse_wrong(text, key, str(file))
         if setting.is_path and text != "none":  # STACKBUILD_REMOTES=none switches them off
             text = str((file.parent / Path(text).expanduser()).absolute())
         environ.setdefault(setting.variable, text)

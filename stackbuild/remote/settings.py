@@ -87,8 +87,11 @@ def settings_path() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "stackbuild" / "remotes.yaml"
 
 
-def read_settings() -> Settings:
-    """The user's settings; none where there is no file. Raises UsageError where they are wrong, or others may write them."""
+def read_settings(*, may_lack: bool = False) -> Settings:
+    """The user's settings; none where there is no file. Raises UsageError where they are wrong, or others may write them.
+
+    A file that `$STACKBUILD_REMOTES` names must exist, but for `may_lack`, as a command wants it that writes the file.
+    """
     if os.environ.get(VARIABLE) == "none":
         return Settings()
     path = settings_path()
@@ -96,6 +99,11 @@ def read_settings() -> Settings:
         with path.open("rb") as file:
             status, text = os.fstat(file.fileno()), file.read(yaml.MAX_BYTES + 1)
     except FileNotFoundError:
+        if os.environ.get(VARIABLE) and not may_lack:
+            raise UsageError(
+                "no such file, which STACKBUILD_REMOTES or `remotes` of stackbuild.toml names", where=str(path),
+                next="correct the path, write `none` for no remotes, or `stackbuild store trust add` makes the file",
+            ) from None  # fmt: skip
         return Settings()
     except OSError as error:
         if isinstance(error, PermissionError) and not os.access(
@@ -141,7 +149,7 @@ def write_settings(settings: Settings) -> Path:
 def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettings:
     """Add public keys to a remote; what is set for it now. Raises UsageError, OSError."""
     _parsed(url)
-    settings = read_settings()
+    settings = read_settings(may_lack=True)
     old = settings.of(url)
     load_trusted_keys(keys)
     fresh = _lines(keys)

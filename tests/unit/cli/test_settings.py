@@ -56,6 +56,8 @@ def test_what_counts_before_what(tmp_path: Path) -> None:
         ("jbos = 2\n", "unknown key `jbos`", "did you mean `jobs`?"),
         ("jobs = [2]\n", "`jobs` is a text or a number", "write `jobs"),
         ("jobs 2\n", "not TOML", "jobs = 4"),
+        ('jobs = "many"\n', "`jobs` cannot be 'many'", "jobs=4"),
+        ("jobs = -1\n", "`jobs` cannot be '-1'", "jobs=4"),
         ('runner = "podman"\n', "`runner` cannot be 'podman'", "sandbox"),
     ],
 )
@@ -64,6 +66,21 @@ def test_a_wrong_file_is_told_with_the_next_step(text: str, what: str, next: str
     with pytest.raises(UsageError) as stopped:
         apply_settings({})
     assert what in stopped.value.what and next in stopped.value.next and stopped.value.where == "stackbuild.toml"
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "next"),
+    [
+        ("STACKBUILD_COLOR", "purple", "auto, always, never"),
+        ("STACKBUILD_RUNNER", "dockr", "sandbox"),
+        ("STACKBUILD_JOBS", "x", "STACKBUILD_JOBS=4"),
+    ],
+)
+def test_a_wrong_variable_is_told_by_its_name(variable: str, text: str, next: str) -> None:
+    with pytest.raises(UsageError, match=f"`{variable}` cannot be '{text}'") as stopped:
+        apply_settings({variable: text})
+    assert next in stopped.value.next
+    apply_settings({variable: ""})
 
 
 def test_another_users_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

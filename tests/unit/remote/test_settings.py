@@ -112,6 +112,17 @@ def test_none_stands_for_no_remote(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert read_settings() == Settings()
 
 
+def test_a_file_that_is_named_and_not_there_is_refused_until_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STACKBUILD_REMOTES", str(tmp_path / "mine.yaml"))
+    with pytest.raises(UsageError, match="STACKBUILD_REMOTES") as stopped:
+        read_settings()
+    assert "none" in stopped.value.next and stopped.value.where == str(tmp_path / "mine.yaml")
+    add_keys(URL, [key_files(tmp_path)[1]])
+    assert read_settings().remotes[0].url == URL
+
+
 @pytest.mark.parametrize(
     ("url", "root"),
     [
