@@ -237,6 +237,13 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
             line, key, value = joined
             what, next = f"not YAML: no space after the colon of `{key}`", f"write `{key}: {value}`"
             return Mistake(f"{name}:{line + 1}:1", what, next)
+        opened = error.context_mark
+        if mark and opened and mark.line > opened.line and what in _CLOSING:
+            opening, closing = _CLOSING[what]
+            place = f"{name}:{opened.line + 1}:{opened.column + 1}"
+            return Mistake(place, f"not YAML: `{opening}` is not closed", f"close it with `{closing}` after its last item")
+        if error.context == "while scanning an alias":
+            return Mistake(place, "not YAML: a text that begins with `*` is an alias", 'put it into quotes: `"*"`')
         tab = "cannot start any token" in what or "tab character" in what
         return Mistake(place, f"not YAML: {what}", "indent with spaces, not tabs" if tab else _hint(what))
     if isinstance(error, yaml.reader.ReaderError):
@@ -258,6 +265,8 @@ def _without_space(text: str, line: int) -> tuple[int, str, str] | None:
     return None
 
 
+_CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expected ',' or '}'": ("{", "}")}
+"""What libyaml says where a list or a mapping on one line has no end, and the two signs of it."""
 _NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):([^\s:/][^#]*?)\s*")
 
 

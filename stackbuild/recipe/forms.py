@@ -6,9 +6,12 @@ that has no words here.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from stackbuild.core.packaging import InvalidVersion, Version
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class TextForm:
     example: str
 
 
+WHEEL_VERSION = r"^[0-9][A-Za-z0-9.+!-]*$"
 _LOWER = "lower-case letters, digits, `-` and `_`, and begins with a letter"
 FORMS = {
     r"^[a-z][a-z0-9_-]{0,47}$": TextForm(f"has at most 48 {_LOWER}", "my-part"),
@@ -31,7 +35,9 @@ FORMS = {
     r"^[A-Za-z0-9][A-Za-z0-9._-]*$": TextForm(
         "has letters, digits, `.`, `-` and `_`", "onnxruntime-linux-x64-migraphx"
     ),
-    r"^[0-9][A-Za-z0-9.+]*$": TextForm("is a version: it begins with a digit", "1.22.1+rocm.7.2.4"),
+    r"^[0-9][A-Za-z0-9.+]*$": TextForm(
+        "is a version: it begins with a digit and has letters, digits, `.` and `+`", "1.22.1+rocm.7.2.4"
+    ),
     r"^[A-Za-z0-9]+$": TextForm("is a provider's full name", "MIGraphXExecutionProvider"),
     r"^[A-Za-z0-9][A-Za-z0-9._/-]*$": TextForm("has letters, digits, `.`, `-`, `_` and `/`, and no spaces", "v1.22.1"),
     r"^([a-z0-9][a-z0-9.-]*:[0-9]{1,5}/)?[a-z0-9][a-z0-9./_-]*(:[A-Za-z0-9_.-]+)?(@sha256:[0-9a-f]{64})?$": TextForm(
@@ -60,7 +66,9 @@ FORMS = {
     r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$": TextForm(
         "has letters, digits, `.`, `-` and `_`, and no spaces", "my-package"
     ),
-    r"^[0-9][A-Za-z0-9.+!-]*$": TextForm("is a version: it begins with a digit", "1.22.1+rocm.7.2.4"),
+    WHEEL_VERSION: TextForm(
+        "is a wheel's version: it begins with a digit and has letters, digits, `.` and `+`", "1.22.1+rocm.7.2.4"
+    ),
     r"^[^\x00-\x1f\x7f\u0085\u2028\u2029]*$": TextForm("is one line, without control characters", "one line of text"),
 }
 """By pattern, as the recipe's models have them."""
@@ -76,11 +84,20 @@ def words_of(pattern: str) -> str:
 
 def advice(pattern: str, value: object) -> str:
     """The next step for a value that does not have that pattern: what was probably meant, or an example."""
-    meant = next((text for text in _candidates(str(value)) if re.search(pattern, text) and text != value), "")
+    candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
+    meant = next((text for text in candidates if re.search(pattern, text) and text != value), "")
     if meant:
         return f"write `{meant}`"
     example = FORMS[pattern].example
     return f"write it such as `{example}`" if example else words_of(pattern)
+
+
+def _versions(value: str) -> Iterator[str]:
+    """The text as a version by PEP 440, and with what follows the number as its local part."""
+    bare = value.strip().removeprefix("v").removeprefix("V")
+    for text in (bare, re.sub(r"^([0-9.]+)[-_ ]", r"\1+", bare)):
+        with contextlib.suppress(InvalidVersion):
+            yield str(Version(text))
 
 
 def _candidates(value: str) -> Iterator[str]:

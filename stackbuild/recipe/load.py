@@ -66,10 +66,19 @@ def _find(name: str) -> Path:
     )
 
 
+BINARY = (b"\x7fELF", b"PK\x03\x04", b"\x1f\x8b")
+"""What an ELF file, a zip archive such as a wheel, and a gzip file begin with."""
+
+
 def _read(path: Path) -> str:
     try:
         if path.stat().st_size > yaml.MAX_BYTES:
             raise RecipeError((Mistake(f"{path}:1:1", "larger than 1 MiB", "a recipe is a page; split it"),))
+        with path.open("rb") as file:
+            if file.read(4).startswith(BINARY):
+                raise RecipeError(
+                    (Mistake(f"{path}:1:1", "a program or an archive, not a recipe", "name the recipe's YAML file"),)
+                )
         return path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise RecipeError((Mistake(f"{path}:1:1", f"not UTF-8: byte {error.start}", "save it as UTF-8"),)) from None

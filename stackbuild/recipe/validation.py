@@ -70,7 +70,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(
                 places.of_value(path[:-1]),
                 f"`{path[-1]}` is missing{_in(path)}",
-                f"add `{path[-1]}:`; the reference is docs/recipes.md",
+                "add `schema: 1`" if path == ("schema",) else f"add `{path[-1]}:`; the reference is docs/recipes.md",
             )
         case "too_short":
             return Mistake(places.of_value(path), f"`{where}` is empty", "list at least one, or leave the key out")
@@ -134,6 +134,8 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, written: str) -> str:
     if kind == "string_type" and isinstance(value, bool | int | float):
         pattern = _pattern_at(detail["loc"])
         if "MG]" in pattern:
+            if isinstance(value, int) and value > 0:
+                return f"write `{value}M` or `{value}G`: a size has a unit"
             return f"{advice(pattern, value)}: a size has a unit"
         if path[:1] == ("gfx",) and f"gfx{written}" in BUILDABLE:
             return f"write `gfx{written}`"
@@ -142,9 +144,24 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, written: str) -> str:
         return f'put it in quotes: `"{written}"`' if written else ""
     if kind == "tuple_type" and isinstance(value, str):
         return _as_list(key, value)
+    if kind == "tuple_type" and key == "gates" and isinstance(value, dict):
+        return f"begin each gate with `- `: `- kind: {value.get('kind', 'KIND')}`"
+    if kind == "model_attributes_type":
+        return _as_tagged(path, value)
     if kind in ("model_type", "dict_type"):
         return _as_mapping(key, value)
     return ""
+
+
+def _as_tagged(path: yaml.KeyPath, value: object) -> str:
+    """What to write for a component or a gate that is not a mapping, such as a key that is not indented below its component."""
+    kinds = _tags({"loc": path})
+    if isinstance(value, str) and value in kinds:
+        return f"write `{'- ' if isinstance(path[-1], int) else ''}kind: {value}`"
+    takers = sorted(kind for kind, model in _components().items() if path[-1] in model.model_fields)
+    if path[0] == "components" and takers:
+        return f"`{path[-1]}` is a key of a component: indent it as far as the component's `kind:`"
+    return f"write it as lines of `key: value`, the first `kind: KIND`, one of: {', '.join(kinds)}"
 
 
 def _as_list(key: str, value: str) -> str:
@@ -177,6 +194,7 @@ _WANTED = {
     "string_type": ("text", 'put it in quotes, such as "3.11"'),
     "tuple_type": ("a list", "write it as a list: `[one, two]`, or a line `- one` each"),
     "dict_type": ("a mapping", "write it as lines of `key: value`"),
+    "model_attributes_type": ("a mapping", "write it as lines of `key: value`"),
     "model_type": ("a mapping", "write it as lines of `key: value`"),
     "bool_type": ("true or false", "write `true` or `false`, without quotes"),
     "bool_parsing": ("true or false", "write `true` or `false`, without quotes"),

@@ -20,8 +20,9 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.load import load, parse
-from support.paths import TESTS
+from support.paths import ROOT, TESTS
 
+RECIPES = ROOT / "recipes"
 FOLDER = TESTS / "wrong-recipes"
 WRONG = sorted(FOLDER.glob("*.yaml"))
 LISTS = re.compile(r"(known are:?|one of:) (?:[\w-]+, )+[\w-]+")
@@ -191,3 +192,43 @@ def test_a_recipe_that_is_not_there_names_the_near_one(tmp_path: Path) -> None:
         assert caught.value.exit_code == 2 and caught.value.next
     with pytest.raises(UsageError, match="did you mean debian-13"):
         load("debian-12")
+
+
+ACCURACY = re.compile(r"  - kind: accuracy.*\n    snr_db: 100\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "next"),
+    [
+        ("gfx1030, gfx1100]\n", "gfx1030, gfx1100\n", "gfx: [gfx90a", "close it with `]`"),
+        ("memory: 6G", "memory: 6144", "memory: 6144", "write `6144M` or `6144G`"),
+        ("size_budget: 20M", "size_budget: 60", "size_budget: 60", "write `60M` or `60G`"),
+        ("cases: [LeakyRelu/*, ", "cases: [*, ", "cases: [*", 'put it into quotes: `"*"`'),
+        ("version: 0.1.0", "version: v0.1.0-rocm", "version: v0", "write `0.1.0+rocm`"),
+        ("version: 0.1.0", "version: 1.2+rocm-7.2.4_x", "version: 1.2", "write `1.2+rocm.7.2.4.x`"),
+        ("    external: [", "  external: [", "external: [", "indent it as far as the component's `kind:`"),
+        (ACCURACY, "  - accuracy\n", "- accuracy", "write `- kind: accuracy`"),
+        ("schema: 1\n", "", "name: debian-13", "add `schema: 1`"),
+    ],
+)
+def test_a_newcomers_mistake_is_told_with_what_can_be_written(
+    old: str | re.Pattern[str], new: str, line: str, next: str
+) -> None:
+    right = (RECIPES / "debian-13.yaml").read_text()
+    text = old.sub(new, right) if isinstance(old, re.Pattern) else right.replace(old, new)
+    mistake = mistakes_of(text).mistakes[0]
+    assert next in mistake.next
+    assert line in text.splitlines()[int(mistake.place.split(":")[1]) - 1]
+
+
+def test_gates_without_a_dash_are_told_to_begin_with_one() -> None:
+    right = (RECIPES / "debian-13.yaml").read_text().partition("gates:")[0]
+    mistake = mistakes_of(f"{right}gates:\n  kind: accuracy\n  snr_db: 100\n").mistakes[0]
+    assert "`- kind: accuracy`" in mistake.next
+
+
+@pytest.mark.parametrize("data", [b"\x7fELF\x02\x01\x01\0\x40", b"\x7fELF\xff\0", b"PK\x03\x04"])
+def test_a_program_or_an_archive_is_no_recipe(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(data)
+    with pytest.raises(RecipeError, match="not a recipe"):
+        load(str(tmp_path / "a.yaml"))
