@@ -314,6 +314,8 @@ class Publish(Model):
     @field_validator("index")
     @classmethod
     def _folder(cls, index: str) -> str:
+        if not index.strip():
+            raise ValueError("it names no folder; write `index: dist/simple`, or leave the key out")
         if "://" in index:
             raise ValueError(
                 f"{index!r} is not a folder; build onto a folder, and `stackbuild publish --to` takes its wheels there"

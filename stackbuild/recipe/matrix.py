@@ -26,6 +26,7 @@ from stackbuild.model.components import (
     Wheel,
 )
 from stackbuild.model.recipe import Recipe
+from stackbuild.tables.targets import processor, target_named
 
 Axis = Literal["python", "gfx", "variant"]
 AXES: tuple[Axis, ...] = ("python", "gfx", "variant")
@@ -71,7 +72,10 @@ def chosen(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tupl
     another."""
     for one in choice:
         if one not in offered:
-            raise UsageError(f"{what} {one!r} is not in the recipe", next=f"it has: {', '.join(offered)}")
+            target = target_named(one)
+            meant = next((o for o in offered if target and processor(o) == target.gfx), "")
+            hint = f"write {meant}, which {one} is; " if meant else ""
+            raise UsageError(f"{what} {one!r} is not in the recipe", next=f"{hint}it has: {', '.join(offered)}")
     return tuple(one for one in offered if one in choice) or offered
 
 

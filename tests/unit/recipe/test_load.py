@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.core.errors import RecipeError
+from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.model.recipe import Publish
 from stackbuild.recipe.load import parse
+from stackbuild.recipe.matrix import chosen
 from support.recipes import text_of
 
 
@@ -24,3 +26,17 @@ def test_an_index_for_each_rocm() -> None:
     assert recipe.rocm is not None
     assert recipe.destination.index == f"dist/rocm-{recipe.rocm}/simple"
     assert recipe.destination.url == f"https://w.example.invalid/rocm-{recipe.rocm}/simple"
+
+
+def test_a_product_that_is_given_as_a_target_is_told_its_target() -> None:
+    with pytest.raises(UsageError) as stopped:
+        chosen("gfx target", ("gfx942", "gfx1100"), ("RX 7900 XTX",))
+    assert stopped.value.next.startswith("write gfx1100")
+    with pytest.raises(UsageError) as stopped:
+        chosen("gfx target", ("gfx942",), ("RX 7900 XTX",))
+    assert stopped.value.next == "it has: gfx942"
+
+
+def test_an_index_without_a_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="dist/simple"):
+        Publish.model_validate({"index": ""})
