@@ -147,10 +147,12 @@ def _publication(
     older: bool = False,
     url: str = "",
     wheels: Sequence[Path] = (),
+    keys: Sequence[Path] = (),
+    accept_changes: bool = False,
 ) -> Publication:
     """What the options ask for, and the statements that lie beside the wheels."""
     from stackbuild.publishing.publication import Publication
-    from stackbuild.publishing.signing import load_signing_key
+    from stackbuild.publishing.signing import load_signing_key, load_trusted_keys
     from stackbuild.publishing.statements import NAMES, statement_name
 
     attached = {
@@ -159,8 +161,17 @@ def _publication(
         )
         for wheel in wheels
     }
-    keys = tuple(load_signing_key(path) for path in sign or ())
-    return Publication(replace, older, attached, url, keys, unsigned, days)
+    return Publication(
+        replace=replace,
+        older=older,
+        attached=attached,
+        url=url,
+        keys=tuple(load_signing_key(path) for path in sign or ()),
+        unsigned=unsigned,
+        days=days,
+        trusted=load_trusted_keys(keys) if keys else (),
+        accept_changes=accept_changes,
+    )
 
 
 @index.command("yank")
@@ -267,23 +278,40 @@ def sign_index(
     add: Annotated[
         bool, option("--add", help="Add a signature to those that are there: the second of several people.")
     ] = False,
+    key: Annotated[
+        list[Path] | None,
+        option("--key", "-k", metavar="FILE", help="Public key of who signed it before; may be repeated."),
+    ] = None,
+    accept_changes: Annotated[
+        bool, option("--accept-changes", help="Sign what lies there, though it is not what was signed before.")
+    ] = False,
     days: Days = 90.0,
     json: Json = False,
 ) -> None:
     """Sign an index as it stands.
 
-    Before its signature expires, or as one more of several people.
+    Before its signature expires, or as one more of several people. The signature that is there must be of one of the
+    keys, and every file as it was signed.
 
     Example: stackbuild index sign dist/simple --sign release.key
+
+    Example: stackbuild index sign dist/simple --sign second.key --add --key release.key.pub
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing import maintenance
 
     if not sign:
         raise UsageError("no key is given", next="add `--sign KEY`; `ssh-keygen -t ed25519 -f release.key` makes one")
-    settings = _publication(sign, False, days)
+    if add and accept_changes:
+        raise UsageError(
+            "--add signs what others have signed, and nothing else",
+            next="leave out --add: the index is signed anew, and the others add their signatures again",
+        )
+    settings = _publication(sign, False, days, keys=key or (), accept_changes=accept_changes)
     with _opened(place, sign) as folder:
-        changed = maintenance.cosign(folder, settings.keys) if add else maintenance.sign(folder, settings)
+        changed = (
+            maintenance.cosign(folder, settings.keys, settings.trusted) if add else maintenance.sign(folder, settings)
+        )
     _done(changed, "signed", json)
 
 

@@ -44,13 +44,18 @@ def read_catalog(index: Path) -> Catalog | None:
         ) from None
 
 
+def catalog_text(catalog: Catalog) -> bytes:
+    """The bytes of the file of a catalog."""
+    return catalog.model_dump_json(indent=1).encode()
+
+
 def switch(index: Path, catalog: Catalog, contents: Mapping[str, bytes]) -> None:
     """Make that catalog and those files (by their path below the index) the index's state, all at once. Raises OSError."""
     name = f"{catalog.number:08d}"
     folder, staged = index / GENERATIONS / name, index / GENERATIONS / f"{name}{STAGED}"
     atomic.remove(staged)
     atomic.remove(folder)  # of a publish that was killed before the switch: the current number is always lower
-    whole = {**contents, CATALOG: catalog.model_dump_json(indent=1).encode()}
+    whole = {**contents, CATALOG: catalog_text(catalog)}
     for path, data in whole.items():
         target = staged / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -66,6 +71,13 @@ def switch(index: Path, catalog: Catalog, contents: Mapping[str, bytes]) -> None
         _link(index / path, Path(*[".."] * path.count("/"), CURRENT, path))
     _link(index / CURRENT, Path(GENERATIONS, name))
     _remove_old(index, catalog.number)
+
+
+def add_page(index: Path, name: str, data: bytes) -> None:
+    """Add one file to the state that stands: its content is whole before its name is there. Raises OSError."""
+    folder = (index / CURRENT).resolve()
+    atomic.write_whole(folder / name, data.decode(), folder)
+    _link(index / name, Path(CURRENT, name))
 
 
 def _link(link: Path, target: Path) -> None:

@@ -26,6 +26,7 @@ from stackbuild.publishing.refusals import (
     refuse_open,
     refuse_taken,
 )
+from stackbuild.publishing.signed_state import refuse_changed
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.publishing.transaction import commit, is_signed_by, locked, refuse_unsigned
 
@@ -35,6 +36,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
     fresh: set[str] = set()
     refuse_names(wheels)
     with locked(index, new=True) as catalog:
+        refuse_changed(index, publication)
         read = [read_wheel(wheel, publication.digests.get(wheel, "")) for wheel in wheels]
         for wheel in read:
             refuse_linked(index, wheel.project)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
-from stackbuild.publishing.generation import CURRENT, GENERATIONS, read_catalog
+from stackbuild.publishing.generation import CURRENT, GENERATIONS, add_page, read_catalog
 from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import write_file
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import SigningKey, envelope_text, read_envelope
-from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE
+from stackbuild.publishing.signed_state import refuse_changed, refuse_differences, signed_snapshot
+from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers, ssh_signature
+from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE, SUMS_SIGNATURE, sums_text
 from stackbuild.publishing.transaction import commit, locked, sign_statements
 
 
@@ -26,6 +28,7 @@ def yank(
     An installer takes a yanked file only where it was asked for by `==`. Raises UsageError for a version that is not there.
     """
     with locked(index) as catalog:
+        refuse_changed(index, publication)
         name, known = _project(catalog, project, index)
         wanted = [file for file in known.files.values() if file.version == _normal_version(version)]
         if not wanted:
@@ -44,6 +47,7 @@ def set_status(
 ) -> Catalog:
     """Set a project's status (PEP 792). The page of a quarantined project lists no file; the bytes stay."""
     with locked(index) as catalog:
+        refuse_changed(index, publication)
         name, known = _project(catalog, project, index)
         changed = known.model_copy(update={"status": status, "reason": reason})
         return commit(index, catalog.with_project(name, changed), publication)
@@ -52,18 +56,34 @@ def set_status(
 def sign(index: Path, publication: Publication) -> Catalog:
     """Sign the index as it stands anew, for `days` from now: before its signature expires."""
     with locked(index) as catalog:
+        refuse_changed(index, publication)
         return commit(index, catalog, publication)
 
 
-def cosign(index: Path, keys: tuple[SigningKey, ...]) -> Catalog:
-    """Add signatures of more keys to those of a signed index; its number and its time stay. Raises UsageError, OSError."""
+def cosign(index: Path, keys: tuple[SigningKey, ...], trusted: tuple[TrustedKey, ...] = ()) -> Catalog:
+    """Add signatures of more keys to those of a signed index; its number and its time stay.
+
+    One of the signatures that are there must be of `trusted`, or of one of the keys, and every file as it was signed. The
+    SSHSIG of a new key is the next `SHA256SUMS.sig.N`. Raises UsageError, OSError.
+    """
     with locked(index) as catalog:
         folder = (index / CURRENT).resolve()
         envelope = folder / ENVELOPE
         if not envelope.is_file():
             raise UsageError("the index is not signed", where=str(index), next="`stackbuild index sign` signs it")
-        sign_statements(index, catalog, keys)
+        snapshot = signed_snapshot(index, (*trusted, *(TrustedKey(key.blob) for key in keys)))
+        if datetime.now(UTC) >= snapshot.expires:
+            raise UsageError(
+                f"the signature of the index expired on {snapshot.expires:%Y-%m-%d %H:%M} UTC",
+                where=str(index),
+                next="sign it anew, without --add; the others add their signatures again",
+            )
+        refuse_differences(index, snapshot)
         before = envelope.read_bytes()
+        there = signers(before)
+        sign_statements(index, catalog, keys)
+        for place, key in enumerate((key for key in keys if key.fingerprint not in there), len(there) + 1):
+            add_page(index, f"{SUMS_SIGNATURE}.{place}", ssh_signature(sums_text(snapshot), key))
         payload = bytes(read_envelope(before).payload)
         write_file(envelope, envelope_text(payload, SNAPSHOT_TYPE, keys, before))
         return catalog
@@ -75,6 +95,7 @@ def rebuild(index: Path, publication: Publication) -> Catalog:
     A wheel that no page names stays unpublished. Raises UsageError where the pages name none that is there.
     """
     with locked(index, read=False):
+        refuse_changed(index, publication, catalog=False)
         number = max([0, *(int(path.name) for path in (index / GENERATIONS).glob("[0-9]*") if path.name.isdigit())])
         found = catalog_of_pages(index)
         if not found.projects:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
-from stackbuild.publishing.signing import SigningKey
+from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.publishing.snapshot import DAYS
 from stackbuild.tables.packages import packages_of
 
@@ -21,7 +21,8 @@ class Publication:
 
     `replace` allows other bytes under a name that is there, `older` a version below the highest one there. `attached` are
     the files that travel with a wheel. `url` is where the index is served. `keys` sign, and the signature of the index
-    holds for so many `days`. `digests` has the sha256 of wheels that were hashed before; the others are hashed.
+    holds for so many `days`. The signature that stands must be one of `keys` or of `trusted`, and the files as they were
+    signed, unless `accept_changes`. `digests` has the sha256 of wheels that were hashed before; the others are hashed.
     """
 
     replace: bool = False
@@ -32,6 +33,8 @@ class Publication:
     unsigned: bool = False
     days: float = DAYS
     digests: Mapping[Path, str] = field(default_factory=dict)
+    trusted: tuple[TrustedKey, ...] = ()
+    accept_changes: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.days <= MOST_DAYS:  # nan is neither

@@ -16,11 +16,13 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model, ValidationError
 from stackbuild.publishing.catalog import SHA256, Catalog
-from stackbuild.publishing.generation import CURRENT
+from stackbuild.publishing.generation import CURRENT, catalog_text
 from stackbuild.publishing.signing import SigningKey, envelope_text, ssh_signature
 
 ENVELOPE, SUMS, SUMS_SIGNATURE = "snapshot.dsse.json", "SHA256SUMS", "SHA256SUMS.sig"
 SNAPSHOT_TYPE = "application/vnd.stackbuild.snapshot+json"
+ENVELOPE_LIMIT = 32 << 20
+"""Bytes of an envelope that are read at most: the snapshot of some 100,000 files."""
 DAYS = 90.0
 """How long a signature of an index holds unless another time is asked for."""
 
@@ -33,12 +35,16 @@ class SnapshotFile(Model):
 
 
 class Snapshot(Model):
-    """The signed payload. Times are UTC, as RFC 3339 has them; `files` are by path below the index."""
+    """The signed payload. Times are UTC, as RFC 3339 has them; `files` are by path below the index.
+
+    `catalog` is the sha256 of the catalog that the pages were made of, "" in a snapshot of an older version.
+    """
 
     type: Literal["stackbuild.snapshot/1"] = "stackbuild.snapshot/1"
     number: int = Field(ge=1)
     issued: datetime
     expires: datetime
+    catalog: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     files: dict[str, SnapshotFile]
 
 
@@ -68,15 +74,26 @@ def signed_files(
             files[f"{name}/{metadata}"] = SnapshotFile(sha256=row.metadata_sha256, size=size)
             for one in row.attached:
                 files[f"{name}/{row.beside(one.name)}"] = SnapshotFile(sha256=one.sha256, size=one.size)
-    snapshot = Snapshot(number=catalog.number, issued=now, expires=now + holds, files=dict(sorted(files.items())))
+    snapshot = Snapshot(
+        number=catalog.number,
+        issued=now,
+        expires=now + holds,
+        catalog=digest.of_bytes(catalog_text(catalog)),
+        files=dict(sorted(files.items())),
+    )
     payload = snapshot.model_dump_json().encode()
-    sums = "".join(f"{file.sha256}  {path}\n" for path, file in snapshot.files.items()).encode()
+    sums = sums_text(snapshot)
     made = {
         ENVELOPE: envelope_text(payload, SNAPSHOT_TYPE, keys),
         SUMS: sums,
         SUMS_SIGNATURE: ssh_signature(sums, keys[0]),
     }
     return made | {f"{SUMS_SIGNATURE}.{place}": ssh_signature(sums, key) for place, key in enumerate(keys[1:], 2)}
+
+
+def sums_text(snapshot: Snapshot) -> bytes:
+    """The files of a snapshot as `sha256sum --check` reads them."""
+    return "".join(f"{file.sha256}  {path}\n" for path, file in snapshot.files.items()).encode()
 
 
 def read_snapshot(payload: bytes) -> Snapshot:

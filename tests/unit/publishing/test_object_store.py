@@ -84,7 +84,8 @@ def test_a_signed_index_and_a_yank_verify_after_a_download(tmp_path: Path) -> No
     with working_copy(store, "s3://wheels", lambda text: None, signed=True) as copy:
         yank(copy.folder, "demo-pkg", "2.0", "wrong", Publication(keys=(key,)))
     with working_copy(store, "s3://wheels", lambda text: None, signed=True) as copy:
-        cosign(copy.folder, (other,))
+        cosign(copy.folder, (other,), load_trusted_keys((public,)))
+    assert {"SHA256SUMS.sig", "SHA256SUMS.sig.2"} <= set(keys(store))
     folder = tmp_path / "download"
     for path in keys(store):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -307,7 +307,7 @@ def test_a_threshold_of_two_needs_two_people(signed: SignedIndex, tmp_path: Path
     second, public = new_key(tmp_path / "second")
     trust = Trust(load_trusted_keys([signed.public, public]), threshold=2)
     assert any("1 of 2 needed signatures" in p for p in verify(signed, trust).problems)
-    cosign(signed.folder, (second,))
+    cosign(signed.folder, (second,), load_trusted_keys([signed.public]))
     assert verify(signed, trust).problems == ()
     assert verify(signed).problems == (), "one key is still enough for who asks for one"
     with pytest.raises(UsageError, match="3 signatures are asked for, and 2 keys are trusted"):

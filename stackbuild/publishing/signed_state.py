@@ -1,0 +1,98 @@
+"""The signed state that a next signature of an index rests on: checked before anything of the index is changed.
+
+Without this check a signature would take on whatever somebody put into the folder since the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.catalog import Catalog
+from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog
+from stackbuild.publishing.index_file import difference, read_file
+from stackbuild.publishing.pages import pages
+from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures
+from stackbuild.publishing.snapshot import ENVELOPE, ENVELOPE_LIMIT, SNAPSHOT_TYPE, Snapshot, read_snapshot
+from stackbuild.publishing.statements import is_statement
+
+CATALOG_LIMIT = 256 << 20
+"""Bytes of a catalog that are read at most."""
+THREADS = 4
+"""Files are read side by side: hashing runs outside of the interpreter's lock."""
+SHOWN = 5
+"""So many differences are told."""
+
+
+def refuse_changed(index: Path, publication: Publication, catalog: bool = True) -> None:
+    """Before a change that will be signed: the index is as it was signed, by one of the keys or of `trusted`.
+
+    An index without a signature is taken as it is. `catalog` is False where the catalog is about to be made anew. Raises
+    UsageError.
+    """
+    if not publication.keys or publication.accept_changes or not (index / CURRENT / ENVELOPE).is_file():
+        return
+    known = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
+    snapshot = signed_snapshot(index, known)
+    refuse_differences(index, snapshot, catalog)
+
+
+def signed_snapshot(index: Path, keys: Sequence[TrustedKey]) -> Snapshot:
+    """The snapshot that stands. Raises UsageError where none of the keys has signed it."""
+    try:
+        data = read_file(index, f"{CURRENT}/{ENVELOPE}", ENVELOPE_LIMIT)
+        payload, good, why = good_signatures(data, SNAPSHOT_TYPE, keys, datetime.now(UTC))
+        if not good:
+            raise SignatureRefused("; ".join(why) or "it has no signature")
+        return read_snapshot(payload)
+    except (SignatureRefused, ValueError, OSError) as refused:
+        raise UsageError(
+            f"the signature of the index as it stands is not one to build on: {refused}",
+            where=str(index / ENVELOPE),
+            next="if another key signed it: `stackbuild index sign INDEX --sign KEY --key OTHER.pub`; if you have"
+            " read what lies there: `stackbuild index sign INDEX --sign KEY --accept-changes`",
+        ) from None
+
+
+def refuse_differences(index: Path, snapshot: Snapshot, catalog: bool = True) -> None:
+    """Every file of the snapshot is there as it was signed, and so is the catalog. Raises UsageError."""
+    lines = list(_differences(index, snapshot, catalog))
+    if lines:
+        more = f", and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        raise UsageError(
+            f"the index is not as it was signed: {'; '.join(lines[:SHOWN])}{more}",
+            where=str(index),
+            next="put the signed files back; if you have read what lies there and want it signed:"
+            " `stackbuild index sign INDEX --sign KEY --accept-changes`",
+        )
+
+
+def _differences(index: Path, snapshot: Snapshot, catalog: bool) -> Iterator[str]:
+    elsewhere = (index / WHEELS_ELSEWHERE).is_file()
+    stands = (read_catalog(index) or Catalog()) if catalog else Catalog()
+    if catalog:
+        yield from _catalog_differences(index, snapshot, stands)
+    # of an index in an object store, the statements and the METADATA files are here; the pages were made of the catalog
+    here = [path for path in snapshot.files if not elsewhere or is_statement(path) or path.endswith(".metadata")]
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = pool.map(lambda path: difference(index, path, snapshot.files[path]), here)
+        yield from (line for line in found if line)
+
+
+def _catalog_differences(index: Path, snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
+    """The catalog is not among the files, but the next pages are made of it."""
+    if snapshot.number != catalog.number:
+        yield f"the catalog has number {catalog.number}, {snapshot.number} was signed"
+    elif snapshot.catalog:
+        data = read_file(index, f"{CURRENT}/{CATALOG}", CATALOG_LIMIT)
+        if digest.of_bytes(data) != snapshot.catalog:
+            yield f"{CURRENT}/{CATALOG} has other bytes than were signed"
+    else:  # signed before the snapshot named the catalog: it makes the signed pages
+        for path, data in pages(catalog).items():
+            if path not in snapshot.files or digest.of_bytes(data) != snapshot.files[path].sha256:
+                yield f"{CURRENT}/{CATALOG} does not make the {path} that was signed"

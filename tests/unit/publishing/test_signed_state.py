@@ -1,0 +1,168 @@
+"""What a next signature rests on: nothing that somebody put into a signed index since the last one is signed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.index import publish
+from stackbuild.publishing.maintenance import cosign, rebuild, sign, yank
+from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope
+from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
+from stackbuild.publishing.verify_release import Trust, verify_release
+from support.wheels import SignedIndex, new_key, signed_index, small_wheel
+
+WHEEL = "demo-pkg/demo_pkg-1.0-py3-none-any.whl"
+ENVELOPE, CATALOG = ".current/snapshot.dsse.json", ".current/catalog.json"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> SignedIndex:
+    return signed_index(tmp_path_factory.mktemp("signed"))
+
+
+@pytest.fixture
+def signed(template: SignedIndex, tmp_path: Path) -> SignedIndex:
+    shutil.copytree(template.folder, tmp_path / "simple", symlinks=True)
+    return SignedIndex(tmp_path / "simple", template.wheel, template.key, template.public)
+
+
+def edit_catalog(folder: Path, change: Callable[[dict], None]) -> None:
+    body = json.loads((folder / CATALOG).read_text())
+    change(body)
+    (folder / CATALOG).write_text(json.dumps(body))
+
+
+def another_wheel(folder: Path) -> None:
+    """The wheel is swapped and the catalog says so."""
+    (folder / WHEEL).write_bytes(small_wheel(folder.parent / "evil", content="evil").read_bytes())
+    file = folder / WHEEL
+
+    def change(body: dict) -> None:
+        row = body["projects"]["demo-pkg"]["files"][file.name]
+        stat = file.stat()
+        row.update(sha256=digest.of_file(file), size=stat.st_size, modified=stat.st_mtime_ns, attached=[])
+
+    edit_catalog(folder, change)
+
+
+def another_statement(folder: Path) -> None:
+    file = folder / f"{WHEEL}.verification.json"
+    file.write_text(file.read_text().replace("static rules", "all the rungs"))
+    (folder / f"{WHEEL}.verification.dsse.json").unlink()
+
+
+def another_url(folder: Path) -> None:
+    edit_catalog(folder, lambda body: body.update(url="https://evil.invalid"))
+
+
+def stripped(folder: Path) -> None:
+    envelope = json.loads((folder / ENVELOPE).read_text())
+    (folder / ENVELOPE).write_text(json.dumps({**envelope, "signatures": []}))
+
+
+INTRUSIONS: list[tuple[str, Callable[[Path], None], str]] = [
+    ("wheel", another_wheel, r"demo_pkg-1\.0-py3-none-any\.whl has (sha256|\d+ bytes)"),
+    ("wheel removed", lambda folder: (folder / WHEEL).unlink(), r"demo_pkg-1\.0-py3-none-any\.whl is missing"),
+    ("statement", another_statement, r"verification\.json has"),
+    ("catalog", another_url, r"catalog\.json has other bytes than were signed"),
+    ("page", lambda folder: (folder / ".current/index.html").write_text("x"), r"index\.html has"),
+    ("signature", stripped, r"not one to build on: it has no signature"),
+]
+
+
+@pytest.mark.parametrize(("intrude", "words"), [row[1:] for row in INTRUSIONS], ids=[row[0] for row in INTRUSIONS])
+def test_no_change_signs_what_somebody_put_there(
+    signed: SignedIndex, tmp_path: Path, intrude: Callable[[Path], None], words: str
+) -> None:
+    intrude(signed.folder)
+    before = (signed.folder / ENVELOPE).read_bytes()
+    settings = Publication(keys=(signed.key,))
+    new = small_wheel(tmp_path / "new", "2.0")
+    second, _ = new_key(tmp_path / "second")
+    for change in (
+        lambda: publish((new,), signed.folder, settings),
+        lambda: sign(signed.folder, settings),
+        lambda: yank(signed.folder, "demo-pkg", "1.0", "bad", settings),
+        lambda: cosign(signed.folder, (second,), load_trusted_keys([signed.public])),
+    ):
+        with pytest.raises(UsageError, match=words) as caught:
+            change()
+        assert "--accept-changes" in caught.value.next
+    assert (signed.folder / ENVELOPE).read_bytes() == before and not (signed.folder / "demo-pkg" / new.name).exists()
+
+
+def test_changes_are_signed_where_somebody_says_so(signed: SignedIndex) -> None:
+    another_url(signed.folder)
+    sign(signed.folder, Publication(keys=(signed.key,), accept_changes=True))
+    assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == ()
+
+
+def test_a_new_key_signs_what_the_old_one_signed(signed: SignedIndex, tmp_path: Path) -> None:
+    second, public = new_key(tmp_path / "second")
+    with pytest.raises(UsageError, match="is not trusted") as caught:
+        sign(signed.folder, Publication(keys=(second,)))
+    assert "--key OTHER.pub" in caught.value.next
+    sign(signed.folder, Publication(keys=(second,), trusted=load_trusted_keys([signed.public])))
+    assert verify_release(signed.folder, Trust(load_trusted_keys([public]))).problems == ()
+
+
+def test_a_snapshot_that_names_no_catalog_is_checked_by_its_pages(signed: SignedIndex, tmp_path: Path) -> None:
+    """As the versions before wrote it."""
+    body = json.loads(bytes(read_envelope((signed.folder / ENVELOPE).read_bytes()).payload))
+    del body["catalog"]
+    (signed.folder / ENVELOPE).write_bytes(envelope_text(json.dumps(body).encode(), SNAPSHOT_TYPE, [signed.key]))
+    settings = Publication(keys=(signed.key,))
+    publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, settings)
+    body = json.loads(bytes(read_envelope((signed.folder / ENVELOPE).read_bytes()).payload))
+    assert re.fullmatch("[0-9a-f]{64}", body["catalog"])
+    del body["catalog"]
+    (signed.folder / ENVELOPE).write_bytes(envelope_text(json.dumps(body).encode(), SNAPSHOT_TYPE, [signed.key]))
+    another_url(signed.folder)
+    with pytest.raises(UsageError, match=r"does not make the demo-pkg/index\.html that was signed"):
+        sign(signed.folder, settings)
+
+
+def test_a_catalog_is_made_again_of_the_signed_wheels_alone(signed: SignedIndex) -> None:
+    (signed.folder / CATALOG).write_text("{")
+    rebuild(signed.folder, Publication(keys=(signed.key,)))
+    assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == ()
+    another_wheel(signed.folder)
+    with pytest.raises(UsageError, match=r"\.whl has"):
+        rebuild(signed.folder, Publication(keys=(signed.key,)))
+
+
+def test_one_more_signature_needs_a_key_of_the_others(signed: SignedIndex, tmp_path: Path) -> None:
+    second, _ = new_key(tmp_path / "second")
+    with pytest.raises(UsageError, match="is not trusted"):
+        cosign(signed.folder, (second,))
+
+
+def test_one_more_signature_is_not_put_under_another_number_or_an_expired_one(signed: SignedIndex, tmp_path: Path) -> None:
+    second, _ = new_key(tmp_path / "second")
+    body = json.loads(bytes(read_envelope((signed.folder / ENVELOPE).read_bytes()).payload))
+    for change, words in (
+        ({"number": 99}, "catalog has number 1, 99 was signed"),
+        ({"expires": "2020-01-01T00:00:00Z"}, "expired on 2020-01-01"),
+    ):
+        text = json.dumps({**body, **change}).encode()
+        (signed.folder / ENVELOPE).write_bytes(envelope_text(text, SNAPSHOT_TYPE, [signed.key]))
+        with pytest.raises(UsageError, match=words):
+            cosign(signed.folder, (second,), load_trusted_keys([signed.public]))
+
+
+def test_one_more_signature_is_one_of_the_sums_too(signed: SignedIndex, tmp_path: Path) -> None:
+    second, _ = new_key(tmp_path / "second")
+    for _ in range(2):  # the second time it is there already
+        cosign(signed.folder, (second,), load_trusted_keys([signed.public]))
+        names = sorted(path.name for path in signed.folder.glob("SHA256SUMS*"))
+        assert names == ["SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.sig.2"]
+    assert (signed.folder / "SHA256SUMS.sig.2").read_text().startswith("-----BEGIN SSH SIGNATURE-----")
