@@ -9,6 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from stackbuild.publishing.snapshot import SnapshotFile
 
+THREADS = 4
+"""Files are read side by side: hashing runs outside of the interpreter's lock."""
+
 
 def read_file(index: Path, path: str, limit: int) -> bytes:
     """The bytes of a file of an index. Raises OSError, and ValueError with the reason where it is not to be read."""

@@ -14,7 +14,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog
-from stackbuild.publishing.index_file import difference, read_file
+from stackbuild.publishing.index_file import THREADS, difference, read_file
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures
@@ -23,8 +23,6 @@ from stackbuild.publishing.statements import is_statement
 
 CATALOG_LIMIT = 256 << 20
 """Bytes of a catalog that are read at most."""
-THREADS = 4
-"""Files are read side by side: hashing runs outside of the interpreter's lock."""
 SHOWN = 5
 """So many differences are told."""
 

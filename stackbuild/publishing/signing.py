@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def read_envelope(data: bytes) -> Envelope:
 
     dsse, exceptions = _library(load)
     try:
-        found: Envelope = dsse.Envelope.from_dict(json.loads(data))
+        found: Envelope = dsse.Envelope.from_dict(digest.json_of(data.decode("utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError, exceptions.FormatError) as error:
         raise SignatureRefused(f"it is not a DSSE envelope: {error}") from None
     return found

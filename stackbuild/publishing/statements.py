@@ -137,12 +137,14 @@ def claim_about(wheel: str, sha256: str, name: str, data: bytes) -> str:
 
 def read_statement(data: bytes) -> dict[str, Any]:
     """The statement in those bytes. Raises ValueError where they are none."""
-    value = json.loads(data)
+    value = digest.json_of(data.decode("utf-8"))
     if not isinstance(value, dict) or value.get("_type") != STATEMENT:
         raise ValueError("it is not an in-toto statement")
     subjects = value.get("subject")
     if not isinstance(subjects, list) or not all(_is_subject(subject) for subject in subjects):
         raise ValueError("its subjects are not names with digests")
+    if not isinstance(value.get("predicateType"), str) or not isinstance(value.get("predicate"), dict):
+        raise ValueError("it has no predicate with a type")
     return value
 
 

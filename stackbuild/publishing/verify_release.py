@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
+from stackbuild.publishing.index_file import THREADS, difference, read_file
+from stackbuild.publishing.placement import METADATA_LIMIT
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, verified_payload
-from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE, Snapshot, read_snapshot
+from stackbuild.publishing.snapshot import ENVELOPE, ENVELOPE_LIMIT, SNAPSHOT_TYPE, Snapshot, read_snapshot
 from stackbuild.publishing.statements import NAMES, STATEMENT_TYPE, envelope_name, read_statement, statement_name
 from stackbuild.store import atomic
 
-ENVELOPE_LIMIT = 256 << 20
-"""Bytes of an envelope that are read at most."""
 CLOCK_SKEW = timedelta(minutes=10)
-THREADS = 4
-"""Files are read side by side: hashing runs outside of the interpreter's lock."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +75,20 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
             next="give as many `--key` as `--threshold`, or more",
         )
     try:
-        payload = _verified(index / ENVELOPE, SNAPSHOT_TYPE, trust, moment)
+        payload = _verified(index, ENVELOPE, SNAPSHOT_TYPE, trust, moment)
         snapshot = read_snapshot(payload)
     except SignatureRefused as refused:
         return _refused(index, f"{ENVELOPE}: {refused}")
     except ValueError as error:
         return _refused(index, f"{ENVELOPE}: {error}")
     problems = [*_untimely(snapshot, moment), *_seen_before(index, snapshot, payload, trust)]
-    problems += [*_changed(index, snapshot), *_unlisted(index, snapshot)]
-    proofs = [_wheel(index, path, snapshot, trust, moment) for path in sorted(snapshot.files) if path.endswith(".whl")]
+    changed = _changed(index, snapshot)
+    problems += [*changed.values(), *_unlisted(index, snapshot)]
+    proofs = [
+        _wheel(index, path, snapshot, path not in changed, trust, moment)
+        for path in sorted(snapshot.files)
+        if path.endswith(".whl")
+    ]
     problems += [problem for _, found in proofs for problem in found]
     if not problems and trust.seen:
         _remember(index, snapshot, payload, trust)
@@ -104,14 +108,14 @@ def _refused(index: Path, problem: str) -> ReleaseProof:
     return ReleaseProof(str(index), 0, "", (), 0, 0, (), (problem,))
 
 
-def _verified(file: Path, payload_type: str, trust: Trust, now: datetime) -> bytes:
+def _verified(index: Path, path: str, payload_type: str, trust: Trust, now: datetime) -> bytes:
     """The payload of a signed file. Raises SignatureRefused."""
     try:
-        if file.stat().st_size > ENVELOPE_LIMIT:
-            raise SignatureRefused(f"it has more than {ENVELOPE_LIMIT >> 20} MiB")
-        data = file.read_bytes()
+        data = read_file(index, path, ENVELOPE_LIMIT)
     except FileNotFoundError:
         raise SignatureRefused("it is missing: the index is not signed, or the signature was taken away") from None
+    except ValueError as error:
+        raise SignatureRefused(str(error)) from None
     except OSError as error:
         raise SignatureRefused(f"it cannot be read: {error.strerror}") from None
     return verified_payload(data, payload_type, trust.keys, trust.threshold, now)
@@ -163,28 +167,11 @@ def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> 
     atomic.write_whole(trust.seen, json.dumps(numbers, indent=1), trust.seen.parent)
 
 
-def _changed(index: Path, snapshot: Snapshot) -> list[str]:
-    """Each file that differs from the snapshot, in a line."""
+def _changed(index: Path, snapshot: Snapshot) -> dict[str, str]:
+    """Each file that differs from the snapshot, with what differs in a line."""
     with ThreadPoolExecutor(THREADS) as pool:
-        paths = list(snapshot.files)
-        return [line for line in pool.map(lambda path: _difference(index, path, snapshot), paths) if line]
-
-
-def _difference(index: Path, path: str, snapshot: Snapshot) -> str:
-    wanted = snapshot.files[path]
-    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        return f"{path}: the path leads out of the index"
-    file = index / path
-    try:
-        size = file.stat().st_size
-        if size != wanted.size:
-            return f"{path} has {size} bytes, {wanted.size} were signed"
-        found = digest.of_file(file)
-    except FileNotFoundError:
-        return f"{path} is missing"
-    except OSError as error:
-        return f"{path} cannot be read: {error.strerror}"
-    return "" if found == wanted.sha256 else f"{path} has sha256 {found}, {wanted.sha256} was signed"
+        lines = pool.map(lambda path: difference(index, path, snapshot.files[path]), snapshot.files)
+        return {path: line for path, line in zip(snapshot.files, lines, strict=True) if line}
 
 
 def _unlisted(index: Path, snapshot: Snapshot) -> Iterator[str]:
@@ -194,8 +181,10 @@ def _unlisted(index: Path, snapshot: Snapshot) -> Iterator[str]:
             yield f"{page.relative_to(index)} is a page that was not signed"
 
 
-def _wheel(index: Path, path: str, snapshot: Snapshot, trust: Trust, now: datetime) -> tuple[WheelProof, list[str]]:
-    """What is there of a wheel, and what is wrong with it."""
+def _wheel(
+    index: Path, path: str, snapshot: Snapshot, intact: bool, trust: Trust, now: datetime
+) -> tuple[WheelProof, list[str]]:
+    """What is there of a wheel, and what is wrong with it. One that is not `intact` has other bytes: it is not opened."""
     wheel, wanted = index / path, snapshot.files[path].sha256
     problems: list[str] = []
     kinds: list[str] = []
@@ -205,7 +194,7 @@ def _wheel(index: Path, path: str, snapshot: Snapshot, trust: Trust, now: dateti
         if beside not in snapshot.files:
             continue
         try:
-            payload = _verified(index / envelope_name(beside), STATEMENT_TYPE, trust, now)
+            payload = _verified(index, envelope_name(beside), STATEMENT_TYPE, trust, now)
             if digest.of_bytes(payload) != snapshot.files[beside].sha256:
                 raise SignatureRefused("the signed statement is not the one that lies beside the wheel")
             found = read_statement(payload)
@@ -221,10 +210,14 @@ def _wheel(index: Path, path: str, snapshot: Snapshot, trust: Trust, now: dateti
             continue
         kinds.append(kind)
         claim = str(found["predicate"].get("claim", claim))
-    has_sbom, problem = _sbom(wheel, f"{path}.cdx.json", snapshot)
+    has_sbom, problem = _sbom(wheel, f"{path}.cdx.json", snapshot) if intact else (False, "")
     problems += [problem] if problem else []
     there = {*kinds, *(["sbom"] if has_sbom else [])}
-    problems += [f"{path} has no {kind}, which is required" for kind in trust.require if kind not in there]
+    problems += [
+        f"{path} has no {kind}, which is required"
+        for kind in trust.require
+        if kind not in there and (intact or kind != "sbom")
+    ]
     return WheelProof(path, wanted, tuple(kinds), has_sbom, claim), problems
 
 
@@ -232,12 +225,24 @@ def _sbom(wheel: Path, beside: str, snapshot: Snapshot) -> tuple[bool, str]:
     """Whether the wheel has an SBOM, and what is wrong where the one inside is not the one beside it."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            inside = [n for n in archive.namelist() if n.endswith(".dist-info/sboms/stackbuild.cdx.json")]
-            data = archive.read(inside[0]) if inside else b""
-    except (zipfile.BadZipFile, OSError, KeyError) as error:
-        return False, f"{wheel.name} is not a wheel: {error}"
+            inside = [
+                one for one in archive.infolist() if one.filename.endswith(".dist-info/sboms/stackbuild.cdx.json")
+            ]
+            data = _content(archive, inside[0]) if inside else b""
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
+        return False, f"{wheel.name}: its SBOM cannot be read out of it: {error}"
     if not inside and beside not in snapshot.files:
         return False, ""
     if not inside or beside not in snapshot.files or digest.of_bytes(data) != snapshot.files[beside].sha256:
         return False, f"{beside}: the SBOM beside the wheel is not the one inside"
     return True, ""
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The bytes of an entry. Raises ValueError where they are too many, or packed in a way that cannot be bounded."""
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"it is packed by method {entry.compress_type}, which no wheel is")
+    if entry.file_size > METADATA_LIMIT:
+        raise ValueError(f"it has more than {METADATA_LIMIT >> 20} MiB")
+    with archive.open(entry) as file:
+        return file.read(METADATA_LIMIT)

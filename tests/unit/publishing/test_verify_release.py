@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
+import os
 import re
 import shutil
+import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import cosign, set_status, sign, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
-from stackbuild.publishing.statements import STATEMENT_TYPE, statement
+from stackbuild.publishing.statements import STATEMENT_TYPE, read_statement, statement
 from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
 from support.wheels import SignedIndex, descriptor_of, new_key, put_statements, signed_index, small_wheel
 
@@ -170,6 +174,26 @@ def into_link(path: str, target: str) -> Callable[[SignedIndex], None]:
     return tamper
 
 
+def into_fifo(path: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        (signed.folder / path).unlink()
+        os.mkfifo(signed.folder / path)
+
+    return tamper
+
+
+def into_folder(path: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        (signed.folder / path).unlink()
+        (signed.folder / path).mkdir()
+
+    return tamper
+
+
+def sign_payload(signed: SignedIndex, payload: bytes) -> None:
+    (signed.folder / ENVELOPE).write_bytes(envelope_text(payload, SNAPSHOT_TYPE, [signed.key]))
+
+
 PROVENANCE, VERIFICATION = f"{WHEEL}.provenance", f"{WHEEL}.verification"
 LATER = "2090-01-01T00:00:00Z"
 TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
@@ -220,6 +244,16 @@ TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("claim changed, signed", statement_of("verification", lambda b: b["predicate"].update(claim="all")), r"not the one that lies beside"),
     ("statements swapped", swap(f"{PROVENANCE}.dsse.json", f"{VERIFICATION}.dsse.json"), r"not the one that lies beside"),
     ("statement of another type of payload", statement_of("provenance", lambda b: None, SNAPSHOT_TYPE), r"its payload is"),
+    ("envelope is nested without end", write(ENVELOPE, "[" * 200_000), r"snapshot.*nested too deep"),
+    ("snapshot nested without end, signed", lambda s: sign_payload(s, b"[" * 200_000), r"it is not a snapshot"),
+    ("statement nested without end", write(f"{PROVENANCE}.dsse.json", "[" * 200_000), r"provenance\.dsse\.json: .*nested too deep"),
+    ("envelope is a FIFO", into_fifo(ENVELOPE), r"snapshot.*it is not a file"),
+    ("wheel is a FIFO", into_fifo(WHEEL), r"\.whl: it is not a file"),
+    ("wheel is a folder", into_folder(WHEEL), r"\.whl: it is not a file"),
+    ("wheel is a link out of the index", into_link(WHEEL, "/etc/hostname"), r"\.whl: the link leads out of the index"),
+    ("wheel is a link to itself", into_link(WHEEL, Path(WHEEL).name), r"\.whl(: the link leads to itself| cannot be read)"),
+    ("envelope of the provenance is a FIFO", into_fifo(f"{PROVENANCE}.dsse.json"), r"provenance\.dsse\.json: it is not a file"),
+    ("envelope without end", lambda s: os.truncate(s.folder / ENVELOPE, 1 << 40), r"snapshot.*it has more than 32 MiB"),
     ("statement without signatures", edit_envelope(lambda e: e.update(signatures=[]), f"{PROVENANCE}.dsse.json"), r"provenance\.dsse\.json: 0 of 1"),
 ]  # fmt: skip
 
@@ -271,6 +305,64 @@ def test_a_statement_of_another_kind_is_refused(signed: SignedIndex, tmp_path: P
     new = small_wheel(tmp_path / "new", "2.0")
     publish_signed(signed, new, {"provenance": statement([descriptor_of(new)], "https://example.invalid/other", {})})
     assert any("it states https://example.invalid/other" in p for p in verify(signed).problems)
+
+
+@pytest.mark.parametrize("field", ["predicateType", "predicate"])
+def test_a_statement_that_states_nothing_is_refused(field: str) -> None:
+    body = json.loads(statement([], "https://slsa.dev/provenance/v1", {}))
+    del body[field]
+    with pytest.raises(ValueError, match="no predicate with a type"):
+        read_statement(json.dumps(body).encode())
+
+
+SBOM = "demo_pkg-1.0.dist-info/sboms/stackbuild.cdx.json"
+
+
+def zip_with(entry: str, method: int = zipfile.ZIP_DEFLATED, size: int = 10) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr(entry, bytes(size), method)
+    return held.getvalue()
+
+
+def patched(data: bytes, local: int, central: int, value: int) -> bytes:
+    """The zip with one byte of both headers of its only entry set."""
+    changed = bytearray(data)
+    changed[local] = changed[data.index(b"PK\x01\x02") + central] = value
+    return bytes(changed)
+
+
+HOSTILE_WHEELS = {
+    "broken stream": (zip_with(SBOM).replace(b"\x63\x60\x80\x01\x00", b"\xff\xff\xff\xff\xff"), "invalid|Error -3"),
+    "encrypted": (patched(zip_with(SBOM), 6, 8, 1), "encrypted|password"),
+    "unknown method": (patched(zip_with(SBOM), 8, 10, 99), "packed by method 99"),
+    "method without a bound": (zip_with(SBOM, zipfile.ZIP_LZMA), "packed by method 14"),
+    "bomb": (zip_with(SBOM, size=(16 << 20) + 1), "more than 16 MiB"),
+    "no zip": (b"PK", "not a zip file"),
+}
+
+
+@pytest.mark.parametrize(("data", "words"), HOSTILE_WHEELS.values(), ids=HOSTILE_WHEELS)
+def test_a_signed_wheel_that_cannot_be_unpacked_is_refused(signed: SignedIndex, data: bytes, words: str) -> None:
+    assert data != zip_with(SBOM)
+    (signed.folder / WHEEL).write_bytes(data)
+    signed_again(lambda b: b["files"][WHEEL].update(sha256=digest.of_bytes(data), size=len(data)))(signed)
+    problems = [p for p in verify(signed).problems if "its SBOM cannot be read" in p]
+    assert len(problems) == 1 and re.search(words, problems[0]), verify(signed).problems
+
+
+@pytest.mark.parametrize("data", [data for data, _ in HOSTILE_WHEELS.values()], ids=HOSTILE_WHEELS)
+def test_a_wheel_with_other_bytes_than_were_signed_is_not_opened(
+    signed: SignedIndex, data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (signed.folder / WHEEL).write_bytes(data)
+
+    def opened(*words: object) -> None:
+        raise AssertionError(words)
+
+    monkeypatch.setattr(zipfile, "ZipFile", opened)
+    (problem,) = verify(signed).problems
+    assert re.search(r"\.whl has \d+ bytes, \d+ were signed", problem)
 
 
 def test_an_older_state_of_the_index_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
