@@ -7,6 +7,7 @@ Update Framework's snapshot and timestamp roles (https://theupdateframework.io),
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,9 +39,11 @@ class Snapshot(Model):
     """The signed payload. Times are UTC, as RFC 3339 has them; `files` are by path below the index.
 
     `catalog` is the sha256 of the catalog that the pages were made of, "" in a snapshot of an older version.
+    `index` names the index wherever it lies: drawn at its first signature and kept, "" in a snapshot of an older version.
     """
 
     type: Literal["stackbuild.snapshot/1"] = "stackbuild.snapshot/1"
+    index: str = Field(default="", pattern=r"^([0-9a-f]{32})?$")
     number: int = Field(ge=1)
     issued: datetime
     expires: datetime
@@ -75,6 +78,7 @@ def signed_files(
             for one in row.attached:
                 files[f"{name}/{row.beside(one.name)}"] = SnapshotFile(sha256=one.sha256, size=one.size)
     snapshot = Snapshot(
+        index=(last and last.index) or secrets.token_hex(16),
         number=catalog.number,
         issued=now,
         expires=now + holds,
@@ -105,7 +109,7 @@ def read_snapshot(payload: bytes) -> Snapshot:
 
 
 def _last(index: Path) -> Snapshot | None:
-    """The snapshot that stands, unverified: only its time is used, against a clock that is wrong."""
+    """The snapshot that stands, unverified: a change that signs has verified it (`signed_state`), or accepts what lies there."""
     from stackbuild.publishing.signing import SignatureRefused, read_envelope
 
     try:

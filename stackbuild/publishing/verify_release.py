@@ -131,14 +131,21 @@ def _untimely(snapshot: Snapshot, now: datetime) -> Iterator[str]:
         )
 
 
-def _name(index: Path, trust: Trust) -> str:
-    """The index in the file of numbers: its place, and who signs it."""
-    return digest.of_value([str(index.resolve()), sorted(key.fingerprint for key in trust.keys)])
+def _names(index: Path, snapshot: Snapshot, trust: Trust) -> list[str]:
+    """The index in the file of numbers: by its own name, wherever it lies and whoever is trusted, and by its place.
+
+    A snapshot of an older version has no name; such an index is known by its place and its keys.
+    """
+    place = digest.of_value([str(index.resolve()), sorted(key.fingerprint for key in trust.keys)])
+    return [*([f"index {snapshot.index}"] if snapshot.index else []), place]
 
 
 def _numbers(file: Path) -> dict[str, list[object]]:
     try:
-        value = json.loads(file.read_text("utf-8"))
+        value = digest.json_of(file.read_text("utf-8"))
+        if not isinstance(value, dict):
+            raise ValueError("it is not a table of numbers")
+        return value
     except FileNotFoundError:
         return {}
     except (ValueError, OSError) as error:
@@ -147,13 +154,12 @@ def _numbers(file: Path) -> dict[str, list[object]]:
             where=str(file),
             next="remove the file if you know why it is damaged; a rollback is not seen then",
         ) from None
-    return value if isinstance(value, dict) else {}
 
 
 def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> Iterator[str]:
     if trust.seen is None:
         return
-    match _numbers(trust.seen).get(_name(index, trust)):
+    match _numbers(trust.seen).get(_names(index, snapshot, trust)[0]):
         case [int(number), str()] if snapshot.number < number:
             yield f"the index has number {snapshot.number}, and number {number} was seen here before: it was rolled back"
         case [int(number), str(sha256)] if snapshot.number == number and sha256 != digest.of_bytes(payload):
@@ -163,7 +169,8 @@ def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) 
 def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> None:
     assert trust.seen is not None
     trust.seen.parent.mkdir(parents=True, exist_ok=True)
-    numbers = {**_numbers(trust.seen), _name(index, trust): [snapshot.number, digest.of_bytes(payload)]}
+    state = [snapshot.number, digest.of_bytes(payload)]
+    numbers = {**_numbers(trust.seen), **dict.fromkeys(_names(index, snapshot, trust), state)}
     atomic.write_whole(trust.seen, json.dumps(numbers, indent=1), trust.seen.parent)
 
 

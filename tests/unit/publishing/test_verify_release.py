@@ -376,6 +376,44 @@ def test_an_older_state_of_the_index_is_refused(signed: SignedIndex, tmp_path: P
     assert verify(signed).problems == (), "without a memory an old state is as good as it was"
 
 
+@pytest.mark.parametrize("how", ["copied elsewhere", "one more key"])
+def test_a_rollback_is_seen_wherever_the_index_lies_and_whoever_is_trusted(signed: SignedIndex, tmp_path: Path, how: str) -> None:
+    keys, seen = load_trusted_keys([signed.public]), tmp_path / "seen.json"
+    old = tmp_path / "old"
+    shutil.copytree(signed.folder, old, symlinks=True)
+    publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
+    assert verify(signed, Trust(keys, seen=seen)).problems == ()
+    if how == "one more key":
+        shutil.rmtree(signed.folder)
+        old = old.rename(signed.folder)
+        keys = (*keys, *load_trusted_keys([new_key(tmp_path / "second")[1]]))
+    assert any("it was rolled back" in p for p in verify_release(old, Trust(keys, seen=seen)).problems)
+
+
+def test_another_index_of_the_same_key_is_no_rollback(signed: SignedIndex, tmp_path: Path) -> None:
+    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
+    assert verify(signed, trust).problems == ()
+    publish((small_wheel(tmp_path / "new", "3.0"),), tmp_path / "other", Publication(keys=(signed.key,)))
+    assert verify_release(tmp_path / "other", trust).problems == ()
+
+
+def test_an_index_without_a_name_is_known_by_its_place(signed: SignedIndex, tmp_path: Path) -> None:
+    """As the versions before signed it."""
+    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    signed_again(lambda body: body.update(number=2))(signed)
+    assert verify(signed, trust).problems == ()
+    signed_again(lambda body: (body.pop("index"), body.update(number=1)))(signed)
+    assert any("it was rolled back" in p for p in verify(signed, trust).problems)
+
+
+@pytest.mark.parametrize("text", ["[]", "[" * 200_000, "{"], ids=["list", "nested", "cut"])
+def test_a_damaged_memory_is_told(signed: SignedIndex, tmp_path: Path, text: str) -> None:
+    (tmp_path / "seen.json").write_text(text)
+    with pytest.raises(UsageError, match="numbers of indexes seen before cannot be read"):
+        verify(signed, Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json"))
+
+
 def test_two_states_under_one_number_are_refused(signed: SignedIndex, tmp_path: Path) -> None:
     trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
     assert verify(signed, trust).problems == ()
