@@ -108,9 +108,8 @@ def load_signing_key(path: Path) -> SigningKey:
         raise UsageError(f"the key cannot be read: {error.strerror}", where=str(path), next="give the path of a private key") from None  # fmt: skip
     if stat.S_IMODE(mode) & 0o077:
         raise UsageError("others may read the private key", where=str(path), next=f"chmod 600 {shlex.quote(str(path))}")
-    passphrase = os.environ.get(PASSPHRASE, "").encode() or None
     try:
-        private = serialization.load_ssh_private_key(data, passphrase)
+        private = _private_key(serialization, data)
     except TypeError:
         raise UsageError("the key has a passphrase", where=str(path), next=f"set {PASSPHRASE}") from None
     except ValueError as error:
@@ -127,6 +126,17 @@ def load_signing_key(path: Path) -> SigningKey:
             next="make one with `ssh-keygen -t ed25519 -f release.key`",
         )
     return SigningKey(private, base64.b64decode(line.split()[1]))
+
+
+def _private_key(serialization: Any, data: bytes) -> Any:
+    """The key in those bytes; a key without a passphrase takes none, whatever the environment has for another one.
+
+    Raises TypeError where it needs a passphrase and there is none, ValueError where that is wrong, or the key is none.
+    """
+    try:
+        return serialization.load_ssh_private_key(data, None)
+    except TypeError:
+        return serialization.load_ssh_private_key(data, os.environ.get(PASSPHRASE, "").encode() or None)
 
 
 def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:

@@ -52,19 +52,25 @@ class Snapshot(Model):
 
 
 def signed_files(
-    index: Path, catalog: Catalog, contents: Mapping[str, bytes], keys: Sequence[SigningKey], holds: timedelta
+    index: Path,
+    catalog: Catalog,
+    contents: Mapping[str, bytes],
+    keys: Sequence[SigningKey],
+    holds: timedelta,
+    accept_changes: bool = False,
 ) -> dict[str, bytes]:
     """The files that make an index signed: the envelope, SHA256SUMS, and its signature by each key.
 
-    Raises UsageError where this machine's clock is behind the last snapshot's.
+    Raises UsageError where this machine's clock is behind the last snapshot's, unless `accept_changes`.
     """
     now = datetime.now(UTC).replace(microsecond=0)
     last = _last(index)
-    if last and now < last.issued:
+    if last and now < last.issued and not accept_changes:
         raise UsageError(
             f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC, and the index was signed at {last.issued:%Y-%m-%d %H:%M}",
             where=str(index),
-            next="set the clock: a signature from the past would be taken for an old one",
+            next="set the clock; if it is right, the last signature was made by a wrong one:"
+            " `stackbuild index sign INDEX --sign KEY --accept-changes` puts another in its place, and `--unsigned` ends it",
         )
     if holds <= timedelta(0):
         raise UsageError("a signature that holds for no time is none", next="give `--days` above 0")

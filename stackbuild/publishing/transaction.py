@@ -116,7 +116,8 @@ def commit(
     catalog = catalog.model_copy(update={"number": catalog.number + 1})
     contents = pages(catalog)
     if publication.keys:
-        contents |= signed_files(index, catalog, contents, publication.keys, timedelta(days=publication.days))
+        holds = timedelta(days=publication.days)
+        contents |= signed_files(index, catalog, contents, publication.keys, holds, publication.accept_changes)
     for path, data in (beside or {}).items():
         write_file(path, data)
     if publication.keys:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stackbuild.core.errors import safe
 from stackbuild.views.console import Text, err, out
 
 if TYPE_CHECKING:
@@ -19,9 +18,11 @@ if TYPE_CHECKING:
 def draw_published(receipt: Receipt) -> None:
     """What is new on the index and what was there already, then how to install it."""
     for wheel in receipt.wheels:
-        err().print(Text(f"{'published' if wheel.fresh else 'there already'}: {wheel.file}: {wheel.claim}"))
+        err().print(
+            Text(f"{'published' if wheel.fresh else 'there already'}: {_line(wheel.file)}: {_line(wheel.claim)}")
+        )
     for path in receipt.unpublished:
-        err().print(Text(f"not published, though it lies in the folder: {safe(path, keep='')}", "yellow"))
+        err().print(Text(f"not published, though it lies in the folder: {_line(path)}", "yellow"))
     if receipt.signed_by:
         err().print(Text(f"signed by {', '.join(receipt.signed_by)}, index number {receipt.number}", "dim"))
     draw_install_line(receipt)
@@ -38,7 +39,7 @@ def draw_install_line(receipt: Receipt) -> None:
 def draw_installs(installs: Sequence[InstallCheck]) -> None:
     """Which file each Python gets."""
     for one in installs:
-        what = Text(one.file) if one.file else Text(f"no file: {one.reason}", "red")
+        what = Text(_line(one.file)) if one.file else Text(f"no file: {safe(one.reason)}", "red")
         err().print(Text.assemble(f"Python {one.python}: {one.project} {one.version} → ", what))
 
 
@@ -50,7 +51,7 @@ def draw_uploaded(uploaded: Sequence[Uploaded]) -> None:
 def draw_problems(problems: Sequence[str], none: str) -> None:
     """Each problem on a line, or that there is none."""
     for problem in problems:
-        out().print(Text(f"✗ {problem}", "red"))
+        out().print(Text(f"✗ {_line(problem)}", "red"))
     if not problems:
         out().print(Text(f"✓ {none}", "green"))
 
@@ -59,11 +60,16 @@ def draw_release_proof(proof: ReleaseProof) -> None:
     """What is signed of each wheel, then every problem or that there is none."""
     for wheel in proof.wheels:
         there = [*wheel.statements, *(["sbom"] if wheel.sbom else [])]
-        out().print(Text(f"{wheel.file}: {', '.join(there) or 'no statement came with it'}"))
+        out().print(Text(f"{_line(wheel.file)}: {', '.join(there) or 'no statement came with it'}"))
         if wheel.claim:
-            out().print(Text(f"  {wheel.claim}", "dim"))
+            out().print(Text(f"  {_line(wheel.claim)}", "dim"))
     megabytes = proof.bytes / 1e6
     draw_problems(
         proof.problems,
         f"index number {proof.number}, {proof.files} files, {megabytes:.1f} MB, signed, holds until {proof.expires}",
     )
+
+
+def _line(text: str) -> str:
+    """What a statement or an index says, on one line: an escape sequence in it does nothing to the terminal."""
+    return safe(text, keep="")

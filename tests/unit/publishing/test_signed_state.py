@@ -15,7 +15,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import cosign, rebuild, sign, yank
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope
+from stackbuild.publishing.signing import envelope_text, load_signing_key, load_trusted_keys, read_envelope
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.wheels import SignedIndex, new_key, signed_index, small_wheel
@@ -166,3 +166,21 @@ def test_one_more_signature_is_one_of_the_sums_too(signed: SignedIndex, tmp_path
         names = sorted(path.name for path in signed.folder.glob("SHA256SUMS*"))
         assert names == ["SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.sig.2"]
     assert (signed.folder / "SHA256SUMS.sig.2").read_text().startswith("-----BEGIN SSH SIGNATURE-----")
+
+
+def test_a_key_without_a_passphrase_takes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The passphrase in the environment is that of another key of the same command."""
+    key, public = new_key(tmp_path)
+    monkeypatch.setenv("STACKBUILD_KEY_PASSPHRASE", "of another key")
+    assert load_signing_key(public.with_suffix("")).fingerprint == key.fingerprint
+
+
+def test_a_signature_of_a_wrong_clock_is_put_right(signed: SignedIndex) -> None:
+    body = json.loads(bytes(read_envelope((signed.folder / ENVELOPE).read_bytes()).payload))
+    text = json.dumps({**body, "issued": "2089-01-01T00:00:00Z", "expires": "2090-01-01T00:00:00Z"}).encode()
+    (signed.folder / ENVELOPE).write_bytes(envelope_text(text, SNAPSHOT_TYPE, [signed.key]))
+    with pytest.raises(UsageError, match="this machine's clock says") as caught:
+        sign(signed.folder, Publication(keys=(signed.key,)))
+    assert "--unsigned" in caught.value.next and "--accept-changes" in caught.value.next
+    sign(signed.folder, Publication(keys=(signed.key,), accept_changes=True))
+    assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == ()
