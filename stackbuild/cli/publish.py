@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,7 +102,8 @@ def publish(
         with _opened(to, sign) as folder:
             receipt = dataclasses.replace(index.publish(tuple(wheels), folder, settings), index=to)
     else:
-        receipt = index.publish(tuple(wheels), Path(to), settings)
+        with _opened(to, sign) as folder:
+            receipt = index.publish(tuple(wheels), folder, settings)
     installs = check_installs(receipt, pythons) if pythons else ()
     if json:
         print_json({"receipt": receipt, "installs": installs} if pythons else receipt, "stackbuild.receipt/2")
@@ -133,7 +134,8 @@ def _opened(place: str, sign: Sequence[Path] | None) -> Iterator[Path]:
 
     _refuse_scheme(place)
     if not is_object_url(place):
-        yield Path(place)
+        with err().status("reading the signed index …") if sign else nullcontext():
+            yield Path(place)
         return
     with err().status("connecting …") as status, working_copy(connect(place), place, status.update, bool(sign)) as copy:
         yield copy.folder
