@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stackbuild.core.errors import safe
 from stackbuild.views.console import Text, err, out
 
 if TYPE_CHECKING:
