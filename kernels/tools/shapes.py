@@ -1,4 +1,4 @@
-"""The shapes that docs/kernels.md reports, as problems for bench/timing.py."""
+"""The shapes that docs/kernels.md reports, as problems for kernels/tools/timing.py."""
 
 from __future__ import annotations
 

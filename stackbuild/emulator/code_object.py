@@ -53,11 +53,6 @@ class Descriptor:
         return bool(self.properties >> number & 1)
 
     @property
-    def user_registers(self) -> int:
-        """Scalar registers that are set before the kernel starts, without workgroup ids."""
-        return self.rsrc2 >> 1 & 31
-
-    @property
     def flushes_denormals(self) -> bool:
         """Whether float32 denormals are flushed: FLOAT_DENORM_MODE_32 is not 3."""
         return self.rsrc1 >> 16 & 3 != 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from stackbuild.cli import app, load_commands
+from stackbuild.core.errors import Stop, Stopped
 from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.load import bundled
 from stackbuild.verification.catalogue import catalogue
@@ -95,12 +97,32 @@ def test_the_two_commands_of_the_readme_are_there() -> None:
         assert f"make {target}" in readme and re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
+def exit_codes() -> set[int]:
+    """Every exit code of the code: of each Stop, of a signal, of a reader that has gone, and those that commands leave with."""
+    stops: list[type[Stop]] = [Stop]
+    for stop in stops:
+        stops += stop.__subclasses__()
+    ours = {stop.exit_code for stop in stops if stop.__module__.startswith("stackbuild.")}
+    left = {int(code) for path in (ROOT / "stackbuild/cli").glob("*.py") for code in re.findall(r"\bleave\((\d+)\)", path.read_text("utf-8"))}
+    stopped = {Stopped(number).exit_code for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
+    return {0, *ours, *left, *stopped, 128 + signal.SIGPIPE}
+
+
 def test_every_exit_code_is_told() -> None:
-    pages = "".join(page.read_text("utf-8") for page in PAGES)
-    table = [line for line in pages.splitlines() if re.match(r"\|? *(`|\*\*)?\d", line) or "exit code" in line.lower()]
-    text = "\n".join(table)
-    for code in ("0", "1", "2", "3", "4", "5", "6", "7", "130", "143"):
-        assert re.search(rf"(?<!\d){code}(?!\d)", text), f"no page tells what exit code {code} means"
+    rows = re.findall(r"^\| ([\d, ]+) \|", read("docs/exit-codes.md"), re.MULTILINE)
+    assert {int(code) for row in rows for code in row.split(",")} == exit_codes()
+    sections = re.findall(r"^Exit codes? (.*)$", read("docs/troubleshooting.md"), re.MULTILINE)
+    told = {int(code) for line in sections for code in re.findall(r"\b\d+\b", line.split(": ")[0].split(". ")[0])}
+    assert told >= exit_codes() - {0, 10, 128 + signal.SIGPIPE}  # these three are no troubles
+
+
+def test_files_of_the_package_and_of_the_recipes_that_pages_name_exist() -> None:
+    named = [
+        (page.name, file) for page in PAGES
+        for file in re.findall(r"`((?:stackbuild|recipes|kernels|ci|tests)/[\w./-]+\.(?:py|ya?ml|toml))`", page.read_text("utf-8"))
+    ]  # fmt: skip
+    assert len(named) > 10
+    assert not [f"{page} names {file}" for page, file in named if not (ROOT / file).is_file()]
 
 
 def test_wheels_in_examples_lie_where_a_build_puts_them() -> None:

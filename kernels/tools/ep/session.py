@@ -31,11 +31,6 @@ def register(library: Path) -> list[ort.OrtEpDevice]:
     return devices
 
 
-def unregister() -> None:
-    """Give the library back; every session must be gone."""
-    ort.unregister_execution_provider_library(REGISTRATION)
-
-
 def open_session(
     model: onnx.ModelProto,
     device: ort.OrtEpDevice,
