@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shlex
+import signal
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
 from campaign import frame
 
+COMMAND = ".venv/bin/python ci/campaign"
+"""How it is called from the top of the repository."""
 EXAMPLES = """\
 examples:
   .venv/bin/python ci/campaign list
@@ -23,7 +29,19 @@ PROGRESS_SECONDS = 30.0
 
 
 def main(words: list[str]) -> int:
-    """Exit code 0 where everything survived, 1 on a loss or a rig that cannot be tried whole, 2 on a wrong command line."""
+    """Exit code 0 where everything survived, 1 on a loss and, with --strict, on a case that cannot be tried here, 2 on a
+    wrong command line, which `--only` with a part of no case's name is, 141 where the reader of stdout has gone.
+    """
+    try:
+        code = _main(words)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
+        return 128 + signal.SIGPIPE
+
+
+def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     rigs = frame.rigs()
     if options.verb == "list":
@@ -33,7 +51,11 @@ def main(words: list[str]) -> int:
     if unknown := [name for name in options.rig if name not in rigs]:
         print(f"campaign: no rig {', '.join(unknown)}; `list` names them", file=sys.stderr)
         return 2
-    counts = [_run(rigs[name], options) for name in options.rig or rigs]
+    cases = {name: frame.chosen(rigs[name], options.seed, options.share, options.only) for name in options.rig or rigs}
+    if options.only and not any(cases.values()):
+        print(f"campaign: no case of {', '.join(cases)} has {options.only!r} in its name", file=sys.stderr)
+        return 2
+    counts = [_run(rigs[name], chosen, options) for name, chosen in cases.items() if chosen or not options.only]
     if options.json:
         print(json.dumps([asdict(count) for count in counts], indent=1))
     lost = sum(len(count.lost) for count in counts)
@@ -50,7 +72,7 @@ def main(words: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "ci/campaign", description=frame.__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+        COMMAND, description=frame.__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("list", help="the rigs")
@@ -69,9 +91,7 @@ def today() -> int:
     return int(datetime.now(UTC).strftime("%Y%m%d"))
 
 
-def _run(rig: frame.Rig, options: argparse.Namespace) -> frame.Count:
-    cases = frame.chosen(rig, options.seed, options.share, options.only)
-
+def _run(rig: frame.Rig, cases: Sequence[frame.Case], options: argparse.Namespace) -> frame.Count:
     told, tried = time.monotonic(), 0
 
     def tick(case: frame.Case, lost: str) -> None:
@@ -83,7 +103,8 @@ def _run(rig: frame.Rig, options: argparse.Namespace) -> frame.Count:
         if lost:
             print(f"  LOST {rig.name} {case.name}: {lost}", file=sys.stderr)
             print(
-                f"       again: ci/campaign run {rig.name} --only '{case.name}' --seed {options.seed}", file=sys.stderr
+                f"       again: {COMMAND} run {rig.name} --only {shlex.quote(case.name)} --seed {options.seed}",
+                file=sys.stderr,
             )
         elif sys.stderr.isatty():
             print(f"\r\x1b[K  {rig.name} {case.name}", end="", file=sys.stderr, flush=True)
