@@ -46,19 +46,14 @@ def bench_cases(seed: int = 0, dtypes: tuple[type, ...] = (np.float32,)) -> Iter
             yield from module.bench(np.random.default_rng([seed, number]), dtype)
 
 
-def model(case: Case) -> onnx.ModelProto:
-    """The case as a model of one custom operator."""
-    return _one_node(case, DOMAIN, 1)
+def model(case: Case, domain: str = DOMAIN) -> onnx.ModelProto:
+    """The case as a model of one operator of its name: a custom one, or that of another domain."""
+    return _one_node(case, domain, 1)
 
 
 def standard_model(case: Case) -> onnx.ModelProto | None:
     """The case as a model of ONNX's own operator, or None where there is none."""
     return _one_node(case, "", case.opset) if case.opset else None
-
-
-def contributed_model(case: Case) -> onnx.ModelProto:
-    """The case as a model of ONNX Runtime's contributed operator of that name."""
-    return _one_node(case, "com.microsoft", 1)
 
 
 def feeds(case: Case) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 from stackbuild.bench.environment import scrubbed_variables
+from stackbuild.machine.gpu import gfx_of
 from stackbuild.model.results import Fingerprint
 
 _NVIDIA = ("name", "driver_version", "memory.total", "power.limit")
@@ -32,11 +33,6 @@ def busy_notes(machine: Fingerprint) -> tuple[str, ...]:
     """A note when more than half of the cores had other work as the measurement began."""
     load, cores = float(machine.passing.get("load", "0")), int(machine.stable.get("cores", "1"))
     return (f"the machine was busy when this began: load {load:g} on {cores} cores",) if load > cores / 2 else ()
-
-
-def gfx_name(version: int) -> str:
-    """gfx942 of kfd's 90402: major, minor and stepping, two decimal digits each; the last two are printed in hex."""
-    return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
 
 
 def _host(root: Path) -> dict[str, str]:
@@ -67,7 +63,7 @@ def _amd(root: Path) -> dict[str, str]:
     for number, node in enumerate(_gpus(root)):
         facts = dict(line.split() for line in _text(node / "properties").splitlines() if len(line.split()) == 2)
         units = int(facts.get("simd_count", 0)) // max(1, int(facts.get("simd_per_cu", 1)))
-        found[f"gpu {number}"] = f"{gfx_name(int(facts['gfx_target_version']))}, {units} CUs"
+        found[f"gpu {number}"] = f"{gfx_of(int(facts['gfx_target_version']))}, {units} CUs"
     for number, device in enumerate(_cards(root)):
         if cap := _number(device, "power1_cap"):
             found[f"power cap {number}"] = f"{cap // 1_000_000} W"

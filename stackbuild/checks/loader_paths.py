@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.interpreter import this_glibc
+from stackbuild.core.versions import numbers
 from stackbuild.inspection.facts import Library
 
 DEFAULT = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
@@ -42,12 +43,8 @@ class LoaderPaths:
             for v in names
             if re.fullmatch(r"GLIBC_2[0-9.]*", v)
         ]
-        newest = max(asked, key=_numbers, default="")
-        return newest if newest and self.glibc and _numbers(newest) > _numbers(self.glibc) else ""
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+        newest = max(asked, key=numbers, default="")
+        return newest if newest and self.glibc and numbers(newest) > numbers(self.glibc) else ""
 
 
 def loader_paths(variables: Mapping[str, str]) -> LoaderPaths:

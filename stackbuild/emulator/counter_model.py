@@ -10,9 +10,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from stackbuild.emulator.executor import COUNTERS
 from stackbuild.emulator.service import EmulatorReport
 from stackbuild.tables.gpu_limits import GpuLimits
+
+COUNTERS = (
+    "waves", "instructions", "lane_operations", "valu", "salu", "smem", "matrix", "vmem_load", "vmem_store", "vmem_atomic", "flat",
+    "scratch", "lds", "branch", "barrier", "wait", "other", "global_bytes", "global_segments", "flat_to_lds", "flat_to_global",
+    "lds_cycles", "lds_conflicts",
+)  # fmt: skip
+"""The counters of a dispatch, in the order of `emulator_counters` in native/emulator.h."""
 
 SEGMENT = 64
 """Bytes of one counted segment of global memory."""

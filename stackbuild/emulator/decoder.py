@@ -6,7 +6,6 @@ its first register in its file; `bits` what the operation reads or writes there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,15 +75,6 @@ def decode(code: bytes, family: EncodingFamily, offset: int = 0) -> Instruction:
             raise DecodeError(f"the code ends at {len(code):#x}, inside an instruction at {offset:#x}")
         return Instruction(offset, format.size, word & (1 << 8 * format.size) - 1, format, operation, second)
     raise DecodeError(f"{word & 0xFFFFFFFF:#010x} at {offset:#x} is not an instruction of {family.name}")
-
-
-def decode_all(code: bytes, family: EncodingFamily, start: int = 0, end: int | None = None) -> Iterator[Instruction]:
-    """The instructions from `start` to `end`, one after the other. Raises DecodeError."""
-    end = len(code) if end is None else end
-    while start < end:
-        found = decode(code, family, start)
-        yield found
-        start = found.end
 
 
 def _in_format(word: int, plain: Format, family: EncodingFamily) -> tuple[Format, Operation, Operation | None] | None:

@@ -50,7 +50,6 @@ _TARGET = re.compile(r"gfx[0-9][0-9a-f]*")
 
 PROBE = """\
 import importlib, sys
-options = None
 for name in sys.argv[1:]:
     module = importlib.import_module(name)
     path = getattr(module, "get_library_path", lambda: "")()
@@ -116,13 +115,13 @@ def image(loaded: Loaded, order: Order, gfx: str, folder: Path, listeners: Itera
         proved = _proved(layout, scratch, made)
         _place(layout.folder, folder, context.run)
         shutil.rmtree(scratch, ignore_errors=True)
-        digest = Layout(folder).digest
+        placed = Layout(folder)
     return WrittenImage(
         loaded.recipe.name,
         gfx,
         made.python,
         str(folder),
-        digest,
+        placed.digest,
         written,
         len(left_out),
         sum(left_out.values()),

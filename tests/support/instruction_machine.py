@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.emulator.body import FunctionTable, kernel_body
-from stackbuild.emulator.decoder import Instruction, decode_all
+from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import family_name, target_tables
 from stackbuild.emulator.interpreter import InterpretedWave
-from stackbuild.emulator.trial import compile_sequences
 from support.instruction_codes import CODES
 from support.instruction_rows import ROWS, Row
+from support.instruction_trial import compile_sequences, decode_all
 
 MEMORY = bytes(i % 256 for i in range(512))
 VECTORS = 544

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from stackbuild.emulator.code_object import KernelImage, load
-from stackbuild.emulator.decoder import decode_all
 from stackbuild.emulator.encodings import family, family_name
+from support.instruction_trial import decode_all
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 TARGET = "gfx1100"

@@ -18,10 +18,10 @@ from stackbuild.emulator.body import FunctionTable, kernel_body
 from stackbuild.emulator.encodings import family_name, target_tables
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
-from stackbuild.emulator.trial import compile_sequences
 from support.instruction_codes import TARGETS, assembly
 from support.instruction_machine import RowMachine, codes, instructions_of, interpreted, machine, rows_of
 from support.instruction_rows import COMPARISONS, DUAL, FLOAT, SCALAR, VECTOR, Row
+from support.instruction_trial import compile_sequences
 from support.llvm import DECODED, comparable
 from support.matrix_layouts import LAYOUTS, MatrixLayout, operands, results
 

@@ -12,7 +12,7 @@ pytest.importorskip("tinygrad")
 
 from stackbuild.emulator import translate as translation
 from stackbuild.emulator.code_object import LoadedObject
-from stackbuild.emulator.executor import ExecutionError, Executor, Launch, executor_library
+from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
 from support.instruction_machine import codes
 from support.sanitizer_defects import DEFECTS, Defect
 

@@ -15,8 +15,8 @@ from stackbuild.emulator.code_object import CodeObjectError, load
 from stackbuild.emulator.encodings import EncodingError, family
 from stackbuild.emulator.operands import UnknownInstruction
 from stackbuild.emulator.translate import TranslationError, translate
-from stackbuild.emulator.trial import compare, compile_sequences
 from support.emulator_expectations import EXPECTATIONS
+from support.instruction_trial import compare, compile_sequences
 
 END = "0000b0bf"
 
@@ -140,7 +140,7 @@ class Leaky:
 
         import numpy as np
 
-        from stackbuild.emulator.executor import ExecutionError, Executor, Launch, executor_library
+        from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
 
         name = next(kernel.name for kernel in load(data).kernels if "IfLi4E" in kernel.name)
         out = translate(data, "gfx1100", self.folder, sanitize=True, counters=True, kernels=[name])
@@ -200,7 +200,7 @@ def test_a_kernel_without_an_end_is_found(leaky: Leaky) -> None:
 
 
 def test_an_endless_kernel_is_ended(leaky: Leaky) -> None:
-    from stackbuild.emulator.executor import ExecutionError, Executor, Launch, executor_library
+    from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
 
     data = leaky.replaced("s_endpgm", bytes.fromhex("ffffa0bf"))  # s_branch to itself
     name = next(kernel.name for kernel in load(data).kernels if "IfLi4E" in kernel.name)
@@ -214,7 +214,7 @@ def test_an_endless_kernel_is_ended(leaky: Leaky) -> None:
 def test_a_fault_is_an_error_and_ends_no_process(leaky: Leaky) -> None:
     import struct
 
-    from stackbuild.emulator.executor import ExecutionError, Executor, Launch, executor_library
+    from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
 
     name = next(kernel.name for kernel in load(leaky.data).kernels if "IfLi4E" in kernel.name)
     out = translate(leaky.data, "gfx1100", leaky.folder, sanitize=False, counters=False, kernels=[name])

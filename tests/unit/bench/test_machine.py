@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.bench.machine import busy_notes, fingerprint, gfx_name
+from stackbuild.bench.machine import busy_notes, fingerprint
 from stackbuild.model.results import Fingerprint
 
 
@@ -15,12 +15,6 @@ def test_a_busy_machine_is_noted() -> None:
         "the machine was busy when this began: load 9.4 on 2 cores",
     )
     assert busy_notes(Fingerprint({"cores": "2"}, {"load": "0.4"})) == () == busy_notes(Fingerprint({}))
-
-
-def test_gfx_names() -> None:
-    assert [gfx_name(n) for n in (90402, 90010, 90008, 110000, 100300, 120001, 110501)] == [
-        "gfx942", "gfx90a", "gfx908", "gfx1100", "gfx1030", "gfx1201", "gfx1151",
-    ]  # fmt: skip
 
 
 def test_the_fingerprint_of_an_amd_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

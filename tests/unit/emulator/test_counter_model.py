@@ -9,8 +9,15 @@ import pytest
 
 from stackbuild.core.errors import UsageError
 from stackbuild.emulator.budget_file import read_budgets, write_budgets
-from stackbuild.emulator.counter_model import EmulatedCounters, budgets_of, model, occupancy, over_budget, summed
-from stackbuild.emulator.executor import COUNTERS
+from stackbuild.emulator.counter_model import (
+    COUNTERS,
+    EmulatedCounters,
+    budgets_of,
+    model,
+    occupancy,
+    over_budget,
+    summed,
+)
 from stackbuild.emulator.service import EmulatorReport
 from stackbuild.tables.gpu_limits import limits_of
 

@@ -9,7 +9,10 @@ from stackbuild.machine import gpu
 
 @pytest.mark.parametrize(
     ("version", "gfx"),
-    [(90006, "gfx906"), (90010, "gfx90a"), (90402, "gfx942"), (100300, "gfx1030"), (110501, "gfx1151")],
+    [
+        (90006, "gfx906"), (90008, "gfx908"), (90010, "gfx90a"), (90402, "gfx942"), (100300, "gfx1030"),
+        (110000, "gfx1100"), (110501, "gfx1151"), (120001, "gfx1201"),
+    ],
 )
 def test_the_kernels_number_of_a_target_is_read(version: int, gfx: str) -> None:
     assert gpu.gfx_of(version) == gfx

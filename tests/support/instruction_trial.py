@@ -38,6 +38,15 @@ _SPECIAL_FLOATS = (
 )
 
 
+def decode_all(code: bytes, family: EncodingFamily, start: int = 0, end: int | None = None) -> Iterator[Instruction]:
+    """The instructions from `start` to `end`, one after the other. Raises DecodeError."""
+    end = len(code) if end is None else end
+    while start < end:
+        found = decode(code, family, start)
+        yield found
+        start = found.end
+
+
 @dataclass(frozen=True)
 class TrialDifference:
     """A sequence after which the two differ: its text, and what differs."""

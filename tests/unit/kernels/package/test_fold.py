@@ -12,7 +12,7 @@ import pytest
 np = pytest.importorskip("numpy")
 onnx = pytest.importorskip("onnx")
 
-SOURCE = Path(__file__).parents[3] / "kernels" / "package" / "fold.py"
+SOURCE = Path(__file__).parents[4] / "kernels" / "package" / "fold.py"
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from pathlib import Path
 from subprocess import run
 
 from stackbuild.core.errors import Stop
+from stackbuild.emulator.counter_model import COUNTERS
 from stackbuild.emulator.translate import NATIVE, TranslationError, compiler
 
 
@@ -42,13 +43,6 @@ class _Finding(ctypes.Structure):
         ("instruction", ctypes.c_char_p), ("text", ctypes.c_char_p), ("workgroup", ctypes.c_uint32 * 3), ("wave", ctypes.c_uint32),
         ("lane", ctypes.c_int), ("address", ctypes.c_uint64),
     )  # fmt: skip
-
-
-COUNTERS = (
-    "waves", "instructions", "lane_operations", "valu", "salu", "smem", "matrix", "vmem_load", "vmem_store", "vmem_atomic", "flat",
-    "scratch", "lds", "branch", "barrier", "wait", "other", "global_bytes", "global_segments", "flat_to_lds", "flat_to_global",
-    "lds_cycles", "lds_conflicts",
-)  # fmt: skip
 
 
 class _Counters(ctypes.Structure):
