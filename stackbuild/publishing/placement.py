@@ -141,7 +141,7 @@ def planned(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached
 
 
 def refuse_misstated(wheel: str, sha256: str, name: str, data: bytes) -> str:
-    """What the statement in a file of that name claims of the wheel; "" where the file is no statement.
+    """What the statement in a file of that name claims of the wheel; "" where the file is another one.
 
     Raises UsageError where it is about other bytes, or not of the kind that its name says.
     """

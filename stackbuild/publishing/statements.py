@@ -113,7 +113,7 @@ def statement(subjects: Sequence[ResourceDescriptor], predicate_type: str, predi
 
 
 def claim_about(wheel: str, sha256: str, name: str, data: bytes) -> str:
-    """What a statement file of that name claims of the wheel with those bytes; "" where it is no verification.
+    """What a statement file of that name claims of the wheel with those bytes; "" where it is a statement of another kind.
 
     Raises ValueError where it is about another wheel or other bytes, or of another kind than its name says.
     """
