@@ -145,7 +145,7 @@ def test_a_newer_statement_is_signed_anew(signed: SignedIndex) -> None:
         (b"no JSON", "Expecting value"),
         (b"[" * 100_000, "statement cannot be published"),
         (statement([ResourceDescriptor("x", "00")], VERIFICATION, {"claim": "c"}), "it is about x with sha256 00"),
-        (None, "its predicate is not an object"),
+        (None, "it has no predicate with a type"),
     ],
 )
 def test_a_statement_that_is_not_about_the_wheel_is_refused(tmp_path: Path, text: bytes | None, words: str) -> None:
