@@ -49,11 +49,18 @@ def read_whole(path: Path) -> str:
 
 
 def write_hint(path: Path, text: str, scratch: Path) -> None:
-    """The same without the flushes, for what may be lost: after a power cut it is there, broken or gone, and only costs time."""
+    """The same without the flushes, for what may be lost: after a power cut it is there, broken or gone, and only costs time.
+
+    A folder that lies in its place is removed: no hint is a folder.
+    """
     staged = scratch / f"{path.name}.{os.getpid()}.{id(text)}"
     staged.write_text(text, encoding="utf-8", errors="surrogateescape")
     path.parent.mkdir(parents=True, exist_ok=True)
-    staged.rename(path)
+    try:
+        staged.rename(path)
+    except IsADirectoryError:
+        remove(path)
+        staged.rename(path)
 
 
 def move_whole(*moves: Path) -> None:

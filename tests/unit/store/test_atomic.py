@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from stackbuild.store import atomic as files
+from stackbuild.store import atomic
 
 
 def test_removing_what_another_removes_is_no_error(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_removing_what_another_removes_is_no_error(tmp_path: Path) -> None:
 
     def go() -> None:
         try:
-            files.remove(folder)
+            atomic.remove(folder)
         except OSError as error:
             errors.append(error)
 
@@ -26,6 +26,14 @@ def test_removing_what_another_removes_is_no_error(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    files.remove(folder)
+    atomic.remove(folder)
     assert not folder.exists()
     assert not [e for e in errors if isinstance(e, FileNotFoundError)]
+
+
+def test_a_hint_replaces_a_folder_in_its_place(tmp_path: Path) -> None:
+    hint = tmp_path / "latest" / "r.step.key"
+    (hint / "inside").mkdir(parents=True)
+    (hint / "inside" / "file").touch()
+    atomic.write_hint(hint, "key\n", tmp_path)
+    assert hint.read_text() == "key\n"
