@@ -155,7 +155,7 @@ EMPTY = {
         (["report", "full.json", "--history", "none.sqlite"], 2, "there is no such history", "appends"),
         (["report", "full.json", "--history", "empty.json"], 7, "the history cannot be used", "move it away"),
         (["report", "full.json", "-f", "pdf"], 2, "no format 'pdf'", "html, markdown"),
-        (["gate", "-c", "small.onnx", "--gates", "wrong.yaml"], 2, "`gates.0.delta`", "write a number"),
+        (["gate", "-c", "small.onnx", "--gates", "wrong.yaml"], 2, "`gates.0.delta`", "write 5% or 0.05"),
         (["gate", "-c", "small.onnx", "--gates", "empty.yaml"], 2, "it has no gates", "at least one"),
         (["report", "nothing"], 2, "no file, folder or run", "results file"),
     ],

@@ -106,7 +106,8 @@ def test_a_package_version_that_is_gone_is_a_warning_and_another_key(bench: Buil
         for row in json.loads(bench.run("plan", "--recipe", str(bench.recipe), "--json").stdout)["steps"]
     }
     done = bench.build(timeout=280)
-    assert "has moved on since the lock: make 0." in done.stderr and "Built with what it has" in done.stderr
+    moved = re.search(r"has moved on since the lock: (.*) Built with what it has", done.stderr, re.DOTALL)
+    assert moved and re.search(r"\bmake 0\.|and \d+ more", moved[1])  # the cached base may be older than the archive itself
     really = {
         row["step"]: row["key"]
         for row in json.loads(bench.run("plan", "--recipe", str(bench.recipe), "--json").stdout)["steps"]
