@@ -107,7 +107,9 @@ def test_a_package_version_that_is_gone_is_a_warning_and_another_key(bench: Buil
     }
     done = bench.build(timeout=280)
     moved = re.search(r"has moved on since the lock: (.*) Built with what it has", done.stderr, re.DOTALL)
-    assert moved and re.search(r"\bmake 0\.|and \d+ more", moved[1])  # the cached base may be older than the archive itself
+    assert moved and re.search(
+        r"\bmake 0\.|and \d+ more", moved[1]
+    )  # the cached base may be older than the archive itself
     really = {
         row["step"]: row["key"]
         for row in json.loads(bench.run("plan", "--recipe", str(bench.recipe), "--json").stdout)["steps"]
@@ -117,7 +119,10 @@ def test_a_package_version_that_is_gone_is_a_warning_and_another_key(bench: Buil
     assert [e["how"] for e in bench.events(again, "StepFinished")] == ["cached"]
     assert any("moved on" in str(e["text"]) for e in bench.events(again, "Note"))
     refused = bench.build("--locked", check=3)
-    assert re.search(r"no longer has what is locked: .*\bmake 0\.", refused.stderr, re.DOTALL) and "stackbuild lock" in refused.stderr
+    assert (
+        re.search(r"no longer has what is locked: .*\bmake 0\.", refused.stderr, re.DOTALL)
+        and "stackbuild lock" in refused.stderr
+    )
 
 
 @pytest.mark.parametrize(
