@@ -23,7 +23,7 @@ from stackbuild.model.events import Compiles, How, Note, StepBroke, StepFinished
 from stackbuild.model.plan import CONVERSION, Step
 from stackbuild.runners.protocol import Exec, Mount, SessionSpec
 from stackbuild.store.atomic import write_hint
-from stackbuild.store.records import Record
+from stackbuild.store.records import PEAK_MEMORY, Record
 from stackbuild.store.store import Staging
 from stackbuild.store.tree import OutOfBounds
 
@@ -97,11 +97,17 @@ def is_sound(name: str, tree: str, context: BuildContext) -> bool:
 
 
 def finish(
-    step: Step, tree: str, how: How, seconds: float, context: BuildContext, compiles: Compiles = Compiles()
+    step: Step,
+    tree: str,
+    how: How,
+    seconds: float,
+    context: BuildContext,
+    compiles: Compiles = Compiles(),
+    peak_memory: int = 0,
 ) -> Built:
     if step.action == "hipify":
         _keep_report(step, tree, context)
-    context.emit(StepFinished(step.name, step.key, tree, how, seconds, compiles))
+    context.emit(StepFinished(step.name, step.key, tree, how, seconds, compiles, peak_memory))
     return Built(step.name, step.key, tree, how, seconds)
 
 
@@ -139,7 +145,7 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
     context.store.record_alike(record, step.content_text(trees))
     context.store.record(record)  # last: with it the step is done
     context.store.forget_failed(f"{context.recipe}.{step.name}")
-    return finish(step, tree, "run", seconds, context, compiles)
+    return finish(step, tree, "run", seconds, context, compiles, int(notes.get(PEAK_MEMORY, 0)))
 
 
 def _kept(step: Step, staging: Staging, log: Path, context: BuildContext) -> str:
@@ -189,16 +195,18 @@ def _in_session(
         context.emit(Note("info", said))
     spec = session_spec(step, trees, staging, context)
     env = tuple(sorted({**dict(step.env), **_live_env(trees, context)}.items()))
+    peak = 0
     with context.runner.open(spec) as session:
         for command in step.commands:
             with log.open("a", encoding="utf-8") as file:
                 file.write(f"$ {shlex.join(command.argv)}\n")
             before = log.stat().st_size
             result = session.run(Exec(command.argv, env, f"/build/{step.name}", log), context.stopper)
+            peak = max(peak, result.peak_memory)
             ignored = ignored_options(step, command, log, before) if result.code == 0 else ()
             if result.code != 0 or ignored:
                 raise_failure(FailedCommand(step, command, result, log, ignored), staging, session, context)
-    return {"runner": context.runner.name}, _compiles(staging)
+    return {"runner": context.runner.name, **({PEAK_MEMORY: str(peak)} if peak else {})}, _compiles(staging)
 
 
 def session_spec(step: Step, trees: Mapping[str, str], staging: Staging, context: BuildContext) -> SessionSpec:

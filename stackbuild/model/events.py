@@ -41,12 +41,15 @@ class StepStarted:
 
 @dataclass(frozen=True)
 class StepFinished:
+    """`peak_memory` is the most memory of the step's processes at once in bytes, sampled; 0 where it is not known."""
+
     step: str
     key: str
     tree: str
     how: How
     seconds: float
     compiles: Compiles = Compiles()
+    peak_memory: int = 0
 
 
 @dataclass(frozen=True)

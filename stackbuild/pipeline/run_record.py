@@ -33,6 +33,7 @@ class Span:
     """One step or stage: when it began (seconds after the run did), how long it took, and how it ended.
 
     `how` is run, cached, reused, failed or unfinished; `hits` and `misses` are ccache's.
+    `peak_memory` is in bytes, 0 where it is not known.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Span:
     hits: int = 0
     misses: int = 0
     says: str = ""
+    peak_memory: int = 0
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
             made = event.get("compiles") or {}
             yield Span(
                 event["step"], start, float(event["seconds"]), event["how"], int(made.get("hits", 0)),
-                int(made.get("misses", 0)),
+                int(made.get("misses", 0)), peak_memory=int(event.get("peak_memory", 0)),
             )  # fmt: skip
         elif event["event"] == "StepBroke":
             start = open_steps.pop(event["step"], at)

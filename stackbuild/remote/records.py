@@ -23,14 +23,14 @@ from stackbuild.publishing.signing import (
     good_signatures,
 )
 from stackbuild.remote.faults import RemoteFault
-from stackbuild.store.records import patches_in, refuse_form
+from stackbuild.store.records import PEAK_MEMORY, patches_in, refuse_form
 
 PAYLOAD_TYPE = "application/vnd.stackbuild.record+json"
 SCHEMA = "stackbuild.remote-record/1"
 MOST_ENVELOPES = 16
 """Envelopes of one key that are read, and written."""
-NOTES_HERE = frozenset(("remote", "signed_by", "signed_run"))
-"""Notes of a local record that say where an output came from: never signed, and never taken from a remote."""
+NOTES_HERE = frozenset(("remote", "signed_by", "signed_run", PEAK_MEMORY))
+"""Notes that are this machine's: where an output came from, and its memory. Never signed, never taken from a remote."""
 MOST_SIZE = 1 << 62
 """Bytes that a record may name: what a pull takes is bounded by the store."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2}")

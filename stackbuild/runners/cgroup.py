@@ -19,12 +19,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 UNIFIED = Path("/sys/fs/cgroup")
 """Where groups of version 2 are made; those of version 1 in `memory` and `pids` below it."""
 V1_LIMITS = {"memory": "memory.limit_in_bytes", "pids": "pids.max"}
 PREFIX = "stackbuild-"
 REMOVE_SECONDS, POLL_SECONDS = 1.0, 0.005
+FIRST_SAMPLE_SECONDS, SAMPLE_SECONDS = 0.02, 0.25
+"""Memory is read so long after a command's start, then at twice the interval each time, up to the second figure."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,40 @@ class Group:
         """Whether the kernel killed something for memory meanwhile: in the group, or anywhere if there is none."""
         files = [file for folder in self.folders if (file := _kills_file(folder))]
         return (sum(map(_kills, files)) if files else _kills_machine() - self.kills_before) > 0
+
+    def memory(self) -> int:
+        """Bytes of anonymous and shared memory in use, page cache left out; 0 where no group counts them."""
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                text = (folder / "memory.stat").read_text()
+                return (_field(text, "anon") or _field(text, "rss")) + _field(text, "shmem")
+        return 0
+
+
+class PeakMemory:
+    """Samples a group's memory in a thread of its own, from entering to leaving. `bytes` is the largest sample."""
+
+    def __init__(self, group: Group) -> None:
+        self.bytes = 0
+        self._group = group
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> Self:
+        if self._group.limits_memory:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _sample(self) -> None:
+        wait = FIRST_SAMPLE_SECONDS
+        while not self._ended.wait(wait):
+            self.bytes = max(self.bytes, self._group.memory())
+            wait = min(2 * wait, SAMPLE_SECONDS)
 
 
 @contextlib.contextmanager

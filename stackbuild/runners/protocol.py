@@ -55,11 +55,15 @@ class Exec:
 
 @dataclass(frozen=True)
 class ExecResult:
-    """How a command ended: its exit code (128 + n for a signal), and whether the kernel ran out of memory over it."""
+    """How a command ended: its exit code (128 + n for a signal), and whether the kernel ran out of memory over it.
+
+    `peak_memory` is the most memory of all its processes at once in bytes, page cache left out; 0 where it is not known.
+    """
 
     code: int
     seconds: float
     out_of_memory: bool = False
+    peak_memory: int = 0
 
 
 class Session(Protocol):

@@ -94,6 +94,7 @@ class _SandboxSession:
             cgroup.limits(self.spec.label, self.spec.memory, self.spec.processes) as group,
             log_pipe(exec.log) as log,
             _status_file() as status,
+            cgroup.PeakMemory(group) as peak,
         ):
             process = self._bwrap(exec.env, exec.cwd, ("--json-status-fd", str(status))).start(
                 exec.argv,
@@ -112,7 +113,7 @@ class _SandboxSession:
             out_of_memory = group.ran_out()
         if code > 0 and not out_of_memory and b"exit-code" not in said:
             raise _not_opened(exec.log)
-        return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory)
+        return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory, peak.bytes)
 
     def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
         with seccomp.filter_file() as filter_file:

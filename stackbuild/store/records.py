@@ -9,6 +9,8 @@ from stackbuild.core import digest
 from stackbuild.core.digest import json_of
 
 SCHEMA = "stackbuild.record/1"
+PEAK_MEMORY = "peak_memory"
+"""The note with the most memory of a step's processes at once, in bytes. It is that machine's, and in no signed record."""
 MOST_SECONDS = 1e9
 """More than a step can take, some 30 years."""
 FILE_KINDS = ("x", "-", "link")

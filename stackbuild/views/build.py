@@ -25,7 +25,7 @@ from stackbuild.model.events import (
     document,
 )
 from stackbuild.views.console import Console, Group, Table, Text, alarm, err, live_region, print_text
-from stackbuild.views.text import format_duration
+from stackbuild.views.text import SHOWN_MEMORY, format_duration, format_size
 
 TAIL_LINES = 4
 TAIL_BYTES = 4096
@@ -44,10 +44,11 @@ def print_event(event: Event) -> None:
 def lines_of(event: Event) -> list[Text]:
     """What stays on the screen of an event; most events leave one line or none."""
     match event:
-        case StepFinished(step=step, how="run", seconds=seconds, compiles=compiles):
+        case StepFinished(step=step, how="run", seconds=seconds, compiles=compiles, peak_memory=memory):
             total = compiles.hits + compiles.misses
             hits = f", ccache {compiles.hits}/{total} hits" if total else ""
-            return [_line("✓", "green", step, f"{format_duration(seconds)}{hits}")]
+            used = f", {format_size(memory)} of memory" if memory >= SHOWN_MEMORY else ""
+            return [_line("✓", "green", step, f"{format_duration(seconds)}{hits}{used}")]
         case StepFinished(step=step, how="reused"):
             return [_line("✓", "green", step, "inputs identical to an earlier build's: output reused")]
         case StageFinished(stage=stage, result=result, seconds=seconds, stands=False):

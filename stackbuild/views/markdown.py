@@ -55,8 +55,8 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
         blocks += ["## History", *_table(["case", "side", "results", "change points"], rows)]
     if run.steps:
         slow = sorted(run.steps, key=lambda s: -s.seconds)[:20]
-        rows = [[s.name, s.how, f"{s.seconds:.1f}", f"{s.hits}/{s.hits + s.misses}"] for s in slow]
-        blocks += ["## Build", *_table(["step", "how", "s", "ccache hits"], rows)]
+        rows = [[s.name, s.how, f"{s.seconds:.1f}", f"{s.hits}/{s.hits + s.misses}", format_size(s.peak_memory) if s.peak_memory else "–"] for s in slow]
+        blocks += ["## Build", *_table(["step", "how", "s", "ccache hits", "peak memory"], rows)]
     return _fit(blocks, limit)
 
 

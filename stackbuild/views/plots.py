@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stackbuild.judgement.intervals import ratio_interval
 from stackbuild.model.results import Benchmarks, Case, GateVerdict
 from stackbuild.pipeline.run_record import Span
-from stackbuild.views.text import format_duration
+from stackbuild.views.text import SHOWN_MEMORY, format_duration, format_size
 
 WIDTH, LEFT, RIGHT = 400.0, 10.0, 10.0
 LETTER = 6.4
@@ -167,7 +167,7 @@ def timeline(spans: Sequence[Span], seconds: float, most: int = 60) -> Timeline 
 def _bar(number: int, span: Span, scale: float) -> Bar:
     x, width = LEFT + span.start * scale, max(1.5, span.seconds * scale)
     how = "" if span.how in ("run", "cached") else span.how
-    label = " · ".join(filter(None, (span.name, format_duration(span.seconds), _hit_rate(span), how)))
+    label = " · ".join(filter(None, (span.name, format_duration(span.seconds), _hit_rate(span), _memory(span), how)))
     room = LETTER * len(label)
     ends = x + room > WIDTH
     return Bar(span, x, 4 + 24.0 * number, width, label, max(x + width, min(room, WIDTH)) if ends else x, ends)
@@ -176,6 +176,10 @@ def _bar(number: int, span: Span, scale: float) -> Bar:
 def _hit_rate(span: Span) -> str:
     total = span.hits + span.misses
     return f"ccache {math.floor(1000 * span.hits / total) / 10:g} % of {total}" if total else ""
+
+
+def _memory(span: Span) -> str:
+    return f"{format_size(span.peak_memory)} of memory" if span.peak_memory >= SHOWN_MEMORY else ""
 
 
 def _clock(seconds: float) -> str:

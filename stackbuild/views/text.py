@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 _OTHER_OUTCOMES = ("fail", "unstable", "inconclusive", "waived")
 
 
+SHOWN_MEMORY = 100_000_000
+"""Bytes from which a step's memory is worth a word."""
+
+
 def format_duration(seconds: float) -> str:
     """A duration as people read it: 0.42 s, 12 s, 3 min 05 s, 2 h 10 min."""
     if seconds < 10:

@@ -144,6 +144,19 @@ def test_out_of_memory_is_told_from_an_error(bench: BuildBench, runner: str) -> 
     assert bench.leftovers() == []
 
 
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("memory_groups")
+def test_a_step_says_the_most_memory_of_its_processes(bench: BuildBench) -> None:
+    """A shell holds 200 MB; a file of 300 MB, which is page cache, does not count."""
+    bench.write(
+        "  held: {kind: script, run: [[sh, -c, 'x=$(yes | head -c 200000000); sleep 1']]}\n"
+        "  file: {kind: script, run: [[sh, -c, 'head -c 300000000 /dev/zero > f; sleep 1; rm f']]}\n"
+    )
+    done = bench.build("--json")
+    peaks = {e["step"]: e["peak_memory"] for e in bench.events(done, "StepFinished")}
+    assert 200e6 < int(str(peaks["held"])) < 900e6 and int(str(peaks["file"])) < 100e6
+
+
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_a_failure_is_told_and_shell_shows_what_it_left(bench: BuildBench, runner: str) -> None:
     bench.write("  bad: {kind: script, run: [[sh, -c, 'echo half > half; echo sys > /etc/by-step; echo x.c:1: error: no; exit 5']]}\n")

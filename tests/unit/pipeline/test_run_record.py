@@ -10,6 +10,7 @@ import pytest
 from stackbuild.core.errors import UsageError
 from stackbuild.pipeline.run_record import find_run, read_run
 from stackbuild.views.html import html
+from stackbuild.views.markdown import markdown
 from stackbuild.views.text import headline
 
 
@@ -24,6 +25,7 @@ def test_a_killed_runs_folder_is_still_drawn(tmp_path: Path) -> None:
             "how": "run",
             "seconds": 10.0,
             "compiles": {"hits": 3, "misses": 1},
+            "peak_memory": 2_500_000_000,
         },
         {"at": 111.0, "event": "StepStarted", "step": "kernels"},
         {"at": 112.0, "event": "Note", "level": "warning", "text": "moved on"},
@@ -33,7 +35,8 @@ def test_a_killed_runs_folder_is_still_drawn(tmp_path: Path) -> None:
     run = read_run(tmp_path)
     assert [(s.name, s.how, s.start) for s in run.steps] == [("base", "run", 1.0), ("kernels", "unfinished", 11.0)]
     assert headline(run) == ("kernels unfinished", "bad") and run.notes == ("moved on",)
-    assert "ccache 75 % of 4" in html(run)
+    assert "ccache 75 % of 4 · 2.5 GB of memory" in html(run)
+    assert "2.5 GB" in markdown(run)
 
 
 def test_runs_that_are_not_there(tmp_path: Path) -> None:

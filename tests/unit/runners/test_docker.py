@@ -65,7 +65,9 @@ class Containers:
     def with_label(self, all: bool, filters: dict[str, str], ignore_removed: bool) -> list[Any]:
         name, _, value = filters["label"].partition("=")
         return [
-            SimpleNamespace(labels=labels, name=labels[LABEL], remove=lambda force, labels=labels: self.there.remove(labels))
+            SimpleNamespace(
+                labels=labels, name=labels[LABEL], remove=lambda force, labels=labels: self.there.remove(labels)
+            )
             for labels in self.there
             if labels.get(name) == value
         ]
@@ -78,7 +80,9 @@ def test_only_containers_of_this_stores_dead_runs_are_removed(tmp_path: Path) ->
     runner = Docker(mine)
     here = runner.store_id
     engine = Containers(
-        *({LABEL: run, STORE: here} for run in ("live", "mine", "dead")), {LABEL: "dead", STORE: "another"}, {LABEL: "dead"}
+        *({LABEL: run, STORE: here} for run in ("live", "mine", "dead")),
+        {LABEL: "dead", STORE: "another"},
+        {LABEL: "dead"},
     )
     runner.__dict__["client"] = engine
     assert runner.reap() == ("container dead",)

@@ -22,7 +22,9 @@ HEADERS = {
 
 def answer(machine: seccomp.Architecture, number: int, *arguments: int, audit: int | None = None) -> int:
     """What the kernel's interpreter of classic BPF gives for a call: 0 for allowed, else the error."""
-    data = struct.pack("<IIQ6Q", number, machine.audit if audit is None else audit, 0, *arguments, *[0] * (6 - len(arguments)))
+    data = struct.pack(
+        "<IIQ6Q", number, machine.audit if audit is None else audit, 0, *arguments, *[0] * (6 - len(arguments))
+    )
     code, at, value = seccomp.assemble(machine), 0, 0
     while True:
         kind, yes, no, operand = code[at]
@@ -32,7 +34,11 @@ def answer(machine: seccomp.Architecture, number: int, *arguments: int, audit: i
         elif kind == seccomp._RETURN:
             return 0 if operand == ALLOWED else operand & 0xFFFF
         else:
-            tests = {seccomp._EQUAL: value == operand, seccomp._ABOVE: value > operand, seccomp._ANY_BIT: bool(value & operand)}
+            tests = {
+                seccomp._EQUAL: value == operand,
+                seccomp._ABOVE: value > operand,
+                seccomp._ANY_BIT: bool(value & operand),
+            }
             at += yes if tests[kind] else no
 
 
@@ -56,7 +62,9 @@ def test_calls_that_depend_on_an_argument(machine: seccomp.Architecture) -> None
     for family in range(-1, 300):
         wanted = 0 if family in (0, 1, 2, 10, 16) else errno.EAFNOSUPPORT
         assert answer(machine, number["socket"], family & 0xFFFFFFFF) == wanted
-        assert answer(machine, number["socket"], (1 << 32) | (family & 0xFFFFFFFF)) == wanted, "the high half does not count"
+        assert answer(machine, number["socket"], (1 << 32) | (family & 0xFFFFFFFF)) == wanted, (
+            "the high half does not count"
+        )
     for call in ("clone", "unshare"):
         assert answer(machine, number[call], 0x10000000 | 0x11) == errno.EPERM
         assert answer(machine, number[call], 0x11) == 0
@@ -78,7 +86,11 @@ def test_the_profile_of_docker_refuses_the_same() -> None:
 
     def holds(row: dict[str, object], value: int) -> bool:
         for argument in row["args"]:  # type: ignore[attr-defined]
-            found = value & argument["value"] == argument["valueTwo"] if argument["op"] == "SCMP_CMP_MASKED_EQ" else value > argument["value"]
+            found = (
+                value & argument["value"] == argument["valueTwo"]
+                if argument["op"] == "SCMP_CMP_MASKED_EQ"
+                else value > argument["value"]
+            )
             if not found:
                 return False
         return True

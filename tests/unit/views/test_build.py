@@ -42,7 +42,7 @@ def test_a_failure_is_drawn_with_command_lines_log_and_next_step() -> None:
 
 def test_events_drawn_and_as_json() -> None:
     events = [
-        RunStarted("r1", "demo", ("a",), ("a",), "/f"), StepStarted("a", "k", "/l", 2.0), StepFinished("a", "k", "t", "run", 1.25, Compiles(3, 1)),
+        RunStarted("r1", "demo", ("a",), ("a",), "/f"), StepStarted("a", "k", "/l", 2.0), StepFinished("a", "k", "t", "run", 1.25, Compiles(3, 1), 1_230_000_000),
         StepFinished("b", "k", "t", "reused", 0.0), Note("warning", "[red]x"), StageFinished("publish", "dist", 0.1, True),
         StepBroke("c", "exit code 1", "make", ("l",), "/log", "look"), RunFinished("r1", 3.0, 1, 0, 1),
     ]  # fmt: skip
@@ -50,7 +50,7 @@ def test_events_drawn_and_as_json() -> None:
         body = document(event)
         assert body["event"] == type(event).__name__
         assert json.loads(json.dumps(body)) == body
-    assert "ccache 3/4 hits" in drawn(events[2]) and "[red]x" in drawn(events[4])
+    assert "ccache 3/4 hits, 1.23 GB of memory" in drawn(events[2]) and "[red]x" in drawn(events[4])
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.042, "0.042 s"), (0.0, "0 s"), (3.14, "3.1 s"), (59.4, "59 s"), (185, "3 min 05 s"), (7800, "2 h 10 min")])
