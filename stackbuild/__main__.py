@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stackbuild.core.errors import MachineLacks
+    from stackbuild.core.errors import Defect, MachineLacks, Stop
 
 
 GC_THRESHOLD = (100_000, 50, 50)
@@ -23,8 +23,10 @@ def main() -> None:
 
 
 def _as_options(words: list[str]) -> list[str]:
-    """`help COMMAND` is `COMMAND --help`, and `version` is `--version`."""
-    if words[:1] == ["help"]:
+    """`help COMMAND` is `COMMAND --help`, and `version` is `--version`. Another `help` is a command."""
+    from stackbuild.cli import TOPICS
+
+    if words == ["help"] or (words[:1] == ["help"] and words[1] in TOPICS):
         return [*words[1:], "--help"]
     return ["--version"] if words == ["version"] else words
 
@@ -56,7 +58,7 @@ def run() -> int:
     # Plugins of pydantic would change how recipes are read. To look for them, pydantic reads the metadata of every
     # installed package, which takes a tenth of a small command's time.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from stackbuild.cli import app, load_commands
+    from stackbuild.cli import load_commands, run_words
     from stackbuild.cli.settings import apply_settings
     from stackbuild.core.errors import Stop, Unwritten
     from stackbuild.core.manner import MANNER
@@ -66,7 +68,7 @@ def run() -> int:
     try:
         apply_settings(os.environ)
         MANNER.color, MANNER.verbosity = os.environ.get("STACKBUILD_COLOR", "auto"), 0
-        app(words)
+        return run_words(words, load_commands)
     except SystemExit as left:  # typer meets a reader that has gone by pacifying the streams and leaving with 1
         gone = type(sys.stdout).__name__ == "PacifyFlushWrapper"
         return 128 + signal.SIGPIPE if gone else left.code if isinstance(left.code, int) else 0
@@ -75,20 +77,21 @@ def run() -> int:
             import traceback
 
             traceback.print_exc()
-        print(f"stackbuild: {stop}", file=sys.stderr)
-        return stop.exit_code
+        return _say(stop)
     except (BrokenPipeError, Unwritten) as error:
         return _unwritten(error)
     except OSError as error:
-        print(f"stackbuild: {_lacking(error)}", file=sys.stderr)
-        return 7
+        return _say(_lacking(error))
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-            print(f"stackbuild: {_without(error.name)}", file=sys.stderr)
-            return 7
-        print(f"stackbuild: {_defect()}", file=sys.stderr)
-        return 1
-    return 0
+            return _say(_without(error.name))
+        return _say(_defect())
+
+
+def _say(stop: Stop) -> int:
+    """The message on stderr, the topic that explains it, and the exit code."""
+    print(f"stackbuild: {stop}\n  help: stackbuild help {stop.topic}", file=sys.stderr)
+    return stop.exit_code
 
 
 def _without(package: str) -> MachineLacks:
@@ -113,15 +116,17 @@ def _lacking(error: OSError) -> MachineLacks:
     return MachineLacks(f"{error.strerror or error}", where=str(error.filename or ""), next=next)
 
 
-def _defect() -> str:
+def _defect() -> Defect:
     """Keep the traceback in a file and say where."""
     import tempfile
     import traceback
 
+    from stackbuild.core.errors import Defect
+
     with tempfile.NamedTemporaryFile("w", prefix="stackbuild-defect-", suffix=".txt", delete=False) as file:
         traceback.print_exc(file=file)
     last = traceback.format_exc().strip().splitlines()[-1]
-    return f"this is a defect in stackbuild: {last}\n  next: report it with the traceback in {file.name}"
+    return Defect(f"this is a defect in stackbuild: {last}", next=f"report it with the traceback in {file.name}")
 
 
 if __name__ == "__main__":

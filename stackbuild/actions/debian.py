@@ -201,5 +201,5 @@ def _simulate(debian: Debian, packages: tuple[str, ...]) -> dict[str, str]:
             f"{debian.suite} has no package {names}", where="base.debian", next="check the name and the suite"
         )
     if _OFFLINE.search(output):
-        raise MachineLacks("Debian's package archive cannot be reached", where="base.debian", next="check the network")
+        raise MachineLacks("Debian's package archive cannot be reached", where="base.debian", next="check the network", topic="network")
     raise StepFailed(f"mmdebstrap --simulate failed:\n{output[-2000:]}", where="base.debian")

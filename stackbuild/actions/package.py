@@ -127,5 +127,5 @@ def _call(words: list[str], package: str, folder: Path) -> str:
         return done.stdout
     said = (done.stderr or done.stdout).strip()
     if _OFFLINE.search(said):
-        raise MachineLacks(f"the archive cannot be reached: {said[-300:]}", next="check the network")
+        raise MachineLacks(f"the archive cannot be reached: {said[-300:]}", next="check the network", topic="network")
     raise StepFailed(f"`{' '.join(words[:2])}` failed: {said[-400:]}", next="check the name, the version and the suite")

@@ -81,7 +81,8 @@ def _cause(failed: FailedCommand, exhausted: bool, text: str, context: BuildCont
         return f"out of memory: it may use {limit} MiB; raise `memory:` of the component, or lower --jobs"
     if failed.result.code == 126 and failed.step.name and context.runner.name == "docker" and not text:
         raise MachineLacks(
-            "the Docker engine could not start the command", where=failed.step.name, next="look at its log"
+            "the Docker engine could not start the command", where=failed.step.name, next="look at its log",
+            topic="docker",
         )
     return f"exit code {failed.result.code}"
 

@@ -6,7 +6,7 @@ import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
 
-from stackbuild.cli.app import app
+from stackbuild.cli.app import app, run_words
 
 TOPICS = {
     "bench": "bench",
@@ -17,6 +17,7 @@ TOPICS = {
     "explain": "build",
     "fetch": "fetch",
     "gate": "gate",
+    "help": "help",
     "hipify": "hipify",
     "image": "image",
     "index": "publish",
@@ -46,4 +47,4 @@ def load_commands(argv: Sequence[str] = ()) -> None:
         import_module(f"{__name__}.{module}")
 
 
-__all__ = ["app", "load_commands"]
+__all__ = ["app", "load_commands", "run_words"]

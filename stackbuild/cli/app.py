@@ -11,6 +11,7 @@ import inspect
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -20,6 +21,7 @@ import typer
 from typer.core import TyperCommand
 
 from stackbuild.cli.completion import recipes, words
+from stackbuild.cli.usage import usage_mistake
 from stackbuild.core.errors import UsageError
 from stackbuild.core.manner import MANNER
 
@@ -177,6 +179,25 @@ def group(name: str, help: str) -> App:
     sub = App(name=name, no_args_is_help=True, help=help, rich_markup_mode=None)
     app.add_typer(sub)
     return sub
+
+
+_LIBRARY = sys.modules[typer.BadParameter.__module__]
+"""The library's errors about command lines: of click, or of the copy of it that newer typers have."""
+
+
+def run_words(words: list[str], load_all: Callable[[], None]) -> int:
+    """Run a command line and return its exit code. Raises Stop; a wrong command line is a UsageError.
+
+    `load_all` adds all commands, so that the answer may name another command that takes a wrong option.
+    """
+    try:
+        return app(words, standalone_mode=False) or 0
+    except _LIBRARY.NoArgsIsHelpError as empty:
+        empty.show()
+    except _LIBRARY.UsageError as error:
+        load_all()
+        raise usage_mistake(error, words, typer.main.get_command(app)) from None
+    return UsageError.exit_code
 
 
 def leave(code: int) -> NoReturn:

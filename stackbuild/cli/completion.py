@@ -33,6 +33,13 @@ def gpus(incomplete: str) -> list[str]:
     return words(*BUILDABLE, *(products if incomplete[:1].isupper() else ()))(incomplete)
 
 
+def topics(incomplete: str) -> list[str]:
+    """Completes to the topics of errors."""
+    from stackbuild.tables.topics import topics
+
+    return words(*topics())(incomplete)
+
+
 def runs(incomplete: str) -> list[str]:
     """Completes to the runs of the store, the latest first."""
     from stackbuild.build.runs import planned_runs

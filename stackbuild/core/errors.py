@@ -12,7 +12,8 @@
      ├─ MachineLacks          7   the machine lacks something: engine, disk, tool
      └─ Stopped         130/143   a signal ended the run
 
-Each says what happened, where, and what to do next. Nothing in stackbuild catches a Stop but the command line
+Each says what happened, where, and what to do next. Its `topic` is a section of docs/troubleshooting.md, which
+`stackbuild help TOPIC` prints. Nothing in stackbuild catches a Stop but the command line
 (and a verb that reports several of them together).
 """
 
@@ -35,9 +36,11 @@ class Stop(Exception):
     """The base of all the ways to stop: `what` happened, `where`, and the `next` step for the reader."""
 
     exit_code = 1
+    topic = "defect"
 
-    def __init__(self, what: str, *, where: str = "", next: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", next: str = "", topic: str = "") -> None:
         super().__init__(what)
+        self.topic = topic or self.topic
         self.what = what
         self.where = where
         self.next = next
@@ -53,6 +56,7 @@ class Defect(Stop):
 
 class UsageError(Stop):
     exit_code = 2
+    topic = "usage"
 
 
 WIDTH = 100
@@ -102,6 +106,8 @@ def with_lines(mistakes: Iterable[Mistake], text: str) -> tuple[Mistake, ...]:
 class RecipeError(UsageError):
     """All the mistakes of one recipe together, in the order of the file."""
 
+    topic = "wrong-recipe"
+
     def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
         super().__init__(f"{len(mistakes)} mistake{'s' * (len(mistakes) != 1)} in the recipe")
         self.mistakes = mistakes
@@ -113,30 +119,37 @@ class RecipeError(UsageError):
 
 class PlanError(Stop):
     exit_code = 3
+    topic = "plan"
 
 
 class LockError(PlanError):
-    pass
+    topic = "lock"
 
 
 class StepFailed(Stop):
     exit_code = 4
+    topic = "step"
 
 
 class VerificationFailed(Stop):
     exit_code = 5
+    topic = "verification"
 
 
 class GateClosed(Stop):
     exit_code = 6
+    topic = "gate"
 
 
 class MachineLacks(Stop):
     exit_code = 7
+    topic = "machine"
 
 
 class Stopped(Stop):
     """A signal ended the run: exit code 128 + its number."""
+
+    topic = "stopped"
 
     def __init__(self, signal_number: int, *, next: str = "") -> None:
         super().__init__(f"stopped by {Signals(signal_number).name}", next=next)

@@ -24,6 +24,8 @@ _LARGEST = 1 << 30
 class CodeObjectError(Stop):
     """A code object that cannot be loaded."""
 
+    topic = "emulator"
+
 
 @dataclass(frozen=True)
 class KernelArgument:

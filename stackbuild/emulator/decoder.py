@@ -23,6 +23,8 @@ _ALWAYS_LITERAL = ("fmamk", "fmaak", "madmk", "madak", "s_setreg_imm32")
 class DecodeError(Stop):
     """Bytes that are not an instruction of the family."""
 
+    topic = "emulator"
+
 
 @dataclass(frozen=True)
 class Instruction:

@@ -37,6 +37,8 @@ _SUFFIXES = ("_SDWA_SDST", "_SDWA", "_DPP16", "_DPP8", "_LIT")
 class EncodingError(Stop):
     """The emulator's tables are not installed, or know no such target."""
 
+    topic = "emulator"
+
 
 @dataclass(frozen=True)
 class Field:

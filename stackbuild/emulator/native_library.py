@@ -21,7 +21,7 @@ def compiler() -> str:
     """The machine's C compiler. Raises MachineLacks where there is none."""
     found = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
     if found is None:
-        raise MachineLacks("there is no C compiler, which the emulator needs", next="apt-get install gcc libc6-dev")
+        raise MachineLacks("there is no C compiler, which the emulator needs", next="apt-get install gcc libc6-dev", topic="emulator")
     return found
 
 

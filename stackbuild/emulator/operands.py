@@ -21,6 +21,8 @@ _FLAGS = {251: "vccz", 252: "execz", 253: "scc"}
 class UnknownInstruction(Stop):
     """An instruction, or a form of it, that the emulator does not have."""
 
+    topic = "emulator"
+
 
 @dataclass(frozen=True)
 class SourceOperand:

@@ -39,6 +39,8 @@ _ASSIGNMENTS = ("=", "+=", "-=", "*=", "&=", "|=", "^=")
 class PseudocodeError(Stop):
     """Pseudocode that the emulator does not understand."""
 
+    topic = "emulator"
+
 
 @dataclass(frozen=True)
 class Node:

@@ -36,6 +36,8 @@ FLAGS = (
 class TranslationError(Stop):
     """A code object that cannot be translated: no compiler, or another target's code."""
 
+    topic = "emulator"
+
 
 @dataclass(frozen=True)
 class Options:

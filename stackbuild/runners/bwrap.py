@@ -48,7 +48,7 @@ def installed(why: str = "", instead: str = "") -> str:
     """The path of bwrap. Raises MachineLacks where there is none, with `why` it is needed and what to do `instead`."""
     path = shutil.which("bwrap")
     if path is None:
-        raise MachineLacks(f"`bwrap` is not installed{why}", next=f"{INSTALL}{instead}")
+        raise MachineLacks(f"`bwrap` is not installed{why}", next=f"{INSTALL}{instead}", topic="sandbox")
     return path
 
 

@@ -115,7 +115,7 @@ class Docker:
         with subprocess.Popen(words, stdout=subprocess.PIPE) as tar:
             answer = self.client.api.import_image_from_data(_Chunks(tar.stdout), repository=repository, tag=tag)
         if tar.returncode or '"error"' in str(answer):
-            raise MachineLacks(f"docker import failed: {answer}", where=str(base), next="check the engine's disk space")
+            raise MachineLacks(f"docker import failed: {answer}", where=str(base), next="check the engine's disk space", topic="docker")
 
     @contextlib.contextmanager
     def _container(self, spec: SessionSpec, image: str) -> Iterator[_DockerSession]:

@@ -33,6 +33,7 @@ def connect() -> Any:
         raise MachineLacks(
             f"no Docker engine answers: {error}",
             next="start one (`ci/docker-engine` installs and starts Debian's), or use --runner sandbox",
+            topic="docker",
         ) from None
     return client
 
@@ -58,6 +59,7 @@ def engine_errors() -> Iterator[None]:
         raise MachineLacks(
             f"the Docker engine stopped answering: {error}",
             next="see the engine's own log, start it again and run the same command: finished steps are kept",
+            topic="docker",
         ) from None
 
 

@@ -52,7 +52,7 @@ def _tools() -> tuple[str, str]:
     path = bwrap.installed(instead=", or use --runner docker")
     unshare = shutil.which("unshare")
     if unshare is None:
-        raise MachineLacks("`unshare` is not installed", next="apt-get install util-linux, or use --runner docker")
+        raise MachineLacks("`unshare` is not installed", next="apt-get install util-linux, or use --runner docker", topic="sandbox")
     return unshare, path
 
 
@@ -211,4 +211,5 @@ def _not_opened(log: Path) -> MachineLacks:
         f"the sandbox could not be opened: {lines[-1] if lines else 'it said nothing'}",
         where=str(log),
         next="overlay mounts and namespaces are needed (not inside an unprivileged container); or use --runner docker",
+        topic="sandbox",
     )

@@ -165,6 +165,7 @@ def architecture() -> Architecture:
         raise MachineLacks(
             f"there is no table of system calls for {platform.machine()}, so no step can be confined here",
             next=f"use one of: {', '.join(ARCHITECTURES)}",
+            topic="sandbox",
         ) from None
 
 

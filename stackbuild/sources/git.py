@@ -461,6 +461,7 @@ def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
             raise MachineLacks(
                 f"a git server cannot be reached: {text[-200:]}",
                 next="check the network, or give a mirror: --mirror DIR",
+                topic="network",
             ) from None
         raise StepFailed(f"git {words[0]}: {text[-400:]}") from None
     return out.decode("utf-8", "surrogateescape").removesuffix("\n")

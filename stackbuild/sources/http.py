@@ -118,7 +118,7 @@ def _found_in(mirror: Path, url: str) -> Path:
 def _copy(place: Path, partial: Path, url: str, mirror: Mirror) -> None:
     if not place.is_file():
         where = str(place.relative_to(mirror.folder))
-        raise MachineLacks(f"the mirror lacks {url}", where=where, next=f"put it there, in {mirror.folder}")
+        raise MachineLacks(f"the mirror lacks {url}", where=where, next=f"put it there, in {mirror.folder}", topic="network")
     shutil.copyfile(place, partial)
 
 
@@ -164,6 +164,7 @@ def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits)
         f"{url} cannot be fetched: {problem[:MOST_SAID]}",
         where=f"tried {attempt + 1} time{'s' * (attempt > 0)}",
         next="check the address and the network, or give a mirror: --mirror DIR",
+        topic="network",
     )
 
 

@@ -416,6 +416,7 @@ def disk_full(path: Path) -> MachineLacks:
         f"the disk is full ({free >> 20} MiB free)",
         where=str(path),
         next="make room (`stackbuild store gc` helps) and run the same command again: finished steps are kept",
+        topic="disk",
     )
 
 

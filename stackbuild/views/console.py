@@ -44,6 +44,7 @@ __all__ = [
     "live_region",
     "out",
     "print_json",
+    "print_markdown",
     "print_text",
     "progress_bar",
     "same_place",
@@ -147,6 +148,16 @@ def live_region(console: Console, draw: Callable[[], Group]) -> Live:
     from rich.live import Live
 
     return Live(get_renderable=draw, console=console, auto_refresh=False, transient=True)
+
+
+def print_markdown(text: str) -> None:
+    """A page's text on stdout: set for a terminal, as it is in a pipe."""
+    if not out().is_terminal:
+        print_text(text)
+        return
+    from rich.markdown import Markdown
+
+    out().print(Markdown(text, hyperlinks=False))
 
 
 def progress_bar() -> Progress:

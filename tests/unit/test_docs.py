@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from stackbuild.cli import app, load_commands
 from stackbuild.core.errors import Stop, Stopped
 from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.load import bundled
+from stackbuild.tables.topics import anchor, topics
 from stackbuild.verification.catalogue import catalogue
 from support.paths import ROOT
 
@@ -99,10 +101,7 @@ def test_the_two_commands_of_the_readme_are_there() -> None:
 
 def exit_codes() -> set[int]:
     """Every exit code of the code: of each Stop, of a signal, of a reader that has gone, and those that commands leave with."""
-    stops: list[type[Stop]] = [Stop]
-    for stop in stops:
-        stops += stop.__subclasses__()
-    ours = {stop.exit_code for stop in stops if stop.__module__.startswith("stackbuild.")}
+    ours = {stop.exit_code for stop in kinds_of_stop()}
     left = {int(code) for path in (ROOT / "stackbuild/cli").glob("*.py") for code in re.findall(r"\bleave\((\d+)\)", path.read_text("utf-8"))}
     stopped = {Stopped(number).exit_code for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
     return {0, *ours, *left, *stopped, 128 + signal.SIGPIPE}
@@ -191,14 +190,36 @@ def test_messages_of_the_troubleshooting_page_are_in_the_code() -> None:
     assert len(messages) > 15 and not [m for m in messages if m not in code]
 
 
-def test_every_kind_of_error_and_every_rule_has_an_anchor() -> None:
-    headings = {
-        page: {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", read(page), re.MULTILINE)}
-        for page in ("docs/troubleshooting.md", "docs/rules.md")
-    }
-    kinds = {"usage", "plan", "step", "verification", "gate", "machine", "stopped", "defect"}
-    assert kinds <= headings["docs/troubleshooting.md"]
-    assert {rule.id.lower() for _, group in catalogue() for rule in group} <= headings["docs/rules.md"]
+def kinds_of_stop() -> list[type[Stop]]:
+    load_commands()
+    for module in ("build.build", "emulator.translate", "emulator.code_object"):
+        import_module(f"stackbuild.{module}")
+    stops: list[type[Stop]] = [Stop]
+    for stop in stops:
+        stops += stop.__subclasses__()
+    return [stop for stop in stops if stop.__module__.startswith("stackbuild.")]
+
+
+def test_every_kind_of_error_has_its_section_with_its_exit_code() -> None:
+    """The last line of an error is `help: stackbuild help TOPIC`."""
+    sections, stops = topics(), kinds_of_stop()
+    assert len(stops) > 15
+    for stop in stops:
+        said = re.findall(r"^Exit codes? ([^.:]*)|Exit code (\d+):", sections[stop.topic], re.MULTILINE)
+        codes = {int(code) for pair in said for text in pair for code in re.findall(r"\d+", text)}
+        wanted = {129, 130, 143} if stop is Stopped else {stop.exit_code}
+        assert wanted <= codes, f"{stop.__name__}: {stop.topic} has {codes}"
+
+
+def test_every_topic_that_the_code_names_has_a_section() -> None:
+    code = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "stackbuild").rglob("*.py")))
+    named = set(re.findall(r"\btopic ?= ?\"([a-z-]+)\"", code))
+    assert {"network", "disk", "sandbox", "docker", "wrong-recipe"} <= named <= set(topics())
+
+
+def test_every_rule_has_an_anchor() -> None:
+    headings = {anchor(h) for h in re.findall(r"^#+ (.*)$", read("docs/rules.md"), re.MULTILINE)}
+    assert {rule.id.lower() for _, group in catalogue() for rule in group} <= headings
 
 
 def test_the_site_has_every_page() -> None:

@@ -43,6 +43,51 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 @pytest.mark.parametrize(
+    ("words", "what", "next"),
+    [
+        ("bild", "no command `stackbuild bild`", "did you mean `stackbuild build`?"),
+        ("bench modles", "no command `stackbuild bench modles`", "did you mean `stackbuild bench models`?"),
+        ("build --recipie debian-13", "build: no option `--recipie`", "did you mean `--recipe`?"),
+        ("plan -r debian-13 --jobs 3", "plan: no option `--jobs`", "`stackbuild build`, "),
+        ("plan -r debian-13 --zzz", "plan: no option `--zzz`", "`stackbuild plan --help` lists the options"),
+        ("--nope", "no option `--nope`", "`stackbuild --help` lists the options"),
+        ("gate --baseline a.whl", "gate: --candidate or -c is missing", "for example `stackbuild gate --baseline"),
+        ("inspect", "inspect: FILE… is missing", "for example `stackbuild inspect dist/"),
+        ("env --gpu", "env: option '--gpu' requires an argument", "for example `stackbuild env --gpu"),
+        ("env --json=1", "env: option '--json' does not take a value", "for example `stackbuild env --gpu"),
+        ("--color blue plan", "'blue' is not one of auto, always, never", "--help` lists the options"),
+        ("plan -r debian-13 extra", "plan: got unexpected extra argument", "for example `stackbuild plan --recipe"),
+        ("help wrong-recip", "no topic, rule or command 'wrong-recip'", "did you mean `wrong-recipe`?"),
+    ],
+)
+def test_a_wrong_command_line_is_told_what_to_write(
+    words: str, what: str, next: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, *words.split()) == 2
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first.startswith("stackbuild: ") and what in first
+    assert second.startswith("  next: ") and next in second
+    assert third == "  help: stackbuild help usage"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("help wrong-recipe", "## Wrong recipe"),
+        ("help MACHINE", "### Network"),
+        ("help sb-elf-cwd-runpath", "SB-ELF-CWD-RUNPATH"),
+        ("help bench models", "Usage: stackbuild bench models"),
+        ("help", "First steps:"),
+    ],
+)
+def test_help_explains_topics_rules_and_commands(
+    words: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, *words.split()) == 0
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     ("words", "meant"),
     [
         ("build debian-13", "build --recipe debian-13"),

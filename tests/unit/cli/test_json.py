@@ -11,6 +11,7 @@ from support.paths import ROOT
 
 WRITERS = {
     "stackbuild ci render", "stackbuild patch new", "stackbuild recipe new", "stackbuild recipe schema",  # they print the file itself
+    "stackbuild help",  # a page for people
     "stackbuild shell", "stackbuild store trust add", "stackbuild store trust remove",
 }  # fmt: skip
 SCHEMA = re.compile(r'"(stackbuild\.[a-z-]+/[0-9]+)"')

@@ -1,0 +1,38 @@
+"""`help`: what the topic that an error names means, and how to fix it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from stackbuild.cli.app import app, argument
+from stackbuild.cli.completion import topics
+
+
+@app.command("help")
+def help_(
+    topic: Annotated[
+        str,
+        argument(metavar="TOPIC", help="A topic that an error names, a rule's id, or a command.", autocompletion=topics),
+    ],
+) -> None:
+    """Explain the topic that an error names, or a rule.
+
+    The topics are the sections of docs/troubleshooting.md. `stackbuild help COMMAND` prints the help of a command.
+
+    Example: stackbuild help wrong-recipe
+    """
+    from stackbuild.core.errors import UsageError
+    from stackbuild.tables.near_words import close_to
+    from stackbuild.tables.topics import topics
+    from stackbuild.verification.catalogue import catalogue
+    from stackbuild.views.console import print_markdown
+    from stackbuild.views.rules import draw_rules
+
+    rules = {rule.id: rule for _, described in catalogue() for rule in described}
+    known = topics()
+    if topic.upper() in rules:
+        draw_rules([rules[topic.upper()]])
+    elif topic.lower() in known:
+        print_markdown(known[topic.lower()])
+    else:
+        raise UsageError(f"no topic, rule or command {topic!r}", next=close_to(topic, [*known]))
