@@ -17,10 +17,13 @@ from typer import Context
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from stackbuild.bench import environment as bench_environment
 from stackbuild.cli import app, load_commands
+from stackbuild.cli.settings import SETTINGS
 from stackbuild.core.errors import Stop, Stopped
 from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.load import bundled
+from stackbuild.sources import git
 from stackbuild.tables.topics import anchor, topics
 from stackbuild.verification.catalogue import catalogue
 from support.paths import ROOT
@@ -188,6 +191,24 @@ def test_messages_of_the_troubleshooting_page_are_in_the_code() -> None:
     rows = re.findall(r"^\| (?!message|verdict|---)(.*?) \|", page, re.MULTILINE)
     messages = [row.replace("mistakes in", "in").lower() for row in rows]
     assert len(messages) > 15 and not [m for m in messages if m not in code]
+
+
+def variables_of_the_code() -> set[str]:
+    """Environment variables that the package reads: by a literal name, by a constant, or from a tuple of those that are kept."""
+    found = {setting.variable for setting in SETTINGS} | {*bench_environment.KEPT, *git.KEPT}
+    for path in sorted((ROOT / "stackbuild").rglob("*.py")):
+        code = path.read_text("utf-8")
+        found |= set(re.findall(r"""environ(?:\.get\(|\[)['"]([A-Z_]+)""", code)) | set(re.findall(r'"(STACKBUILD_[A-Z_]+)"', code))
+    return found
+
+
+def test_every_environment_variable_is_in_its_page() -> None:
+    page, emulator = read("docs/environment-variables.md"), read("docs/emulator.md")
+    listed = {name for text in (page, emulator) for name in re.findall(r"`([A-Za-z_]+)`", text)}
+    found = variables_of_the_code()
+    assert len(found) > 30
+    assert not {name for name in found if not {name, name.lower()} & listed}
+    assert set(re.findall(r"`(STACKBUILD_[A-Z_]+)`", page)) <= found
 
 
 def kinds_of_stop() -> list[type[Stop]]:
