@@ -455,9 +455,10 @@ LINT_LEVELS: dict[str, Layer] = {
     **{
         name: Layer(3, "checks of one topic")
         for name in (
-            "ballots", "devices", "hip_forms", "lanes", "libraries", "ptx", "strings", "version_guards", "warp_sizes",
+            "ballots", "devices", "hip_forms", "lanes", "libraries", "members", "ptx", "strings", "version_guards", "warp_sizes",
         )
     },
+    "macro_uses": Layer(3, "uses of macros that have a finding in their bodies"),
     "votes": Layer(4, "checks that build on those of ballots and lanes"),
 }  # fmt: skip
 INSPECTION_LEVELS: dict[str, Layer] = {

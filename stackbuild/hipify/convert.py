@@ -10,7 +10,7 @@ from stackbuild.hipify.cpp.edits import Edit, apply, line_map, settle
 from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.scan import spliced_names
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint import lint
+from stackbuild.hipify.lint import lint, macro_uses
 from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.model import ConvertedText, Target
 from stackbuild.hipify.passes import (
@@ -60,6 +60,7 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
     made = lines.outwards(compose(view.text, settled, lists) if lists else settled)
     if target.lint:
         findings += lint(view, lookups, found.includes)
+    findings += list(macro_uses.notes(view, findings))
     told = in_order(branches.eased(view, findings))
     return ConvertedText(
         text=apply(text, made) if made else text,

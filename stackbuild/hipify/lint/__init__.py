@@ -13,6 +13,7 @@ from stackbuild.hipify.lint import (
     hip_forms,
     lanes,
     libraries,
+    members,
     ptx,
     strings,
     version_guards,
@@ -20,6 +21,7 @@ from stackbuild.hipify.lint import (
     warp_sizes,
 )
 from stackbuild.hipify.lint.catalogue import WARNINGS
+from stackbuild.hipify.passes.includes import is_in_tree
 from stackbuild.hipify.rules.lookups import Lookups
 from stackbuild.model.findings import Finding, Severity
 
@@ -29,7 +31,7 @@ _CHECKS = (
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
     version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
-    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, strings.run_time_names, strings.device_code,
+    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -40,12 +42,31 @@ _ONLY_WITH = {
 }  # fmt: skip
 
 
+# A finding of these for a name's first use is followed by a note at each other use: each is an error of the compiler.
+_EACH_USE = frozenset(
+    (
+        "LINT-DEVICE-NAME",
+        "LINT-TEXTURE-FETCH",
+        "LINT-GROUPS",
+        "LINT-ASYNC-COPY",
+        "LINT-WMMA",
+        "LINT-DEVICEPTR",
+        "LINT-MEMBER",
+        "LINT-TEXTURE-NUMBER",
+    )
+)
+
+
 def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Finding]:
     """All lint findings of a text that matter for the target's wavefronts."""
     lanes_of = lookups.target.wavefronts
     findings: list[Finding] = []
+    used: set[tuple[str, ...]] = set()
     for at, rule, words in chain(
-        libraries.headers(includes), hip_forms.headers(includes), *(check(view) for check in _CHECKS)
+        libraries.headers(includes),
+        hip_forms.headers(includes),
+        members.members(view, _major(lookups.target.rocm)),
+        *(check(view) for check in _CHECKS),
     ):
         if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (
             rule == "LINT-DEVICE-NAME" and _supplied(lookups, words[0])
@@ -59,7 +80,9 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         if rule == "LINT-COOPERATIVE" and lookups.may_rule_header(words[0].strip("<>")):
             continue  # a support header stands for it
-        if rule == "LINT-HEADER" and _becomes_header(lookups, words[0]):
+        if rule == "LINT-HEADER" and (
+            _becomes_header(lookups, words[0]) or is_in_tree(words[0], lookups.target.own_headers)
+        ):
             continue
         if rule == "LINT-DEFAULTS" and _is_called_otherwise(lookups, view.name, words[0], int(words[1])):
             continue
@@ -71,6 +94,11 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
         if rule == "LINT-CUDA-VERSION" and _supplied(lookups, words[0]):
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
+        if rule in _EACH_USE:
+            name = (rule,) if rule == "LINT-WMMA" else (rule, *words)
+            if name in used:
+                severity = Severity.NOTE
+            used.add(name)
         findings.append(view.finding(at, rule, severity, told.found.format(*words), told.why, fix, told.link))
     return findings
 

@@ -283,6 +283,24 @@ WARNINGS: dict[str, LintRule] = {
         "it is a number in CUDA, and hipDeviceptr_t is void*: it does not compile, or is a GNU extension",
         "count with a char* or a uintptr_t, and cast",
     ),
+    "LINT-HALF-BRACES": LintRule(
+        Severity.ERROR,
+        "{0} = {{}} of a half-precision variable",
+        "HIP's half types have several assignments that take {}: the compiler calls it ambiguous",
+        "assign the type's own value: {1}",
+    ),
+    "LINT-MEMBER": LintRule(
+        Severity.ERROR,
+        "{0}::{1} is not in HIP's struct of this ROCm version",
+        "it is a member of CUDA's struct alone: the file does not compile",
+        "{2}",
+    ),
+    "LINT-TEXTURE-NUMBER": LintRule(
+        Severity.ERROR,
+        "arithmetic with the texture or surface object {0}",
+        "it is a number in CUDA and a pointer in HIP: it does not compile",
+        "cast it to uintptr_t, and back",
+    ),
     "LINT-HEADER": LintRule(
         Severity.WARNING,
         "HIP has no {0}",

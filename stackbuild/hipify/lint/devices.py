@@ -71,9 +71,9 @@ _LACKING = frozenset(_NAMES)
 
 
 def names(view: View) -> Iterator[Found]:
-    """Device names that HIP does not have and HIPIFY does not know, where they are first used."""
+    """Device names that HIP does not have and HIPIFY does not know, each use."""
     for name in sorted(view.words & _LACKING):
-        for at in view.own(name)[:1]:
+        for at in view.own(name):
             yield at, "LINT-DEVICE-NAME", (name, _NAMES[name])
 
 
@@ -85,7 +85,7 @@ def textures(view: View) -> Iterator[Found]:
     if "\ntex" not in view.listed and "\nsurf" not in view.listed:
         return
     for name in sorted(w for w in view.words if w.startswith(("tex", "surf")) and _FETCH.fullmatch(w)):
-        for at in view.own(name)[:1]:
+        for at in view.own(name):
             yield at, "LINT-TEXTURE-FETCH", (name,)
 
 

@@ -63,13 +63,13 @@ def defaults(view: View) -> Iterator[Found]:
 
 
 def groups(view: View) -> Iterator[Found]:
-    """Names of cooperative groups that HIP lacks, however they are qualified, where they are first used."""
+    """Names of cooperative groups that HIP lacks, however they are qualified, each use."""
     if "cooperative_groups" not in view.words:
         return
     for name in sorted(view.words & _GROUPS):
-        used = (at for at in view.places(name) if qualifier(view.code, at) not in (".", "->"))
-        for at in list(used)[:1]:
-            yield at, "LINT-GROUPS", (name, GROUPS[name])
+        for at in view.places(name):
+            if qualifier(view.code, at) not in (".", "->"):
+                yield at, "LINT-GROUPS", (name, GROUPS[name])
 
 
 def brain_floats(view: View) -> Iterator[Found]:
@@ -117,6 +117,19 @@ def half_atomics(view: View) -> Iterator[Found]:
         root = re.compile(r"[&(*\s]*(\w+)").match(view.code, start, end)
         if _HALF.search(view.code, start, end) or (root and _type_before(view.code, root[1], at) in _HALVES):
             yield at, "LINT-HALF-ATOMIC", (" ".join(view.code[start:end].split()),)
+
+
+_HALF_BRACES = re.compile(r"(?<![\w.>])(\w+)(?:\s*\[[^\[\]]*\])*\s*=\s*\{\s*\}\s*;")
+
+
+def half_braces(view: View) -> Iterator[Found]:
+    """Assignments of `{}` to half-precision variables that were declared before."""
+    if view.words.isdisjoint(_HALVES):
+        return
+    for found in _HALF_BRACES.finditer(view.code):
+        before = view.code[: found.start()].rstrip()[-1:]
+        if before in (";", "{", "}", ")", ":") and (of := _type_before(view.code, found[1], found.start())) in _HALVES:
+            yield found.start(), "LINT-HALF-BRACES", (found[1], f"{of}(0.0f)" if "2" not in of else f"{of}(0.0f, 0.0f)")
 
 
 _OWN_HALF_ATOMIC = re.compile(

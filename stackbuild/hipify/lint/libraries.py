@@ -28,6 +28,7 @@ _ASYNC = frozenset(
         "make_pipeline",
     )
 )
+_WMMA = re.compile(r"\b(?:nvcuda\s*::\s*)?wmma\s*::\s*\w+|\bnvcuda\s*::\s*\w+|\busing\s+namespace\s+nvcuda\b")
 _MMA = re.compile(r"__(?:wmma|bmma|imma|hmma|dmma)_\w+")
 _CUDA = re.compile(r"cuda\s*::\s*(\w+)")
 _OWN = re.compile(r"\bnamespace\s+(?:\w+\s*::\s*)*cuda\s*(?:\{|::)")
@@ -80,15 +81,12 @@ def headers(includes: Iterable[Include]) -> Iterator[Found]:
 
 
 def matrices(view: View) -> Iterator[Found]:
-    """wmma, once a text; the compiler's own matrix functions."""
-    if "rocwmma" not in view.words:
-        for name in ("wmma", "nvcuda"):
-            found = re.search(rf"\b{name}\s*::\s*(\w+)", view.code) if name in view.words else None
-            if found:
-                yield found.start(), "LINT-WMMA", (found.group().replace(" ", ""),)
-                break
+    """wmma's names, and the compiler's own matrix functions."""
+    if "rocwmma" not in view.words and not view.words.isdisjoint(("wmma", "nvcuda")):
+        for found in _WMMA.finditer(view.code):
+            yield found.start(), "LINT-WMMA", (found.group().replace(" ", ""),)
     for name in sorted(w for w in view.words if w[:2] == "__" and _MMA.fullmatch(w)) if "mma_" in view.listed else ():
-        for at in view.own(name)[:1]:
+        for at in view.own(name):
             yield at, "LINT-WMMA", (name,)
 
 
@@ -115,10 +113,10 @@ def libcuxx(view: View) -> Iterator[Found]:
 
 
 def asynchronous(view: View) -> Iterator[Found]:
-    """Asynchronous copies, each name where it is first used, but not those that the text declares itself."""
+    """Asynchronous copies, each use of a name, but not those that the text declares itself."""
     for name in sorted((view.words & _ASYNC) - own_names.common(view)):
         places = [at for at in view.own(name) if qualifier(view.code, at) != "cuda::" and not in_include(view.code, at)]
-        for at in places[:1]:
+        for at in places:
             yield at, "LINT-ASYNC-COPY", (name,)
 
 

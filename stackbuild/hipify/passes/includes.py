@@ -16,11 +16,15 @@ from stackbuild.model.findings import Finding, Severity
 
 RUNTIME = "hip/hip_runtime.h"
 HEADER = "header"
+SAMPLES_PREFIX = "helper_"
 _KERNEL_WORDS = frozenset(("__global__", "__shared__"))
 _DEVICE_WORDS = _KERNEL_WORDS | {
     "__device__", "__host__", "__constant__", "__managed__", "__launch_bounds__", "__forceinline__", "threadIdx",
     "blockIdx", "blockDim", "gridDim", "__syncthreads",
 }  # fmt: skip
+_MATH = "math.h"
+_MATH_WORDS = frozenset(("isfinite", "isinf", "isnan", "isnormal", "signbit", "fpclassify"))
+"""Macros of C and templates of std:: that CUDA's runtime declares for the host, by its own include of <math.h>."""
 
 
 @dataclass(frozen=True)
@@ -69,17 +73,29 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     runtime = (hidden or like_hipify or _needs_runtime(view, uses, launches, directives)) and not _brings_runtime(
         lookups, everywhere | {n for n, _ in shims}
     )
-    edits += _additions(view, directives, everywhere, shims, runtime)
+    brought = runtime or _brings_runtime(lookups, everywhere | {n for n, _ in shims})
+    math = brought and not like_hipify and _needs_math(view, everywhere)
+    edits += _additions(view, directives, everywhere, shims, runtime, math)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
     return Headers(tuple(edits), tuple(findings), tuple(n for n in lookups.shims if n in needed))
 
 
 def _is_own(view: View, lookups: Lookups, include: Include) -> bool:
-    """Whether an include in quotes means a file beside it, although CUDA has a header of that name."""
+    """Whether an include in quotes means a file beside it, although CUDA has a header of that name.
+
+    The helper headers of NVIDIA's samples are no part of CUDA: what the tree has of them is meant, wherever it lies.
+    """
     own = lookups.target.own_headers
+    if own and include.path.startswith(SAMPLES_PREFIX):
+        return is_in_tree(include.path, own)
     if not own or view.text[include.path_span[0] - 1] != '"':
         return False
     return normpath(f"{view.name.rpartition('/')[0]}/{include.path}").lstrip("/") in own
+
+
+def is_in_tree(path: str, own: frozenset[str]) -> bool:
+    """Whether a tree has a file of an include's name in any of its folders."""
+    return path in own or any(name.endswith(f"/{path}") for name in own)
 
 
 def _target(lookups: Lookups, rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str, str] | None:
@@ -189,6 +205,14 @@ def _needs_runtime(view: View, uses: Iterable[str], launches: bool, directives: 
     return not view.words.isdisjoint(_DEVICE_WORDS) or any(not g.startswith("include") and g for g in uses)
 
 
+def _needs_math(view: View, paths: set[str]) -> bool:
+    """Whether a text calls what <math.h> puts beside std::, and has that from CUDA's runtime alone.
+
+    HIP's runtime includes <cmath>, so that these names are device functions in its headers, and the host has std:: only.
+    """
+    return _MATH not in paths and any(view.own(name) for name in view.words & _MATH_WORDS)
+
+
 def _brings_runtime(lookups: Lookups, paths: set[str]) -> bool:
     """Whether one of these headers is HIP's runtime or a support header that includes it."""
     support = (lookups.shims.get(path.rsplit("/", 1)[-1], "") for path in paths)
@@ -196,13 +220,15 @@ def _brings_runtime(lookups: Lookups, paths: set[str]) -> bool:
 
 
 def _additions(
-    view: View, directives: Directives, paths: set[str], shims: list[tuple[str, str]], runtime: bool
+    view: View, directives: Directives, paths: set[str], shims: list[tuple[str, str]], runtime: bool, math: bool
 ) -> list[Edit]:
     """The includes to add at one place: shims first, since each brings the runtime with it."""
     wanted = [(f'#include "{"../" * view.name.count("/")}{name}"', rule) for name, rule in shims]
     wanted = [(line, rule) for line, rule in wanted if line.split('"')[1] not in paths]
     if runtime:
         wanted.append((f"#include <{RUNTIME}>", "runtime"))
+    if math:
+        wanted.append((f"#include <{_MATH}>", "runtime"))
     if not wanted:
         return []
     at = place_for_include(view, directives)

@@ -21,6 +21,7 @@ from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.cpp.tree_names import NO_NAMES
 from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.lint import hip_forms
 from stackbuild.hipify.model import ConvertedText, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed
 from stackbuild.hipify.tree import build_files, header_names, inputs, own_names, state, unmatched_rules, write
@@ -150,6 +151,7 @@ def _with_own_headers(engine: Engine, jobs: Sequence[ConversionJob]) -> Engine:
     tables, rules = engine.tables, engine.rules.rules
     known = {s.cuda for s in (*tables.simple, *tables.roc, *tables.miopen) if s.header}
     known |= {match for rule in rules if rule.kind == "header" for match in rule.match if "*" not in match}
+    known |= set(hip_forms.HEADERS)
     lasts = {path.rpartition("/")[2] for path in known}
     own = frozenset(job.name for job in jobs if job.name.rpartition("/")[2] in lasts)
     return replace(engine, target=replace(engine.target, own_headers=own)) if own else engine

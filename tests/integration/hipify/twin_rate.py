@@ -7,8 +7,10 @@ HIP's libraries, called by its ROCm version. The pairs are divided by lot (--see
 written, and `held`, on which figures are taken; --skip leaves out the first so many of a part, in an order drawn by lot,
 and --most takes the next so many.
 
-A pair counts for a ROOT and a GPU where every twin's source that has a CUDA source of the same name compiles. Then the
-converted sources of these names are compiled with the CUDA Makefile's own -I, -D and -std words. An error is *told* where
+A pair counts as clean or not for a ROOT and a GPU where every twin's source that has a CUDA source of the same name
+compiles. The converted sources of these names are compiled with the CUDA Makefile's own -I, -D and -std words. An error
+counts where the twin of the compiled file compiles: what fails there too, for a header or data that is not in the suite
+or a file that is a part of another, says nothing of the conversion, and is counted apart. An error is *told* where
 the report has a finding at its line, in the source or in a header of the pair; *at its statement* where the finding is at
 a line of the same statement. What was compiled is kept in OUT/cache by content. A file that includes HIP's runtime itself
 is compiled with that header precompiled, and again without where that fails.
@@ -103,7 +105,7 @@ class Compiler:
 
     def run(self, root: str, tree: Path, folder: str, file: str, words: list[str]) -> dict[str, list[CompileError]]:
         """The errors of one file by GPU, of the host's side and the GPU's; none where it compiles."""
-        key = f"5 {root} {words} {folder}/{file} {content(tree, folder, words)}"
+        key = f"6 {root} {words} {folder}/{file} {content(tree, folder, words)}"
         made = {side: self._side(key, side, root, tree, folder, file, words) for side in sorted(self.sides)}
         return {gpu: list(dict.fromkeys(made.get("host", []) + made[gpu])) for gpu in self.gpus}
 
@@ -123,7 +125,7 @@ class Compiler:
         """The errors of one side. What fails with a precompiled header is compiled again without."""
         standard = next((word for word in words if word.startswith("-std")), "")
         only = HOST if side == "host" else (f"--offload-arch={side}", "--cuda-device-only")
-        words = [*only, *words]
+        words = [*only, *(absolute(word, folder) for word in words)]
         is_quick = RUNTIME.search((tree / folder / file).read_text("utf-8", "replace")) is not None
         if is_quick and not self._errors(root, tree, folder, file, words, self._header(root, standard, only)):
             return []
@@ -150,6 +152,12 @@ class Compiler:
             made = ["-Xclang", "-emit-pch", "/mnt/out/runtime.h", "-Xclang", "-o", "-Xclang", f"/mnt/out/{name}.pch"]
             run_in_root(self.roots[root], {}, [*HIPCC, *side, standard, *made], out=self.cache)
         return header
+
+
+def absolute(word: str, folder: str) -> str:
+    """A word with the folder of a relative -I as the compiler's mount has it, so that errors name it in full."""
+    is_relative = word.startswith("-I") and not word.startswith("-I/")
+    return f"-I/mnt/src/{os.path.normpath(f'{folder}/{word[2:]}')}" if is_relative else word
 
 
 def content(tree: Path, folder: str, words: Iterable[str]) -> str:
@@ -281,9 +289,12 @@ def main() -> None:
             good = [gpu for gpu in compiler.gpus if not any(made[gpu] for made in twin)]
             found = []
             for gpu in compiler.gpus:
+                ours = {e for made, theirs in zip(mine, twin, strict=True) if not theirs[gpu] for e in made[gpu]}
                 errors = list(dict.fromkeys(e for made in mine for e in made[gpu]))
                 rows = [
-                    {**asdict(e), "told": how, "by": by} for e in errors for how, by in [told(e, reports, args.suite)]
+                    {**asdict(e), "told": how, "by": by, "ours": e in ours}
+                    for e in errors
+                    for how, by in [told(e, reports, args.suite)]
                 ]
                 found.append(Result(name, rocm, gpu, len(files), not errors, rows, gpu in good))
             return found
@@ -301,9 +312,9 @@ def tell(results: list[Result]) -> None:
     print("\n| ROCm | GPU | pairs whose twin compiles | of them clean | errors | told at the line | at the statement |")
     for rocm, gpu in sorted({(r.root, r.gpu) for r in results}):
         mine = [r for r in results if (r.root, r.gpu) == (rocm, gpu)]
-        every = Counter(e["told"] for r in mine for e in r.errors)
+        errors = Counter(e["told"] for r in mine for e in r.errors if e["ours"])
+        theirs = sum(not e["ours"] for r in mine for e in r.errors)
         mine = [r for r in mine if r.twin]
-        errors = Counter(e["told"] for r in mine for e in r.errors)
         clean, total = sum(r.clean for r in mine), errors.total()
         share = [
             f"{n} ({n / total:.0%})" if total else "0" for n in (errors["line"], errors["line"] + errors["statement"])
@@ -311,13 +322,12 @@ def tell(results: list[Result]) -> None:
         print(
             f"| {rocm} | {gpu} | {len(mine)} | {clean} ({clean / len(mine):.1%}) | {total} | {share[0]} | {share[1]} |"
         )
-        told = f"{every['line']} at the line, {every['line'] + every['statement']} at the statement"
-        print(f"with the pairs whose twin does not compile either: {every.total()} errors, told: {told}")
+        print(f"in files whose twin does not compile either, not counted: {theirs} errors")
     print()
     seen: set[tuple[str, object, object]] = set()
     for r in results:
         for e in r.errors:
-            if (r.root, e["file"], e["line"]) not in seen:
+            if e["ours"] and (r.root, e["file"], e["line"]) not in seen:
                 seen.add((r.root, e["file"], e["line"]))
                 print(
                     f"{e['told'] or 'SILENT':9} {r.root} {r.gpu} {e['file']}:{e['line']}: {e['text']} {','.join(sorted(set(e['by'])))}"

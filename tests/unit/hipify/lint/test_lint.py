@@ -96,7 +96,7 @@ def test_reach(offsets: tuple[int, ...], lanes: int) -> None:
         ('// asm("mov.u32")\nconst char* s = "asm(\\"mov\\")";\n', []),
         ("texture<float, 1> tex;\n", ["LINT-TEXTURE-REFERENCE"]),
         ("v = tex1Dfetch<float>(tex, 0);\n", ["LINT-TEXTURE-FETCH"]),
-        ("#include <mma.h>\nusing namespace nvcuda;\nwmma::fragment<int> f;\n", ["LINT-WMMA", "LINT-WMMA"]),
+        ("#include <mma.h>\nusing namespace nvcuda;\nwmma::fragment<int> f;\n", ["LINT-WMMA"] * 3),
         ("#include <cuda/std/atomic>\n", ["LINT-CUDA-STD"]),
         ("cuda::std::array<int, 2> a;\n", ["LINT-CUDA-STD"]),
         ("at::cuda::stream s;\n", []),
@@ -360,3 +360,50 @@ def test_assembly_in_host_files_is_ptx_only_where_it_is(template: str, expected:
 def test_calls_of_the_runtime_in_device_code_are_told(text: str, line: int) -> None:
     found = [f.place.line for f in hip(text).findings if f.rule == "LINT-DEVICE-CALL" and f.place]
     assert found == ([line] if line else [])
+
+
+def severities(text: str, rocm: str = "6.4") -> list[tuple[str, int, str]]:
+    made = hip(text, target=Target(rocm=rocm))
+    return [(f.rule, f.place.line, f.severity.value) for f in made.findings if f.rule.startswith("LINT") and f.place]
+
+
+def test_each_later_use_of_what_does_not_compile_is_a_note() -> None:
+    text = "v = tex1Dfetch<float>(t, 0);\nw = tex1Dfetch<float>(t, 1);\nx = tex2D<float>(t, 0, 1);\n"
+    assert severities(text) == [
+        ("LINT-TEXTURE-FETCH", 1, "warning"),
+        ("LINT-TEXTURE-FETCH", 2, "note"),
+        ("LINT-TEXTURE-FETCH", 3, "warning"),
+    ]
+
+
+def test_the_use_of_a_macro_with_a_finding_in_its_body_is_a_note() -> None:
+    text = (
+        "#define LOAD(i) \\\n  tex1Dfetch<float>(t, i)\nv = LOAD(1);\n#define OTHER(i) i\nw = OTHER(2);\n#undef LOAD\n"
+    )
+    assert severities(text) == [("LINT-TEXTURE-FETCH", 2, "warning"), ("LINT-TEXTURE-FETCH", 3, "note")]
+
+
+def test_members_that_hips_struct_lacks_by_version() -> None:
+    text = "cudaDeviceProp p;\nint a = p.asyncEngineCount;\nint b = p.major;\nint asyncEngineCount = 1;\n"
+    assert severities(text, "5.7") == [("LINT-MEMBER", 2, "error")]
+    assert severities(text, "6.4") == []
+    gone = "cudaLaunchAttribute a;\na.val.clusterDim.x = 2;\n"
+    assert severities(gone) == [("LINT-MEMBER", 2, "error")]
+    assert severities(gone.replace("cudaLaunchAttribute", "mine")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("__device__ uint2 f(cudaTextureObject_t o) {\n  return make_uint2(o & 1, o >> 32);\n}\n", [2, 2]),
+        ("x = ((cudaTextureObject_t)v.x) | ((cudaTextureObject_t)v.y) << 32;\n", [1, 1]),
+        ("void f(cudaTextureObject_t o) {\n  g(o, o ? 1 : 2);\n  if (o && p) h(&o);\n  q->o + 1;\n}\n", []),
+    ],
+)
+def test_arithmetic_with_texture_objects(text: str, lines: list[int]) -> None:
+    assert [line for rule, line, _ in severities(text) if rule == "LINT-TEXTURE-NUMBER"] == lines
+
+
+def test_braces_for_half_precision_variables() -> None:
+    text = "__device__ void f() {\n  half2 r;\n  r = {};\n  half2 s = {};\n  float g;\n  g = {};\n}\n"
+    assert severities(text) == [("LINT-HALF-BRACES", 3, "error")]

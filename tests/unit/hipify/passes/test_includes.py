@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from stackbuild.hipify.convert import convert
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.target_headers import resolve_headers
+from stackbuild.hipify.tables import bundled_tables
 from support.hipify import bundled_rules, hip
 
 
@@ -84,6 +86,7 @@ def test_whole_folders_and_headers_of_other_libraries_are_not_looked_for() -> No
 
 
 def test_only_headers_that_may_be_named_are_looked_for(tmp_path) -> None:  # type: ignore[no-untyped-def]
+
     from support.hipify import small_tables
 
     (tmp_path / "hipblas").mkdir()
@@ -104,3 +107,30 @@ def test_cooperative_groups_reduce_becomes_a_support_header() -> None:
     made = hip("#include <cooperative_groups/reduce.h>\nint x;\n", "k.h")
     assert made.text == '#include "stackbuild_hip_cg_reduce.h"\nint x;\n'
     assert made.needs == ("stackbuild_hip_cg_reduce.h",)
+
+
+def test_math_h_is_included_where_only_cudas_runtime_brought_it() -> None:
+    host = "#include <cuda_runtime.h>\ntemplate <class T> bool f(T x) { return isfinite(x); }\n"
+    made = hip(host, "a.h").text
+    assert made == host.replace("#include <cuda_runtime.h>", "#include <math.h>\n#include <hip/hip_runtime.h>")
+    assert hip(made, "a.h").text == made
+    assert "math.h" not in hip(host.replace("isfinite(x)", "std::isfinite(x)"), "a.h").text
+    assert hip("#include <math.h>\n" + host, "a.h").text.count("math.h") == 1
+    assert "math.h" not in hip("bool f(float x) { return isnan(x); }\n", "a.cpp").text
+
+
+def test_helper_headers_that_the_tree_has_are_kept() -> None:
+    text = "#include <helper_cuda.h>\n#include <helper_string.h>\n"
+    tables, rules = bundled_tables.load(), bundled_rules("generic")
+    made = convert(text, tables, rules, Target(), "a.h")
+    assert made.text == "#include <hip/hip_runtime_api.h>\n#include <helper_string.h>\n"
+    assert [f.rule for f in made.findings] == ["LINT-HEADER"]
+    made = convert(text, tables, rules, Target(own_headers=frozenset({"Common/helper_cuda.h"})), "s/a.h")
+    assert made.text == text and made.findings == ()
+
+
+def test_include_guards_of_cudas_headers_become_hips() -> None:
+    text = "#ifdef __DRIVER_TYPES_H__\nint x;\n#endif\n"
+    assert hip(text, "a.h", bundled_rules("generic")).text == text.replace(
+        "__DRIVER_TYPES_H__", "HIP_INCLUDE_HIP_DRIVER_TYPES_H"
+    )

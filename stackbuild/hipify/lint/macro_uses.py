@@ -1,0 +1,34 @@
+"""Uses of a macro whose body has a finding: the compiler's error stands where the macro is expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stackbuild.hipify.cpp import macros
+from stackbuild.hipify.cpp.scan import line_start
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.model.findings import Finding, Severity
+
+# Rules of what does not compile. A finding about what computes something else is not repeated.
+_COMPILE_ERRORS = frozenset(
+    (
+        "HIPIFY-UNSUPPORTED", "HIPIFY-NOT-IN-TARGET", "HIPIFY-ARGUMENTS", "HIPIFY-UNKNOWN", "LINT-DEVICE-NAME", "LINT-DEFAULTS",
+        "LINT-TEXTURE-FETCH", "LINT-TEXTURE-REFERENCE", "LINT-CUDA-STD", "LINT-WMMA", "LINT-ASYNC-COPY", "LINT-PTX", "LINT-GROUPS", "LINT-MEMBER",
+    )
+)  # fmt: skip
+
+
+def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """A note at each use of a macro for the first finding in its body that says that it does not compile."""
+    lines = {f.place.line: f for f in findings if f.rule in _COMPILE_ERRORS and f.place}
+    if not lines or "define" not in view.words:
+        return
+    for macro in macros.read(view.code):
+        first, last = view.lines.at(macro.at)[0], view.lines.at(macro.end)[0]
+        told = next((lines[line] for line in range(first, last + 1) if line in lines), None)
+        for at in view.places(macro.name) if told else ():
+            start = line_start(view.code, at)
+            if told and not view.code[start:at].lstrip().startswith("#") and not macro.at <= at < macro.end:
+                yield view.finding(
+                    at, told.rule, Severity.NOTE, f"{macro.name} has in its body: {told.found}", told.why, told.fix
+                )

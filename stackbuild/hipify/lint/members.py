@@ -1,0 +1,187 @@
+"""Members of CUDA's structs that HIP's structs lack, by the ROCm version that has them first.
+
+Made by comparing the structs of CUDA 12.6's driver_types.h, cuda.h and cuda_runtime_api.h with those of HIP 5.7's and
+6.4's headers. Names that programs use for other things as well, such as `flags` or `event`, are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stackbuild.hipify.cpp.source_text import View
+
+Found = tuple[int, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class MissingMembers:
+    """Members that HIP's form of a struct has not before a ROCm version (0: in none known), where a text has `words`."""
+
+    struct: str
+    words: frozenset[str]
+    names: frozenset[str]
+    before: int
+    fix: str
+
+
+_PROPERTIES = frozenset(("cudaDeviceProp", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2"))
+_LAUNCH = frozenset(
+    ("cudaLaunchAttribute", "cudaLaunchAttributeValue", "cudaLaunchConfig_t", "CUlaunchAttribute", "CUlaunchConfig")
+)
+_POOL = frozenset(("cudaMemPoolProps", "CUmemPoolProps"))
+_TEXTURE = frozenset(("cudaTextureDesc",))
+_FUNCTION = frozenset(("cudaFuncAttributes", "cudaFuncGetAttributes"))
+_ASK = "ask hipDeviceGetAttribute where it has an attribute for it, or leave it out for HIP"
+_MISSING = (
+    MissingMembers(
+        "cudaDeviceProp",
+        _PROPERTIES,
+        frozenset(
+            [
+                "accessPolicyMaxWindowSize",
+                "asyncEngineCount",
+                "canUseHostPointerForRegisteredMem",
+                "clusterLaunch",
+                "computePreemptionSupported",
+                "deviceOverlap",
+                "globalL1CacheSupported",
+                "gpuDirectRDMAFlushWritesOptions",
+                "gpuDirectRDMASupported",
+                "gpuDirectRDMAWritesOrdering",
+                "hostNativeAtomicSupported",
+                "hostRegisterReadOnlySupported",
+                "hostRegisterSupported",
+                "ipcEventSupported",
+                "localL1CacheSupported",
+                "luidDeviceNodeMask",
+                "maxBlocksPerMultiProcessor",
+                "maxSurface1D",
+                "maxSurface1DLayered",
+                "maxSurface2D",
+                "maxSurface2DLayered",
+                "maxSurface3D",
+                "maxSurfaceCubemap",
+                "maxSurfaceCubemapLayered",
+                "maxTexture1DLayered",
+                "maxTexture1DMipmap",
+                "maxTexture2DGather",
+                "maxTexture2DLayered",
+                "maxTexture2DLinear",
+                "maxTexture2DMipmap",
+                "maxTexture3DAlt",
+                "maxTextureCubemap",
+                "maxTextureCubemapLayered",
+                "memoryPoolSupportedHandleTypes",
+                "memoryPoolsSupported",
+                "multiGpuBoardGroupID",
+                "persistingL2CacheMaxSize",
+                "regsPerMultiprocessor",
+                "reservedSharedMemPerBlock",
+                "sharedMemPerBlockOptin",
+                "sharedMemPerMultiprocessor",
+                "singleToDoublePrecisionPerfRatio",
+                "streamPrioritiesSupported",
+                "surfaceAlignment",
+                "timelineSemaphoreInteropSupported",
+                "unifiedAddressing",
+                "unifiedFunctionPointers",
+                "uuid",
+            ]
+        ),
+        6,
+        _ASK,
+    ),
+    MissingMembers(
+        "cudaDeviceProp",
+        _PROPERTIES,
+        frozenset(("deferredMappingCudaArraySupported", "sparseCudaArraySupported")),
+        0,
+        "leave it out for HIP",
+    ),
+    MissingMembers(
+        "cudaLaunchAttributeValue",
+        _LAUNCH,
+        frozenset(
+            [
+                "clusterDim",
+                "clusterSchedulingPolicyPreference",
+                "deviceUpdatableKernelNode",
+                "launchCompletionEvent",
+                "memSyncDomain",
+                "memSyncDomainMap",
+                "programmaticEvent",
+                "programmaticStreamSerializationAllowed",
+                "sharedMemCarveout",
+                "syncPolicy",
+                "triggerAtBlockStart",
+            ]
+        ),
+        0,
+        "leave the attribute out for HIP: there are no clusters and no programmatic dependent launch",
+    ),
+    MissingMembers("cudaMemPoolProps", _POOL, frozenset(("usage",)), 0, "leave it out for HIP"),
+    MissingMembers("cudaMemPoolProps", _POOL, frozenset(("maxSize",)), 6, "leave it out for HIP"),
+    MissingMembers(
+        "cudaTextureDesc",
+        _TEXTURE,
+        frozenset(("disableTrilinearOptimization", "seamlessCubemap")),
+        0,
+        "leave it out for HIP",
+    ),
+    MissingMembers(
+        "cudaFuncAttributes",
+        _FUNCTION,
+        frozenset(
+            [
+                "clusterDimMustBeSet",
+                "clusterSchedulingPolicyPreference",
+                "nonPortableClusterSizeAllowed",
+                "requiredClusterDepth",
+                "requiredClusterHeight",
+                "requiredClusterWidth",
+            ]
+        ),
+        0,
+        "leave it out for HIP: there are no clusters",
+    ),
+)
+_STRUCTS = frozenset().union(*(one.words for one in _MISSING))
+_BEFORE = re.compile(r"(?:->|\.)\s*$")
+
+
+def members(view: View, major: int) -> Iterator[Found]:
+    """Each use of a member that HIP's struct lacks in a ROCm of that first number (0: any version)."""
+    if view.words.isdisjoint(_STRUCTS):
+        return
+    for one in _MISSING:
+        if (one.before and not 0 < major < one.before) or view.words.isdisjoint(one.words):
+            continue
+        for name in sorted(view.words & one.names):
+            for at in view.places(name):
+                if _BEFORE.search(view.code, max(0, at - 20), at):
+                    yield at, "LINT-MEMBER", (one.struct, name, one.fix)
+
+
+_HANDLE = re.compile(
+    r"\b(?:cudaTextureObject_t|cudaSurfaceObject_t|CUtexObject|CUsurfObject)\s+(?:const\s+)?(\w+)\s*[=;,){\[]"
+)
+
+_CAST_OF_NUMBER = re.compile(
+    r"\(\s*(cudaTextureObject_t|cudaSurfaceObject_t)\s*\)\s*[\w.]+\s*\)*\s*(?:<<|>>|\||&(?!&))"
+)
+
+
+def handles(view: View) -> Iterator[Found]:
+    """Arithmetic with a texture or surface object, which is a number in CUDA and a pointer in HIP."""
+    if view.words.isdisjoint(("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")):
+        return
+    for name in sorted({found[1] for found in _HANDLE.finditer(view.code)}):
+        sums = re.compile(
+            rf"(?<![\w.>])\b{name}\s*(?:[-+%&|^]=|[%&|^](?![&|])|<<|>>|[-+](?!=)\s*\w)|[-+%|^]\s*{name}\b(?!\s*[.\[(-])"
+        )
+        for found in sums.finditer(view.code):
+            yield found.start(), "LINT-TEXTURE-NUMBER", (name,)
+    for found in _CAST_OF_NUMBER.finditer(view.code):
+        yield found.start(), "LINT-TEXTURE-NUMBER", (found[1],)

@@ -1,0 +1,110 @@
+"""Compiles a converted tree's files that clang compiles as CUDA, and looks for a finding at each compiler error.
+
+    PYTHONPATH=tests python tests/integration/hipify/tree_rate.py --root 6.4=SID --cuda CUDA --out OUT -I Common TREE
+
+TREE is a folder of CUDA programs without HIP twins (NVIDIA's cuda-samples). What stands for the twin is the CUDA side:
+a file counts where clang of the newest ROOT compiles it *as CUDA* (sm_80, host and device) with the headers of CUDA,
+a folder that `compile_rate.py --get-cuda` fills. Each -I is relative to TREE; a file's own folder is searched as well.
+--most takes so many files in an order drawn by lot (--seed), after --skip others. See twin_rate.py for the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from twin_rate import CALLS_CUDA, GPUS, Compiler, Result, errors_of, tell, told
+
+from stackbuild.hipify import FileReport, SourceSelection, Target, hipify_tree, open_engine
+from support.root_file_system import run_in_root
+
+CLANG = (
+    "clang++-21",
+    "-fsyntax-only",
+    "-x",
+    "cuda",
+    "--cuda-path=/mnt/cuda",
+    "--cuda-gpu-arch=sm_80",
+    "-w",
+    "-std=c++17",
+)
+
+
+def words_for(file: str, folders: list[str]) -> list[str]:
+    """The -I words of a file, relative to its own folder."""
+    return [f"-I{os.path.relpath(folder, Path(file).parent)}" for folder in folders]
+
+
+def is_cuda(root: Path, cuda: Path, tree: Path, file: str, words: list[str]) -> bool:
+    """Whether clang compiles a file as CUDA, for the host and for the device."""
+    mounts = {tree: "/mnt/src", cuda: "/mnt/cuda"}
+    command = [*CLANG, *words, f"/mnt/src/{file}"]
+    code, text = run_in_root(root, mounts, command, f"/mnt/src/{Path(file).parent}")
+    return not code and not errors_of(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("--root", action="append", required=True, metavar="ROCM=PATH")
+    parser.add_argument("--cuda", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("-I", dest="folders", action="append", default=[])
+    parser.add_argument("--seed", type=int, default=19)
+    parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--most", type=int, default=100)
+    parser.add_argument("--side", nargs="+", choices=("host", *GPUS), default=["host", *GPUS])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--perl", default=os.environ.get("HIPIFY_PERL"))
+    args = parser.parse_args()
+    tree, out, cuda = args.tree.resolve(), args.out.resolve(), args.cuda.resolve()
+    roots = {name: Path(path).resolve() for name, _, path in (word.partition("=") for word in args.root)}
+    newest = roots[max(roots, key=lambda name: [int(n) for n in name.split(".")])]
+    files = sorted(str(p.relative_to(tree)) for p in tree.rglob("*.cu") if CALLS_CUDA.search(p.read_bytes()))
+    random.Random(args.seed).shuffle(files)
+    drawn = files[args.skip : args.skip + args.most]
+    kept = out / "cuda.json"
+    known: dict[str, bool] = json.loads(kept.read_text()) if kept.exists() else {}
+    with ThreadPoolExecutor(args.jobs) as pool:
+        new = [file for file in drawn if file not in known]
+        known |= dict(
+            zip(new, pool.map(lambda f: is_cuda(newest, cuda, tree, f, words_for(f, args.folders)), new), strict=True)
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps(known))
+    chosen = [file for file in drawn if known[file]]
+    print(f"{len(drawn)} files drawn of {len(files)}, {len(chosen)} compile as CUDA", flush=True)
+    compiler = Compiler(roots, out / "cache", args.side)
+    results: list[Result] = []
+    for rocm, root in roots.items():
+        engine = open_engine(target=Target(rocm=rocm), include_folders=[root / "usr/include"], hipify_perl=args.perl)
+        made = hipify_tree(SourceSelection((tree,), out / rocm, has_rest=True), engine, force=True)
+        reports: dict[str, FileReport] = {os.path.relpath(f.output, out / rocm): f for f in made.files}
+
+        def one(file: str, rocm: str = rocm, reports: dict[str, FileReport] = reports) -> list[Result]:
+            folder, name = os.path.split(file)
+            by_gpu = compiler.run(rocm, out / rocm, folder, name, [*words_for(file, args.folders), "-std=c++17"])
+            found = []
+            for gpu, errors in by_gpu.items():
+                rows = [
+                    {**asdict(e), "told": how, "by": by, "ours": True}
+                    for e in errors
+                    for how, by in [told(e, reports, tree)]
+                ]
+                found.append(Result(file, rocm, gpu, 1, not errors, rows))
+            return found
+
+        with ThreadPoolExecutor(args.jobs) as pool:
+            for row in pool.map(one, chosen):
+                results += row
+    (out / "results.json").write_text(json.dumps([asdict(r) for r in results], indent=1))
+    tell(results)
+
+
+if __name__ == "__main__":
+    main()
