@@ -14,6 +14,7 @@ from stackbuild.hipify.lint import (
     lanes,
     libraries,
     members,
+    overloads,
     ptx,
     strings,
     version_guards,
@@ -31,7 +32,7 @@ _CHECKS = (
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
     version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
-    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, strings.run_time_names, strings.device_code,
+    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -65,6 +66,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
     for at, rule, words in chain(
         libraries.headers(includes),
         hip_forms.headers(includes),
+        hip_forms.c_headers(view, includes),
         members.members(view, _major(lookups.target.rocm)),
         *(check(view) for check in _CHECKS),
     ):

@@ -301,6 +301,18 @@ WARNINGS: dict[str, LintRule] = {
         "it is a number in CUDA and a pointer in HIP: it does not compile",
         "cast it to uintptr_t, and back",
     ),
+    "LINT-C-HEADER": LintRule(
+        Severity.WARNING,
+        "{0} in C code",
+        "it becomes hipRAND's header, which names __half: a C compiler refuses it",
+        "compile the file as C++, or keep hipRAND behind a file of C++",
+    ),
+    "LINT-SAME-OVERLOAD": LintRule(
+        Severity.ERROR,
+        "{0} is defined for {1} and for {2}",
+        "HIP has one type for both: the second definition is one too many",
+        "leave one of them out where __HIP_PLATFORM_AMD__ is defined",
+    ),
     "LINT-HEADER": LintRule(
         Severity.WARNING,
         "HIP has no {0}",

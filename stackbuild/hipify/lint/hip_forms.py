@@ -161,3 +161,16 @@ def headers(includes: Iterable[Include]) -> Iterator[Found]:
     for include in includes:
         if include.path in HEADERS:
             yield include.path_span[0], "LINT-HEADER", (include.path, HEADERS[include.path])
+
+
+_NOT_C = frozenset(("curand.h", "curand_kernel.h", "hiprand/hiprand.h"))
+
+
+def c_headers(view: View, includes: Iterable[Include]) -> Iterator[Found]:
+    """Includes, in C sources and in headers for both languages, of what is a header of C++ in HIP (5.7, 6.4)."""
+    is_c = view.name.endswith(".c")
+    if not is_c and not (view.name.endswith(".h") and "__cplusplus" in view.words):
+        return
+    for include in includes:
+        if include.path in _NOT_C:
+            yield include.path_span[0], "LINT-C-HEADER", (include.path,)

@@ -83,7 +83,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
 def _is_own(view: View, lookups: Lookups, include: Include) -> bool:
     """Whether an include in quotes means a file beside it, although CUDA has a header of that name.
 
-    The helper headers of NVIDIA's samples are no part of CUDA: what the tree has of them is meant, wherever it lies.
+    The helper headers of NVIDIA's samples do not belong to CUDA: the tree's own are meant, wherever they lie.
     """
     own = lookups.target.own_headers
     if own and include.path.startswith(SAMPLES_PREFIX):

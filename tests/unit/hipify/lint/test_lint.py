@@ -407,3 +407,35 @@ def test_arithmetic_with_texture_objects(text: str, lines: list[int]) -> None:
 def test_braces_for_half_precision_variables() -> None:
     text = "__device__ void f() {\n  half2 r;\n  r = {};\n  half2 s = {};\n  float g;\n  g = {};\n}\n"
     assert severities(text) == [("LINT-HALF-BRACES", 3, "error")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.c", "#include <curand.h>\n", True),
+        ("a.h", '#include <curand.h>\n#ifdef __cplusplus\nextern "C" {\n#endif\n', True),
+        ("a.h", "#include <curand.h>\n", False),
+        ("a.cpp", "#include <curand.h>\n", False),
+        ("a.c", "#include <cublas_v2.h>\n", False),
+    ],
+)
+def test_headers_that_c_cannot_include(name: str, text: str, told: bool) -> None:
+    assert ("LINT-C-HEADER" in [f.rule for f in hip(text, name).findings]) is told
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("const char* f(CUresult e) { return a; }\nconst char* f(cudaError_t e) { return b; }\n", [2]),
+        (
+            "template <> int f<CUresult>(int e) { return 1; }\ntemplate <> int f<cudaError_t>(int e) { return 2; }\n",
+            [2],
+        ),
+        ("void f(CUresult e) {}\nvoid g(cudaError_t e) {}\n", []),
+        ("void f(CUresult e, int n) {}\nvoid f(cudaError_t e) {}\n", []),
+        ("void f(CUdeviceptr p) {}\nvoid f(void *p) {}\n", [2]),
+        ("void f(CUdeviceptr p) {}\nvoid f() {}\nvoid f(float *p) {}\n", []),
+    ],
+)
+def test_overloads_for_types_that_are_one_in_hip(text: str, lines: list[int]) -> None:
+    assert [line for rule, line, _ in severities(text) if rule == "LINT-SAME-OVERLOAD"] == lines
