@@ -38,7 +38,8 @@ def recipe(seconds: str, files: int = 0) -> str:
 
 
 def begin(bench: BuildBench, *words: str, before: tuple[str, ...] = (), **more: int) -> subprocess.Popen[str]:
-    command = [*before, *bench.command("build", "--recipe", str(bench.recipe), "--runner", "sandbox", *words)]
+    """Begin a build on which every signal has its default effect, also where this program runs under nohup."""
+    command = ["env", "--default-signal", *before, *bench.command("build", "--recipe", str(bench.recipe), "--runner", "sandbox", *words)]
     return subprocess.Popen(
         command, cwd=bench.root, env=bench.environment(), text=True, start_new_session=True,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
