@@ -52,8 +52,9 @@ __device__ __forceinline__ float fast_exp2(float x) {
 #endif
 }
 
-// Copies `Rows` rows of up to D values into shared memory, zeros past the ends.
-template <class T, class Shape, int Rows>
+// Copies `Rows` rows of up to D values into shared memory, zeros past the ends. Transposed: AMD's values, whose rows and columns are
+// exchanged on the way.
+template <class T, class Shape, int Rows, bool Transposed>
 struct RowCopies {
   static constexpr int kPerRow = Shape::kD / lanes_of<T>();
   static constexpr int kCount = Rows * kPerRow / Shape::kThreads;
@@ -62,11 +63,15 @@ struct RowCopies {
 
   // Where whole rows make up one vector of every thread, a thread's copies are of one column.
   static constexpr bool kOneColumn = Shape::kThreads % kPerRow == 0;
-  static constexpr int kStep = kOneColumn ? Shape::kThreads / kPerRow : 1;  // rows from one of a thread's copies to the next
+  // Rows of one column that a thread has, one after the other: exchanged, they are neighbours, and are stored at once.
+  static constexpr bool kNeighbours = Transposed && kOneColumn && (kCount == 2 || kCount == 4);
+  // From one of a thread's copies to the next.
+  static constexpr int kStep = kNeighbours ? 1 : kOneColumn ? Shape::kThreads / kPerRow : 1;
 
   __device__ __forceinline__ static int place(int i) { return static_cast<int>(threadIdx.x) + i * Shape::kThreads; }
   __device__ __forceinline__ static int row(int i) {
-    return kOneColumn ? static_cast<int>(threadIdx.x) / kPerRow + i * kStep : place(i) / kPerRow;
+    const int first = static_cast<int>(threadIdx.x) / kPerRow;
+    return kNeighbours ? first * kCount + i : kOneColumn ? first + i * kStep : place(i) / kPerRow;
   }
   __device__ __forceinline__ static int column(int i) { return (kOneColumn ? static_cast<int>(threadIdx.x) : place(i)) % kPerRow * lanes_of<T>(); }
 
@@ -84,11 +89,25 @@ struct RowCopies {
   // AMD: the same rows, stored with rows and columns exchanged.
   __device__ __forceinline__ void finish_transposed([[maybe_unused]] T* to) {
 #if !SBK_NVIDIA
+    using V = Vec<T, lanes_of<T>()>;
+    if constexpr (kNeighbours) {
+      V values[kCount];
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const Vec<T, lanes_of<T>()> values = copies.template held<T>(i);
+      for (int i = 0; i < kCount; ++i) values[i] = copies.template held<T>(i);
 #pragma unroll
-      for (int j = 0; j < lanes_of<T>(); ++j) to[(column(i) + j) * Shape::kLdKeys + row(i)] = values.v[j];
+      for (int j = 0; j < lanes_of<T>(); ++j) {
+        Vec<T, kCount> line;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) line.v[i] = values[i].v[j];
+        *reinterpret_cast<Vec<T, kCount>*>(to + (column(0) + j) * Shape::kLdKeys + row(0)) = line;
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        const V values = copies.template held<T>(i);
+#pragma unroll
+        for (int j = 0; j < lanes_of<T>(); ++j) to[(column(i) + j) * Shape::kLdKeys + row(i)] = values.v[j];
+      }
     }
 #endif
   }
@@ -505,8 +524,9 @@ class TiledBlock {
   int keys_end_, lead_;  // lead_: where the keys of the block's first row end, were there no end for all
   T *queries_, *keys_, *values_, *weights_;
   const T *k_, *v_;
-  RowCopies<T, Shape, Shape::kQueries> query_copies_;
-  RowCopies<T, Shape, Shape::kKeys> key_copies_, value_copies_;
+  RowCopies<T, Shape, Shape::kQueries, false> query_copies_;
+  RowCopies<T, Shape, Shape::kKeys, false> key_copies_;
+  RowCopies<T, Shape, Shape::kKeys, !SBK_NVIDIA> value_copies_;
   Accumulator out_[kRowTiles][kValueTiles];
   float top_[kRowTiles][kSlots], sum_[kRowTiles][kSlots];
 };

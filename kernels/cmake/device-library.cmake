@@ -8,6 +8,13 @@ if(SBK_PLATFORM STREQUAL "amd")
   if(NOT GPU_TARGETS)
     message(FATAL_ERROR "GPU_TARGETS is empty: name the targets, e.g. -DGPU_TARGETS=\"gfx90a;gfx1100\"")
   endif()
+  # GCN's waves of 64 have neither MFMA nor the layout of RDNA's tiles (common/mma.hpp); gfx940 and gfx941 are early MI300.
+  foreach(target IN LISTS GPU_TARGETS)
+    if(target MATCHES "^gfx(600|601|602|70[0-5]|80[1-5]|810|900|902|904|906|909|90c|940|941|9-generic|9-4-generic)(:|$)")
+      message(FATAL_ERROR "the kernels have no form for ${target}: take it out of GPU_TARGETS. They are written for CDNA (gfx908, gfx90a, gfx942, "
+                          "gfx950) and for RDNA2 to RDNA4 (gfx103x, gfx11xx, gfx12xx).")
+    endif()
+  endforeach()
   # Asked here, lest the build end in the middle: a compiler that is not HIP's clang, a target that it is too old for.
   file(WRITE "${CMAKE_BINARY_DIR}/empty.hip" "")
   foreach(target IN LISTS GPU_TARGETS)

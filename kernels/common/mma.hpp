@@ -1,6 +1,6 @@
 // Matrix products of one wave on 16 x 16 tiles, one interface for every target:
 //   NVIDIA        mma.sync: float16 m16n8k16; float32 as three tf32 products (see below)
-//   AMD CDNA      v_mfma_f32_16x16x16_f16, v_mfma_f32_16x16x4_f32 (gfx90a, gfx942, gfx950)
+//   AMD CDNA      v_mfma_f32_16x16x16_f16, v_mfma_f32_16x16x4_f32 (gfx908, gfx90a, gfx942, gfx950)
 //   AMD RDNA3/4   v_wmma_f32_16x16x16_f16; float32 by fused multiply-add
 //   other AMD     fused multiply-add
 // Operands lie in shared memory (LDS) with 32 bytes of K, a slab, consumed per step: 16 float16 or 8 float32.
@@ -12,7 +12,7 @@
 
 #include "common/device.hpp"
 
-#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define SBK_MFMA 1
 #elif defined(__GFX11__) || defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__) || \
     defined(__gfx1103__) || defined(__gfx1150__) || defined(__gfx1151__) || defined(__gfx1152__)

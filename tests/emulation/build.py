@@ -19,6 +19,7 @@ from pathlib import Path
 
 DEVICE = Path(__file__).resolve().parent / "device"
 WAVES = {
+    "gfx908": 64,
     "gfx90a": 64,
     "gfx942": 64,
     "gfx950": 64,

@@ -426,6 +426,16 @@ def test_a_compiler_that_is_not_hips_is_refused_before_anything_is_built(tmp_pat
     assert "does not compile HIP for the target 'gfx90a'" in " ".join(done.stderr.split())
 
 
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.parametrize("target", ["gfx906", "gfx906:sramecc+:xnack-", "gfx900"])
+def test_a_target_without_a_form_is_refused_by_name(target: str, tmp_path: Path) -> None:
+    command = ["cmake", "-S", str(KERNELS), "-B", str(tmp_path / "build"), f"-DGPU_TARGETS=gfx908;{target}"]
+    done = subprocess.run(command, env={**os.environ, "CXX": "g++"}, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"the kernels have no form for {target}: take it out of GPU_TARGETS" in " ".join(done.stderr.split())
+    assert "gfx908, gfx90a, gfx942, gfx950" in " ".join(done.stderr.split())
+
+
 def assigned(file: Path, name: str) -> object:
     """What a module assigns to a name, without running it."""
     return next(
