@@ -82,8 +82,8 @@ def table(columns: Iterable[tuple[str, dict[str, Sums]]]) -> str:
     """The table, a line a kernel, in the order of their names. A kernel that a target does not launch has an empty cell."""
     columns = list(columns)
     lines = [["kernel", *(target for target, _ in columns)], ["---"] * (len(columns) + 1)]
-    for name in sorted({name for _, sums in columns for name in sums}):
-        lines.append([f"`{name}`", *(str(sums[name]) if name in sums else "" for _, sums in columns)])
+    names = sorted({name for _, sums in columns for name in sums})
+    lines += [[f"`{name}`", *(str(sums[name]) if name in sums else "" for _, sums in columns)] for name in names]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

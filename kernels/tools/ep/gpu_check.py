@@ -5,6 +5,7 @@
     kernels/ep/gpu-check --quick                  # the checks without the times
     kernels/ep/gpu-check --sanitize               # the checks under compute-sanitizer: memcheck and racecheck, at once
     kernels/ep/gpu-check --cpu-test-library FILE  # the checks on the CPU test platform, without a GPU
+    kernels/ep/gpu-check --coverage MODEL.onnx    # no checks: which nodes of a model the provider takes, and why not the others
 
 Needs onnxruntime >= 1.24, onnx and numpy; torch, torchvision and transformers for the comparison, which is left out where one of them is
 missing. Building needs cmake and hipcc or nvcc, and ONNX Runtime's headers of 1.27 or newer (--headers FOLDER).
@@ -46,6 +47,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cases", type=int, default=30, help="random cases an operator and element type (30)")
     parser.add_argument("--quick", action="store_true", help="check only")
     parser.add_argument("--only", action="append", choices=(*CHECKS, TIMES), help="of the checks and the times only this (repeatable)")
+    parser.add_argument("--coverage", action="append", type=Path, metavar="MODEL", help="say which nodes of a model are taken, and why not the others; no checks")
     parser.add_argument("--sanitize", action="store_true", help="run --quick under compute-sanitizer instead")
     parser.add_argument("--fewer", action="store_true", help="models fused and at one size only")
     parser.add_argument("--seconds", type=float, default=400, help="with --sanitize: give up after this long (400)")
@@ -392,6 +394,22 @@ def check(args: argparse.Namespace, offered: list[object], library: Path, result
     return bad
 
 
+def cover(args: argparse.Namespace, device: object, library: Path) -> int:
+    """Say what the provider takes of each model; 0, or 2 for a file that cannot be opened."""
+    from tools.ep import coverage
+
+    if gone := [str(model) for model in args.coverage if not model.is_file()]:
+        raise Unusable(f"{', '.join(gone)}: no such file; next: name ONNX models")
+    try:
+        found = coverage.run(args.coverage, device, library)
+    except Exception as error:  # ONNX's and ONNX Runtime's own types
+        raise Unusable(f"a model cannot be opened: {str(error).splitlines()[0]}") from error
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps([each.to_json() for each in found], indent=1))
+    return 0
+
+
 def work(args: argparse.Namespace, children: Children) -> int:
     """The checks asked for; 0 when all hold."""
     if args.sanitize:
@@ -399,6 +417,8 @@ def work(args: argparse.Namespace, children: Children) -> int:
     start = time.perf_counter()
     library = args.cpu_test_library or args.library or build(args, children)
     offered = devices_of(library)
+    if args.coverage:
+        return cover(args, offered[0], library)
     results: dict[str, object] = {"device": offered[0].ep_metadata}
     try:
         bad = check(args, offered, library, results)

@@ -4,12 +4,17 @@ the CPU test platform passes ONNX's node tests, the random-shape cases, the fusi
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from support.kernels import KERNELS, devices_with, run
 
@@ -117,3 +122,36 @@ def test_the_cpu_platform_is_offered_as_a_cpu(cpu_ep: Path) -> None:
 def test_no_package_has_the_cpu_test_platform(cpu_ep: Path) -> None:
     names = {p.name for p in (cpu_ep / "onnxruntime_ep_rockernels").iterdir()}
     assert names == {"LICENSE", "README", "__init__.py", "py.typed", "libonnxruntime_ep_rockernels.so"}
+
+
+def test_coverage_says_which_nodes_are_taken_and_why_not_the_others(cpu_ep: Path, tmp_path: Path) -> None:
+    """A Conv and what follows it; an operator without a kernel, a type without one, and arithmetic on a shape."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], "conv"),
+        helper.make_node("Relu", ["a"], ["b"], "relu"),
+        helper.make_node("Det", ["b"], ["c"], "det"),
+        helper.make_node("Cast", ["b"], ["e"], "cast", to=onnx.TensorProto.DOUBLE),
+        helper.make_node("MatMul", ["e", "wide"], ["f"], "double"),
+        helper.make_node("Shape", ["b"], ["g"], "shape"),
+        helper.make_node("Gather", ["g", "first"], ["h"], "gather"),
+    ]
+    weights = {"w": np.ones((4, 3, 3, 3), np.float32), "wide": np.ones((6, 6)), "first": np.zeros(1, np.int64)}
+    given = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 3, 8, 8])]
+    made = [
+        helper.make_tensor_value_info(name, number, None)
+        for name, number in (("c", onnx.TensorProto.FLOAT), ("f", onnx.TensorProto.DOUBLE), ("h", onnx.TensorProto.INT64))
+    ]
+    graph = helper.make_graph(nodes, "g", given, made, [numpy_helper.from_array(value, name) for name, value in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "m.onnx")
+    check = [sys.executable, KERNELS / "ep" / "gpu-check", "--cpu-test-library", cpu_ep / "checks" / "librockernels_ep_cpu_test.so"]
+    said = run(*check, "--coverage", tmp_path / "m.onnx", "--json", tmp_path / "found.json")
+    assert "1  Conv" in said
+    (found,) = json.loads((tmp_path / "found.json").read_text())
+    assert {"Conv", "Relu", "Cast", "Shape"} <= found["taken"].keys()
+    left = {node["name"]: node["reason"] for node in found["left"]}
+    assert left["det"] == "there is no kernel for Det"
+    assert left["double"] == "input 0 (e) is double; kernels take float, float16"
+    assert left["gather"].startswith("it works on shapes")
+    assert found["share"] == round(sum(found["taken"].values()) / (sum(found["taken"].values()) + len(found["left"])), 4)
+    gone = subprocess.run([*map(str, check), "--coverage", str(tmp_path / "gone.onnx")], capture_output=True, text=True, check=False)
+    assert (gone.returncode, "no such file" in gone.stderr) == (2, True)
