@@ -14,6 +14,11 @@ if(SBK_PLATFORM STREQUAL "amd")
       message(FATAL_ERROR "the kernels have no form for ${target}: take it out of GPU_TARGETS. They are written for CDNA (gfx908, gfx90a, gfx942, "
                           "gfx950) and for RDNA2 to RDNA4 (gfx103x, gfx11xx, gfx12xx).")
     endif()
+    # Seen with 17.0.6 of Debian 13, in conv_gemm; 21.1 of Debian sid compiles it. Those between were not tried.
+    if(target MATCHES "^gfx908(:|$)" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 18)
+      message(FATAL_ERROR "clang ${CMAKE_CXX_COMPILER_VERSION} does not compile the kernels for ${target}: its back end stops with 'Illegal "
+                          "instruction detected'. Take the target out of GPU_TARGETS, or build with a newer HIP.")
+    endif()
   endforeach()
   # Asked here, lest the build end in the middle: a compiler that is not HIP's clang, a target that it is too old for.
   file(WRITE "${CMAKE_BINARY_DIR}/empty.hip" "")

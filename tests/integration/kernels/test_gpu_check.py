@@ -436,6 +436,17 @@ def test_a_target_without_a_form_is_refused_by_name(target: str, tmp_path: Path)
     assert "gfx908, gfx90a, gfx942, gfx950" in " ".join(done.stderr.split())
 
 
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.parametrize(("version", "says"), [("17.0.6", "clang 17.0.6 does not compile the kernels for gfx908"), ("21.1.8", "does not compile HIP")])
+def test_gfx908_is_refused_for_a_compiler_that_cannot_make_it(version: str, says: str, tmp_path: Path) -> None:
+    """A compiler by its word alone: g++ that calls itself clang. The newer one is refused later, for not being HIP's."""
+    words = ["-DCMAKE_CXX_COMPILER_FORCED=ON", "-DCMAKE_CXX_COMPILER_ID=Clang", f"-DCMAKE_CXX_COMPILER_VERSION={version}"]
+    command = ["cmake", "-S", str(KERNELS), "-B", str(tmp_path / "build"), "-DGPU_TARGETS=gfx90a;gfx908", *words]
+    done = subprocess.run(command, env={**os.environ, "CXX": "g++"}, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert says in " ".join(done.stderr.split())
+
+
 def assigned(file: Path, name: str) -> object:
     """What a module assigns to a name, without running it."""
     return next(
