@@ -119,17 +119,22 @@ def half_atomics(view: View) -> Iterator[Found]:
             yield at, "LINT-HALF-ATOMIC", (" ".join(view.code[start:end].split()),)
 
 
-_HALF_BRACES = re.compile(r"(?<![\w.>])(\w+)(?:\s*\[[^\[\]]*\])*\s*=\s*\{\s*\}\s*;")
+_BRACES = re.compile(r"=\s*\{\s*\}\s*;")
+_ASSIGNED = re.compile(r"(?:^|[;{}):])\s*(\w+)(?:\s*\[[^\[\]]*\])*\s*$")
 
 
 def half_braces(view: View) -> Iterator[Found]:
     """Assignments of `{}` to half-precision variables that were declared before."""
     if view.words.isdisjoint(_HALVES):
         return
-    for found in _HALF_BRACES.finditer(view.code):
-        before = view.code[: found.start()].rstrip()[-1:]
-        if before in (";", "{", "}", ")", ":") and (of := _type_before(view.code, found[1], found.start())) in _HALVES:
-            yield found.start(), "LINT-HALF-BRACES", (found[1], f"{of}(0.0f)" if "2" not in of else f"{of}(0.0f, 0.0f)")
+    for found in _BRACES.finditer(view.code):
+        named = _ASSIGNED.search(view.code, max(0, found.start() - 200), found.start())
+        if named and (of := _type_before(view.code, named[1], named.start(1))) in _HALVES:
+            yield (
+                named.start(1),
+                "LINT-HALF-BRACES",
+                (named[1], f"{of}(0.0f)" if "2" not in of else f"{of}(0.0f, 0.0f)"),
+            )
 
 
 _OWN_HALF_ATOMIC = re.compile(

@@ -121,6 +121,13 @@ _MISSING = (
         0,
         "leave the attribute out for HIP: there are no clusters and no programmatic dependent launch",
     ),
+    MissingMembers(
+        "CUmemAllocationProp",
+        frozenset(("CUmemAllocationProp",)),
+        frozenset(("requestedHandleTypes",)),
+        7,
+        "HIP calls it requestedHandleType, without the s",
+    ),
     MissingMembers("cudaMemPoolProps", _POOL, frozenset(("usage",)), 0, "leave it out for HIP"),
     MissingMembers("cudaMemPoolProps", _POOL, frozenset(("maxSize",)), 6, "leave it out for HIP"),
     MissingMembers(

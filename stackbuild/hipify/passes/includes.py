@@ -70,8 +70,13 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     shims = _shims(view, lookups)
     hidden = any(include.start in c_only and path.startswith("hip") for path, include in have)
     like_hipify = lookups.target.compat == "hipify"  # which includes it in every file
-    runtime = (hidden or like_hipify or _needs_runtime(view, uses, launches, directives)) and not _brings_runtime(
-        lookups, everywhere | {n for n, _ in shims}
+    is_late = not like_hipify and _is_late(
+        view, lookups, [(path, include) for path, include in have if path in everywhere]
+    )
+    runtime = (
+        is_late
+        or ((hidden or like_hipify or _needs_runtime(view, uses, launches, directives))
+        and not _brings_runtime(lookups, everywhere | {n for n, _ in shims}))
     )
     brought = runtime or _brings_runtime(lookups, everywhere | {n for n, _ in shims})
     math = brought and not like_hipify and _needs_math(view, everywhere)
@@ -203,6 +208,18 @@ def _needs_runtime(view: View, uses: Iterable[str], launches: bool, directives: 
     if not view.is_cuda:
         return False
     return not view.words.isdisjoint(_DEVICE_WORDS) or any(not g.startswith("include") and g for g in uses)
+
+
+def _is_late(view: View, lookups: Lookups, have: list[tuple[str, Include]]) -> bool:
+    """Whether a `.cu` file includes a header of its project before HIP's runtime: nvcc has its runtime before all."""
+    if not view.name.endswith(".cu"):
+        return False
+    for path, include in have:
+        if _brings_runtime(lookups, {path}):
+            return False
+        if view.text[include.path_span[0] - 1] == '"' or path.startswith(SAMPLES_PREFIX):
+            return any(later == RUNTIME for later, _ in have)
+    return False
 
 
 def _needs_math(view: View, paths: set[str]) -> bool:

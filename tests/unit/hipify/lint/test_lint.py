@@ -439,3 +439,8 @@ def test_headers_that_c_cannot_include(name: str, text: str, told: bool) -> None
 )
 def test_overloads_for_types_that_are_one_in_hip(text: str, lines: list[int]) -> None:
     assert [line for rule, line, _ in severities(text) if rule == "LINT-SAME-OVERLOAD"] == lines
+
+
+def test_surface_functions_lose_the_boundary_mode() -> None:
+    text = "surf2Dwrite(v, s, x * 4, y, cudaBoundaryModeTrap);\nsurf2Dwrite(v, s, x * 4, y);\n"
+    assert hip(text, "a.h").text == "surf2Dwrite(v, s, x * 4, y);\n" * 2

@@ -134,3 +134,12 @@ def test_include_guards_of_cudas_headers_become_hips() -> None:
     assert hip(text, "a.h", bundled_rules("generic")).text == text.replace(
         "__DRIVER_TYPES_H__", "HIP_INCLUDE_HIP_DRIVER_TYPES_H"
     )
+
+
+def test_the_runtime_comes_before_the_projects_own_headers_as_nvcc_has_it() -> None:
+    text = '#include <vector>\n#include "own.h"\n#include <cuda_runtime.h>\n'
+    made = hip(text).text
+    assert made.startswith("#include <hip/hip_runtime.h>\n#include <vector>\n") and hip(made).text == made
+    first = '#include <cuda_runtime.h>\n#include "own.h"\n'
+    assert hip(first).text == first.replace("cuda_runtime.h", "hip/hip_runtime.h")
+    assert hip(text, "a.cpp").text == text.replace("cuda_runtime.h", "hip/hip_runtime.h")
