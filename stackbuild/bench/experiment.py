@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.job import SessionOptions, TimingBudget, WorkerAnswer, run_job
 from stackbuild.bench.machine import busy_notes, fingerprint
-from stackbuild.bench.providers import builtin_providers
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.model.results import CONTROL, Benchmarks, Case, Fingerprint, Series, Side
+from stackbuild.tables.provider_options import builtin_providers
 
 Work = dict[str, Json]
 Tick = Callable[[str, int], None]

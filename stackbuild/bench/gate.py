@@ -16,13 +16,13 @@ from stackbuild.bench.lock_diff import compare_inputs, lock_beside
 from stackbuild.bench.measure import Measurement, baseline_of
 from stackbuild.bench.models import CPU, ModelBench, measure_models
 from stackbuild.bench.results_file import identity, read_benchmarks
-from stackbuild.bench.suites import load_suite
-from stackbuild.bench.yaml_file import read_yaml
 from stackbuild.core.errors import UsageError
+from stackbuild.core.yaml_file import read_yaml
 from stackbuild.judgement import judge, missing_sides
 from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, Gates
 from stackbuild.model.results import Evidence
 from stackbuild.recipe.load import load
+from stackbuild.recipe.suites import load_suite
 
 DEFAULT: tuple[Gate, ...] = (AccuracyGate(kind="accuracy"), BaselineGate(kind="baseline"))
 """As right as the element type allows, and not slower than the suite's kind allows."""
@@ -58,7 +58,7 @@ def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
         raise UsageError("--gates and --recipe both say which gates", next="give one of them")
     if not (file or recipe):
         return DEFAULT
-    found = read_yaml(file, Gates).gates if file else load(recipe).recipe.gates
+    found = read_yaml(file, Gates, "see docs/benchmarks.md").gates if file else load(recipe).recipe.gates
     if not found:
         option = "--gates" if file else "--recipe"
         raise UsageError(

@@ -15,12 +15,12 @@ from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain
 from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, with_control, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget
 from stackbuild.bench.measure import Measurement, baseline_of, run
-from stackbuild.bench.suites import Suite
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.resources import folder
 from stackbuild.model.gates import Gate
 from stackbuild.model.results import Case, Side
+from stackbuild.model.suite import Suite
 
 SCRIPT = Path(__file__).with_name("kernel_cases.py")
 LIBRARY = "stackbuild_kernels:get_library_path"

@@ -15,10 +15,10 @@ from stackbuild.bench.model_cache import model_file, net_file
 from stackbuild.bench.onnx_file import UserModel, user_case
 from stackbuild.bench.providers import provider_name
 from stackbuild.bench.suite_cases import SuiteCase, suite_cases
-from stackbuild.bench.suites import Suite
 from stackbuild.core.errors import UsageError
 from stackbuild.model.gates import Gate
 from stackbuild.model.results import Side
+from stackbuild.model.suite import Suite
 
 CPU = "CPUExecutionProvider"
 REFERENCE = "float32 on the CPU, graph optimisation off"

@@ -1,48 +1,12 @@
-"""Execution providers by name, and their options checked against a sourced table: `providers.yaml`."""
+"""Execution providers by name, and their options checked against `stackbuild/tables/provider_options.yaml`."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 
-from stackbuild.bench.yaml_file import read_yaml
 from stackbuild.core.errors import UsageError
-from stackbuild.core.model import Field, Model
-
-TABLE = Path(__file__).with_name("providers.yaml")
-
-
-class ProviderOptions(Model):
-    """One provider of the table. `gone` tells what became of options that older guides still name.
-
-    A `plugin` is a library of its own; it may bear the name of a provider that is built in, and take other options.
-    """
-
-    name: str
-    short: str = ""
-    plugin: bool = False
-    source: str
-    options: tuple[str, ...]
-    gone: dict[str, str] = Field(default_factory=dict)
-
-
-class _ProviderTable(Model):
-    providers: tuple[ProviderOptions, ...]
-
-
-@cache
-def builtin_providers() -> dict[str, ProviderOptions]:
-    """The built-in providers by short and by full name."""
-    found = [p for p in read_yaml(TABLE, _ProviderTable).providers if not p.plugin]
-    return {p.short: p for p in found} | {p.name: p for p in found}
-
-
-@cache
-def plugin_providers() -> dict[str, ProviderOptions]:
-    """The plugin EPs by name."""
-    return {p.name: p for p in read_yaml(TABLE, _ProviderTable).providers if p.plugin}
+from stackbuild.tables.provider_options import ProviderOptions, builtin_providers, plugin_providers
 
 
 def clock_name(text: str) -> str:

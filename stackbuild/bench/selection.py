@@ -12,10 +12,11 @@ from stackbuild.bench.experiment import Tick
 from stackbuild.bench.models import ModelBench, measure_models
 from stackbuild.bench.onnx_file import UserModel, parse_shape
 from stackbuild.bench.providers import provider_name
-from stackbuild.bench.suites import ModelCases, Suite, load_suite
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.results import Benchmarks
+from stackbuild.model.suite import ModelCases, Suite
+from stackbuild.recipe.suites import load_suite
 
 
 def select_suite(

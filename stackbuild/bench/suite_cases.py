@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 
 from stackbuild.bench.experiment import Work
 from stackbuild.bench.model_cache import ModelFile
 from stackbuild.bench.nets import NETS, Net
-from stackbuild.bench.suites import ModelCases, case_axes
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Case
+from stackbuild.model.suite import ModelCases
 
 
 @dataclass(frozen=True)
@@ -76,3 +76,10 @@ def split(batch: int, devices: int) -> list[int]:
     if batch < devices:
         raise UsageError(f"a batch of {batch} cannot be split over {devices} devices", next="use a larger batch")
     return [batch // devices + (n < batch % devices) for n in range(devices)]
+
+
+def case_axes(cases: ModelCases) -> list[tuple[str, bool, dict[str, int]]]:
+    """Each (dtype, optimised, sizes) of these cases, sizes with the batch."""
+    axes = {"batch": cases.batch, **cases.sizes}
+    sizes = [dict(zip(axes, row, strict=True)) for row in product(*axes.values())]
+    return [(d, o, s) for s in sizes for d, o in product(cases.dtype, cases.optimised)]

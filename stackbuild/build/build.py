@@ -11,7 +11,6 @@ from pathlib import Path
 from stackbuild.build.context import BuildContext, Built
 from stackbuild.build.order import Order
 from stackbuild.build.perform import is_sound, recover, report_removed
-from stackbuild.build.runs import expected
 from stackbuild.build.schedule import schedule
 from stackbuild.checks.needs import disk_warning, refuse_missing_tools
 from stackbuild.core.errors import LockError, PlanError, StepFailed
@@ -27,6 +26,7 @@ from stackbuild.plan.inputs import drift, observe, refuse_unlocked
 from stackbuild.plan.resolve import CONFIGURE, base_step, resolve, within_reach
 from stackbuild.plan.status import steps_to_run
 from stackbuild.recipe.lock_file import read_lock
+from stackbuild.store.durations import step_seconds
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, unusable
 
@@ -88,7 +88,7 @@ def _guess(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> N
 def _never_built(plan: Plan, loaded: Loaded, store: Store) -> dict[str, float]:
     """Hours of one core, from a table of guesses, of each step that has to run and never ran here."""
     todo = steps_to_run(plan, store.find_all(step.key for step in plan.steps))
-    known, took = (guesses(loaded.recipe), expected(store, loaded.recipe.name)) if todo else ({}, {})
+    known, took = (guesses(loaded.recipe), step_seconds(store, loaded.recipe.name)) if todo else ({}, {})
     return {s.name: known[s.name] for s in todo if s.name in known and s.name not in took}
 
 

@@ -14,13 +14,13 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.order import Order
 from stackbuild.build.schedule import Limits, schedule
-from stackbuild.checks.mistakes import refuse_mistakes
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.current import current_plan
 from stackbuild.plan.status import status
+from stackbuild.recipe.references import refuse_mistakes
 from stackbuild.runners.fake import Fake
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stackbuild import actions
 from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.runs import EventLog, expected
+from stackbuild.build.runs import EventLog
 from stackbuild.build.schedule import Limits
 from stackbuild.build.sharing import Sharing
 from stackbuild.core.cancel import Stopper
@@ -25,6 +25,7 @@ from stackbuild.publishing.signing import SigningKey
 from stackbuild.runners import choose
 from stackbuild.sources.local import places
 from stackbuild.sources.mirror import Mirror
+from stackbuild.store.durations import step_seconds
 from stackbuild.store.store import Store, default_root, new_run_id
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
             locals=places(loaded),
             mirror=order.mirror,
             actions=actions.REGISTRY,
-            expected=expected(store, loaded.recipe.name),
+            expected=step_seconds(store, loaded.recipe.name),
             lock_digest=of_file(loaded.lock_path) if loaded.lock_path.is_file() else "",
             sharing=sharing,
             from_scratch=order.from_scratch,

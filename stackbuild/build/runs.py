@@ -1,4 +1,4 @@
-"""Runs: each has an id, a folder with its events and logs, and teaches how long its steps take."""
+"""Runs: each has an id and a folder with its events and logs; the times of its steps are recorded in the store."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Event, StepFinished, document
 from stackbuild.store import atomic
+from stackbuild.store.durations import record_step_seconds
 from stackbuild.store.store import Store
 
 KEPT = 50
@@ -43,24 +44,9 @@ class EventLog:
         """Remember how long the steps took, and let old runs go."""
         self._file.close()
         if self._seconds:
-            atomic.write_whole(
-                _history(store, recipe), json.dumps({**expected(store, recipe), **self._seconds}), store.tmp
-            )
+            record_step_seconds(store, recipe, self._seconds)
         for old in sorted(p for p in (store.root / "runs").iterdir() if p.name[0] != ".")[:-KEPT]:
             atomic.remove(old)
-
-
-def expected(store: Store, recipe: str) -> dict[str, float]:
-    """Seconds that each step took when it last ran."""
-    try:
-        rows = json.loads(_history(store, recipe).read_text("utf-8"))
-        return {str(step): float(seconds) for step, seconds in rows.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def _history(store: Store, recipe: str) -> Path:
-    return store.root / "runs" / f".seconds.{recipe}.json"
 
 
 def planned_runs(root: Path) -> tuple[str, ...]:

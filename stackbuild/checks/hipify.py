@@ -10,7 +10,7 @@ from stackbuild.hipify.stage import rules_of
 from stackbuild.model.components import Hipify
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.loaded import Loaded
-from stackbuild.sources.local import conversions, patch_folder
+from stackbuild.sources.local import conversions
 from stackbuild.sources.patches import series
 
 
@@ -36,7 +36,7 @@ def _rules(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Finding
 def _patches(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Finding]:
     if conversion.patches is None:
         return
-    folder = patch_folder(loaded, conversion.patches)
+    folder = loaded.patch_folder(conversion.patches)
     try:
         found = series(folder)
     except RecipeError as error:

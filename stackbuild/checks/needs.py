@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from stackbuild.checks.mistakes import refuse_mistakes
 from stackbuild.core.errors import MachineLacks, RecipeError, Stop
 from stackbuild.core.sizes import size_of
 from stackbuild.machine.host import machine_memory
@@ -18,6 +17,7 @@ from stackbuild.model.recipe import Recipe
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.estimates import guesses
 from stackbuild.recipe.lock_file import read_lock
+from stackbuild.recipe.references import refuse_mistakes
 from stackbuild.runners.engine import find_engine
 from stackbuild.store.store import default_root
 

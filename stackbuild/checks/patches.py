@@ -18,7 +18,6 @@ from stackbuild.model.recipe import Source
 from stackbuild.sources import git
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import Wanted, fetch
-from stackbuild.sources.local import patch_folder
 from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.patches import Patch, PatchSeries, apply, is_taken, series, try_one
 
@@ -31,7 +30,7 @@ def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool, mirror: Mirror 
     found: list[Finding] = []
     for name, source in loaded.recipe.sources.items():
         try:
-            wanted = series(patch_folder(loaded, source.patches)) if source.patches else None
+            wanted = series(loaded.patch_folder(source.patches)) if source.patches else None
         except RecipeError as error:
             found += [mistake_finding("PATCH", f"sources.{name}", mistake) for mistake in error.mistakes]
             continue

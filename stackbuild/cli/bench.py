@@ -92,7 +92,7 @@ def kernels(
     from stackbuild.bench.environment import default_cache
     from stackbuild.bench.kernels import KernelBench, measure_kernels
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
-    from stackbuild.bench.suites import load_suite
+    from stackbuild.recipe.suites import load_suite
     from stackbuild.views.bench import progress
 
     full = provider_name(arguments.provider)

@@ -207,12 +207,12 @@ def plan(
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
-    from stackbuild.build.runs import expected
-    from stackbuild.checks.mistakes import refuse_mistakes
     from stackbuild.plan.current import current_plan
     from stackbuild.plan.estimates import step_times
     from stackbuild.plan.status import status
     from stackbuild.recipe.load import load
+    from stackbuild.recipe.references import refuse_mistakes
+    from stackbuild.store.durations import step_seconds
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
 
@@ -221,7 +221,7 @@ def plan(
     _tell_doubts(loaded)
     with current_plan(loaded, choice_of(gfx, until, python)) as (made, store):
         rows = status(made, store)
-        took = expected(store, made.recipe)
+        took = step_seconds(store, made.recipe)
     times = step_times((row.step for row in rows if row.state == "run"), loaded.recipe, took)
     if json:
         print_json({"recipe": made.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")

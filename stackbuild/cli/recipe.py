@@ -63,13 +63,13 @@ def check(
     Example: stackbuild recipe check --recipe rocm-7.2
     """
     from stackbuild.checks.hipify import hipify_findings
-    from stackbuild.checks.mistakes import refuse_mistakes, with_places
     from stackbuild.checks.patches import patch_findings
     from stackbuild.checks.recipe import CheckInput, check_recipe
     from stackbuild.core.errors import LockError
     from stackbuild.model.findings import Severity
     from stackbuild.recipe.load import load
     from stackbuild.recipe.lock_file import read_lock
+    from stackbuild.recipe.references import refuse_mistakes, with_places
     from stackbuild.sources.local import refuse_outside
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.tables.compatibility import table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackbuild.core import resources
 from stackbuild.core.yaml import Places
 from stackbuild.model.recipe import Recipe
 
@@ -25,3 +26,8 @@ class Loaded:
     text: str
     places: Places
     allowed: tuple[Path, ...] = ()
+
+    def patch_folder(self, name: str) -> Path:
+        """Where a series of patches lies: beside the recipe, else with stackbuild."""
+        beside = self.folder / "patches" / name
+        return beside if beside.is_dir() else resources.folder("patches") / name

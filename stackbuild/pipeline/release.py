@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from stackbuild.build.build import Outputs, build, wheels
 from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
-from stackbuild.checks.mistakes import refuse_mistakes
 from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import Loaded
@@ -25,6 +24,7 @@ from stackbuild.pipeline.stages import (
     verify_stage,
 )
 from stackbuild.publishing.signing import SigningKey
+from stackbuild.recipe.references import refuse_mistakes
 from stackbuild.recipe.wheels import narrowed
 from stackbuild.sources.local import refuse_outside
 

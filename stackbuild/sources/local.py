@@ -74,10 +74,10 @@ def local_sources(loaded: Loaded) -> dict[str, LocalSource]:
         elif source.path is not None:
             found[name] = LocalSource((loaded.folder / source.path).resolve(), source.exclude)
         if source.patches is not None:
-            found[patches_of(name)] = LocalSource(patch_folder(loaded, source.patches))
+            found[patches_of(name)] = LocalSource(loaded.patch_folder(source.patches))
     for name, asked_for in conversions(loaded.recipe).items():
         if asked_for.patches is not None:
-            found[patches_of(f"hipify.{name}")] = LocalSource(patch_folder(loaded, asked_for.patches))
+            found[patches_of(f"hipify.{name}")] = LocalSource(loaded.patch_folder(asked_for.patches))
     return found
 
 
@@ -90,12 +90,6 @@ def places(loaded: Loaded) -> dict[str, LocalSource]:
     """Where everything lies that steps take from this machine: local sources, and the recipe's folder for hipify rules."""
     converted = {f"hipify.{name}": LocalSource(loaded.folder) for name in conversions(loaded.recipe)}
     return {**local_sources(loaded), **converted}
-
-
-def patch_folder(loaded: Loaded, name: str) -> Path:
-    """Where a series of patches lies: beside the recipe, else with stackbuild."""
-    beside = loaded.folder / "patches" / name
-    return beside if beside.is_dir() else resources.folder("patches") / name
 
 
 def settle(root: Path) -> None:

@@ -21,9 +21,10 @@ from stackbuild.bench.devices import (
 from stackbuild.bench.environment import plain_environment
 from stackbuild.bench.experiment import Contender, Experiment, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget
-from stackbuild.bench.providers import clock_name, plugin_providers, provider_options
+from stackbuild.bench.providers import clock_name, provider_options
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Side
+from stackbuild.tables.provider_options import plugin_providers
 
 
 class Made:
@@ -135,7 +136,9 @@ def test_runtimes_in_the_process_are_told_by_its_map(tmp_path: Path) -> None:
 def test_a_provider_that_takes_no_stream_has_no_device_clock(provider: str) -> None:
     contender = Contender(Side("candidate", provider), plain_environment(), SessionOptions(provider))
     with pytest.raises(UsageError, match="takes no stream of the caller's") as stop:
-        with_libraries(Experiment("s", "models", (contender,), (), TimingBudget(), process_per_case=True, clock="device"))
+        with_libraries(
+            Experiment("s", "models", (contender,), (), TimingBudget(), process_per_case=True, clock="device")
+        )
     assert "--clock wall" in stop.value.next
     with pytest.raises(UsageError, match="no clock 'gpu'"):
         clock_name("gpu")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.bench.providers import builtin_providers, provider_options
+from stackbuild.bench.providers import provider_options
 from stackbuild.core.errors import UsageError
+from stackbuild.tables.provider_options import builtin_providers
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from stackbuild.bench.onnx_file import parse_shape
 from stackbuild.bench.providers import provider_name
 from stackbuild.bench.selection import parse_devices, select_suite
 from stackbuild.bench.suite_cases import split, suite_cases
-from stackbuild.bench.suites import ModelCases, load_suite
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.gates import Waiver
+from stackbuild.model.suite import ModelCases
+from stackbuild.recipe.suites import load_suite
 
 
 def test_names_that_are_nearly_right() -> None:

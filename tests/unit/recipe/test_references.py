@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import run
-from stackbuild.bench.suites import load_suite
-from stackbuild.checks.mistakes import may_match
+from stackbuild.recipe.references import may_match
+from stackbuild.recipe.suites import load_suite
 from support.paths import TESTS
 
 FOLDER = TESTS / "seeded-recipes"

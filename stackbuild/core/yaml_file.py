@@ -1,4 +1,4 @@
-"""YAML files of benchmarks as values: suites, gates and the table of providers, with the place of every mistake."""
+"""YAML files as values of a model, with the place of every mistake."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from stackbuild.core.model import Model, ValidationError
 Shape = TypeVar("Shape", bound=Model)
 
 
-def read_yaml(path: Path, shape: type[Shape]) -> Shape:
-    """A YAML file as that model: RecipeError names file, line and column of each mistake."""
+def read_yaml(path: Path, shape: type[Shape], help: str) -> Shape:
+    """A YAML file as that model. `help` is the next step of a mistake that names none itself.
+
+    RecipeError names file, line and column of each mistake; UsageError where the file cannot be read.
+    """
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -24,15 +27,15 @@ def read_yaml(path: Path, shape: type[Shape]) -> Shape:
     try:
         return shape.model_validate(data)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        raise RecipeError(tuple(_mistake(dict(d), places, shape) for d in found)) from None
+        errors = error.errors(include_url=False)
+        raise RecipeError(tuple(_mistake(dict(d), places, shape, help) for d in errors)) from None
 
 
-def _mistake(detail: dict[str, object], places: yaml.Places, shape: type[Model]) -> Mistake:
+def _mistake(detail: dict[str, object], places: yaml.Places, shape: type[Model], help: str) -> Mistake:
     loc = detail["loc"]
     path = tuple(part for part in loc if isinstance(part, str | int)) if isinstance(loc, tuple) else ()
     known = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
     what, _, hint = str(detail["msg"]).removeprefix("Value error, ").partition("; ")
     where = ".".join(map(str, known)) or shape.__name__.lower()
     place = places.of_key(known) if detail["type"] in ("extra_forbidden", "missing") else places.of_value(known)
-    return Mistake(place, f"`{where}`: {what}", hint or "see docs/benchmarks.md")
+    return Mistake(place, f"`{where}`: {what}", hint or help)

@@ -1,6 +1,6 @@
 """What a recipe names outside of itself, looked at before a step runs: folders, patches, suites, sides and cases of gates.
 
-`recipe check`, `plan` and `build` call `refuse_mistakes` first, so that a wrong word costs a second and not the hours up to
+Every command that plans or builds calls `refuse_mistakes` first, so that a wrong word costs a second and not the hours up to
 the stage that reads it. Reads files beside the recipe; starts nothing.
 """
 
@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from stackbuild.bench.providers import builtin_providers, plugin_providers
-from stackbuild.bench.suites import Suite, bundled_suites, load_suite
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import KeyPath, Places
@@ -20,9 +18,11 @@ from stackbuild.model.findings import Finding, SourceLocation
 from stackbuild.model.gates import BaselineGate, Gate, MemoryGate, ShareGate, SpeedupGate
 from stackbuild.model.loaded import Loaded
 from stackbuild.model.recipe import Recipe
+from stackbuild.model.suite import Suite
+from stackbuild.recipe.suites import bundled_suites, load_suite
 from stackbuild.recipe.wheels import KERNELS_EP
-from stackbuild.sources.local import patch_folder
 from stackbuild.tables.near_words import close_to, nearest
+from stackbuild.tables.provider_options import builtin_providers, plugin_providers
 from stackbuild.tables.providers import HIPDNN
 
 SIDES = ("candidate", "baseline")
@@ -67,7 +67,7 @@ def _paths(loaded: Loaded, places: Places) -> Iterator[Mistake]:
         at = places.of_value(("sources", name, "path"))
         if source.path is not None:
             yield from _folder(source.path, loaded, at)
-        if source.patches is not None and not patch_folder(loaded, source.patches).is_dir():
+        if source.patches is not None and not loaded.patch_folder(source.patches).is_dir():
             at, known = places.of_value(("sources", name, "patches")), _patch_folders(loaded)
             near = nearest(source.patches, known)
             meant = f"did you mean `{near}`?" if near else f"there are {', '.join(known) or 'none'}"

@@ -1,17 +1,11 @@
-"""Suites as data: which models, batches and dtypes, how long, how often. Ship as YAML, extend from a recipe."""
+"""A suite of benchmarks as written: which models, batches and element types, how long, how often."""
 
 from __future__ import annotations
 
-import difflib
-from itertools import product
-from pathlib import Path
 from typing import Literal
 
-from stackbuild.bench.yaml_file import read_yaml
-from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
 
-FOLDER = Path(__file__).with_name("suites")
 Dtype = Literal["float32", "float16", "int8"]
 Plain = bool | int | float | str | tuple[int, ...]
 
@@ -63,28 +57,3 @@ class Suite(Model):
     models: tuple[ModelCases, ...] = ()
     files: tuple[FileCases, ...] = ()
     kernels: tuple[KernelCases, ...] = ()
-
-
-def bundled_suites() -> dict[str, Path]:
-    """The suites that ship, by name."""
-    return {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
-
-
-def load_suite(name: str) -> Suite:
-    """The suite of that name, or of that file. Raises UsageError or RecipeError with the place."""
-    known = bundled_suites()
-    path = known.get(name, Path(name))
-    if not path.is_file():
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise UsageError(f"no suite {name!r}", next=f"{hint}there are {', '.join(known)}, or give a .yaml file")
-    found = read_yaml(path, Suite)
-    beside = tuple(f.model_copy(update={"file": str(path.parent / f.file)}) for f in found.files)
-    return found.model_copy(update={"files": beside})
-
-
-def case_axes(cases: ModelCases) -> list[tuple[str, bool, dict[str, int]]]:
-    """Each (dtype, optimised, sizes) of these cases, sizes with the batch."""
-    axes = {"batch": cases.batch, **cases.sizes}
-    sizes = [dict(zip(axes, row, strict=True)) for row in product(*axes.values())]
-    return [(d, o, s) for s in sizes for d, o in product(cases.dtype, cases.optimised)]

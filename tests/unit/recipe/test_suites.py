@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stackbuild.bench.suite_cases import suite_cases
-from stackbuild.bench.suites import bundled_suites, load_suite
 from stackbuild.core.errors import RecipeError
+from stackbuild.recipe.suites import bundled_suites, load_suite
 
 
 def test_every_suite_that_ships_is_right() -> None:
