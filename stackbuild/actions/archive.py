@@ -13,8 +13,8 @@ def do(job: Job) -> dict[str, str]:
     """Fetch and unpack into `job.out`. Notes: `sha256` of the archive, and those of `patched`."""
     url, sha256 = job.params["url"], job.params["sha256"]
     archive = job.scratch / "archive"  # what a URL ends in may be no name, or too long
-    found = fetch(Wanted(url, named(sha256)), archive, job.mirror, job.stopper)
+    download = fetch(Wanted(url, named(sha256)), archive, job.mirror, job.stopper)
     unpack(archive, job.out, url)
     notes = patched(job)
     settle(job.out)
-    return {"sha256": found, **notes}
+    return {"sha256": download, **notes}

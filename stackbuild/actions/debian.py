@@ -145,25 +145,25 @@ def _installed(root: Path) -> dict[str, str]:
     """Versions from dpkg's status and of what was only extracted."""
     status = (root / "var/lib/dpkg/status").read_text()
     fields = re.compile(r"^(Package|Version): (.*)$", re.MULTILINE)
-    found = {}
+    versions = {}
     for stanza in status.split("\n\n"):
         row = dict(fields.findall(stanza))
         if row:
-            found[row["Package"]] = row["Version"]
+            versions[row["Package"]] = row["Version"]
     extracted = root / "var/lib/stackbuild-extracted"
     if extracted.exists():
-        found |= dict(line.split("\t") for line in extracted.read_text().splitlines())
-    return found
+        versions |= dict(line.split("\t") for line in extracted.read_text().splitlines())
+    return versions
 
 
 def ask(debian: Debian, mirror: Mirror | None) -> dict[str, str]:
     """What the archive would install now, name to version: `stackbuild lock`. Raises MachineLacks, StepFailed."""
     refuse_packages(mirror, "Debian's package archive")
-    found = _simulate(debian, debian.packages)
+    versions = _simulate(debian, debian.packages)
     if debian.extract:
         alone = _simulate(debian, debian.extract)
-        found |= {name: alone[name] for name in debian.extract}
-    return found
+        versions |= {name: alone[name] for name in debian.extract}
+    return versions
 
 
 def _asking(debian: Debian, packages: tuple[str, ...]) -> list[str]:

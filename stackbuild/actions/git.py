@@ -20,8 +20,8 @@ def do(job: Job) -> dict[str, str]:
         params["url"], params["ref"], params["commit"], job.mirror, tuple(json.loads(params.get("exclude", "[]")))
     )
     commit = git.checkout(revision, job.out, submodules=params["submodules"] == "True")
-    if said := git.moved(replace(revision, commit=commit)):
-        job.warn(said)
+    if note := git.moved(replace(revision, commit=commit)):
+        job.warn(note)
     notes = patched(job)
     settle(job.out)
     return {"commit": commit, **notes}

@@ -144,9 +144,9 @@ def ask(name: str, mirror: Mirror | None) -> str:
 
     Raises MachineLacks, StepFailed.
     """
-    image, _, said = name.partition("@")
-    if said:
-        return said
+    image, _, pinned = name.partition("@")
+    if pinned:
+        return pinned
     if (layout := _from_mirror(image, mirror)) is not None:
         return layout.digest
     if (client := find_engine()) is not None:

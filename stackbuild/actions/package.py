@@ -44,9 +44,11 @@ def do(job: Job) -> dict[str, str]:
         file = _deb(params["debian"], params["suite"], job.scratch, params["version"])
     else:
         file = _sdist(params["pypi"], job.scratch, job.stopper)
-    found = digest.of_file(file)
-    if found != params["sha256"]:
-        raise LockError(f"{file.name} has sha256 {found}, the lock has {params['sha256']}", where=str(file), next=again)
+    sha256 = digest.of_file(file)
+    if sha256 != params["sha256"]:
+        raise LockError(
+            f"{file.name} has sha256 {sha256}, the lock has {params['sha256']}", where=str(file), next=again
+        )
     if "debian" in params:
         job.call(["dpkg-deb", "--extract", str(file), str(job.out)], "dpkg")
     else:
@@ -111,11 +113,11 @@ def _sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
 def _index() -> str:
     """The simple index that pip would ask, without its last slash: of its environment, its settings, or its own."""
     words = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
-    said = (
+    problem = (
         os.environ.get("PIP_INDEX_URL")
         or subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
     )
-    return (said or _call([sys.executable, "-c", _DEFAULT], "python3-pip", Path("/"))).strip().rstrip("/")
+    return (problem or _call([sys.executable, "-c", _DEFAULT], "python3-pip", Path("/"))).strip().rstrip("/")
 
 
 def _call(words: list[str], package: str, folder: Path) -> str:
@@ -125,7 +127,7 @@ def _call(words: list[str], package: str, folder: Path) -> str:
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder, env=env)
     if done.returncode == 0:
         return done.stdout
-    said = (done.stderr or done.stdout).strip()
-    if _OFFLINE.search(said):
-        raise MachineLacks(f"the archive cannot be reached: {said[-300:]}", next="check the network", topic="network")
-    raise StepFailed(f"`{' '.join(words[:2])}` failed: {said[-400:]}", next="check the name, the version and the suite")
+    message = (done.stderr or done.stdout).strip()
+    if _OFFLINE.search(message):
+        raise MachineLacks(f"the archive cannot be reached: {message[-300:]}", next="check the network", topic="network")
+    raise StepFailed(f"`{' '.join(words[:2])}` failed: {message[-400:]}", next="check the name, the version and the suite")

@@ -74,13 +74,13 @@ def _file(root: Path, name: str, step: str) -> Path:
 
 
 def _members(root: Path, packages: list[str], step: str) -> list[str]:
-    found = []
+    members = []
     for package in packages:
         if not (root / package).is_dir():
             there = ", ".join(sorted(p.name for p in root.iterdir())) or "nothing"
             raise StepFailed(f"no package `{package}` in the component's output, which has: {there}", where=step)
-        found += [str(p.relative_to(root)) for p in (root / package).rglob("*") if p.is_file()]
-    return sorted(found)
+        members += [str(p.relative_to(root)) for p in (root / package).rglob("*") if p.is_file()]
+    return sorted(members)
 
 
 def _libraries(root: Path, members: list[str], facts: Facts) -> list[Material]:

@@ -75,10 +75,10 @@ def ask(requirements: tuple[str, ...], python: str, mirror: Mirror | None) -> di
             f"pip cannot resolve {', '.join(requirements)} for Python {python}:\n{done.stderr[-1500:]}",
             where="verify.runtime",
         )
-    found = {}
+    pins = {}
     for item in json.loads(done.stdout)["install"]:
         sha256 = item["download_info"]["archive_info"]["hashes"]["sha256"]
-        found[item["metadata"]["name"].lower().replace("_", "-")] = Pin(
+        pins[item["metadata"]["name"].lower().replace("_", "-")] = Pin(
             version=item["metadata"]["version"], sha256=(sha256,)
         )
-    return found
+    return pins

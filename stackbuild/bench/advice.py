@@ -59,15 +59,15 @@ def advise(
     curve = tuple(Point(b, s, b / s) for b, s in sorted(seconds.items()))
     best = max(curve, key=lambda p: p.throughput)
     advised = next(p for p in curve if p.throughput >= (1 - within) * best.throughput)
-    found = [best_ladder(seconds, mix, count) for count in range(1, min(sizes, len(curve)) + 1)] if mix else []
-    return Advice(curve, advised, best, within, tuple(dict.fromkeys(found)))
+    ladders = [best_ladder(seconds, mix, count) for count in range(1, min(sizes, len(curve)) + 1)] if mix else []
+    return Advice(curve, advised, best, within, tuple(dict.fromkeys(ladders)))
 
 
 def best_ladder(seconds: Mapping[int, float], mix: Mapping[int, float], count: int) -> BatchLadder:
     """Of all ladders of at most so many measured sizes, the one that serves the mix fastest (the shortest of equals)."""
     chosen = (sizes for length in range(1, count + 1) for sizes in combinations(sorted(seconds), length))
     ladders = (ladder_cost(seconds, mix, sizes) for sizes in chosen)
-    return min(ladders, key=lambda found: (found.seconds_per_item, len(found.sizes), found.sizes))
+    return min(ladders, key=lambda ladder: (ladder.seconds_per_item, len(ladder.sizes), ladder.sizes))
 
 
 def ladder_cost(seconds: Mapping[int, float], mix: Mapping[int, float], sizes: Sequence[int]) -> BatchLadder:

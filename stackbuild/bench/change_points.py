@@ -43,13 +43,13 @@ def change_points(values: Sequence[float], least: float = 0.03) -> tuple[ChangeP
 
 
 def _cuts(values: Sequence[float], offset: int, least: float) -> list[int]:
-    found = [
+    candidates = [
         (rank_test(values[:cut], values[cut:]), cut)
         for cut in range(SHORTEST, len(values) - SHORTEST + 1)
         if abs(_change(median(values[:cut]), median(values[cut:]))) >= least
     ]
-    chance, cut = min(found, default=(1.0, 0))
-    if chance > CHANCE / max(1, len(found)):
+    chance, cut = min(candidates, default=(1.0, 0))
+    if chance > CHANCE / max(1, len(candidates)):
         return []
     return [*_cuts(values[:cut], offset, least), offset + cut, *_cuts(values[cut:], offset + cut, least)]
 

@@ -80,7 +80,7 @@ def changes(before: Benchmarks, after: Benchmarks) -> tuple[FigureChange, ...]:
 
 
 def _changes(case: Case, before: Series, after: Series) -> list[FigureChange]:
-    made = []
+    changes = []
     for metric, unit, old, new in (
         ("latency", "ms", before.seconds, after.seconds),
         ("session creation", "ms", before.create, after.create),
@@ -88,16 +88,16 @@ def _changes(case: Case, before: Series, after: Series) -> list[FigureChange]:
     ):
         if old and new:
             a, b = median(old) * 1e3, median(new) * 1e3
-            made.append(FigureChange(case.name, metric, unit, a, b, (a - b) / a))
+            changes.append(FigureChange(case.name, metric, unit, a, b, (a - b) / a))
             if metric == "latency":
                 x, y = case.items / a * 1e3, case.items / b * 1e3
-                made.append(FigureChange(case.name, "throughput", f"{case.unit}s/s", x, y, (y - x) / x))
+                changes.append(FigureChange(case.name, "throughput", f"{case.unit}s/s", x, y, (y - x) / x))
     for metric, peak, now in (
         ("host memory", before.host_bytes, after.host_bytes), ("device memory", before.device_bytes, after.device_bytes),
     ):  # fmt: skip
         if peak and now:
-            made.append(FigureChange(case.name, metric, "MiB", peak / 2**20, now / 2**20, (peak - now) / peak))
-    return made
+            changes.append(FigureChange(case.name, metric, "MiB", peak / 2**20, now / 2**20, (peak - now) / peak))
+    return changes
 
 
 def _pair(theirs: Case | None, ours: Case | None) -> Case:
@@ -115,12 +115,12 @@ def _series(case: Case | None, side: str) -> Series:
 
 def _unlike(old: Case, new: Case) -> list[str]:
     """In what two cases of one name are not the same work."""
-    made = [] if old.sha256 == new.sha256 else [f"{new.name}: model {new.sha256[:12]} against {old.sha256[:12]}"]
+    differences = [] if old.sha256 == new.sha256 else [f"{new.name}: model {new.sha256[:12]} against {old.sha256[:12]}"]
     for field in ("opset", "dtype", "shapes", "batch", "items", "unit"):
         before, after = getattr(old, field), getattr(new, field)
         if before != after:
-            made.append(f"{new.name}: {field} {after} against {before}")
-    return made
+            differences.append(f"{new.name}: {field} {after} against {before}")
+    return differences
 
 
 def _by_name(results: Benchmarks) -> dict[str, Case]:

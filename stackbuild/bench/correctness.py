@@ -62,13 +62,13 @@ def add_correctness(
 
 def _truth(experiment: Experiment, reference: Reference, folder: Path) -> dict[str, Path | str]:
     """By case, the file with the reference's outputs, or the problem that kept it from being made."""
-    made: dict[str, Path | str] = dict(reference.truth)
-    names = [task.case.name for task in experiment.tasks if task.case.name not in made]
+    truth: dict[str, Path | str] = dict(reference.truth)
+    names = [task.case.name for task in experiment.tasks if task.case.name not in truth]
     if names:
         works = [reference.work[name] | {"name": name} for name in names]
         outputs, problems = _outputs(reference.environment, reference.session, works, folder, "truth")
-        made |= outputs | {n: f"there is no reference: {why}" for n, why in problems.items()}
-    return made
+        truth |= outputs | {n: f"there is no reference: {why}" for n, why in problems.items()}
+    return truth
 
 
 def _check(
@@ -82,8 +82,8 @@ def _check(
     works = [task.work[label] for task in experiment.tasks if label in task.work]
     job: Work = {"do": "profile", "session": plain(contender.session)}
     profiled = run_each(contender.environment, job, works)
-    ops = {name: _ops(found.get("ops", [])) for name, found in profiled.cases.items()}
-    problems = {name: str(found["problem"]) for name, found in profiled.cases.items() if "problem" in found}
+    ops = {name: _ops(row.get("ops", [])) for name, row in profiled.cases.items()}
+    problems = {name: str(row["problem"]) for name, row in profiled.cases.items() if "problem" in row}
     if reference is None:
         return _SideCheck({}, ops, {}, problems)
     sound = [work for work in works if work["name"] not in problems]
@@ -97,12 +97,12 @@ def _with_counters(check: _SideCheck, experiment: Experiment, contender: Contend
     rocprof = counters.program()
     if contender.side.provider == CPU or rocprof is None:
         return check
-    label, found, missing = contender.side.label, {}, list[str]()
+    label, found_counters, missing = contender.side.label, {}, list[str]()
     for work in (t.work[label] for t in experiment.tasks if label in t.work and t.case.name not in check.problems):
         job: Work = {"do": "profile", "session": plain(contender.session), "cases": [work]}
-        found[str(work["name"])], lacks = counters.collect_counters(contender.environment, job, rocprof)
+        found_counters[str(work["name"])], lacks = counters.collect_counters(contender.environment, job, rocprof)
         missing += lacks
-    return replace(check, kernels=found, notes=tuple(missing))
+    return replace(check, kernels=found_counters, notes=tuple(missing))
 
 
 def _outputs(
@@ -112,8 +112,8 @@ def _outputs(
     files = {str(work["name"]): folder / f"{label}-{number}.npz" for number, work in enumerate(works)}
     cases = [work | {"keep": str(files[str(work["name"])])} for work in works]
     answer = run_each(environment, {"do": "outputs", "session": plain(session)}, cases) if cases else None
-    found = answer.cases if answer else {}
-    problems = {name: str(case["problem"]) for name, case in found.items() if "problem" in case}
+    answered = answer.cases if answer else {}
+    problems = {name: str(case["problem"]) for name, case in answered.items() if "problem" in case}
     return {name: file for name, file in files.items() if name not in problems}, problems
 
 
@@ -130,11 +130,11 @@ def _compare(
         return {}, problems
     answer = run_each(reference.environment, {"do": "compare", "error_metrics": str(ERROR_METRICS)}, cases)
     accuracy = {}
-    for name, found in answer.cases.items():
-        if "problem" in found:
-            problems[name] = f"its output cannot be compared: {found['problem']}"
+    for name, case in answer.cases.items():
+        if "problem" in case:
+            problems[name] = f"its output cannot be compared: {case['problem']}"
         else:
-            figures = {measure: float(str(value)) for measure, value in found.items()}
+            figures = {measure: float(str(value)) for measure, value in case.items()}
             accuracy[name] = Accuracy(reference.description, **figures)
     return accuracy, problems
 
@@ -151,9 +151,9 @@ def _with_check(series: Series, case: str, check: _SideCheck | None, profile: bo
 
 
 def _ops(rows: Json) -> tuple[OpTime, ...]:
-    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    records = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     return tuple(
-        OpTime(str(r["op"]), str(r["provider"]), float(str(r["seconds"])), int(str(r["nodes"]))) for r in found
+        OpTime(str(r["op"]), str(r["provider"]), float(str(r["seconds"])), int(str(r["nodes"]))) for r in records
     )
 
 

@@ -64,9 +64,9 @@ def parse_counters(texts: Iterable[str]) -> tuple[KernelCounters, ...]:
             seconds[who] += took
             weighted[who] += took * float(row["Counter_Value"])
             dispatches[who] += 1
-    made = []
+    rows = []
     for kernel in {name for name, _ in seconds}:
         seen = [who for who in seconds if who[0] == kernel]
         counters = {who[1]: weighted[who] / seconds[who] if seconds[who] else 0.0 for who in sorted(seen)}
-        made.append(KernelCounters(kernel, max(dispatches[w] for w in seen), max(seconds[w] for w in seen), counters))
-    return tuple(sorted(made, key=lambda k: (-k.seconds, k.kernel)))
+        rows.append(KernelCounters(kernel, max(dispatches[w] for w in seen), max(seconds[w] for w in seen), counters))
+    return tuple(sorted(rows, key=lambda k: (-k.seconds, k.kernel)))

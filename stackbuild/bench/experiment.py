@@ -134,7 +134,7 @@ def measure(
     """
     if not experiment.tasks:
         raise UsageError("the suite has no cases", next="name a model, or another --suite")
-    taken = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    measured_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     machine = machine or fingerprint()
     left = iter(range(experiment.processes(rounds) - 1, -1, -1))
     clocks: dict[str, str] = {}
@@ -154,7 +154,7 @@ def measure(
     )
     sides = tuple(c.side for c in experiment.contenders)
     notes = (*(busy_notes(machine) if rounds and not first_round else ()), *_unchecked_notes(unchecked))
-    return Benchmarks(experiment.suite, experiment.kind, taken, machine, sides, cases, _timer(clocks), notes)
+    return Benchmarks(experiment.suite, experiment.kind, measured_at, machine, sides, cases, _timer(clocks), notes)
 
 
 def _unchecked_notes(unchecked: dict[str, str]) -> tuple[str, ...]:

@@ -58,15 +58,15 @@ def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
         raise UsageError("--gates and --recipe both say which gates", next="give one of them")
     if not (file or recipe):
         return DEFAULT
-    found = read_yaml(file, Gates, "see docs/benchmarks.md").gates if file else load(recipe).recipe.gates
-    if not found:
+    gates = read_yaml(file, Gates, "see docs/benchmarks.md").gates if file else load(recipe).recipe.gates
+    if not gates:
         option = "--gates" if file else "--recipe"
         raise UsageError(
             "it has no gates",
             where=str(file or recipe),
             next=f"write at least one under `gates:`, or leave {option} out",
         )
-    return found
+    return gates
 
 
 def run_gate(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
@@ -91,21 +91,21 @@ def run_gate(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measure
 
 def _judge_files(request: GateRequest, gates: Sequence[Gate]) -> Measurement:
     """Judge what files hold. One results file may hold both sides, interleaved; two are weaker evidence."""
-    found, evidence = read_benchmarks(request.candidate), Evidence.INTERLEAVED
+    benchmarks, evidence = read_benchmarks(request.candidate), Evidence.INTERLEAVED
     if request.baseline:
         before = read_benchmarks(request.baseline)
-        if identity(before) == identity(found):
+        if identity(before) == identity(benchmarks):
             raise UsageError(
                 "both files hold the same measurement: nothing would be compared",
                 where=str(request.baseline), next="give the results of the last release as --baseline",
             )  # fmt: skip
-        found, evidence = stored_pair(before, found), Evidence.STORED
-    elif missing := missing_sides(found, gates):
+        benchmarks, evidence = stored_pair(before, benchmarks), Evidence.STORED
+    elif missing := missing_sides(benchmarks, gates):
         raise UsageError(
             f"the results have no side {missing[0]!r}", where=str(request.candidate),
             next="give --baseline, or measure that side too (--baseline, --against)",
         )  # fmt: skip
-    return Measurement(found, judge(found, gates, datetime.now(UTC).date(), evidence))
+    return Measurement(benchmarks, judge(benchmarks, gates, datetime.now(UTC).date(), evidence))
 
 
 def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
@@ -119,11 +119,11 @@ def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Me
         return _measure(request, gates, tick)
     locks = _locks(request, baseline, gates)
     inputs = compare_inputs(*locks) if isinstance(locks, tuple) else None
-    found = _measure(request, gates, tick)
+    result = _measure(request, gates, tick)
     lock_notes = (locks,) if isinstance(locks, str) else ()
-    benchmarks = replace(found.benchmarks, inputs=inputs, notes=(*found.benchmarks.notes, *lock_notes))
+    benchmarks = replace(result.benchmarks, inputs=inputs, notes=(*result.benchmarks.notes, *lock_notes))
     input_notes = (inputs.says,) if inputs else lock_notes
-    return Measurement(benchmarks, replace(found.verdict, notes=(*found.verdict.notes, *input_notes)))
+    return Measurement(benchmarks, replace(result.verdict, notes=(*result.verdict.notes, *input_notes)))
 
 
 def _locks(request: GateRequest, baseline: Path, gates: Sequence[Gate]) -> tuple[Path, Path] | str:
@@ -192,13 +192,13 @@ def wheel_for(name: str, wheels: Sequence[Path]) -> Path:
     """The wheel that a suite of that name is for. Raises UsageError where there is none."""
     kind = load_suite(name).kind
     wanted = {"kernels": "stackbuild_kernels", "models": "onnxruntime or a plugin EP"}[kind]
-    found = next((wheel for wheel in wheels if _measured_by(kind, _tops(wheel))), None)
-    if found is None:
+    match = next((wheel for wheel in wheels if _measured_by(kind, _tops(wheel))), None)
+    if match is None:
         raise UsageError(
             f"the suite {name} measures {wanted}, and no wheel has it: {', '.join(w.name for w in wheels)}",
             where="bench.suite", next=f"name a suite of {'models' if kind == 'kernels' else 'kernels'}, or leave `bench:` out",
         )  # fmt: skip
-    return found
+    return match
 
 
 def _providers(gates: Sequence[Gate], request: GateRequest) -> tuple[str, ...]:
@@ -210,13 +210,13 @@ def _providers(gates: Sequence[Gate], request: GateRequest) -> tuple[str, ...]:
 def _package(wheel: Path) -> str:
     """Which of the packages that can be measured a wheel has. Raises UsageError for another or a broken one."""
     tops = _tops(wheel)
-    found = _measured_by("kernels", tops) or _measured_by("models", tops)
-    if not found:
+    package = _measured_by("kernels", tops) or _measured_by("models", tops)
+    if not package:
         raise UsageError(
             "it has neither stackbuild_kernels, nor onnxruntime, nor a plugin EP (onnxruntime_ep_…) in it",
             where=str(wheel), next="other wheels cannot be measured",
         )  # fmt: skip
-    return found
+    return package
 
 
 def _measured_by(kind: str, tops: set[str]) -> str:

@@ -106,8 +106,8 @@ def load_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
         close = get_close_matches(query.metric, METRICS, 1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(f"no metric {query.metric!r}", next=f"{hint}there are {', '.join(METRICS)}")
-    found = find_series(file, query)
-    if not found:
+    series = find_series(file, query)
+    if not series:
         known = sorted({name for name, _, _ in cases(file)})
         raise UsageError(
             f"no {query.metric} of {query.case!r} by {query.side}"
@@ -115,7 +115,7 @@ def load_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
             where=str(file),
             next=f"there are {', '.join(known[:8]) or 'no cases'}",
         )
-    return found
+    return series
 
 
 def find_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
@@ -135,8 +135,8 @@ def _identity(row: Figure) -> tuple[str, ...]:
 
 def measuring_conditions(benchmarks: Benchmarks, side: Side) -> str:
     """How a side was measured: what must be equal, beside machine, provider and model, before figures make a series."""
-    said = {"timer": benchmarks.timer, "threads": side.threads, "options": side.options}
-    return json.dumps(said, ensure_ascii=False, sort_keys=True)
+    conditions = {"timer": benchmarks.timer, "threads": side.threads, "options": side.options}
+    return json.dumps(conditions, ensure_ascii=False, sort_keys=True)
 
 
 def cases(file: Path) -> tuple[tuple[str, str, int], ...]:

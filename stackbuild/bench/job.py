@@ -68,8 +68,8 @@ def run_job(environment: WorkerEnvironment, job: dict[str, Json], timeout: float
             return WorkerAnswer({}, problem=f"took longer than {timeout:g} s and was stopped")
         if ran.returncode or not answer.exists():
             return WorkerAnswer({}, problem=_death(ran.returncode, ran.stderr))
-        found = json.loads(answer.read_text())
-    return WorkerAnswer(found["cases"], found["libraries"])
+        document = json.loads(answer.read_text())
+    return WorkerAnswer(document["cases"], document["libraries"])
 
 
 def run_each(environment: WorkerEnvironment, job: dict[str, Json], cases: Sequence[dict[str, Json]]) -> WorkerAnswer:
@@ -78,8 +78,8 @@ def run_each(environment: WorkerEnvironment, job: dict[str, Json], cases: Sequen
     if not together.problem or len(cases) == 1:
         return together if not together.problem else _blame_all(together, cases)
     answers = [run_each(environment, job, [case]) for case in cases]
-    found = {name: case for answer in answers for name, case in answer.cases.items()}
-    return WorkerAnswer(found, next((a.libraries for a in answers if a.libraries), {}))
+    by_name = {name: case for answer in answers for name, case in answer.cases.items()}
+    return WorkerAnswer(by_name, next((a.libraries for a in answers if a.libraries), {}))
 
 
 def _blame_all(answer: WorkerAnswer, cases: Sequence[dict[str, Json]]) -> WorkerAnswer:

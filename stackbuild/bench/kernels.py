@@ -86,18 +86,18 @@ def measure_kernels(request: KernelBench, suite: Suite, name: str, gates: Sequen
 
 def _contenders(request: KernelBench) -> tuple[Contender, ...]:
     """The candidate, the baseline with its control where there is one, and ONNX Runtime's own operators."""
-    made = [
+    contenders = [
         _contender("candidate", wheel_environment(request.wheel, request.cache, request.python), request, (LIBRARY,))
     ]
     if request.baseline:
-        made.append(
+        contenders.append(
             _contender(
                 "baseline", wheel_environment(request.baseline, request.cache, request.python), request, (LIBRARY,)
             )
         )
-        made = list(with_control(made, "baseline"))
-    made.append(_contender(OWN, plain_environment(request.python), request, ()))
-    return tuple(made)
+        contenders = list(with_control(contenders, "baseline"))
+    contenders.append(_contender(OWN, plain_environment(request.python), request, ()))
+    return tuple(contenders)
 
 
 def _contender(

@@ -50,40 +50,40 @@ def _host(root: Path) -> dict[str, str]:
 def _host_now(root: Path) -> dict[str, str]:
     clocks = [float(mhz) for mhz in re.findall(r"cpu MHz\s*:\s*([\d.]+)", _text(root / "proc/cpuinfo"))]
     load = _text(root / "proc/loadavg").split()
-    found = {"kernel": os.uname().release}
+    facts = {"kernel": os.uname().release}
     if load:
-        found |= {"load": load[0], "runnable": load[3].partition("/")[0]}
+        facts |= {"load": load[0], "runnable": load[3].partition("/")[0]}
     if clocks:
-        found["cpu clock"] = f"{max(clocks):.0f} MHz"
-    return found
+        facts["cpu clock"] = f"{max(clocks):.0f} MHz"
+    return facts
 
 
 def _amd(root: Path) -> dict[str, str]:
-    found = {}
+    devices = {}
     for number, node in enumerate(_gpus(root)):
         facts = dict(line.split() for line in _text(node / "properties").splitlines() if len(line.split()) == 2)
         units = int(facts.get("simd_count", 0)) // max(1, int(facts.get("simd_per_cu", 1)))
-        found[f"gpu {number}"] = f"{gfx_of(int(facts['gfx_target_version']))}, {units} CUs"
+        devices[f"gpu {number}"] = f"{gfx_of(int(facts['gfx_target_version']))}, {units} CUs"
     for number, device in enumerate(_cards(root)):
         if cap := _number(device, "power1_cap"):
-            found[f"power cap {number}"] = f"{cap // 1_000_000} W"
+            devices[f"power cap {number}"] = f"{cap // 1_000_000} W"
     if driver := _text(root / "sys/module/amdgpu/version"):
-        found["driver"] = f"amdgpu {driver}"
+        devices["driver"] = f"amdgpu {driver}"
     if rocm := _text(root / "opt/rocm/.info/version"):
-        found["rocm"] = rocm
-    return found
+        devices["rocm"] = rocm
+    return devices
 
 
 def _amd_now(root: Path) -> dict[str, str]:
-    found = {}
+    states = {}
     for number, device in enumerate(_cards(root)):
         if heat := _number(device, "temp1_input"):
-            found[f"temperature {number}"] = f"{heat / 1000:.0f} °C"
+            states[f"temperature {number}"] = f"{heat / 1000:.0f} °C"
         for name in ("sclk", "mclk"):
             now = re.search(r"\d+: (\S+) \*", _text(device / f"pp_dpm_{name}"))
             if now:
-                found[f"{name} {number}"] = now[1]
-    return found
+                states[f"{name} {number}"] = now[1]
+    return states
 
 
 def _gpus(root: Path) -> list[Path]:

@@ -74,14 +74,16 @@ def run(
     """
     require_distinct_names(experiment)
     today = datetime.now(UTC).date()
-    found = add_correctness(measure(experiment, 0), experiment, reference, profile=profile, tick=tick)
+    benchmarks = add_correctness(measure(experiment, 0), experiment, reference, profile=profile, tick=tick)
     wanted: int | None = next_pair_count(gates, 0) or rounds
-    taken, left = 0, experiment
+    pairs, left = 0, experiment
     while True:
         assert wanted is not None
-        found = append_rounds(found, measure(left, wanted - taken, first_round=taken, machine=found.machine, tick=tick))
-        verdict = judge(found, gates, today)
-        taken, wanted = wanted, next_pair_count(gates, wanted)
+        benchmarks = append_rounds(
+            benchmarks, measure(left, wanted - pairs, first_round=pairs, machine=benchmarks.machine, tick=tick)
+        )
+        verdict = judge(benchmarks, gates, today)
+        pairs, wanted = wanted, next_pair_count(gates, wanted)
         left = experiment.with_cases(verdict.undecided_cases())
         if wanted is None or not left.tasks:
-            return Measurement(found, verdict)
+            return Measurement(benchmarks, verdict)

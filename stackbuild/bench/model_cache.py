@@ -73,15 +73,15 @@ def _transform(
     def change(path: Path) -> str:
         case: dict[str, Json] = {"name": "model", "model": str(source.path), "keep": str(path), **extra}
         answer = run_job(environment, {"do": do, "cases": [case]}, timeout=1800)
-        found = answer.cases.get("model", {})
-        if problem := answer.problem or found.get("problem"):
+        row = answer.cases.get("model", {})
+        if problem := answer.problem or row.get("problem"):
             lacks = (
                 "its Python lacks a package: pip install 'stackbuild[bench]'" if "ImportError" in str(problem) else ""
             )
             raise UsageError(
                 f"ONNX Runtime could not {do} {source.path.name}: {problem}", next=lacks or "leave this form out"
             )
-        fused = found.get("fused")
+        fused = row.get("fused")
         return ", ".join(f"{op} {count}" for op, count in fused.items()) if isinstance(fused, dict) else ""
 
     return _cache_file(source.path.with_name(f"{source.path.stem}-{do}d-{by}.onnx"), change)
@@ -108,21 +108,21 @@ def _cache_file(path: Path, make: Callable[[Path], str]) -> ModelFile:
     try:
         fused = make(staged_model)
         opset, _ = describe_inputs(staged_model)
-        found = ModelFile(path, digest.of_file(staged_model), opset, fused)
-        staged_facts.write_text(json.dumps({"sha256": found.sha256, "opset": opset, "fused": fused}))
+        model_file = ModelFile(path, digest.of_file(staged_model), opset, fused)
+        staged_facts.write_text(json.dumps({"sha256": model_file.sha256, "opset": opset, "fused": fused}))
         staged_model.rename(path)
         staged_facts.rename(facts)
     finally:
         staged_model.unlink(missing_ok=True)
         staged_facts.unlink(missing_ok=True)
-    return found
+    return model_file
 
 
 def _cached_file(path: Path, facts: Path) -> ModelFile | None:
     """The model that is kept, if its facts can be read and its bytes are the ones they are of."""
     try:
-        found = json.loads(facts.read_text("utf-8"))
-        known = ModelFile(path, str(found["sha256"]), int(found["opset"]), str(found["fused"]))
+        record = json.loads(facts.read_text("utf-8"))
+        known = ModelFile(path, str(record["sha256"]), int(record["opset"]), str(record["fused"]))
         return known if digest.of_file(path) == known.sha256 else None
     except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         return None

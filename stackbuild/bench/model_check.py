@@ -111,8 +111,8 @@ def check_model(request: ModelRequest) -> ModelCheck:
     """Run it. Raises UsageError for a missing model, MachineLacks for an interpreter that is none or has no onnxruntime."""
     if not request.model.is_file():
         raise UsageError("there is no such model", where=str(request.model), next="give the path of an .onnx file")
-    answer, said = _run(request)
-    return read_answer(answer, said, request)
+    answer, output = _run(request)
+    return read_answer(answer, output, request)
 
 
 def _run(request: ModelRequest) -> tuple[dict[str, Any], str]:
@@ -139,8 +139,8 @@ def _run(request: ModelRequest) -> tuple[dict[str, Any], str]:
             return {"problem": f"it took longer than {request.timeout:g} s and was stopped"}, ""
         if not answer.exists():
             return {"problem": _death(ran, request)}, ran.stderr
-        found: dict[str, Any] = json.loads(answer.read_text())
-    return found, ran.stderr
+        document: dict[str, Any] = json.loads(answer.read_text())
+    return document, ran.stderr
 
 
 def _death(ran: subprocess.CompletedProcess[str], request: ModelRequest) -> str:
@@ -152,7 +152,7 @@ def _death(ran: subprocess.CompletedProcess[str], request: ModelRequest) -> str:
     return f"the process ended with {ended}: {last}"
 
 
-def read_answer(answer: dict[str, Any], said: str, request: ModelRequest) -> ModelCheck:
+def read_answer(answer: dict[str, Any], output: str, request: ModelRequest) -> ModelCheck:
     """The worker's answer and what it wrote to stderr, as a ModelCheck."""
     ran = answer.get("nodes", [])
     placed = answer.get("assigned") or _placed_by_profile(ran)
@@ -168,10 +168,10 @@ def read_answer(answer: dict[str, Any], said: str, request: ModelRequest) -> Mod
     shapes = tuple(
         ShapeTiming(s["sizes"], s["first"], median(s["later"]) if s["later"] else 0.0) for s in answer.get("shapes", [])
     )
-    problem, next = _problem(answer, said, request)
+    problem, next = _problem(answer, output, request)
     return ModelCheck(
         str(request.model), request.provider, answer.get("onnxruntime", ""), tuple(answer.get("available", ())), shares,
-        _fallback(placed, ran, said, request, answer), shapes, answer.get("create", 0.0), problem, next,
+        _fallback(placed, ran, output, request, answer), shapes, answer.get("create", 0.0), problem, next,
     )  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def _placed_by_profile(ran: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"name": n["name"], "op": n["op"], "domain": "", "provider": n["provider"]} for n in ran]
 
 
-def _problem(answer: dict[str, Any], said: str, request: ModelRequest) -> tuple[str, str]:
+def _problem(answer: dict[str, Any], output: str, request: ModelRequest) -> tuple[str, str]:
     """Why the provider did not take part, and the next step; ("", "") where it did."""
     python = request.environment.python
     doctor = f"stackbuild doctor --venv {Path(python).parent.parent}"
@@ -196,7 +196,7 @@ def _problem(answer: dict[str, Any], said: str, request: ModelRequest) -> tuple[
             )
         return problem, f"`{doctor}` says which libraries cannot be loaded"
     if request.provider not in answer.get("providers", ()):
-        why = _LOAD.search(said)
+        why = _LOAD.search(output)
         return (
             f"the session was made without it: {why[0].strip() if why else 'ONNX Runtime said no reason'}",
             f"`{doctor}` says which libraries are missing",
@@ -205,26 +205,26 @@ def _problem(answer: dict[str, Any], said: str, request: ModelRequest) -> tuple[
 
 
 def _fallback(
-    placed: list[dict[str, Any]], ran: list[dict[str, Any]], said: str, request: ModelRequest, answer: dict[str, Any]
+    placed: list[dict[str, Any]], ran: list[dict[str, Any]], output: str, request: ModelRequest, answer: dict[str, Any]
 ) -> tuple[FallbackNode, ...]:
     """Every node that the provider was not given, those that took most time first."""
     if request.provider == CPU:
         return ()
-    kept = set(_KEPT.findall(said))
+    kept = set(_KEPT.findall(output))
     times = {node["name"]: node for node in ran}
-    taken = Counter(node["op"] for node in placed if node["provider"] == request.provider)
-    took_any = bool(taken)
-    made = []
+    placed_ops = Counter(node["op"] for node in placed if node["provider"] == request.provider)
+    took_any = bool(placed_ops)
+    rows = []
     for node in placed:
         if node["provider"] != request.provider:
             seen = times.get(node["name"], {})
             types = tuple(dict.fromkeys(seen.get("types", ())))
-            why = _why(node, types, kept, taken, took_any)
-            made.append(FallbackNode(node["name"], node["op"], node["provider"], types, seen.get("seconds", 0.0), why))
-    return tuple(sorted(made, key=lambda n: -n.seconds))
+            why = _why(node, types, kept, placed_ops, took_any)
+            rows.append(FallbackNode(node["name"], node["op"], node["provider"], types, seen.get("seconds", 0.0), why))
+    return tuple(sorted(rows, key=lambda n: -n.seconds))
 
 
-def _why(node: dict[str, Any], types: tuple[str, ...], kept: set[str], taken: Counter[str], took_any: bool) -> str:
+def _why(node: dict[str, Any], types: tuple[str, ...], kept: set[str], placed_ops: Counter[str], took_any: bool) -> str:
     unusual = [kind for kind in types if kind not in USUAL]
     if node["name"] in kept:
         return "ONNX Runtime keeps it on the CPU: it computes a shape, and a copy to the GPU would cost more"
@@ -234,12 +234,10 @@ def _why(node: dict[str, Any], types: tuple[str, ...], kept: set[str], taken: Co
         return f"its operator is of the domain {node['domain']}: the provider has no kernel for it"
     if not took_any:
         return "the provider took no node of this model"
-    if unusual and taken[node["op"]]:
-        return f"its inputs are {', '.join(unusual)}: the provider took {taken[node['op']]} other {node['op']} of this model"
-    if taken[node["op"]]:
-        return (
-            f"the provider took {taken[node['op']]} other {node['op']} of this model: its shapes or attributes differ"
-        )
+    if unusual and placed_ops[node["op"]]:
+        return f"its inputs are {', '.join(unusual)}: the provider took {placed_ops[node['op']]} other {node['op']} of this model"
+    if placed_ops[node["op"]]:
+        return f"the provider took {placed_ops[node['op']]} other {node['op']} of this model: its shapes or attributes differ"
     if unusual:
         return f"the provider took no {node['op']} of this model; its inputs are {', '.join(unusual)}"
     return f"the provider took no {node['op']} of this model"

@@ -41,10 +41,10 @@ def compile_model(request: ModelRequest, out: Path) -> CompiledModel:
     seconds = []
     written: list[tuple[str, ...]] = []
     for _ in range(2):
-        found = check_model(replace(request, environment=environment, runs=1))
-        if found.problem:
-            raise MachineLacks(found.problem, next=found.next)
-        seconds.append(found.create + sum(shape.first for shape in found.shapes))
+        check = check_model(replace(request, environment=environment, runs=1))
+        if check.problem:
+            raise MachineLacks(check.problem, next=check.next)
+        seconds.append(check.create + sum(shape.first for shape in check.shapes))
         written.append(tuple(sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())))
     if not written[0]:
         raise StepFailed(
@@ -59,7 +59,7 @@ def compile_model(request: ModelRequest, out: Path) -> CompiledModel:
             next="compile with the onnxruntime that will read it",
         )
     body = {
-        "model": digest.of_file(request.model), "onnxruntime": found.onnxruntime, "parts": list(request.parts),
+        "model": digest.of_file(request.model), "onnxruntime": check.onnxruntime, "parts": list(request.parts),
         "files": {name: digest.of_file(out / name) for name in written[0]},
     }  # fmt: skip
     (out / MANIFEST).write_text(json.dumps(body, indent=1) + "\n")

@@ -68,18 +68,18 @@ def measure_models(
         name, "models", contenders, (), budget, process_per_case=True, seed=request.seed, clock=request.clock
     )
     experiment = with_libraries(empty)
-    made, notes = [], list[str]()
+    tasks, notes = [], list[str]()
     for case in (case for cases in suite.models for case in suite_cases(cases)):
         tick(f"model {case.name}", 0)
-        made.append(_task(case, request, contenders, notes))
+        tasks.append(_task(case, request, contenders, notes))
     own = [UserModel(Path(f.file), shapes) for f in suite.files for shapes in f.shapes]
-    made += [_user_task(user, contenders, request) for user in (*own, *users)]
-    experiment = replace(experiment, tasks=tuple(task for task, _ in made))
+    tasks += [_user_task(user, contenders, request) for user in (*own, *users)]
+    experiment = replace(experiment, tasks=tuple(task for task, _ in tasks))
     says, beside = _reference(request)
     session = SessionOptions(CPU, threads=request.threads)
-    reference = Reference(says, beside, session, {t.case.name: work for t, work in made})
-    found = run(experiment, request.rounds or suite.rounds, gates, reference, profile=request.profile, tick=tick)
-    return replace(found, benchmarks=replace(found.benchmarks, notes=(*found.benchmarks.notes, *notes)))
+    reference = Reference(says, beside, session, {t.case.name: work for t, work in tasks})
+    benchmarks = run(experiment, request.rounds or suite.rounds, gates, reference, profile=request.profile, tick=tick)
+    return replace(benchmarks, benchmarks=replace(benchmarks.benchmarks, notes=(*benchmarks.benchmarks.notes, *notes)))
 
 
 def _reference(request: ModelBench) -> tuple[str, WorkerEnvironment]:
@@ -102,17 +102,17 @@ def _contenders(request: ModelBench) -> list[Contender]:
         if request.wheel
         else plain_environment(request.python)
     )
-    made = [_contender("candidate", ours, request, request.provider, request.options, request.plugin)]
+    contenders = [_contender("candidate", ours, request, request.provider, request.options, request.plugin)]
     if request.baseline:
         theirs = wheel_environment(request.baseline, request.cache, request.python)
-        made.append(_contender("baseline", theirs, request, request.provider, request.options, request.plugin))
-        made = list(with_control(made, "baseline"))
+        contenders.append(_contender("baseline", theirs, request, request.provider, request.options, request.plugin))
+        contenders = list(with_control(contenders, "baseline"))
     for other in request.against:
         full = provider_name(other)
-        made.append(_contender(full, ours, request, full, {}, ""))
+        contenders.append(_contender(full, ours, request, full, {}, ""))
     if request.devices:
-        made.append(replace(made[0], side=replace(made[0].side, label=_devices_label(request))))
-    return made
+        contenders.append(replace(contenders[0], side=replace(contenders[0].side, label=_devices_label(request))))
+    return contenders
 
 
 def _contender(

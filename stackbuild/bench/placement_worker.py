@@ -33,17 +33,17 @@ def main() -> None:
 def examined(job: Job) -> Job:
     """The session's providers, each node's provider and kernel time, and how long creation and each shape's runs took."""
     began = time.perf_counter()
-    made = opened(job)
+    session = opened(job)
     created = time.perf_counter() - began
     quiet = ort.RunOptions()
     quiet.log_severity_level = 3
-    shapes = [timed(made, make_feeds(part), job["runs"], quiet) for part in job["parts"]]
+    shapes = [timed(session, make_feeds(part), job["runs"], quiet) for part in job["parts"]]
     if len(job["parts"]) > 1:  # the first shape once more: is what was compiled for it still there?
-        shapes.append(timed(made, make_feeds(job["parts"][0]), 1, quiet))
-    nodes = profiled(Path(made.end_profiling()))
+        shapes.append(timed(session, make_feeds(job["parts"][0]), 1, quiet))
+    nodes = profiled(Path(session.end_profiling()))
     return {
-        "providers": made.get_providers(), "create": created, "shapes": shapes, "nodes": nodes, "assigned": assigned(made),
-        "outputs": [o.name for o in made.get_outputs()],
+        "providers": session.get_providers(), "create": created, "shapes": shapes, "nodes": nodes, "assigned": assigned(session),
+        "outputs": [o.name for o in session.get_outputs()],
     }  # fmt: skip
 
 
@@ -66,12 +66,12 @@ def opened(job: Job) -> ort.InferenceSession:
     return ort.InferenceSession(job["model"], options, providers=wanted, enable_fallback=0)
 
 
-def timed(made: ort.InferenceSession, feeds: Job, runs: int, quiet: ort.RunOptions) -> Job:
+def timed(session: ort.InferenceSession, feeds: Job, runs: int, quiet: ort.RunOptions) -> Job:
     """Seconds of the first run of these inputs, and of each later one."""
     seconds = []
     for _ in range(runs):
         began = time.perf_counter()
-        made.run(None, feeds, quiet)
+        session.run(None, feeds, quiet)
         seconds.append(time.perf_counter() - began)
     return {
         "sizes": {name: list(value.shape) for name, value in feeds.items()},
@@ -82,33 +82,33 @@ def timed(made: ort.InferenceSession, feeds: Job, runs: int, quiet: ort.RunOptio
 
 def profiled(path: Path) -> list[Job]:
     """Every node that ran: its name, operator, provider, input types, and seconds of kernel time over all runs."""
-    found: dict[tuple[str, str], Job] = {}
+    nodes: dict[tuple[str, str], Job] = {}
     for event in json.loads(path.read_text()):
-        said = event.get("args", {})
-        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time") and said.get("provider"):
+        arguments = event.get("args", {})
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time") and arguments.get("provider"):
             name = event["name"].removesuffix("_kernel_time")
-            types = [kind for each in said.get("input_type_shape", []) for kind in each]
-            row = found.setdefault(
-                (name, said["provider"]),
+            types = [kind for each in arguments.get("input_type_shape", []) for kind in each]
+            row = nodes.setdefault(
+                (name, arguments["provider"]),
                 {
                     "name": name,
-                    "op": said.get("op_name", ""),
-                    "provider": said["provider"],
+                    "op": arguments.get("op_name", ""),
+                    "provider": arguments["provider"],
                     "types": types,
                     "seconds": 0.0,
                 },
             )
             row["seconds"] += event["dur"] / 1e6
-    return list(found.values())
+    return list(nodes.values())
 
 
-def assigned(made: ort.InferenceSession) -> list[Job]:
+def assigned(session: ort.InferenceSession) -> list[Job]:
     """Every node and the provider that was given it, where the runtime tells (1.24 and newer); [] elsewhere."""
-    if not hasattr(made, "get_provider_graph_assignment_info"):
+    if not hasattr(session, "get_provider_graph_assignment_info"):
         return []
     return [
         {"name": node.name, "op": node.op_type, "domain": node.domain, "provider": part.ep_name}
-        for part in made.get_provider_graph_assignment_info()
+        for part in session.get_provider_graph_assignment_info()
         for node in part.get_nodes()
     ]
 

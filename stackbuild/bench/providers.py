@@ -31,13 +31,13 @@ def provider_name(text: str) -> str:
 
 def provider_options(provider: str, texts: Sequence[str], plugin: bool = False) -> dict[str, str]:
     """`KEY=VALUE` texts as options of that provider. Raises UsageError for one that it does not take."""
-    made = dict(_split(text) for text in texts)
+    options = dict(_split(text) for text in texts)
     entry = (plugin_providers() if plugin else builtin_providers()).get(provider)
-    for key in made if entry else ():
+    for key in options if entry else ():
         assert entry is not None
         if key not in entry.options:
             raise UsageError(f"{provider} has no option {key!r}{_elsewhere(key, entry)}", next=_instead(key, entry))
-    return made
+    return options
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -124,11 +124,11 @@ def read_verdict(path: Path) -> Verdict:
 
 def read_run_results(path: Path) -> tuple[Benchmarks, Verdict]:
     """What a build's run folder keeps of its measurement: results and verdict in one file, in this version's schema."""
-    found = _json(path)
-    if not isinstance(found, dict) or not {"benchmarks", "verdict"} <= found.keys():
+    document = _json(path)
+    if not isinstance(document, dict) or not {"benchmarks", "verdict"} <= document.keys():
         raise UsageError("it has no benchmarks and verdict in it", where=str(path), next="build again")
-    benchmarks = _as(Benchmarks, _body(found["benchmarks"], SCHEMA, path), path)
-    return _require_possible(benchmarks, path), _as(Verdict, _body(found["verdict"], VERDICT_SCHEMA, path), path)
+    benchmarks = _as(Benchmarks, _body(document["benchmarks"], SCHEMA, path), path)
+    return _require_possible(benchmarks, path), _as(Verdict, _body(document["verdict"], VERDICT_SCHEMA, path), path)
 
 
 def _require_possible(benchmarks: Benchmarks, path: Path) -> Benchmarks:
@@ -150,21 +150,21 @@ def _read(path: Path, schema: str) -> dict[str, Json]:
     return _body(_json(path), schema, path)
 
 
-def _body(found: Json, schema: str, path: Path) -> dict[str, Json]:
+def _body(document: Json, schema: str, path: Path) -> dict[str, Json]:
     """What a document holds beside its schema and digest. Raises UsageError where they are not its own."""
-    has = found.get("schema") if isinstance(found, dict) else None
-    if not isinstance(found, dict) or has != schema:
+    has = document.get("schema") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or has != schema:
         raise UsageError(_other(has, schema), where=str(path), next=_next(has, schema))
-    body = {key: value for key, value in found.items() if key not in ("schema", "digest")}
-    if found.get("digest") != _digest_of(schema, body):
-        what = "it was changed after it was written" if found.get("digest") else "it has no digest of its content"
+    body = {key: value for key, value in document.items() if key not in ("schema", "digest")}
+    if document.get("digest") != _digest_of(schema, body):
+        what = "it was changed after it was written" if document.get("digest") else "it has no digest of its content"
         raise UsageError(what, where=str(path), next="measure again; results are not edited by hand")
     return body
 
 
 def _json(path: Path) -> Json:
     try:
-        found: Json = json.loads(path.read_text("utf-8"))
+        document: Json = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise UsageError(
             "there is no such file", where=str(path), next="stackbuild bench … --out FILE writes one"
@@ -175,7 +175,7 @@ def _json(path: Path) -> Json:
         raise UsageError(
             f"not JSON: {error}", where=str(path), next="give a file that stackbuild bench wrote"
         ) from None
-    return _encodable(found)
+    return _encodable(document)
 
 
 def _other(has: object, schema: str) -> str:

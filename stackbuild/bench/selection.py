@@ -45,10 +45,10 @@ def select_suite(
 
 def parse_devices(text: str) -> tuple[str, ...]:
     """`0,1` as device numbers; none for an empty text."""
-    found = tuple(part.strip() for part in text.split(",")) if text else ()
-    if not all(part.isascii() and part.isdigit() for part in found) or len(set(found)) < len(found):
+    devices = tuple(part.strip() for part in text.split(",")) if text else ()
+    if not all(part.isascii() and part.isdigit() for part in devices) or len(set(devices)) < len(devices):
         raise UsageError(f"--devices {text!r} is not a list of devices", next="write for example --devices 0,1")
-    return found
+    return devices
 
 
 def parse_providers(texts: Sequence[str]) -> tuple[str, ...]:
@@ -70,12 +70,12 @@ def batch_curve(
         raise UsageError("a batch is at least 1", next="write for example --sizes 1,2,4,8")
     weights = parse_mix(mix) if mix else None
     frame = load_suite("models-quick").model_copy(update={"models": (_cases(model, batches, (dtype,), {}, False),)})
-    found = measure_models(replace(request), frame, f"batches of {model}", (), tick).benchmarks
-    problems = [s.problem for case in found.cases for s in case.series if s.problem]
+    benchmarks = measure_models(replace(request), frame, f"batches of {model}", (), tick).benchmarks
+    problems = [s.problem for case in benchmarks.cases for s in case.series if s.problem]
     if problems:
         raise UsageError(f"a batch did not run: {problems[0]}", next="leave that batch out of --sizes")
-    seconds = {case.batch: median(case.series[0].seconds) for case in found.cases}
-    return found, advise(seconds, within, weights)
+    seconds = {case.batch: median(case.series[0].seconds) for case in benchmarks.cases}
+    return benchmarks, advise(seconds, within, weights)
 
 
 def _cases(

@@ -73,5 +73,5 @@ def trends(file: Path, benchmarks: Benchmarks, least: int = WORTH_DRAWING, most:
         )
         for case, side in wanted
     )
-    found = (find_series(file, query) for query in queries)
-    return tuple(trend(figures[-most:]) for figures in found if len(figures) >= least)
+    series = (find_series(file, query) for query in queries)
+    return tuple(trend(figures[-most:]) for figures in series if len(figures) >= least)

@@ -48,10 +48,10 @@ def main() -> None:
 
 
 def versions(job: Job) -> dict[str, str]:
-    found = {"python": sys.version.split()[0], "onnxruntime": ort.__version__, "numpy": np.__version__}
-    found["onnxruntime_path"] = os.path.dirname(ort.__file__)  # noqa: PTH120
-    found["providers"] = " ".join(ort.get_available_providers())
-    return found | {"build": getattr(ort, "get_build_info", str)()}
+    numbers = {"python": sys.version.split()[0], "onnxruntime": ort.__version__, "numpy": np.__version__}
+    numbers["onnxruntime_path"] = os.path.dirname(ort.__file__)  # noqa: PTH120
+    numbers["providers"] = " ".join(ort.get_available_providers())
+    return numbers | {"build": getattr(ort, "get_build_info", str)()}
 
 
 def load_plugin(session: Job) -> None:
@@ -82,10 +82,10 @@ def make_session(session: Job, case: Job, device: dict[str, str], profile: str =
         return ort.InferenceSession(case["model"], options, enable_fallback=0)
     if provider not in ort.get_available_providers():
         raise RuntimeError(f"this onnxruntime has no {provider}; it has {', '.join(ort.get_available_providers())}")
-    made = ort.InferenceSession(case["model"], options, providers=[(provider, settings)], enable_fallback=0)
-    if made.get_providers()[0] != provider:
-        raise RuntimeError(f"asked for {provider}, the session runs on {made.get_providers()[0]}")
-    return made
+    inference = ort.InferenceSession(case["model"], options, providers=[(provider, settings)], enable_fallback=0)
+    if inference.get_providers()[0] != provider:
+        raise RuntimeError(f"asked for {provider}, the session runs on {inference.get_providers()[0]}")
+    return inference
 
 
 def library_path(library: str) -> str:
@@ -352,13 +352,13 @@ def outputs(job: Job, case: Job) -> Job:
 
     A kernel that computes at its first call alone is not called right.
     """
-    found = []
+    arrays = []
     for part in case["parts"]:
         session = make_session(job["session"], case, part.get("device", {}))
         names = [o.name for o in session.get_outputs()]
         feeds = make_feeds(part)
-        found.append([session.run(None, feeds) for _ in range(3)][-1])
-    whole = found[0] if len(found) == 1 else [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
+        arrays.append([session.run(None, feeds) for _ in range(3)][-1])
+    whole = arrays[0] if len(arrays) == 1 else [np.concatenate(pieces) for pieces in zip(*arrays, strict=True)]
     np.savez(case["keep"], **dict(zip(names, whole, strict=True)))
     return {"outputs": names}
 
@@ -377,9 +377,9 @@ def compare(job: Job, case: Job) -> Job:
     blind = [name for name, e in by_name.items() if e.count and not e.is_conclusive]
     if blind or not any(e.is_conclusive for e in by_name.values()):
         raise ValueError(f"no element of {', '.join(blind) or 'any output'} is finite, here or in the reference")
-    found = list(by_name.values())
-    worst: Job = {m: max(getattr(e, m) for e in found) for m in ("max_abs", "max_rel", "rms")}
-    return worst | {m: min(getattr(e, m) for e in found) for m in ("cosine", "snr_db")}
+    rows = list(by_name.values())
+    worst: Job = {m: max(getattr(e, m) for e in rows) for m in ("max_abs", "max_rel", "rms")}
+    return worst | {m: min(getattr(e, m) for e in rows) for m in ("cosine", "snr_db")}
 
 
 def profile(job: Job, case: Job) -> Job:
@@ -411,8 +411,8 @@ def quantise(job: Job, case: Job) -> Job:
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    said = {"DefaultTensorType": 1}  # onnx.TensorProto.FLOAT
-    quantize_dynamic(case["model"], case["keep"], weight_type=QuantType.QInt8, extra_options=said)
+    extra_options = {"DefaultTensorType": 1}  # onnx.TensorProto.FLOAT
+    quantize_dynamic(case["model"], case["keep"], weight_type=QuantType.QInt8, extra_options=extra_options)
     return {"kept": case["keep"]}
 
 
@@ -420,7 +420,7 @@ def optimise(job: Job, case: Job) -> Job:
     """ONNX Runtime's transformer optimiser: case["model"] to case["keep"]; says which fusions it found."""
     from onnxruntime.transformers import optimizer
 
-    made = optimizer.optimize_model(
+    optimised = optimizer.optimize_model(
         case["model"],
         case["type"],
         num_heads=case["heads"],
@@ -428,8 +428,11 @@ def optimise(job: Job, case: Job) -> Job:
         opt_level=0,
         only_onnxruntime=False,
     )
-    made.save_model_to_file(case["keep"], use_external_data_format=False)
-    return {"kept": case["keep"], "fused": {k: int(v) for k, v in made.get_fused_operator_statistics().items() if v}}
+    optimised.save_model_to_file(case["keep"], use_external_data_format=False)
+    return {
+        "kept": case["keep"],
+        "fused": {k: int(v) for k, v in optimised.get_fused_operator_statistics().items() if v},
+    }
 
 
 DO = {

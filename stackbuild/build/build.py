@@ -79,8 +79,8 @@ def _guess(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> N
     if order.mirror is None:
         refuse_missing_tools(step.action for step in todo)
     new = _never_built(plan, loaded, context.store)
-    if sum(new.values()) >= WORTH_SAYING and (said := disk_warning(loaded)):
-        context.emit(Note("warning", said))
+    if sum(new.values()) >= WORTH_SAYING and (warning := disk_warning(loaded)):
+        context.emit(Note("warning", warning))
     if sum(new.values()) >= WORTH_SAYING:
         context.emit(Note("info", f"never built here; a guess, in hours of one core: {_each(new)}"))
 

@@ -57,7 +57,7 @@ def _unfit(folder: Path, step: str, left: UnfinishedMark, runner: str) -> str:
         return WENT_DOWN
     if left.runner != runner:
         return f"the one its last run left is the {left.runner} runner's"
-    if not any(found for pattern in NINJA_LOGS for found in (folder / "build" / step).glob(pattern)):
+    if not any(log for pattern in NINJA_LOGS for log in (folder / "build" / step).glob(pattern)):
         return "its last run had not begun to compile"
     end = time.monotonic() + QUIET_SECONDS
     while is_written_to(folder):

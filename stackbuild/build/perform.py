@@ -48,8 +48,8 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Buil
     with context.jobserver.token(context.stopper), context.store.lock(step.key, waiting, context.stopper.check):
         if record := context.find_made(step.key):
             return finish(step, record.tree, "cached", 0.0, context)
-        if taken := _taken_over(step, step.key_text, "r", context):
-            return finish(step, taken.tree, "cached", 0.0, context)
+        if staging_tree := _taken_over(step, step.key_text, "r", context):
+            return finish(step, staging_tree.tree, "cached", 0.0, context)
         if waited:  # for one that may have been killed, and have left its build tree, and a container that writes to it
             report_removed(context.runner.reap(), context)
             recover(context)
@@ -191,8 +191,8 @@ def _in_session(
 ) -> tuple[dict[str, str], Compiles]:
     if context.from_scratch:
         (staging.build / step.name).mkdir()
-    elif said := begin_tree(step, trees, staging, context.store, (context.recipe, context.runner.name)):
-        context.emit(Note("info", said))
+    elif resumed := begin_tree(step, trees, staging, context.store, (context.recipe, context.runner.name)):
+        context.emit(Note("info", resumed))
     spec = session_spec(step, trees, staging, context)
     env = tuple(sorted({**dict(step.env), **_live_env(trees, context)}.items()))
     peak = 0

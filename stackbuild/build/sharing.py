@@ -67,14 +67,14 @@ class Sharing:
 
         What a step needs is asked for only where no remote has the step itself. Raises OSError, Stopped.
         """
-        found, demanded = dict(stored), set(plan.wanted)
+        records, demanded = dict(stored), set(plan.wanted)
         for step in reversed(plan.steps) if self.is_asked else ():
-            if step.name in demanded and step.key not in found:
+            if step.name in demanded and step.key not in records:
                 if record := self._locked(step):
-                    found[step.key] = record
+                    records[step.key] = record
                 else:
                     demanded.update(need.step for need in step.needs)
-        return found
+        return records
 
     def push_made(self, keys: Collection[str]) -> None:
         """Put what this run made on the remotes that are written to. What fails is a warning."""
@@ -116,8 +116,8 @@ class Sharing:
         pulled = self.puller.pull(Asked(digest.of_text(text), text, step.name, self.recipe, kind))
         if pulled is not None:
             origin = pulled.origin
-            said = f"{step.name}: taken from {origin.url}, {pulled.size / 1e6:.1f} MB, signed by {origin.signed_by}"
-            self.emit(Note("info", said))
+            message = f"{step.name}: taken from {origin.url}, {pulled.size / 1e6:.1f} MB, signed by {origin.signed_by}"
+            self.emit(Note("info", message))
         return pulled
 
     def _puller(self, settings: Settings) -> Puller | None:
@@ -138,15 +138,15 @@ class Sharing:
         from stackbuild.remote.settings import open_writer
         from stackbuild.runners.engine import registry_login
 
-        found = []
+        pushers = []
         for one in settings.remotes:
             if one.write:
                 key = load_signing_key(Path(one.sign).expanduser())
                 try:
-                    found.append(Pusher(self.store, open_writer(one.url, registry_login), key))
+                    pushers.append(Pusher(self.store, open_writer(one.url, registry_login), key))
                 except RemoteFault as fault:
                     self.emit(Note("warning", f"nothing is pushed to {one.url}: {fault}"))
-        return tuple(found)
+        return tuple(pushers)
 
 
 @dataclass(frozen=True)
@@ -163,18 +163,18 @@ def pull_plan(loaded: Loaded, choice: Choice, settings: Settings, everything: bo
     What the base really has decides the keys of the steps on it, so the plan is made again once something came.
     Raises LockError, PlanError, MachineLacks, UsageError, OSError.
     """
-    taken: list[str] = []
+    names: list[str] = []
     left: tuple[str, ...] = ()
     for _ in range(2):
         with current_plan(loaded, choice) as (plan, store):
             sharing = Sharing(plan.recipe, store, emit, lambda: None).opened(settings, from_scratch=False)
             wanted = replace(plan, wanted=tuple(plan.by_name)) if everything else plan
             before = store.find_all(step.key for step in plan.steps)
-            found = sharing.with_remotes(wanted, before)
+            records = sharing.with_remotes(wanted, before)
             sharing.close()
-        came = [step.name for step in plan.steps if step.key in found and step.key not in before]
-        left = tuple(step.name for step in steps_to_run(wanted, found))
-        taken += came
+        came = [step.name for step in plan.steps if step.key in records and step.key not in before]
+        left = tuple(step.name for step in steps_to_run(wanted, records))
+        names += came
         if not came or not left:
             break
-    return PullReport(tuple(taken), left)
+    return PullReport(tuple(names), left)

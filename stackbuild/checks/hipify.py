@@ -16,11 +16,11 @@ from stackbuild.sources.patches import series
 
 def hipify_findings(loaded: Loaded) -> tuple[Finding, ...]:
     """Every mistake in rule sets, in their support headers and in patches after the conversion."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name, conversion in conversions(loaded.recipe).items():
         subject = f"components.{name}.hipify"
-        found += [*_rules(loaded, subject, conversion), *_patches(loaded, subject, conversion)]
-    return tuple(found)
+        findings += [*_rules(loaded, subject, conversion), *_patches(loaded, subject, conversion)]
+    return tuple(findings)
 
 
 def _rules(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Finding]:
@@ -38,11 +38,11 @@ def _patches(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Findi
         return
     folder = loaded.patch_folder(conversion.patches)
     try:
-        found = series(folder)
+        patches = series(folder)
     except RecipeError as error:
         yield from (mistake_finding("PATCH", f"{subject}.patches", mistake) for mistake in error.mistakes)
         return
-    if not found.patches:
+    if not patches.patches:
         what = "there is no such folder" if not folder.is_dir() else "there is no patch in it"
         yield _finding(
             "PATCH",
@@ -52,7 +52,7 @@ def _patches(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Findi
         )
 
 
-def _finding(rule: str, subject: str, found: str, fix: str) -> Finding:
+def _finding(rule: str, subject: str, evidence: str, fix: str) -> Finding:
     return Finding(
-        f"SB-STACK-{rule}", Severity.ERROR, subject, found, "the step that converts the source would stop", fix
+        f"SB-STACK-{rule}", Severity.ERROR, subject, evidence, "the step that converts the source would stop", fix
     )

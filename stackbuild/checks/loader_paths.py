@@ -37,13 +37,13 @@ class LoaderPaths:
 
     def newer_glibc(self, library: Library) -> str:
         """The newest glibc that it asks for, where that is newer than this machine's; else ""."""
-        asked = [
+        versions = [
             v.removeprefix("GLIBC_")
             for _, names in library.versions
             for v in names
             if re.fullmatch(r"GLIBC_2[0-9.]*", v)
         ]
-        newest = max(asked, key=numbers, default="")
+        newest = max(versions, key=numbers, default="")
         return newest if newest and self.glibc and numbers(newest) > numbers(self.glibc) else ""
 
 
@@ -55,7 +55,7 @@ def loader_paths(variables: Mapping[str, str]) -> LoaderPaths:
 
 def _configured(file: Path, depth: int) -> tuple[Path, ...]:
     """The folders of a configuration file and of those that it includes."""
-    found: list[Path] = []
+    folders: list[Path] = []
     try:
         lines = file.read_text("utf-8", "replace").splitlines() if depth < 5 else []
     except OSError:
@@ -65,7 +65,7 @@ def _configured(file: Path, depth: int) -> tuple[Path, ...]:
             pattern = line.split(None, 1)[1]
             base = Path("/") if pattern.startswith("/") else file.parent
             for each in sorted(base.glob(pattern.lstrip("/"))):
-                found += _configured(each, depth + 1)
+                folders += _configured(each, depth + 1)
         elif line:
-            found.append(Path(line))
-    return tuple(found)
+            folders.append(Path(line))
+    return tuple(folders)

@@ -83,15 +83,15 @@ def refuse_missing_tools(actions: Iterable[str]) -> None:
     """Before the first step: the programs of those actions are installed. Raises MachineLacks with all that are not."""
     lacking = lacking_packages(actions)
     if lacking:
-        said = f"{' and '.join(f'`{name}`' for name in lacking)} {'is' if len(lacking) == 1 else 'are'} not installed, which this build runs"
+        message = f"{' and '.join(f'`{name}`' for name in lacking)} {'is' if len(lacking) == 1 else 'are'} not installed, which this build runs"
         engine = ", or start a Docker engine, which pulls the image too" if "skopeo" in lacking else ""
-        raise MachineLacks(said, next=f"apt-get install {' '.join(lacking)}{engine}")
+        raise MachineLacks(message, next=f"apt-get install {' '.join(lacking)}{engine}")
 
 
 def disk_warning(loaded: Loaded) -> str:
     """What to say before a build that may not fit on the disk, by a guess; "" where it fits."""
-    status, said = _disk(loaded)
-    return "" if status is Status.PASSED else said
+    status, message = _disk(loaded)
+    return "" if status is Status.PASSED else message
 
 
 def _tools(loaded: Loaded) -> tuple[Status, str]:
@@ -117,17 +117,21 @@ def _disk(loaded: Loaded) -> tuple[Status, str]:
     place = default_root()
     there = next(p for p in (place, *place.parents) if Path(p).exists())
     free = shutil.disk_usage(there).free
-    said = f"{free // GIB} GiB free at {there}, about {wanted // GIB} may be wanted (a guess)"
+    message = f"{free // GIB} GiB free at {there}, about {wanted // GIB} may be wanted (a guess)"
     return (
-        (Status.PASSED, said) if free >= wanted else (Status.FAILED, f"{said}: set STACKBUILD_STORE to a larger disk")
+        (Status.PASSED, message)
+        if free >= wanted
+        else (Status.FAILED, f"{message}: set STACKBUILD_STORE to a larger disk")
     )
 
 
 def _memory(loaded: Loaded) -> tuple[Status, str]:
     name, largest = max(((n, size_of(c.memory)) for n, c in loaded.recipe.components.items()), key=lambda item: item[1])
     have = machine_memory()
-    said = f"{have // GIB} GiB; {name} declares {largest // GIB or 1}"
-    return (Status.PASSED, said) if have >= largest else (Status.SKIPPED, f"{said}: it runs alone, with fewer jobs")
+    message = f"{have // GIB} GiB; {name} declares {largest // GIB or 1}"
+    return (
+        (Status.PASSED, message) if have >= largest else (Status.SKIPPED, f"{message}: it runs alone, with fewer jobs")
+    )
 
 
 def _hours(loaded: Loaded) -> tuple[Status, str]:

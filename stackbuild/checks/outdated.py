@@ -39,15 +39,15 @@ class SourceTags:
 
 def newer_tags(recipe: Recipe, mirror: Mirror | None) -> tuple[SourceTags, ...]:
     """Each git source of a recipe. A server that cannot be asked is a `problem`, not an error: the others are told."""
-    found = []
+    rows = []
     for name, source in sorted(recipe.sources.items()):
         if source.git is None or source.ref is None:
             continue
         try:
-            found.append(compared(name, source.git, source.ref, git.tags(source.git, mirror)))
+            rows.append(compared(name, source.git, source.ref, git.tags(source.git, mirror)))
         except (MachineLacks, StepFailed) as failure:
-            found.append(SourceTags(name, source.git, source.ref, problem=failure.what, unreachable=True))
-    return tuple(found)
+            rows.append(SourceTags(name, source.git, source.ref, problem=failure.what, unreachable=True))
+    return tuple(rows)
 
 
 def compared(source: str, url: str, ref: str, tags: tuple[str, ...]) -> SourceTags:

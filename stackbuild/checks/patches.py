@@ -27,25 +27,25 @@ def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool, mirror: Mirror 
 
     Raises StepFailed and LockError where a source is not the locked one.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name, source in loaded.recipe.sources.items():
         try:
             wanted = series(loaded.patch_folder(source.patches)) if source.patches else None
         except RecipeError as error:
-            found += [mistake_finding("PATCH", f"sources.{name}", mistake) for mistake in error.mistakes]
+            findings += [mistake_finding("PATCH", f"sources.{name}", mistake) for mistake in error.mistakes]
             continue
         if wanted is None or not wanted.patches:
             continue
         if not ask or lock is None:
-            said = f"{len(wanted.patches)} patches were not checked against the source"
-            found.append(
+            note = f"{len(wanted.patches)} patches were not checked against the source"
+            findings.append(
                 _finding(
-                    "PATCH", Severity.NOTE, name, said, "upstream may have taken them", "`recipe check --sources` asks"
+                    "PATCH", Severity.NOTE, name, note, "upstream may have taken them", "`recipe check --sources` asks"
                 )
             )
             continue
-        found += _check_against(name, source, wanted, lock, mirror)
-    return tuple(found)
+        findings += _check_against(name, source, wanted, lock, mirror)
+    return tuple(findings)
 
 
 def _check_against(
@@ -72,9 +72,9 @@ def _check_against(
 
 
 def _taken(name: str, patch: Patch) -> Finding:
-    found = f"{patch.name}: upstream has taken it"
+    evidence = f"{patch.name}: upstream has taken it"
     why = f"its header says it can go when: {patch.of('Remove-When')}"
-    return _finding("PATCH-TAKEN", Severity.WARNING, name, found, why, "remove the patch", patch.of("Upstream"))
+    return _finding("PATCH-TAKEN", Severity.WARNING, name, evidence, why, "remove the patch", patch.of("Upstream"))
 
 
 def _fetch(source: Source, commit: str, tree: Path, mirror: Mirror | None) -> None:
@@ -94,9 +94,9 @@ def mistake_finding(rule: str, subject: str, mistake: Mistake) -> Finding:
         if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit()
         else None
     )
-    found, why = f"{mistake.place}: {mistake.what}", "the step that reads it would stop"
-    return Finding(f"SB-STACK-{rule}", Severity.ERROR, subject, found, why, mistake.next, "", place)
+    evidence, why = f"{mistake.place}: {mistake.what}", "the step that reads it would stop"
+    return Finding(f"SB-STACK-{rule}", Severity.ERROR, subject, evidence, why, mistake.next, "", place)
 
 
-def _finding(rule: str, severity: Severity, name: str, found: str, why: str, fix: str, link: str = "") -> Finding:
-    return Finding(f"SB-STACK-{rule}", severity, f"sources.{name}", found, why, fix, link if link != "none" else "")
+def _finding(rule: str, severity: Severity, name: str, evidence: str, why: str, fix: str, link: str = "") -> Finding:
+    return Finding(f"SB-STACK-{rule}", severity, f"sources.{name}", evidence, why, fix, link if link != "none" else "")

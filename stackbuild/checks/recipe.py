@@ -40,8 +40,8 @@ class CheckInput:
 def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
     """All findings, errors first."""
     own = (_unused_sources, _memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _lock, _unconfirmed)
-    found = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]
-    return tuple(sorted(found, key=lambda f: list(Severity).index(f.severity)))
+    findings = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]
+    return tuple(sorted(findings, key=lambda f: list(Severity).index(f.severity)))
 
 
 def _unused_sources(inputs: CheckInput) -> Iterator[Finding]:
@@ -66,13 +66,18 @@ def _memory(inputs: CheckInput) -> Iterator[Finding]:
 def _hipify(inputs: CheckInput) -> Iterator[Finding]:
     locked = inputs.lock.packages if inputs.lock else {}
     for name, component in inputs.recipe.components.items():
-        asked = component.hipify if isinstance(component, Convertible) else None
-        if asked and not asked.tool and locked and not any(package.startswith("hipify-") for package in locked):
+        conversion = component.hipify if isinstance(component, Convertible) else None
+        if (
+            conversion
+            and not conversion.tool
+            and locked
+            and not any(package.startswith("hipify-") for package in locked)
+        ):
             yield finding(
                 "HIPIFY", Severity.ERROR, f"components.{name}.hipify", "the base has no HIPIFY among its packages",
                 "the tables to convert by come from it", "add `hipify-perl` to `base.debian.packages`, or name a source with `tool`",
             )  # fmt: skip
-        elif asked and asked.engine == "clang" and locked and "hipify-clang" not in locked:
+        elif conversion and conversion.engine == "clang" and locked and "hipify-clang" not in locked:
             yield finding(
                 "HIPIFY", Severity.ERROR, f"components.{name}.hipify.engine", "the base has no hipify-clang among its packages",
                 "it runs in the base", "add `hipify-clang` and CUDA's headers to `base.debian.packages`, or take `engine: fast`",
@@ -104,16 +109,16 @@ def _rocmlir_line(inputs: CheckInput) -> Iterator[Finding]:
 def _against(row: Dep, built: RocMLIR, commit: str) -> Iterator[Finding]:
     """What that line asks for and the component that stands for it is not."""
     pinned = row.url.rpartition("/")[2].removesuffix(".tar.gz")
-    said, subject = "MIGraphX's own requirements.txt", f"sources.{built.source}"
+    origin, subject = "MIGraphX's own requirements.txt", f"sources.{built.source}"
     if commit and not pinned.startswith(commit):
         yield finding(
-            "ROCMLIR-PIN", Severity.WARNING, subject, f"{commit[:12]}, but {said} pins {pinned[:12]}",
+            "ROCMLIR-PIN", Severity.WARNING, subject, f"{commit[:12]}, but {origin} pins {pinned[:12]}",
             "nobody is known to have built that pair", f"use `ref: {pinned}`",
         )  # fmt: skip
     for option in row.options:
         if option.removeprefix("-D").partition("=")[0] not in {**OPTIONS, **built.options}:
             yield finding(
-                "ROCMLIR-OPTION", Severity.WARNING, subject, f"{said} builds {row.name} with {option}, the component does not",
+                "ROCMLIR-OPTION", Severity.WARNING, subject, f"{origin} builds {row.name} with {option}, the component does not",
                 "a library made in another way may not be what MIGraphX links", "write it in the component's `options`",
             )  # fmt: skip
 
@@ -158,10 +163,10 @@ def _lock(inputs: CheckInput) -> Iterator[Finding]:
 
 def _unconfirmed(inputs: CheckInput) -> Iterator[Finding]:
     for number, line in enumerate(inputs.text.splitlines(), 1):
-        said = _UNCONFIRMED.search(line)
-        if said and not line.startswith("# Lines marked"):
+        match = _UNCONFIRMED.search(line)
+        if match and not line.startswith("# Lines marked"):
             yield Finding(
-                "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{inputs.path}:{number}", f"unconfirmed: {said[1].strip() or line.strip()}",
+                "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{inputs.path}:{number}", f"unconfirmed: {match[1].strip() or line.strip()}",
                 "no source that could be read says so", "confirm it, then take the word `unconfirmed` out of the comment",
                 place=SourceLocation(inputs.path, number),
             )  # fmt: skip

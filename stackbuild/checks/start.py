@@ -76,27 +76,27 @@ def start(gpu: str, here: tuple[Gpu, ...], table: Table) -> StartAnswer:
 
 
 def _wheels(gfx: str, table: Table) -> list[ExistingWheel]:
-    found = []
+    choices = []
     for row in table.onnxruntime:
         target = table.targets(row.rocm).get(gfx) if row.distribution else None
         if target:
-            found.append(ExistingWheel(row.distribution, row.version, row.rocm, target.status, row.source))
-    return found
+            choices.append(ExistingWheel(row.distribution, row.version, row.rocm, target.status, row.source))
+    return choices
 
 
 def _recipes(gfx: str) -> list[RecipeChoice]:
-    made = []
+    choices = []
     for name in bundled():
         recipe = load(name).recipe
         if gfx in map(processor, recipe.gfx):
             proof = proofs()[name]
-            made.append(
+            choices.append(
                 RecipeChoice(
                     name, recipe.summary, recipe.rocm or "", use_of(recipe), proof.words, proof.source,
                     sum(guesses(recipe).values()), disk_wanted(recipe), f"stackbuild build --recipe {name} --gfx {gfx}",
                 )
             )  # fmt: skip
-    return made
+    return choices
 
 
 USES: dict[type[Component], str] = {
@@ -112,7 +112,7 @@ USES: dict[type[Component], str] = {
 def use_of(recipe: Recipe) -> str:
     """The best use among its components."""
     kinds = {type(c) for c in recipe.components.values()}
-    return next((said for kind, said in USES.items() if kind in kinds), "what its own components do")
+    return next((use for kind, use in USES.items() if kind in kinds), "what its own components do")
 
 
 def _rank(choice: RecipeChoice) -> tuple[int, int, float]:

@@ -98,12 +98,12 @@ class _Environment:
 
     @property
     def claimed(self) -> dict[str, tuple[_Installed, ...]]:
-        found: dict[str, list[_Installed]] = defaultdict(list)
+        by_path: dict[str, list[_Installed]] = defaultdict(list)
         for each in self.installed:
             for path in each.files:
                 if path.startswith(f"{ROOT}/") and "__pycache__" not in path:
-                    found[path].append(each)
-        return {path: tuple(owners) for path, owners in found.items()}
+                    by_path[path].append(each)
+        return {path: tuple(owners) for path, owners in by_path.items()}
 
     @property
     def runtimes(self) -> tuple[_Installed, ...]:
@@ -118,7 +118,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     """Everything there is to say of the environment in that folder. Raises UsageError where it is none."""
     site = _site_packages(folder)
     places = [place for place in site.iterdir() if place.suffix in (".dist-info", ".egg-info")]
-    found = tuple(sorted(map(_installed, places), key=lambda e: e.title))
+    environments = tuple(sorted(map(_installed, places), key=lambda e: e.title))
     package = site / ROOT
     here = tuple(
         sorted(
@@ -128,7 +128,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
         )
     )
     version = re.search(r"python(3\.\d+)", str(site))
-    environment = _Environment(folder, site, version[1] if version else "", found, here)
+    environment = _Environment(folder, site, version[1] if version else "", environments, here)
     libraries = {path: library for path in here if ".so" in path if (library := _library(site / path))}
     providers = tuple(_providers(environment, libraries, loader))
     findings = (
@@ -201,10 +201,10 @@ def _recorded(distribution: PathDistribution) -> dict[str, str]:
 def _library(path: Path) -> Library | None:
     """The library as the loader reads it; None for what is none, such as a linker script."""
     try:
-        found = inspect(path).libraries
+        libraries = inspect(path).libraries
     except UsageError:
         return None
-    return found[0] if found else None
+    return libraries[0] if libraries else None
 
 
 def _digest(path: Path) -> str:
@@ -225,8 +225,8 @@ def _owner_rows(environment: _Environment) -> Iterator[OwnerRow]:
             yield OwnerRow(each.name, each.version, len(mine), changed, len(mine) - len(there))
 
 
-def _finding(rule: str, severity: Severity, subject: str, found: str, why: str, fix: str, link: str = "") -> Finding:
-    return Finding(f"SB-VENV-{rule}", severity, subject, found, why, fix, link)
+def _finding(rule: str, severity: Severity, subject: str, evidence: str, why: str, fix: str, link: str = "") -> Finding:
+    return Finding(f"SB-VENV-{rule}", severity, subject, evidence, why, fix, link)
 
 
 def _again(environment: _Environment, keep: str) -> str:
@@ -305,15 +305,15 @@ def _number(text: str) -> Version:
 
 
 def _versions(environment: _Environment) -> Iterator[Finding]:
-    said = _said_version(environment)
+    version = _said_version(environment)
     recorded = {e.version for e in environment.runtimes}
     if (
-        said
+        version
         and recorded
-        and all(_number(v).public.split("+")[0] != _number(said).public.split("+")[0] for v in recorded)
+        and all(_number(v).public.split("+")[0] != _number(version).public.split("+")[0] for v in recorded)
     ):
         yield _finding(
-            "VERSION", Severity.ERROR, f"{ROOT}/__init__.py", f"the package says {said}, its distribution {' and '.join(sorted(recorded))}",
+            "VERSION", Severity.ERROR, f"{ROOT}/__init__.py", f"the package says {version}, its distribution {' and '.join(sorted(recorded))}",
             "files of two releases lie in one folder", _again(environment, _keep(environment)),
         )  # fmt: skip
     for each in environment.runtimes:
@@ -341,8 +341,8 @@ def _said_version(environment: _Environment) -> str:
     """The version in the package's own `__init__.py`, "" where there is none."""
     path = environment.site / ROOT / "__init__.py"
     text = path.read_text("utf-8", "replace")[:100_000] if path.is_file() else ""
-    found = re.search(r"""(?m)^__version__\s*=\s*["']([^"']+)""", text)
-    return found[1] if found else ""
+    match = re.search(r"""(?m)^__version__\s*=\s*["']([^"']+)""", text)
+    return match[1] if match else ""
 
 
 def _requirements(environment: _Environment) -> Iterator[Finding]:
@@ -360,13 +360,13 @@ def _requirements(environment: _Environment) -> Iterator[Finding]:
             if not have or not wanted.specifier.contains(have, prereleases=True)
         ]
         if unmet:
-            said = ", ".join(
+            listing = ", ".join(
                 f"{wanted} ({f'{have} is installed' if have else 'nothing of it is installed'})"
                 for wanted, have in unmet
             )
             names = " ".join(f"'{wanted}'" for wanted, _ in unmet)
             yield _finding(
-                "REQUIRES", Severity.ERROR, each.title, f"it requires {said}",
+                "REQUIRES", Severity.ERROR, each.title, f"it requires {listing}",
                 "its import or its providers fail", f"{environment.folder}/bin/python -m pip install {names}",
             )  # fmt: skip
 
@@ -447,10 +447,10 @@ def _system(environment: _Environment) -> Iterator[Finding]:
     """Another ONNX Runtime outside of the environment that it can see."""
     config = environment.folder / "pyvenv.cfg"
     text = config.read_text("utf-8", "replace") if config.is_file() else ""
-    said = dict(re.findall(r"(?m)^([\w-]+)\s*=\s*(.*?)\s*$", text))
-    if said.get("include-system-site-packages", "").lower() != "true" or "home" not in said:
+    values = dict(re.findall(r"(?m)^([\w-]+)\s*=\s*(.*?)\s*$", text))
+    if values.get("include-system-site-packages", "").lower() != "true" or "home" not in values:
         return
-    prefix = Path(said["home"]).parent
+    prefix = Path(values["home"]).parent
     places = [
         f"lib/python{environment.python}/site-packages",
         "lib/python3/dist-packages",

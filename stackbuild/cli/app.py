@@ -114,11 +114,11 @@ class RecipeCommand(TyperCommand):
         first = [] if takes_words else [word for word in mine[:1] if not word.startswith("-")]
         for meant in (known or first)[:1]:
             at = args.index(meant)
-            said = shlex.join(["--recipe", meant, *args[:at], *args[at + 1 :]])
-            return UsageError("a recipe is named by an option", where=meant, next=f"did you mean `{path} {said}`?")
-        said = " ".join(["--recipe R", *([shlex.join(args)] if args else [])])
+            words = shlex.join(["--recipe", meant, *args[:at], *args[at + 1 :]])
+            return UsageError("a recipe is named by an option", where=meant, next=f"did you mean `{path} {words}`?")
+        words = " ".join(["--recipe R", *([shlex.join(args)] if args else [])])
         return UsageError(
-            "no recipe is named", next=f"`{path} {said}`; `stackbuild recipe list` shows those that there are"
+            "no recipe is named", next=f"`{path} {words}`; `stackbuild recipe list` shows those that there are"
         )
 
 
@@ -232,7 +232,7 @@ Out = Annotated[Path | None, option("--out", "-o", help="Where to write the resu
 
 def commands() -> list[tuple[str, str]]:
     """Every command with its help text, groups spelt out: for docs/cli.md and the test that holds it."""
-    found: list[tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
 
     def visit(command: object, path: str) -> None:
         subs = getattr(command, "commands", None)
@@ -241,7 +241,7 @@ def commands() -> list[tuple[str, str]]:
                 visit(sub, f"{path} {name}")
         else:
             context = typer.Context(command, info_name=path)  # type: ignore[arg-type]
-            found.append((path, command.get_help(context)))  # type: ignore[attr-defined]
+            rows.append((path, command.get_help(context)))  # type: ignore[attr-defined]
 
     visit(typer.main.get_command(app), "stackbuild")
-    return found
+    return rows

@@ -131,7 +131,10 @@ def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool
         rows = count(CounterRequest(wheel, target, default_root() / EMULATOR, whole), stopper.check)
     exceeded = over_budget(rows, held) if held is not None else ()
     if json:
-        kernels = [{"counters": row, "model": (made := model(row, limits)), "binds": made.binding} for row in rows]
+        kernels = [
+            {"counters": row, "model": (kernel_model := model(row, limits)), "binds": kernel_model.binding}
+            for row in rows
+        ]
         print_json(
             {"target": target, "limits": limits, "kernels": kernels, "over_budget": exceeded},
             "stackbuild.emulated-counters/1",
@@ -265,8 +268,10 @@ def compare(
 
     old, new = read_benchmarks(before), read_benchmarks(after)
     require_comparable(old, new)
-    found = changes(old, new)
-    print_json(found, "stackbuild.changes/1") if json else draw_changes(found, before.stem, after.stem)
+    figure_changes = changes(old, new)
+    print_json(figure_changes, "stackbuild.changes/1") if json else draw_changes(
+        figure_changes, before.stem, after.stem
+    )
 
 
 @app.command()
@@ -298,9 +303,9 @@ def history(
         print_json(cases(file), "stackbuild.history-cases/1") if json else draw_cases(cases(file))
     else:
         query = SeriesQuery(case, metric, side, provider=provider_name(provider) if provider else "")
-        found = trend(load_series(file, query))
-        body = {"series": found.figures, "turns": found.turns}
-        print_json(body, "stackbuild.history/1") if json else draw_history(found)
+        report = trend(load_series(file, query))
+        body = {"series": report.figures, "turns": report.turns}
+        print_json(body, "stackbuild.history/1") if json else draw_history(report)
 
 
 def _require_kept(out: Path, arguments: MeasureArguments) -> None:

@@ -162,7 +162,7 @@ def build(
     if json:
         release(loaded, order, (print_event,))
         return
-    if not yes and sys.stdin.isatty() and (said := long_build(loaded, order)) and not _agrees(said):
+    if not yes and sys.stdin.isatty() and (question := long_build(loaded, order)) and not _agrees(question):
         raise UsageError("the build was not begun", next="--yes begins without asking")
     with view() as watching:
         try:
@@ -179,11 +179,11 @@ def _told_before(steps: list[str]) -> StepFailed:
     return StepFailed(f"the build failed: {', '.join(steps)}")
 
 
-def _agrees(said: str) -> bool:
+def _agrees(question: str) -> bool:
     """Ask on the terminal; Enter alone is yes, the end of input no."""
     from stackbuild.views.console import err
 
-    err().print(said, markup=False, highlight=False)
+    err().print(question, markup=False, highlight=False)
     err().print("Begin? [Y/n] ", end="", markup=False)
     answer = sys.stdin.readline()
     return bool(answer) and answer.strip().lower() in ("", "y", "yes")
@@ -219,12 +219,12 @@ def plan(
     loaded = load(recipe, allow_path or ())
     refuse_mistakes(loaded)
     _tell_doubts(loaded)
-    with current_plan(loaded, choice_of(gfx, until, python)) as (made, store):
-        rows = status(made, store)
-        took = step_seconds(store, made.recipe)
+    with current_plan(loaded, choice_of(gfx, until, python)) as (resolved, store):
+        rows = status(resolved, store)
+        took = step_seconds(store, resolved.recipe)
     times = step_times((row.step for row in rows if row.state == "run"), loaded.recipe, took)
     if json:
-        print_json({"recipe": made.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")
+        print_json({"recipe": resolved.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")
     else:
         draw_plan(rows, times)
     if detailed_exitcode and any(row.state == "run" for row in rows):
@@ -254,8 +254,8 @@ def explain(
     from stackbuild.views.plan import draw_explanation
 
     loaded = load(recipe, allow_path or ())
-    with current_plan(loaded, choice_of(gfx, "")) as (made, store):
-        explanation = explain_step(made, step, store, local_sources(loaded))
+    with current_plan(loaded, choice_of(gfx, "")) as (resolved, store):
+        explanation = explain_step(resolved, step, store, local_sources(loaded))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
 
 
@@ -284,10 +284,10 @@ def lock(
     source_mirror = mirror_of(mirror, os.environ)
     loaded = load(recipe)
     if check:
-        found = read_lock(loaded)
+        locked = read_lock(loaded)
         if json:
             print_json(
-                {"lock": loaded.lock_path, "fresh": True, "open": unlocked(loaded.recipe, found)}, "stackbuild.lock/1"
+                {"lock": loaded.lock_path, "fresh": True, "open": unlocked(loaded.recipe, locked)}, "stackbuild.lock/1"
             )
         err().print(f"{loaded.lock_path}: fresh", markup=False)
         return

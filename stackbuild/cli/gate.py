@@ -69,15 +69,15 @@ def gate(
     wanted = gates_of(gates, recipe)
     require_writable(out, verdict_out)
     with progress() as tick:
-        found = run_gate(request, wanted, tick)
-    verdict = replace(found.verdict, of=identity(found.benchmarks))
+        measurement = run_gate(request, wanted, tick)
+    verdict = replace(measurement.verdict, of=identity(measurement.benchmarks))
     if out:
-        write(found.benchmarks, out)
+        write(measurement.benchmarks, out)
     if verdict_out:
         write(verdict, verdict_out)
     if json:
         print_json(document(verdict), VERDICT_SCHEMA)
     else:
-        draw_verdict(found.verdict)
-        draw_inputs(found.benchmarks.inputs)
-    require_open(found.verdict)
+        draw_verdict(measurement.verdict)
+        draw_inputs(measurement.benchmarks.inputs)
+    require_open(measurement.verdict)

@@ -74,7 +74,7 @@ def inspect(
     joint_findings = _joint_findings([facts for facts, _ in inspected])
     _print(inspected, joint_findings, json, kernels)
     _write(inspected, joint_findings, sarif, junit)
-    if any(f.severity == "error" for found in (joint_findings, *(found for _, found in inspected)) for f in found):
+    if any(f.severity == "error" for findings in (joint_findings, *(each for _, each in inspected)) for f in findings):
         leave(5)
 
 
@@ -103,10 +103,10 @@ def expectations_for(recipe: str | None, distribution: str, gfx: tuple[str, ...]
     from stackbuild.views.console import err
 
     read, commits = _recipe(recipe)
-    found = expectations_of(narrowed(read, gfx)[0], distribution, commits)
-    if found == NOTHING:
+    expectations = expectations_of(narrowed(read, gfx)[0], distribution, commits)
+    if expectations == NOTHING:
         err().print(f"{recipe} makes no wheel of {distribution}: it is judged as any other", markup=False)
-    return found
+    return expectations
 
 
 @cache
@@ -141,15 +141,15 @@ def _print(
         from stackbuild.inspection.document import document
         from stackbuild.views.console import print_json
 
-        files = [document(facts, found, kernels=kernels) for facts, found in inspected]
+        files = [document(facts, findings, kernels=kernels) for facts, findings in inspected]
         print_json({"files": files, "together": joint_findings}, "stackbuild.inspect/1")
         return
     from stackbuild.views.console import out
     from stackbuild.views.inspect import draw_facts, draw_findings
 
-    for facts, found in inspected:
+    for facts, findings in inspected:
         draw_facts(facts)
-        draw_findings(found)
+        draw_findings(findings)
         out().print()
     if joint_findings:
         draw_findings(joint_findings)
@@ -164,7 +164,7 @@ def _write(
     """Write the requested reports: each file is a Verification with the static rung alone."""
     from stackbuild.verification.rungs.static import static_verification
 
-    verifications = [static_verification(facts.path, facts.sha256, found) for facts, found in inspected]
+    verifications = [static_verification(facts.path, facts.sha256, findings) for facts, findings in inspected]
     if joint_findings:
         verifications.append(static_verification("together", "", joint_findings))
     write_reports(verifications, sarif, junit)
@@ -196,10 +196,10 @@ def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Pat
     from stackbuild.views.inspect import draw_difference
 
     after = inspection.inspect(new)
-    made = difference(inspection.inspect(old), after)
-    print_json(made, "stackbuild.inspect-diff/1") if json else draw_difference(made)
-    write_reports([static_verification(after.path, after.sha256, made.findings)], sarif, junit)
-    if made.findings:
+    changes = difference(inspection.inspect(old), after)
+    print_json(changes, "stackbuild.inspect-diff/1") if json else draw_difference(changes)
+    write_reports([static_verification(after.path, after.sha256, changes.findings)], sarif, junit)
+    if changes.findings:
         leave(5)
 
 

@@ -48,11 +48,11 @@ def env(
     from stackbuild.views.console import print_json
     from stackbuild.views.machine import draw_environment
 
-    found = environment(gpu, workload, os.environ, rocm or rocm_version(), tuple(device or ()))
+    settings = environment(gpu, workload, os.environ, rocm or rocm_version(), tuple(device or ()))
     if json:
-        print_json(found, "stackbuild.environment/1")
+        print_json(settings, "stackbuild.environment/1")
         return
-    draw_environment(spelled(found, form), found.warnings)
+    draw_environment(spelled(settings, form), settings.warnings)
 
 
 @app.command()

@@ -76,16 +76,16 @@ def check(
     floors = _share(nodes, "--nodes"), _share(seconds, "--seconds")
     request = _request(file, venv, (provider, plugin), shape or [], options or [], library or [])
     with err().status("opening a session: a provider that compiles may take minutes …"):
-        found = check_model(request)
-    short = found.problem != "" or found.node_share < floors[0] or found.time_share < floors[1]
+        result = check_model(request)
+    short = result.problem != "" or result.node_share < floors[0] or result.time_share < floors[1]
     body = {
-        "check": found,
-        "node_share": found.node_share,
-        "time_share": found.time_share,
-        "compiles": found.compiles,
+        "check": result,
+        "node_share": result.node_share,
+        "time_share": result.time_share,
+        "compiles": result.compiles,
         "passed": not short,
     }
-    print_json(body, "stackbuild.model-check/1") if json else draw_check(found, floors)
+    print_json(body, "stackbuild.model-check/1") if json else draw_check(result, floors)
     if short:
         leave(5)
 
@@ -112,8 +112,8 @@ def compile_(
 
     request = _request(file, venv, ("migraphx", ""), shape or [], [], [])
     with err().status("compiling: minutes for each shape …"):
-        found = compile_model(request, out)
-    print_json(found, "stackbuild.model-compile/1") if json else draw_compiled(found)
+        compiled = compile_model(request, out)
+    print_json(compiled, "stackbuild.model-compile/1") if json else draw_compiled(compiled)
 
 
 def _share(text: str, name: str) -> float:

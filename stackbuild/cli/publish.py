@@ -339,9 +339,9 @@ def check(
     with err().status("reading the index …"):
         if rebuild:
             maintenance.rebuild(folder, _publication(sign, False, 90.0))
-        found = maintenance.damages(folder)
-    print_json(found, "stackbuild.index-check/1") if json else draw_problems(found, "the index is whole")
-    if found:
+        problems = maintenance.damages(folder)
+    print_json(problems, "stackbuild.index-check/1") if json else draw_problems(problems, "the index is whole")
+    if problems:
         leave(7)
 
 

@@ -120,11 +120,11 @@ def outdated(
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_outdated
 
-    found = newer_tags(load(name).recipe, mirror_of(mirror, os.environ))
-    print_json({"recipe": name, "sources": found}, "stackbuild.outdated/1") if json else draw_outdated(found)
-    if any(row.is_outdated for row in found):
+    rows = newer_tags(load(name).recipe, mirror_of(mirror, os.environ))
+    print_json({"recipe": name, "sources": rows}, "stackbuild.outdated/1") if json else draw_outdated(rows)
+    if any(row.is_outdated for row in rows):
         leave(10)
-    if any(row.unreachable for row in found):
+    if any(row.unreachable for row in rows):
         leave(7)
 
 

@@ -87,11 +87,11 @@ def _apply(file: Path, environ: MutableMapping[str, str]) -> None:
             next=f"chown it, or remove it: {file} decides where the store lies",
         )
     try:
-        found = tomllib.loads(file.read_text("utf-8"))
+        settings = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"not TOML: {error}", where=str(file), next="write lines such as `jobs = 4`") from None
     known = {setting.key: setting for setting in SETTINGS}
-    for key, value in found.items():
+    for key, value in settings.items():
         if key not in known:
             raise UsageError(f"unknown key `{key}`", where=str(file), next=close_to(key, list(known)))
         if isinstance(value, bool) or not isinstance(value, str | int):

@@ -98,9 +98,9 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
     key = load_signing_key(sign)
     done: list[Push] = []
     with open_store() as opened:
-        found = tuple(records(opened))
-        rows = [row for row in made_here(found) if not recipe or row[0].key in _latest(recipe, opened)]
-        came = sum("remote" in record.notes for record in found)
+        stored = tuple(records(opened))
+        rows = [row for row in made_here(stored) if not recipe or row[0].key in _latest(recipe, opened)]
+        came = sum("remote" in record.notes for record in stored)
         with err().status("pushing …") as status:
             pusher = Pusher(opened, writer, key, check)
             for number, (record, content_key) in enumerate(rows, 1):
@@ -216,14 +216,14 @@ def conflicts(
         )
         try:
             reader = open_reader(url, registry_login)
-            found = tuple(disagreements(rows, lambda tag: reader.manifest(tag, MOST_MANIFEST), keys))
+            conflicts_seen = tuple(disagreements(rows, lambda tag: reader.manifest(tag, MOST_MANIFEST), keys))
             reader.close()
         except RemoteFault as fault:
             raise MachineLacks(
                 f"the remote cannot be asked: {fault}", where=url, next="check the URL and try again"
             ) from None
-    print_json(found, "stackbuild.store-conflicts/1") if json else draw_conflicts(found, len(rows))
-    if found:
+    print_json(conflicts_seen, "stackbuild.store-conflicts/1") if json else draw_conflicts(conflicts_seen, len(rows))
+    if conflicts_seen:
         leave(5)
 
 
@@ -251,10 +251,10 @@ def forget(
     if bool(signed_by) == bool(origin):
         raise UsageError("name a key or a remote", next="give one of --signed-by and --from")
     with open_store() as opened:
-        found = tainted(opened, signed_by, origin)
+        rows = tainted(opened, signed_by, origin)
         if not dry_run:
-            revoke(opened, found)
-    print_json(found, "stackbuild.store-forget/1") if json else draw_forgotten(found, dry_run)
+            revoke(opened, rows)
+    print_json(rows, "stackbuild.store-forget/1") if json else draw_forgotten(rows, dry_run)
 
 
 @trust.command("ls")

@@ -44,9 +44,9 @@ def check(json: Json = False) -> None:
     from stackbuild.views.store import draw_damage
 
     with open_store() as opened, err().status("reading the store …"):
-        found = check_store(opened)
-    print_json(found, "stackbuild.store-check/1") if json else draw_damage(found)
-    if found:
+        report = check_store(opened)
+    print_json(report, "stackbuild.store-check/1") if json else draw_damage(report)
+    if report:
         leave(7)
 
 
@@ -115,17 +115,17 @@ def copy(
     if to.exists():
         raise UsageError("this is there already", where=str(to), next="name a new folder")
     with open_store() as opened:
-        found = next((record for record in opened.latest(name) if record.step == step), None)
-        if found is None:
+        match = next((record for record in opened.latest(name) if record.step == step), None)
+        if match is None:
             raise UsageError(
                 f"the store has no output of step {step} of {name}",
                 next=f"stackbuild build --recipe {recipe} --until {step}",
             )
-        if reason := opened.check(found.tree):
+        if reason := opened.check(match.tree):
             raise UsageError(f"the stored output is damaged: {reason}", next="build it again")
         with err().status(f"copying {step} …"):
-            shutil.copytree(opened.tree(found.tree), to, symlinks=True)
-    print_json({"step": step, "tree": found.tree, "folder": to}, "stackbuild.store-copy/1") if json else draw_copied(
+            shutil.copytree(opened.tree(match.tree), to, symlinks=True)
+    print_json({"step": step, "tree": match.tree, "folder": to}, "stackbuild.store-copy/1") if json else draw_copied(
         step, to
     )
 

@@ -132,8 +132,8 @@ def _options(
         )
     if python is not None and not os.access(python, os.X_OK):
         raise UsageError("not an interpreter", where=str(python), next="give the path of a python3 executable")
-    said = load(recipe).recipe.verify if recipe else None
-    beside = tuple(runtime) if runtime else said.runtime if said else VerifyOptions().runtime
+    demands = load(recipe).recipe.verify if recipe else None
+    beside = tuple(runtime) if runtime else demands.runtime if demands else VerifyOptions().runtime
     return VerifyOptions(
         wheelhouse.resolve() if wheelhouse else None,
         runtime=beside,

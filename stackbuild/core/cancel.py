@@ -98,8 +98,8 @@ def collected(process: subprocess.Popen[bytes], seconds: float, most: int) -> tu
     OverflowError where it says more than `most` bytes.
     """
     assert process.stdout is not None and process.stderr is not None
-    said = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
-    waiting, end = set(said), time.monotonic() + seconds
+    buffers = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    waiting, end = set(buffers), time.monotonic() + seconds
     try:
         while waiting:
             check_signals()
@@ -107,10 +107,10 @@ def collected(process: subprocess.Popen[bytes], seconds: float, most: int) -> tu
                 raise TimeoutError(f"not done after {seconds:g} s")
             for fd in select.select(waiting, [], [], POLL_SECONDS)[0]:
                 data = os.read(fd, 1 << 16)
-                said[fd] += data
+                buffers[fd] += data
                 if not data:
                     waiting.discard(fd)
-                if len(said[fd]) > most:
+                if len(buffers[fd]) > most:
                     raise OverflowError(f"it says more than {most} bytes")
         process.wait()
     finally:
@@ -119,7 +119,7 @@ def collected(process: subprocess.Popen[bytes], seconds: float, most: int) -> tu
         process.wait()
         process.stdout.close()
         process.stderr.close()
-    out, err = said.values()
+    out, err = buffers.values()
     return bytes(out), bytes(err)
 
 

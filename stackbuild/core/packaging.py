@@ -42,8 +42,8 @@ class Claim:
     def pythons(self) -> tuple[str, ...]:
         """The CPython versions that the tags name, "3.12", oldest first; for the stable ABI some newer ones too."""
         named = [(int(m[1]), m[2] == "abi3") for tag in self.tags if (m := re.match(r"cp3(\d+)-([^-]+)-", tag))]
-        found = {minor + more for minor, stable in named for more in range(_NEWER if stable else 1)}
-        return tuple(f"3.{minor}" for minor in sorted(found))
+        minors = {minor + more for minor, stable in named for more in range(_NEWER if stable else 1)}
+        return tuple(f"3.{minor}" for minor in sorted(minors))
 
     def fits(self, python: str) -> bool:
         """Whether CPython of that version may install it, whatever the platform."""

@@ -11,7 +11,7 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 def size_of(text: str) -> int:
     """Bytes of a size such as `500M` or `8G`; K, M, G and T are powers of 1024. Raises UsageError."""
-    found = re.fullmatch(r"([0-9]+)([KMGT])", text)
-    if not found:
+    match = re.fullmatch(r"([0-9]+)([KMGT])", text)
+    if not match:
         raise UsageError(f"{text!r} is not a size", next="write a number and K, M, G or T: 500M, 8G")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]

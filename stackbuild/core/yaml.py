@@ -197,13 +197,13 @@ class _Builder:
         self._refuse_extras(event, event.tag)
         if self._expects_key():
             self._blame(event, "a key that is a mapping or a list", "keys are plain text")
-        made: dict[str, Json] | list[Json] = {} if isinstance(event, MappingStartEvent) else []
+        container: dict[str, Json] | list[Json] = {} if isinstance(event, MappingStartEvent) else []
         path = self._claim()
         if self._expects_key():
             self._keys[-1] = ""  # what the mapping holds from here on is unreadable; the mistake is recorded
         else:
-            self._place(made, path, event)
-        self._stack.append((made, path))
+            self._place(container, path, event)
+        self._stack.append((container, path))
         self._keys.append(None)
 
 
@@ -250,8 +250,8 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
         at = int(cast(int, error.position))
         # The C reader counts bytes, the pure one characters; the character itself is the surer guide.
         code = error.character if isinstance(error.character, int) else ord(error.character[:1] or "\0")
-        found = text.find(chr(code))
-        return _not_text(text, found if found >= 0 else min(at, len(text)), name)
+        position = text.find(chr(code))
+        return _not_text(text, position if position >= 0 else min(at, len(text)), name)
     return Mistake(f"{name}:1:1", f"not YAML: {error}", "check the file with any YAML tool")
 
 
@@ -259,9 +259,9 @@ def _without_space(text: str, line: int) -> tuple[int, str, str] | None:
     """The line of a key whose colon no space follows, that key and its value: at the line of an error, or above it."""
     rows = text.split("\n")
     for at in (line, line - 1):
-        found = _NO_SPACE.fullmatch(rows[at]) if 0 <= at < len(rows) else None
-        if found:
-            return at, found[1], found[2][:60]
+        match = _NO_SPACE.fullmatch(rows[at]) if 0 <= at < len(rows) else None
+        if match:
+            return at, match[1], match[2][:60]
     return None
 
 

@@ -163,26 +163,26 @@ def _pairs(old: Facts, new: Facts) -> list[tuple[str, Library | None, Library | 
     if old.kind is Kind.FILE and len(old.libraries) == len(new.libraries) == 1:
         return [(new.libraries[0].path, old.libraries[0], new.libraries[0])]
     before, after = ({lib.path: lib for lib in facts.libraries} for facts in (old, new))
-    made: list[tuple[str, Library | None, Library | None]] = [
+    pairs: list[tuple[str, Library | None, Library | None]] = [
         (p, before[p], after[p]) for p in before.keys() & after.keys()
     ]
     lost, gained = _by_name(before.keys() - after.keys()), _by_name(after.keys() - before.keys())
     for name in lost.keys() | gained.keys():
         was, now = lost.get(name, []), gained.get(name, [])
         if len(was) == len(now) == 1:
-            made.append((now[0], before[was[0]], after[now[0]]))
+            pairs.append((now[0], before[was[0]], after[now[0]]))
         else:
-            made += [(path, before[path], None) for path in was] + [(path, None, after[path]) for path in now]
-    return made
+            pairs += [(path, before[path], None) for path in was] + [(path, None, after[path]) for path in now]
+    return pairs
 
 
 def _by_name(paths: Iterable[str]) -> dict[str, list[str]]:
     """Paths by what they are without versions (`libonnxruntime.so.1.22.2`), auditwheel's hashes and CPython's numbers."""
-    made: dict[str, list[str]] = {}
+    paths_by_name: dict[str, list[str]] = {}
     for path in paths:
         name = re.sub(r"(?<=\.so)(\.[0-9]+)+$|-[0-9a-f]{8}(?=\.so)|(?<=\.cpython-)3[0-9]+", "", path)
-        made.setdefault(name, []).append(path)
-    return made
+        paths_by_name.setdefault(name, []).append(path)
+    return paths_by_name
 
 
 def _change(topic: str, subject: str, before: str, after: str) -> Iterable[FactChange]:
@@ -202,11 +202,11 @@ def _losses(old: Facts, new: Facts) -> Iterable[Finding]:
 
 def _unread(old: Facts, new: Facts) -> Iterable[Finding]:
     for facts in (old, new):
-        found = [problem for problem in facts.problems if problem.trouble is not ProblemKind.UNREAD]
-        for problem in found[:_PROBLEMS]:
+        unread = [problem for problem in facts.problems if problem.trouble is not ProblemKind.UNREAD]
+        for problem in unread[:_PROBLEMS]:
             yield UNREAD.finding(facts.subject, _description(problem, facts))
-        if len(found) > _PROBLEMS:
-            yield UNREAD.finding(facts.subject, f"and {len(found) - _PROBLEMS:,} more")
+        if len(unread) > _PROBLEMS:
+            yield UNREAD.finding(facts.subject, f"and {len(unread) - _PROBLEMS:,} more")
 
 
 def _description(problem: Problem, facts: Facts) -> str:

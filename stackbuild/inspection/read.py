@@ -67,33 +67,33 @@ def _no_collecting() -> Iterator[None]:
 def _wheel(path: Path, fd: int) -> Facts:
     collected = Collected(ReadBudget(os.fstat(fd).st_size))
     packaging: list[Problem] = []
-    said = None
+    metadata = None
     try:
-        found, packaging = archive.entries(fd, _spelt(Path(path.name)), collected.budget)
-        said, wrong = _read_all(_spelt(Path(path.name)), found, collected)
+        files, packaging = archive.entries(fd, _spelt(Path(path.name)), collected.budget)
+        metadata, wrong = _read_all(_spelt(Path(path.name)), files, collected)
         packaging = packaging + wrong
     except MalformedError as broken:
         collected.add_problem(_spelt(Path(path.name)), broken)
-    return _facts(path, Kind.WHEEL, os.fstat(fd).st_size, of_file(path), said, collected, packaging)
+    return _facts(path, Kind.WHEEL, os.fstat(fd).st_size, of_file(path), metadata, collected, packaging)
 
 
 def _folder(path: Path) -> Facts:
     collected = Collected()
     packaging: list[Problem] = []
-    said = None
+    metadata = None
     try:
-        found = list(_files(path, collected))
-        collected.budget = ReadBudget(sum(entry.size for entry in found))
-        said, packaging = _read_all("", found, collected)
-        if not wheel.dist_info([entry.path for entry in found]):
-            said, packaging = None, []
+        files = list(_files(path, collected))
+        collected.budget = ReadBudget(sum(entry.size for entry in files))
+        metadata, packaging = _read_all("", files, collected)
+        if not wheel.dist_info([entry.path for entry in files]):
+            metadata, packaging = None, []
     except MalformedError as broken:
         collected.add_problem(_spelt(Path(path.name)), broken)
-    if said is None and not (collected.has_something or collected.sources or packaging):
+    if metadata is None and not (collected.has_something or collected.sources or packaging):
         raise UsageError(
             "the folder has no wheel's metadata, no library, no GPU code and no Python", where=str(path), next=_NEXT_FOLDER
         )
-    return _facts(path, Kind.FOLDER, sum(m.size for m in collected.members), "", said, collected, packaging)
+    return _facts(path, Kind.FOLDER, sum(m.size for m in collected.members), "", metadata, collected, packaging)
 
 
 def _single(path: Path, fd: int) -> Facts:
@@ -113,12 +113,12 @@ def _single(path: Path, fd: int) -> Facts:
 
 def _log(path: Path, fd: int, size: int) -> Facts:
     collected = Collected()
-    found = None
+    build_log = None
     try:
-        found = log.build_log(FileRange(fd, _spelt(Path(path.name)), 0, size))
+        build_log = log.build_log(FileRange(fd, _spelt(Path(path.name)), 0, size))
     except MalformedError as broken:
         collected.add_problem(_spelt(Path(path.name)), broken)
-    return replace(_facts(path, Kind.LOG, size, of_file(path), None, collected, []), log=found)
+    return replace(_facts(path, Kind.LOG, size, of_file(path), None, collected, []), log=build_log)
 
 
 def _files(root: Path, collected: Collected) -> Iterator[FileEntry]:
@@ -163,12 +163,12 @@ def _read_all(filename: str, entries: list[FileEntry], collected: Collected) -> 
     for entry in entries:
         if entry.path in {f"{folder}/{name}" for name in _METADATA_FILES} and entry.source:
             texts[entry.path] = _text(entry, collected)
-    said, problems = wheel.wheel(filename, paths, texts, collected.add_problem)
-    hashed = {row.path: kind for row in said.record if (kind := row.hash.partition("=")[0]) in HASHES}
+    metadata, problems = wheel.wheel(filename, paths, texts, collected.add_problem)
+    hashed = {row.path: kind for row in metadata.record if (kind := row.hash.partition("=")[0]) in HASHES}
     for entry in entries:
         if not entry.path.endswith("/"):
             read_file(entry, collected, hashed=hashed.get(entry.path, ""))
-    return said, problems
+    return metadata, problems
 
 
 def _text(entry: FileEntry, collected: Collected) -> bytes:
@@ -209,11 +209,11 @@ def _imports(wheel_metadata: WheelMetadata | None, collected: Collected) -> tupl
     if wheel_metadata is None:
         return ()
     carried = frozenset(name.split(".", 1)[0] for name in wheel_metadata.top_level)
-    found = imports.missing(
+    missing_imports = imports.missing(
         collected.sources, wheel_metadata.top_level, carried, collected.budget, collected.add_problem
     )
     extensions = [
         Import(hit.path, "numpy") for hit in collected.texts if hit.kind == "numpy" and "numpy" not in carried
     ]
-    known = {each.module for each in found}
-    return found + tuple(each for each in extensions[:1] if each.module not in known)
+    known = {each.module for each in missing_imports}
+    return missing_imports + tuple(each for each in extensions[:1] if each.module not in known)

@@ -98,8 +98,8 @@ def _recognise(source: ByteSource, scan: SinglePass, collected: Collected) -> No
     machine = elf.machine_of(scan.head)
     suffix = path.rsplit(".", 1)[-1] if "." in path.rsplit("/", 1)[-1] else ""
     if machine == EM_AMDGPU:
-        made = read_all(code_object(0, source.size, "", collected.budget), source.read)
-        collected.device.append(DeviceCode(path, "file", source.size, (_lone(made),)))
+        objects = read_all(code_object(0, source.size, "", collected.budget), source.read)
+        collected.device.append(DeviceCode(path, "file", source.size, (_lone(objects),)))
     elif scan.head[:4] == b"\x7fELF":
         _host(source, scan, collected)
     elif bundle.is_start(scan.head):
@@ -133,8 +133,8 @@ def _lone(code: CodeObject) -> Bundle:
 
 
 def _host(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
-    made, sections, texts = elf.library(source, collected.budget)
-    collected.libraries.append(made)
+    library, sections, texts = elf.library(source, collected.budget)
+    collected.libraries.append(library)
     spans = elf.merged(sections.get(_FATBIN, ()))
     beside = _beside(scan, spans)
     scan.texts.search(source, texts if sections else _around(texts, beside))
@@ -148,12 +148,12 @@ def _host(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
 def _beside(scan: SinglePass, spans: list[elf.Span]) -> list[Bundle]:
     """Bundles with code that passed by outside the sections for it: in a library without sections, or under another name."""
     starts = [at for at, _ in spans]
-    found = []
-    for at, made in sorted(scan.foreseen.items()):
+    bundles = []
+    for at, each in sorted(scan.foreseen.items()):
         before = bisect_right(starts, at) - 1
-        if made.objects and (before < 0 or at >= sum(spans[before])):
-            found.append(made)
-    return found
+        if each.objects and (before < 0 or at >= sum(spans[before])):
+            bundles.append(each)
+    return bundles
 
 
 def _around(spans: list[elf.Span], bundles: list[Bundle]) -> list[elf.Span]:
@@ -176,15 +176,15 @@ def _device(
     scan: SinglePass,
     collected: Collected,
 ) -> None:
-    found = list(beside)
+    objects = list(beside)
     stopped: list[MalformedError] = []
     for at, size in spans:
-        made, wrong = read_all(bundle.bundles(at, size, collected.budget, scan.foreseen.get), source.read)
-        found += made
+        members, wrong = read_all(bundle.bundles(at, size, collected.budget, scan.foreseen.get), source.read)
+        objects += members
         stopped += wrong
     total = sum(size for _, size in spans) + sum(each.size for each in beside)
-    collected.device.append(DeviceCode(source.path, section, total, tuple(found)))
-    for each in found:
+    collected.device.append(DeviceCode(source.path, section, total, tuple(objects)))
+    for each in objects:
         for text in each.problems:
             collected.add_problem(source.path, MalformedError(f"bundle at offset {each.offset}: {text}"))
     for broken in stopped:

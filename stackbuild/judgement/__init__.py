@@ -54,13 +54,13 @@ def judge(
     verdicts: list[GateVerdict] = []
     for gate in ordered:
         cases = [case for case in benchmarks.cases if _matches(case.name, gate.cases)]
-        found = _decide(gate, trial, cases, wrong) if cases else [_no_case_verdict(gate, benchmarks)]
+        decided = _decide(gate, trial, cases, wrong) if cases else [_no_case_verdict(gate, benchmarks)]
         if isinstance(gate, AccuracyGate):
-            wrong |= {v.case: v.says for v in found if v.outcome is GateOutcome.FAIL}
-        verdicts += [_apply_waivers(verdict, gate, today) for verdict in found]
+            wrong |= {v.case: v.says for v in decided if v.outcome is GateOutcome.FAIL}
+        verdicts += [_apply_waivers(verdict, gate, today) for verdict in decided]
     notes = (benchmarks.inputs.says,) if benchmarks.inputs else ()
-    said = (*_waiver_notes(gates, today), *_same_notes(benchmarks, gates), *_self_check_notes(gates), *notes)
-    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=said)
+    all_notes = (*_waiver_notes(gates, today), *_same_notes(benchmarks, gates), *_self_check_notes(gates), *notes)
+    return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=all_notes)
 
 
 def implied_accuracy(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[AccuracyGate, ...]:
@@ -70,13 +70,15 @@ def implied_accuracy(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[Acc
     """
     sides = {side_label(benchmarks, gate.side) for gate in gates}
     sides |= {side.label for side in benchmarks.sides if gates and side.label == "candidate"}
-    made = []
+    accuracy_gates = []
     for side in sorted(sides & {side.label for side in benchmarks.sides}):
         judged = [g for g in gates if isinstance(g, AccuracyGate) and side_label(benchmarks, g.side) == side]
         left = [c.name for c in benchmarks.cases if c.of(side) and not any(_matches(c.name, g.cases) for g in judged)]
         if left:
-            made.append(AccuracyGate(kind="accuracy", name="accuracy", side=side, cases=tuple(map(escape, left))))
-    return tuple(made)
+            accuracy_gates.append(
+                AccuracyGate(kind="accuracy", name="accuracy", side=side, cases=tuple(map(escape, left)))
+            )
+    return tuple(accuracy_gates)
 
 
 def require_open(verdict: Verdict) -> None:
@@ -87,10 +89,10 @@ def require_open(verdict: Verdict) -> None:
         raise GateClosed(f"{closed[0].outcome.value} {closed[0].says}{more}", next=NEXT[closed[0].outcome])
 
 
-def next_pair_count(gates: Sequence[Gate], taken: int) -> int | None:
-    """How many pairs to have next, when `taken` were measured and some gate is undecided; None when none wants more."""
+def next_pair_count(gates: Sequence[Gate], pairs: int) -> int | None:
+    """How many pairs to have next, when `pairs` were measured and some gate is undecided; None when none wants more."""
     steps = {n for gate in gates if isinstance(gate, BaselineGate | SpeedupGate) for n in gate.pairs}
-    return min((n for n in steps if n > taken), default=None)
+    return min((n for n in steps if n > pairs), default=None)
 
 
 def missing_sides(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ def median_interval(values: Sequence[float], confidence: float) -> Interval:
 def ratio_interval(above: Sequence[float], below: Sequence[float], confidence: float) -> Interval:
     """The median of the ratios of pairs above[i] / below[i] with its interval, taken on logarithms."""
     logs = [math.log(a / b) for a, b in zip(above, below, strict=True)]
-    found = median_interval(logs, confidence)
-    return Interval(math.exp(found.median), math.exp(found.low), math.exp(found.high))
+    interval = median_interval(logs, confidence)
+    return Interval(math.exp(interval.median), math.exp(interval.low), math.exp(interval.high))
 
 
 def unpaired_interval(above: Sequence[float], below: Sequence[float], confidence: float) -> Interval:

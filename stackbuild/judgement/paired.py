@@ -67,15 +67,15 @@ def baseline_verdicts(gate: BaselineGate, trial: Trial, cases: Sequence[Case]) -
     All the cases of one gate share one error: FAIL needs its sign test to stand in Holm's order as well.
     """
     delta = gate.delta or DELTA.get(trial.benchmarks.kind, DELTA["models"])
-    found = [(case, _pairs(gate, trial, case)) for case in cases]
+    pairs_by_case = [(case, _pairs(gate, trial, case)) for case in cases]
     chances = [sign_test(p.logs) if isinstance(p, _Pairs) and trial.interleaved else 0.0
-               for _, p in found]  # fmt: skip
+               for _, p in pairs_by_case]  # fmt: skip
     stands = holm(chances, (1 - gate.confidence) / 2)
     return [
         _undecidable(gate, trial, case, pairs)
         if isinstance(pairs, _TooFewPairs)
         else _against_baseline(gate, trial, case, pairs, delta, significant)
-        for (case, pairs), significant in zip(found, stands, strict=True)
+        for (case, pairs), significant in zip(pairs_by_case, stands, strict=True)
     ]
 
 

@@ -24,9 +24,9 @@ OTHER_FLOOR = 20.0
 def limit_verdict(gate: LimitGate, benchmarks: Benchmarks, case: Case) -> GateVerdict:
     """An absolute floor or ceiling: the whole interval must keep it; a memory peak has no interval."""
     series = case.of(side_label(benchmarks, gate.side))
-    found = _figure(gate, case, series) if series else None
+    figure = _figure(gate, case, series) if series else None
     name = gate.name or gate.kind
-    if series is None or found is None:
+    if series is None or figure is None:
         return _inconclusive(name, case, f"there is no {gate.metric} of the side {gate.side!r}")
     least = least_samples(gate.confidence)
     if not gate.metric.endswith("memory") and len(series.seconds) < least:
@@ -34,13 +34,13 @@ def limit_verdict(gate: LimitGate, benchmarks: Benchmarks, case: Case) -> GateVe
             name, case, f"{len(series.seconds)} samples are too few for a {gate.confidence:.0%} interval: it takes {least}"
         )
     if gate.at_most is not None:
-        limit, kept, broken = gate.at_most, found.high <= gate.at_most, found.low > gate.at_most
+        limit, kept, broken = gate.at_most, figure.high <= gate.at_most, figure.low > gate.at_most
     else:
         limit = gate.at_least or 0.0
-        kept, broken = found.low >= limit, found.high < limit
+        kept, broken = figure.low >= limit, figure.high < limit
     outcome = GateOutcome.PASS if kept else GateOutcome.FAIL if broken else GateOutcome.INCONCLUSIVE
     scale, unit = _SHOWN.get(gate.metric, (1 / _MIB, "MiB"))
-    middle, low, high, bound = (v * scale for v in (found.median, found.low, found.high, limit))
+    middle, low, high, bound = (v * scale for v in (figure.median, figure.low, figure.high, limit))
     wanted = f"{'at most' if gate.at_most is not None else 'at least'} {bound:.4g}"
     says = f"{name}: {gate.metric} of {case.name} is {middle:.4g} {unit} (interval {low:.4g} to {high:.4g}, {wanted})"
     return GateVerdict(name, case.name, outcome, says, middle, low, high, bound, unit, len(series.seconds))
@@ -74,24 +74,24 @@ def accuracy_verdict(gate: AccuracyGate, benchmarks: Benchmarks, case: Case) -> 
     """Every bound that the gate names must be kept; a NaN keeps none. The worst bound is the one it says."""
     name = gate.name or gate.kind
     series = case.of(side_label(benchmarks, gate.side))
-    found = series.accuracy if series else None
-    if found is None:
+    accuracy = series.accuracy if series else None
+    if accuracy is None:
         return _inconclusive(name, case, f"the output of the side {gate.side!r} was not compared with a reference")
     usual = SNR_FLOORS.get(benchmarks.kind, {}).get(case.dtype, OTHER_FLOOR)
     least = gate.snr_db if gate.has_bound else usual
-    floors = {"snr_db": (found.snr_db, least), "cosine": (found.cosine, gate.cosine)}
-    ceilings = {m: (getattr(found, m), getattr(gate, m)) for m in ("max_abs", "max_rel", "rms")}
+    floors = {"snr_db": (accuracy.snr_db, least), "cosine": (accuracy.cosine, gate.cosine)}
+    ceilings = {m: (getattr(accuracy, m), getattr(gate, m)) for m in ("max_abs", "max_rel", "rms")}
     broken = [f"{m} {v:.4g} (at least {b:g})" for m, (v, b) in floors.items() if b is not None and not v >= b]
     broken += [f"{m} {v:.4g} (at most {b:g})" for m, (v, b) in ceilings.items() if b is not None and not v <= b]
     outcome = GateOutcome.FAIL if broken else GateOutcome.PASS
-    worst = "; ".join(broken) or f"SNR {_decibel(found.snr_db)}, max error {found.max_abs:.3g}"
+    worst = "; ".join(broken) or f"SNR {_decibel(accuracy.snr_db)}, max error {accuracy.max_abs:.3g}"
     loose = (
         ""
-        if broken or found.snr_db >= usual
+        if broken or accuracy.snr_db >= usual
         else f", below the {usual:g} dB that {case.dtype} allows: the gate's own bounds"
     )
-    says = f"{name}: {case.name} against {found.reference}: {worst}{loose}"
-    return GateVerdict(name, case.name, outcome, says, found.snr_db, limit=least, unit="dB")
+    says = f"{name}: {case.name} against {accuracy.reference}: {worst}{loose}"
+    return GateVerdict(name, case.name, outcome, says, accuracy.snr_db, limit=least, unit="dB")
 
 
 def share_verdict(gate: ShareGate, benchmarks: Benchmarks, case: Case) -> GateVerdict:
@@ -117,10 +117,10 @@ def _figure(gate: LimitGate, case: Case, series: Series) -> Interval | None:
     samples = {"create": series.create, "first": series.first}.get(gate.metric, series.seconds)
     if not samples:
         return None
-    found = median_interval(samples, gate.confidence)
+    interval = median_interval(samples, gate.confidence)
     if gate.metric == "throughput":
-        return Interval(case.items / found.median, case.items / found.high, case.items / found.low)
-    return found
+        return Interval(case.items / interval.median, case.items / interval.high, case.items / interval.low)
+    return interval
 
 
 def _peak(series: Series | None, where: str) -> int | None:

@@ -126,20 +126,20 @@ class _Resolver:
 def _commits(recipe: Recipe, resolver: _Resolver) -> dict[str, str]:
     known = resolver.before.commits
     git_sources = {n: (s.git, s.ref or "") for n, s in recipe.sources.items() if s.git}
-    found = {
+    commits = {
         n: resolver(f"sources.{n}", known.get(n), partial(git.ask, url, ref, resolver.mirror))
         for n, (url, ref) in git_sources.items()
     }
-    return {n: commit for n, commit in found.items() if commit}
+    return {n: commit for n, commit in commits.items() if commit}
 
 
 def _files(recipe: Recipe, resolver: _Resolver) -> dict[str, File]:
     known = resolver.before.files
     by_name = {n: s for n, s in recipe.sources.items() if s.debian or s.pypi}
-    found = {
+    files = {
         n: resolver(f"sources.{n}", known.get(n), partial(package.ask, s, resolver.mirror)) for n, s in by_name.items()
     }
-    return {n: file for n, file in found.items() if file}
+    return {n: file for n, file in files.items() if file}
 
 
 def _wheelhouse(recipe: Recipe, resolver: _Resolver) -> dict[str, dict[str, Pin]]:
@@ -156,42 +156,42 @@ def _wheelhouse(recipe: Recipe, resolver: _Resolver) -> dict[str, dict[str, Pin]
 
 def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> dict[str, tuple[Dep, ...]]:
     """What each source's own build would download. A digest that cannot be asked is that of the same URL before."""
-    found: dict[str, tuple[Dep, ...]] = {}
+    deps: dict[str, tuple[Dep, ...]] = {}
     for name in (n for n in deps_of(recipe) if n in commits):
         unmoved = commits[name] == resolver.before.commits.get(name)
         kept = resolver.before.deps.get(name) if unmoved else None
         rows = resolver(f"deps.{name}", kept, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror))
         if rows is not None:
-            found[name] = _with_known_digests(name, rows, deps_of(recipe)[name][1], resolver)
-    return found
+            deps[name] = _with_known_digests(name, rows, deps_of(recipe)[name][1], resolver)
+    return deps
 
 
 def _versions(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> dict[str, str]:
     """What the sources say they are. One that cannot be read is what it was before at the same commit, or is not
     checked against anything: `_deps` names the source."""
-    found = {}
+    versions = {}
     for name, (kind, _) in deps_of(recipe).items():
         if name not in commits or kind not in VERSION_FILES:
             continue
         before = resolver.before
         known = before.versions.get(name, "") if commits[name].startswith(before.commits.get(name) or "-") else ""
         try:
-            found[name] = dependencies.version(recipe, name, commits[name], resolver.mirror)
+            versions[name] = dependencies.version(recipe, name, commits[name], resolver.mirror)
         except (MachineLacks, StepFailed, LockError):
-            found[name] = known
-    return {name: version for name, version in found.items() if version}
+            versions[name] = known
+    return {name: version for name, version in versions.items() if version}
 
 
 def _moved(before: Lock, after: Lock, same: Callable[[str], bool]) -> tuple[str, ...]:
     """What means something else now than in the lock before, a line each. An abbreviated commit that got longer has not
     moved."""
-    found = [(f"sources.{n}", before.commits.get(n, ""), now) for n, now in after.commits.items()]
-    found.append(("base.image", before.image, after.image))
+    changes = [(f"sources.{n}", before.commits.get(n, ""), now) for n, now in after.commits.items()]
+    changes.append(("base.image", before.image, after.image))
     for name, now in after.files.items():
         then = before.files.get(name)
         if then and then.version == now.version:
-            found.append((f"sources.{name}", then.sha256, now.sha256))
-    lines = [f"{n}: {old} → {new}" for n, old, new in found if same(n) and old and new and not new.startswith(old)]
+            changes.append((f"sources.{name}", then.sha256, now.sha256))
+    lines = [f"{n}: {old} → {new}" for n, old, new in changes if same(n) and old and new and not new.startswith(old)]
     known = {dep.url: dep.digest for rows in before.deps.values() for dep in rows if dep.digest}
     for name, rows in after.deps.items():
         changed = (d for d in rows if d.digest and known.get(d.url, d.digest) != d.digest)

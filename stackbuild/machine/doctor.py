@@ -62,9 +62,9 @@ def _sandbox(_: Machine) -> tuple[Status, str]:
     path = shutil.which("bwrap")
     if path is None:
         return Status.FAILED, "bubblewrap is not installed: apt-get install bubblewrap"
-    code, said = bwrap.Bwrap(path, root=("--ro-bind", "/", "/")).run("true")
+    code, output = bwrap.Bwrap(path, root=("--ro-bind", "/", "/")).run("true")
     if code != 0:
-        return Status.FAILED, f"bubblewrap cannot make a namespace ({said.strip()[:120]}): allow user namespaces"
+        return Status.FAILED, f"bubblewrap cannot make a namespace ({output.strip()[:120]}): allow user namespaces"
     return Status.PASSED, "bubblewrap makes namespaces here"
 
 
@@ -121,13 +121,13 @@ def _memory(_: Machine) -> tuple[Status, str]:
 
 
 def _gpus(machine: Machine) -> tuple[Status, str]:
-    found = gpu.gpus(machine.topology)
-    if not found:
+    devices = gpu.gpus(machine.topology)
+    if not devices:
         return (
             Status.SKIPPED,
             "the kernel knows no AMD GPU: wheels are built and proved as far as that goes without one",
         )
-    return Status.PASSED, ", ".join(f"{g.gfx} with {g.memory >> 30} GiB" for g in found)
+    return Status.PASSED, ", ".join(f"{g.gfx} with {g.memory >> 30} GiB" for g in devices)
 
 
 def _devices(machine: Machine) -> tuple[Status, str]:
@@ -187,7 +187,7 @@ def _memlock(machine: Machine) -> tuple[Status, str]:
 
 
 def _environment(machine: Machine) -> tuple[Status, str]:
-    found = [w for w in all_warnings(gpu.rocm_version(machine.rocm)) if w.name in os.environ]
-    if found:
-        return Status.FAILED, "; ".join(f"{w.name} is set: {w.why}" for w in found)
+    warnings = [w for w in all_warnings(gpu.rocm_version(machine.rocm)) if w.name in os.environ]
+    if warnings:
+        return Status.FAILED, "; ".join(f"{w.name} is set: {w.why}" for w in warnings)
     return Status.PASSED, "nothing set that harms"

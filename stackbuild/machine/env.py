@@ -147,12 +147,12 @@ def all_warnings(rocm: str = "") -> tuple[Warned, ...]:
     return tuple(w for w in _table().beware if _holds(w, rocm))
 
 
-def spelled(found: Environment, form: str) -> str:
+def spelled(environment: Environment, form: str) -> str:
     """The settings as lines of a shell, a dotenv file or a Dockerfile, each with its reason above it."""
     if form not in FORMS:
         raise UsageError(f"no form {form!r}", where="--format", next=f"one of: {', '.join(FORMS)}")
-    lines = [f"# {found.workload} on {' '.join(found.gpu.split())} ({found.gfx})"]
-    for setting in found.settings:
+    lines = [f"# {environment.workload} on {' '.join(environment.gpu.split())} ({environment.gfx})"]
+    for setting in environment.settings:
         lines += [f"# {setting.why} [{setting.source}]", *_lines(setting, form)]
     return "\n".join(lines) + "\n"
 

@@ -32,14 +32,14 @@ class Device:
 
 def gpus(topology: Path = KFD) -> tuple[Gpu, ...]:
     """The GPUs of the kernel's topology; none where the driver is not there."""
-    found = []
+    devices = []
     for node in sorted(topology.glob("[0-9]*"), key=lambda p: int(p.name)) if topology.is_dir() else ():
         fields = _fields(node / "properties")
         version = fields.get("gfx_target_version", 0)
         if version:
             memory = sum(_fields(bank / "properties").get("size_in_bytes", 0) for bank in node.glob("mem_banks/*"))
-            found.append(Gpu(int(node.name), gfx_of(version), memory, fields.get("drm_render_minor", 0)))
-    return tuple(found)
+            devices.append(Gpu(int(node.name), gfx_of(version), memory, fields.get("drm_render_minor", 0)))
+    return tuple(devices)
 
 
 def gfx_of(version: int) -> str:

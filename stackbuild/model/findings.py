@@ -98,5 +98,5 @@ class Verification:
             if rung.status is Status.SKIPPED:
                 reasons.setdefault(rung.reason, []).append(rung.name)
         skipped = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        said = f"verified ({' + '.join(passed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")
-        return said if self.gpu_ran else f"{said}; {NO_GPU}"
+        sentence = f"verified ({' + '.join(passed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")
+        return sentence if self.gpu_ran else f"{sentence}; {NO_GPU}"

@@ -92,25 +92,25 @@ def questions_digest(recipe: Recipe) -> str:
 
 def _debian(recipe: Recipe) -> object:
     """What a Debian base asks; one without pins asks what it did before there were any."""
-    asked = digest.plain(recipe.base.debian)
-    return {k: v for k, v in asked.items() if k != "pin" or v} if asked else asked
+    request = digest.plain(recipe.base.debian)
+    return {k: v for k, v in request.items() if k != "pin" or v} if request else request
 
 
 def questions(recipe: Recipe) -> dict[str, str]:
     """Each question of a recipe by itself: its name, as `unlocked` has it, to its digest."""
     base = recipe.base
-    found: dict[str, object] = {"base.image": base.image} if base.image else {"base.debian": _debian(recipe)}
+    questions: dict[str, object] = {"base.image": base.image} if base.image else {"base.debian": _debian(recipe)}
     for name, source in recipe.sources.items():
         if source.git:
-            found[f"sources.{name}"] = (source.git, source.ref)
+            questions[f"sources.{name}"] = (source.git, source.ref)
         elif source.debian or source.pypi:
-            found[f"sources.{name}"] = (source.debian, source.suite, source.pypi)
+            questions[f"sources.{name}"] = (source.debian, source.suite, source.pypi)
     for name, (kind, component) in deps_of(recipe).items():
         source = recipe.sources[name]
-        found[f"deps.{name}"] = (source.git, source.ref, kind, component.version)
+        questions[f"deps.{name}"] = (source.git, source.ref, kind, component.version)
     if recipe.verify and recipe.verify.runtime:
-        found |= {f"wheelhouse.{python}": (python, recipe.verify.runtime) for python in recipe.python}
-    return {name: digest.of_value(value)[:16] for name, value in sorted(found.items())}
+        questions |= {f"wheelhouse.{python}": (python, recipe.verify.runtime) for python in recipe.python}
+    return {name: digest.of_value(value)[:16] for name, value in sorted(questions.items())}
 
 
 Downloading = OnnxRuntime | MIGraphX | MIGraphXEp
@@ -130,8 +130,8 @@ VERSION_FILES = {"onnxruntime": "VERSION_NUMBER", "migraphx": "CMakeLists.txt"}
 def deps_of(recipe: Recipe) -> dict[str, tuple[str, Downloading]]:
     """Sources whose own build would download, by name: the kind and the first component that builds them."""
     components = reversed(recipe.components.values())
-    found = {c.source: (c.kind, c) for c in components if isinstance(c, Downloading)}
-    return dict(sorted(found.items()))
+    deps = {c.source: (c.kind, c) for c in components if isinstance(c, Downloading)}
+    return dict(sorted(deps.items()))
 
 
 def unlocked(recipe: Recipe, lock: Lock) -> tuple[str, ...]:

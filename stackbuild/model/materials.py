@@ -92,5 +92,5 @@ def _debian(package: str, version: str, suite: str, role: Role, sha256: str = ""
 
 
 def _digest(text: str) -> tuple[tuple[str, str], ...]:
-    algorithm, found, value = text.partition(":")
-    return ((algorithm, value),) if found else ()
+    algorithm, separator, value = text.partition(":")
+    return ((algorithm, value),) if separator else ()

@@ -37,8 +37,8 @@ def _python_meant(version: str) -> str:
     """The next step for what is not a Python version: `3.12.4`, `cp312`, `>=3.11` and `2.7` were seen."""
     if version[:1] in "<>=~^!" or any(c in version for c in " ,-*"):
         return 'list each version: ["3.11", "3.12"]'
-    if found := re.fullmatch(r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*t?", version.lower()):
-        return f'write "3.{found[1]}"'
+    if match := re.fullmatch(r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*t?", version.lower()):
+        return f'write "3.{match[1]}"'
     return 'write one of Python 3, such as "3.11"'
 
 
@@ -389,5 +389,5 @@ class Recipe(Model):
 
 def recipe_schema() -> dict[str, Any]:
     """The JSON schema of a recipe, for editors: `stackbuild recipe schema`."""
-    made = Recipe.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    schema = Recipe.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -207,15 +207,15 @@ def requirement(install_from: str, extras: str) -> str:
 def _builds(recipes: tuple[Loaded, ...]) -> tuple[tuple[Loaded, BuildJob], ...]:
     """A job for each recipe, with an id that no other has: two files may hold recipes of one name."""
     named = {_called(loaded): loaded for loaded in recipes}
-    made: dict[str, tuple[Loaded, BuildJob]] = {}
+    jobs: dict[str, tuple[Loaded, BuildJob]] = {}
     for called, loaded in named.items():
         plain = base = _id(loaded.recipe.name)
         count = 1
-        while plain in made:
+        while plain in jobs:
             count += 1
             plain = f"{base}-{count}"
-        made[plain] = (loaded, BuildJob(plain, called, loaded.recipe.base.image is not None))
-    return tuple(made.values())
+        jobs[plain] = (loaded, BuildJob(plain, called, loaded.recipe.base.image is not None))
+    return tuple(jobs.values())
 
 
 def _called(loaded: Loaded) -> str:
@@ -236,8 +236,8 @@ def _called(loaded: Loaded) -> str:
 
 def _id(text: str) -> str:
     """A text as part of a job's name: `gfx942:xnack+` is `gfx942-xnack-on`, `gfx942:xnack-` is `gfx942-xnack-off`."""
-    said = re.sub(r"(xnack|sramecc)([+-])", lambda m: f"{m[1]}-{'on' if m[2] == '+' else 'off'}", text)
-    return re.sub(r"[^a-z0-9]+", "-", said).strip("-")
+    plain = re.sub(r"(xnack|sramecc)([+-])", lambda m: f"{m[1]}-{'on' if m[2] == '+' else 'off'}", text)
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
 
 
 def _gate(recipe: Recipe, build: BuildJob, target: str, folder: str) -> str:
@@ -262,7 +262,7 @@ def _kind(packed: Packed) -> str:
 
 def _options(packed: Packed, recipe: Recipe, build: BuildJob) -> str:
     """The gates are the recipe's where it has any, the provider is what the wheel brings, else the recipe's first."""
-    said = recipe.verify.providers if recipe.verify else ()
-    provider = next(iter((*providers_of(packed, recipe), *said)), CPU)
+    providers = recipe.verify.providers if recipe.verify else ()
+    provider = next(iter((*providers_of(packed, recipe), *providers)), CPU)
     gates = f"--recipe {build.recipe} " if recipe.gates else ""
     return f"{gates}--provider {provider}"

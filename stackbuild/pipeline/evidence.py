@@ -41,9 +41,9 @@ def write_statements(
             subject, step, recipe, plan, lock, context
         )
     for plain in bodies.get("verify", {}).get("verification", ()):
-        found = TypeAdapter(Verification).validate_python(plain)
-        if found.sha256 == sha256:
-            contents[statements.statement_name(wheel.name, "verification")] = statements.verification(subject, found)
+        result = TypeAdapter(Verification).validate_python(plain)
+        if result.sha256 == sha256:
+            contents[statements.statement_name(wheel.name, "verification")] = statements.verification(subject, result)
     measured = bodies.get("bench", {})
     if any(wheel.name in str(side["artifact"]) for side in measured.get("benchmarks", {}).get("sides", ())):
         contents[statements.statement_name(wheel.name, "benchmarks")] = statements.benchmarks(
@@ -78,10 +78,10 @@ def _provenance(
 
 def _origins(wheel: Step, steps: tuple[Step, ...], context: BuildContext) -> list[StepOrigin]:
     """`ran` where the run that packed the wheel also ran the step, else `reused`: an earlier run of this store made it."""
-    made = context.store.find_all(step.key for step in steps)
-    run = made[wheel.key].made_by if wheel.key in made else ""
+    records = context.store.find_all(step.key for step in steps)
+    run = records[wheel.key].made_by if wheel.key in records else ""
     return [
-        StepOrigin(step.name, step.key, made[step.key].tree, "ran" if made[step.key].made_by == run else "reused")
+        StepOrigin(step.name, step.key, records[step.key].tree, "ran" if records[step.key].made_by == run else "reused")
         for step in steps
-        if step.key in made
+        if step.key in records
     ]

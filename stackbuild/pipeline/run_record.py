@@ -188,11 +188,11 @@ def _events(file: Path) -> Iterator[dict[str, Any]]:
 
 def _once(spans: Iterator[Span]) -> tuple[Span, ...]:
     """Each step once: the base has an event when it is made, and another as cached when the plan begins."""
-    found: dict[str, Span] = {}
+    by_name: dict[str, Span] = {}
     for span in spans:
-        if span.name not in found or span.how != "cached":
-            found[span.name] = span
-    return tuple(found.values())
+        if span.name not in by_name or span.how != "cached":
+            by_name[span.name] = span
+    return tuple(by_name.values())
 
 
 def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
@@ -204,10 +204,10 @@ def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
             open_steps[event["step"]] = at
         elif event["event"] == "StepFinished":
             start = open_steps.pop(event["step"], max(0.0, at - float(event["seconds"])))
-            made = event.get("compiles") or {}
+            compiles = event.get("compiles") or {}
             yield Span(
-                event["step"], start, float(event["seconds"]), event["how"], int(made.get("hits", 0)),
-                int(made.get("misses", 0)), peak_memory=int(event.get("peak_memory", 0)),
+                event["step"], start, float(event["seconds"]), event["how"], int(compiles.get("hits", 0)),
+                int(compiles.get("misses", 0)), peak_memory=int(event.get("peak_memory", 0)),
             )  # fmt: skip
         elif event["event"] == "StepBroke":
             start = open_steps.pop(event["step"], at)
@@ -240,8 +240,8 @@ def _delivery(folder: Path) -> Delivery:
 def _hint(file: Path) -> dict[str, Any]:
     """A JSON object that a power cut may have cut short; empty without one."""
     with contextlib.suppress(OSError, ValueError):
-        found = json.loads(file.read_text("utf-8"))
-        return found if isinstance(found, dict) else {}
+        hint = json.loads(file.read_text("utf-8"))
+        return hint if isinstance(hint, dict) else {}
     return {}
 
 
@@ -252,11 +252,11 @@ def _conversions(folder: Path) -> tuple[Conversion, ...]:
         return ()
     from stackbuild.hipify.tree.report_file import load
 
-    found = []
+    rows = []
     for file in files:
         with contextlib.suppress(OSError, ValueError):  # hints: a power cut may have cut one short
-            found.append(load(file))
-    return tuple(found)
+            rows.append(load(file))
+    return tuple(rows)
 
 
 def _verifications(file: Path) -> tuple[Verification, ...]:
@@ -266,7 +266,7 @@ def _verifications(file: Path) -> tuple[Verification, ...]:
     from stackbuild.core.model import TypeAdapter, ValidationError
 
     try:
-        found = json.loads(file.read_text("utf-8"))["verification"]
-        return TypeAdapter(tuple[Verification, ...]).validate_python(found if isinstance(found, list) else [found])
+        rows = json.loads(file.read_text("utf-8"))["verification"]
+        return TypeAdapter(tuple[Verification, ...]).validate_python(rows if isinstance(rows, list) else [rows])
     except (ValueError, KeyError, ValidationError) as error:
         raise UsageError(f"not a verification: {error}", where=str(file), next="run stackbuild verify again") from None

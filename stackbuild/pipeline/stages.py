@@ -42,9 +42,9 @@ JUDGES = ("inspection", "verification", "emulator", "bench", "judgement", "model
 def _code() -> str:
     """Digest of those, so that a newer stackbuild does not reuse an older one's results."""
     package = Path(__file__).parents[1]
-    found = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
+    paths = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
     return digest.of_value(
-        [digest.of_file(path) for path in found if path.is_file() and path.suffix in (".py", ".yaml", ".c", ".h")]
+        [digest.of_file(path) for path in paths if path.is_file() and path.suffix in (".py", ".yaml", ".c", ".h")]
     )
 
 
@@ -150,12 +150,14 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             emulator_folder=context.store.root / EMULATOR,
             check=context.stopper.check,
         )
-        found = [verify((w,), lambda project: expectations_of(built.recipe, project), options) for w in built.wheels]
+        verifications = [
+            verify((w,), lambda project: expectations_of(built.recipe, project), options) for w in built.wheels
+        ]
         return {
-            "says": _rung_counts(tuple(rung for one in found for rung in one.rungs)),
-            "stands": not any(one.failed for one in found),
-            "claim": "; ".join(one.claim for one in found),
-            "verification": [plain(one) for one in found],
+            "says": _rung_counts(tuple(rung for one in verifications for rung in one.rungs)),
+            "stands": not any(one.failed for one in verifications),
+            "claim": "; ".join(one.claim for one in verifications),
+            "verification": [plain(one) for one in verifications],
         }
 
     houses = [step.key for step in built.plan.steps if step.action == "wheelhouse"]
@@ -198,16 +200,16 @@ def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None
         return None
 
     def measure() -> dict[str, Json]:
-        found = _measure(suite, built, context)
-        closed = [gate.says for gate in found.verdict.closed]
-        says = f"{len(found.benchmarks.cases)} cases, gates {found.verdict.outcome}" + (
+        measurement = _measure(suite, built, context)
+        closed = [gate.says for gate in measurement.verdict.closed]
+        says = f"{len(measurement.benchmarks.cases)} cases, gates {measurement.verdict.outcome}" + (
             f": {closed[0]}" if closed else ""
         )
         return {
             "says": says,
             "stands": not closed,
-            "benchmarks": document(found.benchmarks),
-            "verdict": document(found.verdict),
+            "benchmarks": document(measurement.benchmarks),
+            "verdict": document(measurement.verdict),
         }
 
     suite, baseline = _suite(bench.suite, built), baseline_of(None, built.recipe.gates)
@@ -248,12 +250,12 @@ def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measureme
         cache=context.store.root / "bench",
         threads=built.recipe.bench.threads if built.recipe.bench else 0,
     )
-    found = measure_wheel(request, built.recipe.gates, lambda *_: context.stopper.check())
+    measurement = measure_wheel(request, built.recipe.gates, lambda *_: context.stopper.check())
     try:
-        append(default_file(), found.benchmarks)
+        append(default_file(), measurement.benchmarks)
     except (MachineLacks, UsageError) as lacks:
         context.emit(Note("warning", f"the measurement is not in the history: {lacks.what}"))
-    return found
+    return measurement
 
 
 def publish_stage(

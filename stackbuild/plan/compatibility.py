@@ -37,12 +37,12 @@ def refuse_impossible(loaded: Loaded, lock: Lock | None = None) -> None:
 
     Raises PlanError with all of it.
     """
-    found = (*impossible(loaded.recipe, table()), *(tree_versions(loaded.recipe, lock) if lock else ()))
-    if found:
+    findings = (*impossible(loaded.recipe, table()), *(tree_versions(loaded.recipe, lock) if lock else ()))
+    if findings:
         raise PlanError(
-            "; ".join(f"{f.found}: {f.why}" for f in found),
-            where=found[0].subject,
-            next=f"{found[0].fix}; `stackbuild recipe check --recipe {loaded.given_name}` says more",
+            "; ".join(f"{f.found}: {f.why}" for f in findings),
+            where=findings[0].subject,
+            next=f"{findings[0].fix}; `stackbuild recipe check --recipe {loaded.given_name}` says more",
         )
 
 
@@ -136,9 +136,9 @@ def _sonames(recipe: Recipe, known: Table) -> Iterator[Finding]:
     row = known.line(recipe.rocm) if recipe.rocm else None
     for name, component in recipe.components.items():
         for pattern in component.external if isinstance(component, Wheel) and row else ():
-            said = _RUNTIME.fullmatch(pattern)
+            match = _RUNTIME.fullmatch(pattern)
             right = f"libamdhip64.so.{row.soname}" if row else ""
-            if said and not fnmatch.fnmatchcase(right, pattern):
+            if match and not fnmatch.fnmatchcase(right, pattern):
                 yield finding(
                     "SONAME", Severity.ERROR, f"components.{name}.external", f"{pattern} with ROCm {recipe.rocm}",
                     f"that ROCm has {right}", f"write {right}", row.source if row else "",

@@ -23,9 +23,9 @@ _NO_APT = re.compile(r"almalinux|alpine|centos|fedora|manylinux|opensuse|rocky|s
 _LOCAL_ROCM = re.compile(r"rocm\.([0-9]+(?:\.[0-9]+)*)")
 
 
-def finding(rule: str, severity: Severity, subject: str, found: str, why: str, fix: str, link: str = "") -> Finding:
+def finding(rule: str, severity: Severity, subject: str, evidence: str, why: str, fix: str, link: str = "") -> Finding:
     """A finding of `recipe check`."""
-    return Finding(f"SB-STACK-{rule}", severity, subject, found, why, fix, link)
+    return Finding(f"SB-STACK-{rule}", severity, subject, evidence, why, fix, link)
 
 
 def disagreements(recipe: Recipe, known: Table) -> Iterator[Finding]:
@@ -41,12 +41,12 @@ def disagreements(recipe: Recipe, known: Table) -> Iterator[Finding]:
 def tree_versions(recipe: Recipe, lock: Lock) -> Iterator[Finding]:
     """A component's `version` decides how it is built (arguments, dependencies); the source says which one it is."""
     for name, component in recipe.components.items():
-        said = lock.versions.get(component.source) if isinstance(component, MIGraphX | OnnxRuntime) else None
-        if isinstance(component, MIGraphX | OnnxRuntime) and said and said != component.version:
+        version = lock.versions.get(component.source) if isinstance(component, MIGraphX | OnnxRuntime) else None
+        if isinstance(component, MIGraphX | OnnxRuntime) and version and version != component.version:
             yield finding(
                 "TREE-VERSION", Severity.ERROR, f"components.{name}.version",
-                f"{component.version}, but the source at {_ref(component, recipe)} says that it is {said}",
-                "it would be built as another version is", f"write `version: {said}`, or take another `ref`",
+                f"{component.version}, but the source at {_ref(component, recipe)} says that it is {version}",
+                "it would be built as another version is", f"write `version: {version}`, or take another `ref`",
             )  # fmt: skip
 
 
@@ -113,49 +113,49 @@ def _rocmlir(recipe: Recipe, known: Table) -> Iterator[Finding]:
 
 def _onnxruntime(recipe: Recipe, _: Table) -> Iterator[Finding]:
     for name, component in recipe.components.items():
-        said = _ORT_TAG.match(_ref(component, recipe)) if isinstance(component, OnnxRuntime) else None
-        if said and isinstance(component, OnnxRuntime) and said[1] != component.version:
+        match = _ORT_TAG.match(_ref(component, recipe)) if isinstance(component, OnnxRuntime) else None
+        if match and isinstance(component, OnnxRuntime) and match[1] != component.version:
             yield finding(
                 "ORT-VERSION", Severity.ERROR, f"components.{name}.version",
                 f"ONNX Runtime {component.version}, but its ref is {_ref(component, recipe)}",
                 "providers, Pythons and options are chosen by `version`, what is built is what `ref` says",
-                f"write `version: {said[1]}`, or `ref: v{component.version}`",
+                f"write `version: {match[1]}`, or `ref: v{component.version}`",
             )  # fmt: skip
 
 
 def _image_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
-    said = _IMAGE_ROCM.search(recipe.base.image or "")
-    if not said or not recipe.rocm or numbers(said[1])[: len(numbers(recipe.rocm))] == numbers(recipe.rocm):
+    match = _IMAGE_ROCM.search(recipe.base.image or "")
+    if not match or not recipe.rocm or numbers(match[1])[: len(numbers(recipe.rocm))] == numbers(recipe.rocm):
         return
-    same_line = series(said[1]) == series(recipe.rocm)
+    same_line = series(match[1]) == series(recipe.rocm)
     yield finding(
         "IMAGE-ROCM", Severity.WARNING if same_line else Severity.ERROR, "base.image",
-        f"the image has ROCm {said[1]}, the recipe says {recipe.rocm}",
-        "what is compiled and linked is the image's", f"take the image of ROCm {recipe.rocm}, or write `rocm: {said[1]}`",
+        f"the image has ROCm {match[1]}, the recipe says {recipe.rocm}",
+        "what is compiled and linked is the image's", f"take the image of ROCm {recipe.rocm}, or write `rocm: {match[1]}`",
     )  # fmt: skip
 
 
 def _image_apt(recipe: Recipe, _: Table) -> Iterator[Finding]:
-    said = _NO_APT.search(recipe.base.image or "")
-    if said:
+    match = _NO_APT.search(recipe.base.image or "")
+    if match:
         yield finding(
-            "IMAGE-APT", Severity.ERROR, "base.image", f"{recipe.base.image}: {said[0]} has no apt-get",
+            "IMAGE-APT", Severity.ERROR, "base.image", f"{recipe.base.image}: {match[0]} has no apt-get",
             "Dockerfile.base extends an image with apt-get", "take an image of Debian or Ubuntu",
         )  # fmt: skip
 
 
 def _image_python(recipe: Recipe, _: Table) -> Iterator[Finding]:
     """`Dockerfile.base` adds packages to the image's `python3`; wheels with an extension module need each Python."""
-    said = _UBUNTU.search(recipe.base.image or "")
-    own = UBUNTU_PYTHON.get(said[1]) if said else None
+    match = _UBUNTU.search(recipe.base.image or "")
+    own = UBUNTU_PYTHON.get(match[1]) if match else None
     split = any(
         (isinstance(c, OnnxRuntime) and c.python_package) or (isinstance(c, Wheel) and c.abi == "cpython")
         for c in recipe.components.values()
     )
-    for python in recipe.python if said and own and split else ():
-        if said and python != own:
+    for python in recipe.python if match and own and split else ():
+        if match and python != own:
             yield finding(
-                "IMAGE-PYTHON", Severity.ERROR, "python", f"Python {python} on Ubuntu {said[1]}, which has {own}",
+                "IMAGE-PYTHON", Severity.ERROR, "python", f"Python {python} on Ubuntu {match[1]}, which has {own}",
                 "the image has no other, with no headers and no packages for it", f'write `python: ["{own}"]`',
             )  # fmt: skip
 
@@ -189,12 +189,12 @@ def _wheel_version(recipe: Recipe, _: Table) -> Iterator[Finding]:
 
 def _wheel_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
     for name, wheel, _packed in _wheels(recipe):
-        said = _LOCAL_ROCM.fullmatch(wheel.version.partition("+")[2])
+        match = _LOCAL_ROCM.fullmatch(wheel.version.partition("+")[2])
         least = numbers(recipe.rocm or "")
-        if said and least and numbers(said[1])[: len(least)] != least[: len(numbers(said[1]))]:
+        if match and least and numbers(match[1])[: len(least)] != least[: len(numbers(match[1]))]:
             yield finding(
                 "WHEEL-VERSION", Severity.ERROR, f"components.{name}.version",
-                f"the wheel says ROCm {said[1]}, the recipe {recipe.rocm}", "its name would promise another ROCm",
+                f"the wheel says ROCm {match[1]}, the recipe {recipe.rocm}", "its name would promise another ROCm",
                 f"write +rocm.{recipe.rocm}",
             )  # fmt: skip
 

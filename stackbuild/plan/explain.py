@@ -72,15 +72,15 @@ def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, Local
 
 def _folders(step: Step, places: Mapping[str, LocalSource]) -> tuple[str, ...]:
     """What the digests of a source are of."""
-    found = []
+    folders = []
     for param, local in _digested(step, places):
         names = [path for path, _, _ in survey(local)]
         if param == "patches":
-            found.append(f"patches: {local.folder}: {', '.join(names)}")
+            folders.append(f"patches: {local.folder}: {', '.join(names)}")
         else:
             without = f", without {' '.join(local.exclude)}" if local.exclude else ""
-            found.append(f"tree: {local.folder}: {len(names)} files{without}")
-    return tuple(found)
+            folders.append(f"tree: {local.folder}: {len(names)} files{without}")
+    return tuple(folders)
 
 
 def _digested(step: Step, places: Mapping[str, LocalSource]) -> list[tuple[str, LocalSource]]:
@@ -100,9 +100,9 @@ class _Looking:
 
     def causes(self, step: Step, last: Record) -> tuple[Cause, ...]:
         """The changes since a record of the step: its own, then those of the needs that are others now."""
-        found: dict[str, Cause] = {}
-        self._follow(step, last, found)
-        return tuple(found.values())
+        causes: dict[str, Cause] = {}
+        self._follow(step, last, causes)
+        return tuple(causes.values())
 
     def _follow(self, step: Step, last: Record, causes: dict[str, Cause]) -> None:
         if step.name in causes or last.key == step.key:
@@ -129,16 +129,16 @@ class _Looking:
         return self.store.find(then[row])
 
     def _files(self, step: Step, last: Record) -> tuple[str, ...]:
-        found: list[str] = []
+        lines: list[str] = []
         for param, local in _digested(step, self.places):
             before = rows_of(last.key_text).get(f"param {param}")
             if before == dict(step.params)[param]:
                 continue
             if param == "tree":
-                found += _changed(survey(LocalSource(self.store.tree(last.tree))), survey(local), "")
+                lines += _changed(survey(LocalSource(self.store.tree(last.tree))), survey(local), "")
             elif (noted := patches_in(last.notes)) is not None or before is None:
-                found += _changed(noted or (), survey(local), "patches/")
-        return tuple(found)
+                lines += _changed(noted or (), survey(local), "patches/")
+        return tuple(lines)
 
 
 def _changed(then: Rows, now: Rows, lead: str) -> list[str]:

@@ -59,13 +59,17 @@ def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
 def _configure_only(recipe: Recipe, steps: dict[str, Step], kinds: dict[str, str]) -> Plan:
     """`--until configure`: every component's configure phase as a step of its own, and what may stand in for a component
     that such a step needs. `kinds`: a step's kind of component, or the name of the requirement that it builds."""
-    made = []
+    configure_steps = []
     stands = [stand_in(step, kinds.get(name, "")) for name, step in steps.items() if step.action == "run"]
     for step in steps.values():
         last = max((i for i, c in enumerate(step.commands) if c.phase == "configure"), default=-1)
         if last >= 0:
-            made.append(replace(step, name=f"{CONFIGURE}.{step.name}", commands=step.commands[: last + 1]))
-    plan = Plan(recipe.name, (*steps.values(), *(s for s in stands if s), *made), tuple(s.name for s in made))
+            configure_steps.append(replace(step, name=f"{CONFIGURE}.{step.name}", commands=step.commands[: last + 1]))
+    plan = Plan(
+        recipe.name,
+        (*steps.values(), *(s for s in stands if s), *configure_steps),
+        tuple(s.name for s in configure_steps),
+    )
     return Plan(plan.recipe, (*plan.closure(plan.wanted), *(s for s in stands if s)), plan.wanted)
 
 
@@ -77,17 +81,17 @@ def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple
     """
     steps, wanted, lines = dict(plan.by_name), [], []
     for name in plan.wanted:
-        said = name.removeprefix(f"{CONFIGURE}.")
+        bare = name.removeprefix(f"{CONFIGURE}.")
         needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
         absent = [n.name for n in needs if n.action == "run" and not built(n)]
         stands = {n: plan.by_name[f"{PREFIX}.{n}"] for n in absent if f"{PREFIX}.{n}" in plan.by_name}
         if lacking := [n for n in absent if n not in stands]:
-            lines.append(f"{said} cannot be configured before {', '.join(lacking)} is built: nothing stands in for it")
+            lines.append(f"{bare} cannot be configured before {', '.join(lacking)} is built: nothing stands in for it")
             continue
         wanted.append(name)
         if stands:
             steps[name] = with_stand_ins(steps[name], stands)
-            lines.append(f"{said} is configured against empty stand-ins for {', '.join(stands)}")
+            lines.append(f"{bare} is configured against empty stand-ins for {', '.join(stands)}")
     # What stands in comes first: a plan's order is that of its needs.
     ordered = sorted(steps.values(), key=lambda step: step.name.startswith(f"{CONFIGURE}."))
     reach = Plan(plan.recipe, tuple(ordered), tuple(wanted))
@@ -108,10 +112,10 @@ def _wanted(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str
         used = {need for c in recipe.components.values() for need in c.needs}
         last = [n for n in recipe.components if n not in used]
         return tuple(s for s in steps if s.startswith("wheelhouse.") or s.partition(".")[0] in last)
-    asked = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
-    if not asked:
+    named = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
+    if not named:
         raise UsageError(f"no step {choice.until!r}", next=f"steps are: {', '.join(steps)}")
-    return asked
+    return named
 
 
 def base_step(recipe: Recipe, inputs: Inputs) -> Step:
@@ -132,10 +136,10 @@ def base_step(recipe: Recipe, inputs: Inputs) -> Step:
 
 
 def _image_step(recipe: Recipe, inputs: Inputs) -> Step:
-    name, _, said = (recipe.base.image or "").partition("@")
+    name, _, pinned = (recipe.base.image or "").partition("@")
     extend = recipe.base.extend or Extend.model_validate({})
     params = {
-        "digest": said or inputs.image or "unlocked",
+        "digest": pinned or inputs.image or "unlocked",
         "dockerfile": inputs.dockerfile,
         "image": name,
         **{key: digest.canonical(value) for key, value in extend.model_dump().items()},
@@ -186,7 +190,7 @@ def _of_base(recipe: Recipe, inputs: Inputs, choice: Choice) -> tuple[str, ...]:
 
 def _wheelhouses(recipe: Recipe, inputs: Inputs, choice: Choice) -> list[Step]:
     """One step per chosen Python: the wheels of the environment that the result is proved in."""
-    made = []
+    houses = []
     for python in (*choice.python, *_of_base(recipe, inputs, choice)):
         wheels = {
             f"wheel {name}": f"{version} {' '.join(sha256)}"
@@ -195,7 +199,7 @@ def _wheelhouses(recipe: Recipe, inputs: Inputs, choice: Choice) -> list[Step]:
         }
         if wheels:
             params = sorted_items({"python": python, **wheels})
-            made.append(
+            houses.append(
                 Step(name=f"wheelhouse.{python}", action="wheelhouse", params=params, resources=Resources(network=True))
             )
-    return made
+    return houses

@@ -29,14 +29,14 @@ def difference(index: Path, path: str, wanted: SnapshotFile) -> str:
             size = os.fstat(file.fileno()).st_size
             if size != wanted.size:
                 return f"{path} has {size} bytes, {wanted.size} were signed"
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return f"{path} is missing"
     except ValueError as error:
         return f"{path}: {error}"
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
-    return "" if found == wanted.sha256 else f"{path} has sha256 {found}, {wanted.sha256} was signed"
+    return "" if sha256 == wanted.sha256 else f"{path} has sha256 {sha256}, {wanted.sha256} was signed"
 
 
 def _opened(index: Path, path: str) -> int:

@@ -35,13 +35,13 @@ class InstallCheck:
 
 def python_versions(text: str) -> tuple[str, ...]:
     """`3.10..3.12,3.14` → 3.10, 3.11, 3.12, 3.14. Raises UsageError."""
-    found: list[str] = []
+    versions: list[str] = []
     for word in filter(None, text.split(",")):
         match = _RANGE.fullmatch(word)
         if not match or int(match[2] or match[1]) < int(match[1]):
             raise UsageError(f"{word!r} is not a Python version", next="write 3.11, or 3.10..3.14")
-        found += [f"3.{minor}" for minor in range(int(match[1]), int(match[2] or match[1]) + 1)]
-    return tuple(found)
+        versions += [f"3.{minor}" for minor in range(int(match[1]), int(match[2] or match[1]) + 1)]
+    return tuple(versions)
 
 
 def check_installs(receipt: Receipt, pythons: tuple[str, ...]) -> tuple[InstallCheck, ...]:
@@ -64,8 +64,8 @@ def _asked(index: str, wheel: Published, python: str) -> InstallCheck:
             capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
         if done.returncode == 0:
-            found = json.loads(report.read_text("utf-8"))["install"][0]["download_info"]["url"].rpartition("/")[2]
-            return InstallCheck(wheel.project, wheel.version, python, found, "")
-    said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-    reason = said[-1].removeprefix("ERROR: ") if said else f"pip ended with {done.returncode}"
+            file_name = json.loads(report.read_text("utf-8"))["install"][0]["download_info"]["url"].rpartition("/")[2]
+            return InstallCheck(wheel.project, wheel.version, python, file_name, "")
+    errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+    reason = errors[-1].removeprefix("ERROR: ") if errors else f"pip ended with {done.returncode}"
     return InstallCheck(wheel.project, wheel.version, python, "", reason)

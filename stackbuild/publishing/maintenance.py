@@ -97,14 +97,14 @@ def rebuild(index: Path, publication: Publication) -> Catalog:
     with locked(index, read=False):
         refuse_changed(index, publication, catalog=False)
         number = max([0, *(int(path.name) for path in (index / GENERATIONS).glob("[0-9]*") if path.name.isdigit())])
-        found = catalog_of_pages(index)
-        if not found.projects:
+        catalog = catalog_of_pages(index)
+        if not catalog.projects:
             raise UsageError(
                 "no page of this index names a wheel that is there",
                 where=str(index),
                 next="publish the wheels to another folder: `stackbuild publish WHEEL… --to FOLDER`",
             )
-        return commit(index, found.model_copy(update={"number": number}), publication)
+        return commit(index, catalog.model_copy(update={"number": number}), publication)
 
 
 def damages(index: Path) -> tuple[str, ...]:

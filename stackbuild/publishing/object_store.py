@@ -134,12 +134,12 @@ def _read(copy: WorkingCopy, signed: bool) -> None:
 
     (copy.folder / WHEELS_ELSEWHERE).touch()
     try:
-        found = obstore.get(copy.store, REMOTE_CATALOG)
+        answer = obstore.get(copy.store, REMOTE_CATALOG)
     except FileNotFoundError:
         return
-    copy.etag = str(found.meta["e_tag"])
+    copy.etag = str(answer.meta["e_tag"])
     try:
-        copy.before = Catalog.model_validate_json(bytes(found.bytes()))
+        copy.before = Catalog.model_validate_json(bytes(answer.bytes()))
     except ValidationError as error:
         raise UsageError(
             f"the catalog of the index cannot be read: {error.errors()[0]['msg']}",
@@ -156,12 +156,12 @@ def _read(copy: WorkingCopy, signed: bool) -> None:
 
 def _beside(catalog: Catalog) -> list[str]:
     """The files beside the wheels that a signature is made over or kept in."""
-    found = []
+    paths = []
     for project, row in _rows(catalog):
         names = [one.name for one in row.attached if is_statement(one.name)]
         names += [f"{row.name}.metadata", *map(envelope_name, names)]
-        found += [f"{project}/{row.beside(name)}" for name in names]
-    return found
+        paths += [f"{project}/{row.beside(name)}" for name in names]
+    return paths
 
 
 def _fetch(copy: WorkingCopy, path: str) -> tuple[str, str]:
@@ -250,9 +250,9 @@ def _put(store: Any, path: str, file: Path) -> None:
 
 
 def _refused(url: str, error: Exception) -> UsageError:
-    said = str(error).split("\n\nDebug source")[0].strip()
+    message = str(error).split("\n\nDebug source")[0].strip()
     return UsageError(
-        f"the object store did not do it: {said[:300]}",
+        f"the object store did not do it: {message[:300]}",
         where=url,
         next="check the URL, the credentials in the environment (for S3 $AWS_ACCESS_KEY_ID, $AWS_SECRET_ACCESS_KEY,"
         " $AWS_REGION) and the server ($AWS_ENDPOINT_URL)",

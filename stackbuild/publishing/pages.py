@@ -25,14 +25,14 @@ def pages(catalog: Catalog) -> dict[str, bytes]:
     names = sorted(catalog.projects)
     root = {"meta": {"api-version": API_VERSION}, "projects": [{"name": name} for name in names]}
     rows = [_root_row(name, catalog.projects[name]) for name in names]
-    found = {
+    texts = {
         "index.html": _page("Simple index", ["<h1>Simple index</h1>", "<ul>", *rows, "</ul>"]),
         "index.json": _json(root),
     }
     for name, project in catalog.projects.items():
-        found[f"{name}/index.html"] = _project_html(name, project, catalog.url)
-        found[f"{name}/index.json"] = _json(_project_json(name, project))
-    return found
+        texts[f"{name}/index.html"] = _project_html(name, project, catalog.url)
+        texts[f"{name}/index.json"] = _json(_project_json(name, project))
+    return texts
 
 
 def offered(project: Project) -> tuple[CatalogFile, ...]:

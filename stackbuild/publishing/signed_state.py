@@ -78,8 +78,8 @@ def _differences(index: Path, snapshot: Snapshot, catalog: bool) -> Iterator[str
     # of an index in an object store, the statements and the METADATA files are here; the pages were made of the catalog
     here = [path for path in snapshot.files if not elsewhere or is_statement(path) or path.endswith(".metadata")]
     with ThreadPoolExecutor(THREADS) as pool:
-        found = pool.map(lambda path: difference(index, path, snapshot.files[path]), here)
-        yield from (line for line in found if line)
+        differences = pool.map(lambda path: difference(index, path, snapshot.files[path]), here)
+        yield from (line for line in differences if line)
 
 
 def _catalog_differences(index: Path, snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:

@@ -141,16 +141,16 @@ def _private_key(serialization: Any, data: bytes) -> Any:
 
 def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
     """The public keys of `.pub` and `allowed_signers` files. Raises UsageError where a line is neither."""
-    found: dict[str, TrustedKey] = {}
+    keys: dict[str, TrustedKey] = {}
     for path in paths:
         try:
             lines = path.read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"the key cannot be read: {error}", where=str(path), next="give a .pub file") from None
-        found.update((key.fingerprint, key) for key in trusted_keys_of(lines, str(path)))
-    if not found:
+        keys.update((key.fingerprint, key) for key in trusted_keys_of(lines, str(path)))
+    if not keys:
         raise UsageError("there is no public key in it", where=", ".join(map(str, paths)), next="give a .pub file")
-    return tuple(found.values())
+    return tuple(keys.values())
 
 
 def trusted_keys_of(lines: Sequence[str], where: str) -> tuple[TrustedKey, ...]:
@@ -242,10 +242,10 @@ def read_envelope(data: bytes) -> Envelope:
 
     dsse, exceptions = _library(load)
     try:
-        found: Envelope = dsse.Envelope.from_dict(digest.json_of(data.decode("utf-8")))
+        envelope: Envelope = dsse.Envelope.from_dict(digest.json_of(data.decode("utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError, exceptions.FormatError) as error:
         raise SignatureRefused(f"it is not a DSSE envelope: {error}") from None
-    return found
+    return envelope
 
 
 def signers(data: bytes) -> frozenset[str]:
@@ -262,8 +262,8 @@ def verified_payload(
     """
     payload, good, why = good_signatures(data, payload_type, keys, now)
     if len(good) < threshold:
-        said = "; ".join(why) or f"nobody {'else ' if good else ''}has signed it"
-        raise SignatureRefused(f"{len(good)} of {threshold} needed signatures are good: {said}")
+        reasons = "; ".join(why) or f"nobody {'else ' if good else ''}has signed it"
+        raise SignatureRefused(f"{len(good)} of {threshold} needed signatures are good: {reasons}")
     return payload
 
 

@@ -86,13 +86,13 @@ def provenance(
     return statement([wheel], PROVENANCE, predicate)
 
 
-def verification(wheel: ResourceDescriptor, found: Verification) -> bytes:
+def verification(wheel: ResourceDescriptor, result: Verification) -> bytes:
     """Per rung of a wheel's verification: `ran` or `not run here`, and why."""
     rungs = [
         {"name": rung.name, "how": RAN[rung.status], "result": str(rung.status), "reason": rung.reason}
-        for rung in found.rungs
+        for rung in result.rungs
     ]
-    return statement([wheel], VERIFICATION, {"claim": found.claim, "rungs": rungs})
+    return statement([wheel], VERIFICATION, {"claim": result.claim, "rungs": rungs})
 
 
 def benchmarks(wheel: ResourceDescriptor, results: Json, verdict: Json) -> bytes:
@@ -117,15 +117,15 @@ def claim_about(wheel: str, sha256: str, name: str, data: bytes) -> str:
 
     Raises ValueError where it is about another wheel or other bytes, or of another kind than its name says.
     """
-    found = read_statement(data)
+    statement = read_statement(data)
     kind = next(kind for kind in NAMES if name.endswith(f".whl.{kind}.json"))
-    if found.get("predicateType") != NAMES[kind]:
-        raise ValueError(f"it states {found.get('predicateType')!r}, not {NAMES[kind]}")
-    subjects = {(one["name"], one["digest"]["sha256"]) for one in found["subject"]}
+    if statement.get("predicateType") != NAMES[kind]:
+        raise ValueError(f"it states {statement.get('predicateType')!r}, not {NAMES[kind]}")
+    subjects = {(one["name"], one["digest"]["sha256"]) for one in statement["subject"]}
     if subjects != {(wheel, sha256)}:
         about = ", ".join(f"{subject} with sha256 {of}" for subject, of in sorted(subjects)) or "nothing"
         raise ValueError(f"it is about {about}, and not about {wheel} with sha256 {sha256} alone")
-    predicate = found.get("predicate")
+    predicate = statement.get("predicate")
     if not isinstance(predicate, dict):
         raise ValueError("its predicate is not an object")
     if kind != "verification":

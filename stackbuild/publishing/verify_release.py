@@ -89,7 +89,7 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
         for path in sorted(snapshot.files)
         if path.endswith(".whl")
     ]
-    problems += [problem for _, found in proofs for problem in found]
+    problems += [problem for _, wheel_problems in proofs for problem in wheel_problems]
     if not problems and trust.seen:
         _remember(index, snapshot, payload, trust)
     return ReleaseProof(
@@ -204,19 +204,19 @@ def _wheel(
             payload = _verified(index, envelope_name(beside), STATEMENT_TYPE, trust, now)
             if digest.of_bytes(payload) != snapshot.files[beside].sha256:
                 raise SignatureRefused("the signed statement is not the one that lies beside the wheel")
-            found = read_statement(payload)
-            subjects = {(one["name"], one["digest"]["sha256"]) for one in found["subject"]}
+            statement = read_statement(payload)
+            subjects = {(one["name"], one["digest"]["sha256"]) for one in statement["subject"]}
             if subjects != {(wheel.name, wanted)}:
                 raise SignatureRefused(
                     f"it is about {', '.join(sorted(name for name, _ in subjects))} of other bytes, not about {wheel.name}"
                 )
-            if found["predicateType"] != predicate_type:
-                raise SignatureRefused(f"it states {found['predicateType']}, not {predicate_type}")
+            if statement["predicateType"] != predicate_type:
+                raise SignatureRefused(f"it states {statement['predicateType']}, not {predicate_type}")
         except (SignatureRefused, ValueError) as refused:
             problems.append(f"{envelope_name(beside)}: {refused}")
             continue
         kinds.append(kind)
-        claim = str(found["predicate"].get("claim", claim))
+        claim = str(statement["predicate"].get("claim", claim))
     has_sbom, problem = _sbom(wheel, f"{path}.cdx.json", snapshot) if intact else (False, "")
     problems += [problem] if problem else []
     there = {*kinds, *(["sbom"] if has_sbom else [])}

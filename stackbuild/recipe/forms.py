@@ -122,10 +122,10 @@ def _candidates(value: str) -> Iterator[str]:
 
 def _sizes(value: str) -> Iterator[str]:
     """`14G` of `14 GB`, `14GiB` and 14; `1024G` of `1T`; `1536M` of `1.5 GB`."""
-    found = _SIZE.fullmatch(value)
-    if not found:
+    match = _SIZE.fullmatch(value)
+    if not match:
         return
-    number, unit = float(found[1].replace(",", ".")), (found[2] or "G").upper()
+    number, unit = float(match[1].replace(",", ".")), (match[2] or "G").upper()
     while unit == "T" or (not number.is_integer() and unit in "MG"):
         number, unit = number * 1024, _POWERS[_POWERS.index(unit) - 1]
     if number >= 1:

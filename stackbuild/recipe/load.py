@@ -29,9 +29,9 @@ RESERVED = ("base", "configure", "source", "wheelhouse")
 
 def bundled() -> dict[str, Path]:
     """The recipes that ship with stackbuild, by name."""
-    found = sorted(folder("recipes").glob("*.yaml"))
+    files = sorted(folder("recipes").glob("*.yaml"))
     tables = ("compatibility", "evidence")
-    return {p.stem: p for p in found if not p.name.endswith(".lock.yaml") and p.stem not in tables}
+    return {p.stem: p for p in files if not p.name.endswith(".lock.yaml") and p.stem not in tables}
 
 
 def load(name: str, allowed: Sequence[Path] = ()) -> Loaded:
@@ -131,8 +131,8 @@ def _with_nul(data: Json, path: yaml.KeyPath) -> list[yaml.KeyPath]:
     if isinstance(data, str):
         return [path] if "\0" in data else []
     rows = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
-    found = [(*path, key) for key, _ in rows if isinstance(key, str) and "\0" in key]
-    return found + [deep for key, value in rows for deep in _with_nul(value, (*path, key))]
+    paths = [(*path, key) for key, _ in rows if isinstance(key, str) and "\0" in key]
+    return paths + [deep for key, value in rows for deep in _with_nul(value, (*path, key))]
 
 
 def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
@@ -197,21 +197,21 @@ def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
 
 def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
     """Demands that would be checked against no wheel, and so never fail."""
-    made = []
+    wrong = []
     for key in owed_by_nobody(recipe):
         path: yaml.KeyPath = ("verify", *(int(part) if part.isdigit() else part for part in key.split(".")))
         name = recipe.verify.providers[at] if recipe.verify and isinstance(at := path[-1], int) else ""
         brought = sorted({p for each in wheels_of(recipe) for p in providers_of(each, recipe)})
         meant = nearest(name, brought) if name else ""
         which = "say which wheel does: `verify: {wheels: {NAME: {…}}}`; see docs/recipes.md, Verify"
-        made.append(
+        wrong.append(
             Mistake(
                 places.of_value(path),
                 f"`verify.{key.partition('.')[0]}`: no wheel of this recipe brings {name or 'it'}, so it would never be checked",
                 f"did you mean `{meant}`?" if meant else which,
             )
         )
-    return made
+    return wrong
 
 
 def _ships(name: str) -> bool:

@@ -32,18 +32,18 @@ def _recipe_file(loaded: Loaded) -> str:
 
 def _lines(data: Mapping[str, object], depth: int) -> list[str]:
     """Block-style YAML of nested mappings with JSON scalars: diffs of a lock are read by people."""
-    made = []
+    lines = []
     for name, value in sorted(
         data.items(), key=lambda item: (item[0] not in ("schema", "asked", "questions"), item[0])
     ):
         lead = "  " * depth + (name if name.replace("-", "").replace("_", "").isalpha() else json.dumps(name))
         if isinstance(value, dict) and value:
-            made += [f"{lead}:\n", *_lines(value, depth + 1)]
+            lines += [f"{lead}:\n", *_lines(value, depth + 1)]
         elif isinstance(value, list) and value and isinstance(value[0], dict):
-            made += [f"{lead}:\n", *(f"{'  ' * (depth + 1)}- {json.dumps(row)}\n" for row in value)]
+            lines += [f"{lead}:\n", *(f"{'  ' * (depth + 1)}- {json.dumps(row)}\n" for row in value)]
         else:
-            made.append(f"{lead}: {json.dumps(value)}\n")
-    return made
+            lines.append(f"{lead}: {json.dumps(value)}\n")
+    return lines
 
 
 def read_lock(loaded: Loaded) -> Lock:
@@ -71,8 +71,8 @@ def parse_lock(loaded: Loaded) -> Lock:
     except FileNotFoundError:
         raise LockError("the recipe has no lock", where=str(loaded.lock_path), next=again) from None
     except ValidationError as error:
-        said = f"the lock is broken: {error.errors()[0]['msg']}"
-        raise LockError(said, where=str(loaded.lock_path), next=again) from None
+        message = f"the lock is broken: {error.errors()[0]['msg']}"
+        raise LockError(message, where=str(loaded.lock_path), next=again) from None
     except (RecipeError, UnicodeDecodeError) as error:
         first = str(error.mistakes[0]).split("\n")[0] if isinstance(error, RecipeError) else "it is not UTF-8"
         raise LockError(f"the lock is broken: {first}", where=str(loaded.lock_path), next=again) from None

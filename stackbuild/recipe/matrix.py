@@ -120,7 +120,7 @@ def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = 
     }
     axes: dict[str, frozenset[Axis]] = {}
     points: dict[str, list[MatrixPoint]] = {}
-    made = []
+    components = []
     for name in TopologicalSorter({n: c.needs for n, c in recipe.components.items()}).static_order():
         component = recipe.components[name]
         axes[name] = own_axes(name, component, recipe).union(*(axes[need] for need in component.needs))
@@ -128,8 +128,8 @@ def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = 
         points[name] = [MatrixPoint(name, *values_) for values_ in grid]
         for point in points[name]:
             needs = {need: _same_point(point, points[need]).step for need in component.needs}
-            made.append(MatrixComponent(point, point.step, _at(component, point, recipe), needs))
-    return MatrixComponents(targets, tuple(made))
+            components.append(MatrixComponent(point, point.step, _at(component, point, recipe), needs))
+    return MatrixComponents(targets, tuple(components))
 
 
 def _same_point(point: MatrixPoint, others: Iterable[MatrixPoint]) -> MatrixPoint:

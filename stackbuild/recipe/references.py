@@ -33,9 +33,9 @@ OWN = "onnxruntime"
 
 def refuse_mistakes(loaded: Loaded) -> None:
     """Raises RecipeError with every mistake that `mistakes_of` finds."""
-    found = sorted(mistakes_of(loaded), key=lambda m: [int(n) for n in m.place.rsplit(":", 2)[1:]])
-    if found:
-        raise RecipeError(with_lines(found, loaded.text))
+    mistakes = sorted(mistakes_of(loaded), key=lambda m: [int(n) for n in m.place.rsplit(":", 2)[1:]])
+    if mistakes:
+        raise RecipeError(with_lines(mistakes, loaded.text))
 
 
 def mistakes_of(loaded: Loaded) -> Iterator[Mistake]:

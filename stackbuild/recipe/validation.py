@@ -37,9 +37,11 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
         if d["type"] == "extra_forbidden" and (meant := nearest(str(d["loc"][-1]), _keys_at(d["loc"][:-1])))
     }
     source = SourceText(text)
-    made = {_mistake(d, places, source) for d in details if d["type"] != "missing" or _path(d, places) not in misspelt}
+    unique = {
+        _mistake(d, places, source) for d in details if d["type"] != "missing" or _path(d, places) not in misspelt
+    }
     return tuple(
-        sorted(made, key=lambda m: ([int(n) if n.isdigit() else 0 for n in m.place.rsplit(":", 2)[1:]], m.what))
+        sorted(unique, key=lambda m: ([int(n) if n.isdigit() else 0 for n in m.place.rsplit(":", 2)[1:]], m.what))
     )
 
 
@@ -53,8 +55,8 @@ class SourceText:
         """The plain scalar at `file:line:column`; "" where there is none."""
         line, column = (int(part) for part in place.rsplit(":", 2)[1:])
         rows = self.text.split("\n")
-        found = _PLAIN.match(rows[line - 1], column - 1) if line <= len(rows) else None
-        return found[0].strip() if found else ""
+        match = _PLAIN.match(rows[line - 1], column - 1) if line <= len(rows) else None
+        return match[0].strip() if match else ""
 
 
 _PLAIN = re.compile(r"[^\s,\[\]{}#'\"]+")
@@ -102,8 +104,8 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             what = f"`{where}` is a share, at most 1, not {detail['input']:g}"
             return Mistake(places.of_value(path), what, f"write `{detail['input']:g}%` or `{detail['input'] / 100:g}`")
         case _:
-            said = detail["msg"][:1].lower() + detail["msg"][1:]
-            return Mistake(places.of_value(path), f"`{where}`: {said}, not {short(detail['input'])}", _form(detail))
+            reason = detail["msg"][:1].lower() + detail["msg"][1:]
+            return Mistake(places.of_value(path), f"`{where}`: {reason}, not {short(detail['input'])}", _form(detail))
 
 
 def _schema_mistake(place: str, value: object) -> Mistake:
@@ -228,10 +230,10 @@ def _form(detail: Any) -> str:
     """The next step for a value that is none of a few words, or out of bounds."""
     if detail["type"] == "literal_error":
         words = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
-        found = nearest(str(detail["input"]), words)
-        meant = found or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
-        said = f"one of: {detail['ctx']['expected']}"
-        return f"did you mean `{meant}`? It is {said}" if meant else said
+        near = nearest(str(detail["input"]), words)
+        meant = near or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
+        choices = f"one of: {detail['ctx']['expected']}"
+        return f"did you mean `{meant}`? It is {choices}" if meant else choices
     return "the reference is docs/recipes.md"
 
 
@@ -278,8 +280,8 @@ def _pattern_at(loc: tuple[int | str, ...]) -> str:
     node: dict[str, Any] = whole
     for part in loc:
         node = _step_into(whole, node, part)
-    found = [node, *node.get("anyOf", [])]
-    return next((str(each["pattern"]) for each in found if "pattern" in each), "")
+    nodes = [node, *node.get("anyOf", [])]
+    return next((str(each["pattern"]) for each in nodes if "pattern" in each), "")
 
 
 def _keys_at(loc: tuple[int | str, ...]) -> list[str]:

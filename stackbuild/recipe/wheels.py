@@ -57,9 +57,9 @@ def wheels_of(recipe: Recipe) -> Iterator[Packed]:
 
 def gfx_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
     """The GPU targets that a wheel must have code objects for, exactly these; none where it need not hold GPU code."""
-    said = demands_of(packed.name, recipe).gfx
-    if said is not None:
-        return tuple(target for target in said if target in packed.gfx)
+    targets = demands_of(packed.name, recipe).gfx
+    if targets is not None:
+        return tuple(target for target in targets if target in packed.gfx)
     return packed.gfx if has_device_code(packed.component) else ()
 
 
@@ -78,9 +78,9 @@ def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, .
 
 def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
     """The execution providers that a wheel must bring."""
-    said = demands_of(packed.name, recipe).providers
-    if said is not None:
-        return said
+    demanded = demands_of(packed.name, recipe).providers
+    if demanded is not None:
+        return demanded
     match packed.component:
         case OnnxRuntime() as runtime:
             return tuple(NAMES[name] for name in runtime.providers)
@@ -112,10 +112,10 @@ def has_device_code(component: Component) -> bool:
 
 def owed_by_nobody(recipe: Recipe) -> tuple[str, ...]:
     """The keys of `verify` whose demand no wheel of the recipe would be held to."""
-    said, packed = recipe.verify or NOTHING_SAID, tuple(wheels_of(recipe))
+    demands, packed = recipe.verify or NOTHING_SAID, tuple(wheels_of(recipe))
     brought = {CPU, *(name for each in packed for name in providers_of(each, recipe))}
-    lost = [f"providers.{n}" for n, name in enumerate(said.providers) if name not in brought]
-    if said.kernels_floor and not any(gfx_of(each, recipe) for each in packed):
+    lost = [f"providers.{n}" for n, name in enumerate(demands.providers) if name not in brought]
+    if demands.kernels_floor and not any(gfx_of(each, recipe) for each in packed):
         lost.append("kernels_floor")
     return tuple(lost) if packed else ()
 

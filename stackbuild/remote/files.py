@@ -107,14 +107,14 @@ class ExportFolder:
         path = self.folder / manifest_place(tag)
         try:
             with self._opened(path) as file:
-                found = file.read(most + 1)
+                content = file.read(most + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise RemoteFault(f"a manifest cannot be read: {error.strerror}", blob=tag) from None
-        if len(found) > most:
+        if len(content) > most:
             raise RemoteFault("a manifest without end", blob=tag, expected=f"at most {most} bytes")
-        return found
+        return content
 
     @contextlib.contextmanager
     def blob(self, digest: str, count: Count) -> Iterator[_CountedFile]:

@@ -148,14 +148,14 @@ class HttpClient:
         if answer.status != 401 or _origin(url) != _origin(self.root):
             return answer  # who is redirected to asks for no login of this server's
         challenge = answer.headers.get("WWW-Authenticate", "")
-        said = self._answer_to(challenge, request.scope)
-        if not said:
+        token = self._answer_to(challenge, request.scope)
+        if not token:
             return answer
         answer.close()
         request.rewind()
         with self._lock:
-            self._authorization[request.scope] = said
-        return self._followed(request, said)[0]
+            self._authorization[request.scope] = token
+        return self._followed(request, token)[0]
 
     def _followed(self, request: HttpRequest, authorization: str) -> tuple[BaseHTTPResponse, str]:
         """The answer after redirections, and its URL. The login goes to this server alone, and never from https to http."""
@@ -188,13 +188,15 @@ class HttpClient:
         realm = _joined("", words.get("realm", ""))
         if kind.lower() != "bearer" or not (_is_https(realm) or (_is_loopback(realm) and _is_loopback(self.root))):
             return ""
-        asked = {name: text for name, text in (("service", words.get("service", "")), ("scope", scope)) if text}
+        query = {name: text for name, text in (("service", words.get("service", "")), ("scope", scope)) if text}
         headers = {"User-Agent": "stackbuild", **({"Authorization": basic} if basic else {})}
         self.sent += 1
-        answer = self._pool.request("GET", f"{realm}{'&' if '?' in realm else '?'}{urlencode(asked)}", headers)
+        answer = self._pool.request("GET", f"{realm}{'&' if '?' in realm else '?'}{urlencode(query)}", headers)
         try:
-            said = digest.json_of(answer.read(MOST_TOKEN).decode("utf-8", "replace")) if answer.status == 200 else {}
-            token = said.get("token") or said.get("access_token")
+            document = (
+                digest.json_of(answer.read(MOST_TOKEN).decode("utf-8", "replace")) if answer.status == 200 else {}
+            )
+            token = document.get("token") or document.get("access_token")
         except (ValueError, AttributeError):
             return ""
         finally:
@@ -265,8 +267,8 @@ class HttpBlob:
     def _begin(self) -> BaseHTTPResponse:
         self._opened.close()
         more = (("Range", f"bytes={self._got}-"),) if self._got else ()
-        asked = HttpRequest("GET", self._request.url, (*self._request.headers, *more), None, self._request.scope)
-        answer = self._opened.enter_context(self._client.send(asked))
+        request = HttpRequest("GET", self._request.url, (*self._request.headers, *more), None, self._request.scope)
+        answer = self._opened.enter_context(self._client.send(request))
         if answer.status == 206 and self._got:
             if not answer.headers.get("Content-Range", "").startswith(f"bytes {self._got}-"):
                 raise RemoteFault("another part than was asked for", blob=self._request.url)
@@ -294,11 +296,11 @@ def _said(error: Exception) -> str:
 def _joined(base: str, url: str) -> str:
     """The URL that a server names, absolute. Raises RemoteFault where it is none."""
     try:
-        found = urljoin(base, url)
-        _origin(found)
+        joined = urljoin(base, url)
+        _origin(joined)
     except ValueError as error:
         raise RemoteFault(f"a URL that is none: {error}", got=url) from None
-    return found
+    return joined
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

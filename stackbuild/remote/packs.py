@@ -87,9 +87,9 @@ def entries_of(text: str, size: int) -> tuple[Entry, ...]:
             raise _refused("a path whose folder is not in the tree", entry.path)
         if reason := _wrong(entry):
             raise _refused(reason, entry.path)
-    found = sum(entry.size for entry in entries)
-    if found != size or found > BOUNDS.bytes:
-        raise RemoteFault("the manifest's files have another size", expected=f"{size} bytes", got=f"{found}")
+    total = sum(entry.size for entry in entries)
+    if total != size or total > BOUNDS.bytes:
+        raise RemoteFault("the manifest's files have another size", expected=f"{size} bytes", got=f"{total}")
     return entries
 
 

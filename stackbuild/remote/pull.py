@@ -100,69 +100,69 @@ class Puller:
     missing: set[str] = field(default_factory=set)
     """Tags that no remote had: they are not asked for again in this run."""
 
-    def pull(self, asked: Asked) -> Pulled | None:
+    def pull(self, request: Asked) -> Pulled | None:
         """Take an output over into the store, with its record; None where no remote has it.
 
         Whoever calls holds the key's lock. Raises OSError of this disk, and what `check` raises.
         """
-        if asked.tag in self.missing:
+        if request.tag in self.missing:
             return None
         for remote in self.remotes:
             if remote.off:
                 continue
             try:
-                if pulled := self._pulled(asked, remote):
+                if pulled := self._pulled(request, remote):
                     return pulled
             except RemoteFault as fault:
                 remote.strike(fault)
                 off = f"; not asked again in this run: {remote.off}" if remote.off else ""
-                self.say("warning", f"{asked.step}: nothing is taken from {remote.reader.url}: {fault}{off}")
-        self.missing.add(asked.tag)
+                self.say("warning", f"{request.step}: nothing is taken from {remote.reader.url}: {fault}{off}")
+        self.missing.add(request.tag)
         return None
 
     def close(self) -> None:
         for remote in self.remotes:
             remote.reader.close()
 
-    def _pulled(self, asked: Asked, remote: TrustedRemote) -> Pulled | None:
-        signed = self._watched(remote, lambda count: ask(remote, asked, datetime.now(UTC)))
+    def _pulled(self, request: Asked, remote: TrustedRemote) -> Pulled | None:
+        signed = self._watched(remote, lambda count: ask(remote, request, datetime.now(UTC)))
         if signed is None:
             return None
-        found = signed.record
-        if not (self.store.tree(found.tree).is_dir() and not self.store.check(found.tree)):
-            self._take(asked, remote, signed)
-        origin = Origin(remote.reader.url, remote.names(signed.signers), found.made_by, found.made_at)
-        notes = {name: text for name, text in found.notes.items() if name not in NOTES_HERE}
+        remote_record = signed.record
+        if not (self.store.tree(remote_record.tree).is_dir() and not self.store.check(remote_record.tree)):
+            self._take(request, remote, signed)
+        origin = Origin(remote.reader.url, remote.names(signed.signers), remote_record.made_by, remote_record.made_at)
+        notes = {name: text for name, text in remote_record.notes.items() if name not in NOTES_HERE}
         record = Record(
-            key=asked.key,
-            step=asked.step,
-            recipe=asked.recipe,
-            tree=found.tree,
-            key_text=asked.text,
-            seconds=found.seconds,
-            made_by=found.made_by,
-            made_at=found.made_at,
+            key=request.key,
+            step=request.step,
+            recipe=request.recipe,
+            tree=remote_record.tree,
+            key_text=request.text,
+            seconds=remote_record.seconds,
+            made_by=remote_record.made_by,
+            made_at=remote_record.made_at,
             notes={**notes, "remote": origin.url, "signed_by": origin.signed_by, "signed_run": origin.run},
         )
         self.store.record(record)
-        return Pulled(record, found.size, origin)
+        return Pulled(record, remote_record.size, origin)
 
-    def _take(self, asked: Asked, remote: TrustedRemote, signed: Signed) -> None:
+    def _take(self, request: Asked, remote: TrustedRemote, signed: Signed) -> None:
         """Stream the tree into a staging folder, then let the store keep it. Raises RemoteFault, OSError."""
         size = signed.record.size
         if size > BOUNDS.bytes or size > shutil.disk_usage(self.store.root).free - ROOM:
             raise NoRoom("there is no room for it on this disk", expected=f"{size >> 20} MiB")
         if size > WORTH_SAYING:
-            self.say("info", f"{asked.step}: taking {size / 1e6:.0f} MB from {remote.reader.url}")
-        with self._staging(asked) as staging:
+            self.say("info", f"{request.step}: taking {size / 1e6:.0f} MB from {remote.reader.url}")
+        with self._staging(request) as staging:
             tree = self._watched(remote, partial(_fetched, remote.reader, signed, staging.out))
             if self.store.adopt(staging, tree.text) != signed.record.tree:
                 raise RemoteFault("the tree has another digest", expected=signed.record.tree)
 
     @contextlib.contextmanager
-    def _staging(self, asked: Asked) -> Iterator[Staging]:
+    def _staging(self, request: Asked) -> Iterator[Staging]:
         """A folder of its own for each try: a thread that was given up may still write into that of another."""
-        staging = self.store.stage(f"pull.{asked.key[:16]}.{secrets.token_hex(4)}")
+        staging = self.store.stage(f"pull.{request.key[:16]}.{secrets.token_hex(4)}")
         try:
             yield staging
         finally:
@@ -183,25 +183,29 @@ def _fetched(reader: RemoteReader, signed: Signed, out: Path, count: Count) -> R
     return tree
 
 
-def ask(remote: TrustedRemote, asked: Asked, now: datetime) -> Signed | None:
+def ask(remote: TrustedRemote, request: Asked, now: datetime) -> Signed | None:
     """The record of a key that enough trusted keys have signed; None where the remote has none. Raises RemoteFault.
 
     It is about the key that was asked for: another key's record, however well signed, is refused.
     """
-    manifest = remote.reader.manifest(asked.tag, MOST_MANIFEST)
+    manifest = remote.reader.manifest(request.tag, MOST_MANIFEST)
     if manifest is None:
         return None
-    found, why = verified(listing_in(manifest), remote.keys, now)
-    own = [one for one in found if asked.key in ((one.record.key,) if asked.kind == "r" else (one.record.content_key,))]
+    signatures, why = verified(listing_in(manifest), remote.keys, now)
+    own = [
+        one
+        for one in signatures
+        if request.key in ((one.record.key,) if request.kind == "r" else (one.record.content_key,))
+    ]
     if signed := agreed(own, remote.threshold):
         return signed
-    if others := [one for one in found if one not in own]:
-        raise RemoteFault("a record of another key", blob=asked.tag, expected=asked.key, got=others[0].record.key)
+    if others := [one for one in signatures if one not in own]:
+        raise RemoteFault("a record of another key", blob=request.tag, expected=request.key, got=others[0].record.key)
     signers = {name for one in own for name in one.signers}
     if own:
         raise RemoteFault(
             "too few trusted keys agree on one output",
-            blob=asked.tag, expected=f"{remote.threshold} keys", got=remote.names(signers),
+            blob=request.tag, expected=f"{remote.threshold} keys", got=remote.names(signers),
         )  # fmt: skip
-    said = "; ".join(shown(one, MOST_REASON) for one in why[:3]) or "nobody has signed it"
-    raise RemoteFault(f"its record is not trusted: {said}", blob=asked.tag)
+    reasons = "; ".join(shown(one, MOST_REASON) for one in why[:3]) or "nobody has signed it"
+    raise RemoteFault(f"its record is not trusted: {reasons}", blob=request.tag)

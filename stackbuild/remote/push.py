@@ -114,18 +114,18 @@ class Pusher:
         if own and not self.check:
             return "there", ""
         text = self._text(record)
-        said = _remote_record(record, content_key, text)
+        remote_record = _remote_record(record, content_key, text)
         try:
             entries_of(text, _size(text))
-            RemoteRecord.read(said.payload())
+            RemoteRecord.read(remote_record.payload())
         except RemoteFault as fault:
             return "refused", str(fault)
-        made = self._tree(record, text) if text else None
-        if made is None:
+        remote_tree = self._tree(record, text) if text else None
+        if remote_tree is None:
             return "damaged", self.store.check(record.tree) or "its manifest is gone"
         if not own:
-            self._sign(said, listing)
-        return ("there" if own and not made else "pushed" if made else "signed"), ""
+            self._sign(remote_record, listing)
+        return ("there" if own and not remote_tree else "pushed" if remote_tree else "signed"), ""
 
     def _listing(self, tag: str) -> bytes:
         """The envelopes under a tag. What is there and cannot be read counts as none."""
@@ -252,20 +252,20 @@ class _Differs(Exception):
 
 def _compress(root: Path, pack: Pack, level: int, spool: IO[bytes]) -> Layer:
     """Write a pack into `spool`; its blob. Raises _Differs, OSError."""
-    found, size = hashlib.sha256(), 0
+    hasher, size = hashlib.sha256(), 0
     machine = ZstdCompressor(level=level).compressobj(size=pack.size)
 
-    def keep(made: bytes) -> None:
+    def keep(part: bytes) -> None:
         nonlocal size
-        found.update(made)
-        size += len(made)
-        spool.write(made)
+        hasher.update(part)
+        size += len(part)
+        spool.write(part)
 
     for entry in pack.files:
         for piece in _content(root / entry.path, entry):
             keep(machine.compress(piece))
     keep(machine.flush())
-    return Layer(found.hexdigest(), size)
+    return Layer(hasher.hexdigest(), size)
 
 
 def _open_file(path: str, flags: int) -> int:
@@ -275,7 +275,7 @@ def _open_file(path: str, flags: int) -> int:
 
 def _content(path: Path, entry: Entry) -> Iterable[bytes]:
     """The bytes of a file, compared with its entry. Raises _Differs."""
-    found, size = hashlib.sha256(), 0
+    hasher, size = hashlib.sha256(), 0
     try:
         with open(path, "rb", 0, opener=_open_file) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -284,13 +284,13 @@ def _content(path: Path, entry: Entry) -> Iterable[bytes]:
                 size += len(piece)
                 if size > entry.size:
                     raise _Differs
-                found.update(piece)
+                hasher.update(piece)
                 yield piece
     except OSError as error:
         if error.errno in NO_FILE:
             raise _Differs from None
         raise
-    if found.hexdigest() != entry.what:
+    if hasher.hexdigest() != entry.what:
         raise _Differs
 
 
@@ -311,21 +311,21 @@ def _remote_record(record: Record, content_key: str, text: str) -> RemoteRecord:
         seconds=record.seconds,
         made_by=record.made_by,
         made_at=record.made_at,
-        notes={name: said for name, said in record.notes.items() if name not in NOTES_HERE},
+        notes={name: note for name, note in record.notes.items() if name not in NOTES_HERE},
     )
 
 
-def made_here(found: Sequence[Record]) -> tuple[tuple[Record, str], ...]:
+def made_here(local_records: Sequence[Record]) -> tuple[tuple[Record, str], ...]:
     """The records of a store that a push signs, each with its content key ("" where the store has none).
 
     Those of outputs that came from a remote are left out: who signs says that it made them. Records under content keys
     are not records of their own.
     """
-    alike = {record.like: record.key for record in found if record.key_text.startswith(CONTENT)}
+    alike = {record.like: record.key for record in local_records if record.key_text.startswith(CONTENT)}
     content = set(alike.values())
     return tuple(
         (record, alike.get(record.key, record.like if record.like in content else ""))
-        for record in found
+        for record in local_records
         if not record.key_text.startswith(CONTENT) and "remote" not in record.notes
     )
 
@@ -353,9 +353,9 @@ def disagreements(
         manifest = listing(f"r-{record.key}")
         if manifest is None:
             continue
-        found, _ = verified(listing_in(manifest), keys, datetime.now(UTC))
+        signatures, _ = verified(listing_in(manifest), keys, datetime.now(UTC))
         trees = {record.tree: "this store"}
-        for one in found:
+        for one in signatures:
             if one.record.key == record.key:
                 who = f"{', '.join(sorted(one.signers))}, {one.record.made_at}"
                 trees[one.record.tree] = f"{trees[one.record.tree]}; {who}" if one.record.tree in trees else who

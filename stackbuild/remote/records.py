@@ -142,23 +142,23 @@ def verified(listing: bytes, keys: Sequence[TrustedKey], now: datetime) -> tuple
 
     Raises RemoteFault where it is no such blob.
     """
-    found, why = list[Signed](), list[str]()
+    valid, why = list[Signed](), list[str]()
     for envelope in envelopes_of(listing):
         try:
             payload, good, refused = good_signatures(envelope, PAYLOAD_TYPE, keys, now)
             if good:
-                found.append(Signed(RemoteRecord.read(payload), good))
+                valid.append(Signed(RemoteRecord.read(payload), good))
             else:
                 why += refused or ("nobody has signed it",)
         except (SignatureRefused, RemoteFault, ValueError, TypeError, RecursionError) as error:
             why.append(str(error))
-    return tuple(found), tuple(why)
+    return tuple(valid), tuple(why)
 
 
-def agreed(found: Sequence[Signed], threshold: int) -> Signed | None:
+def agreed(signatures: Sequence[Signed], threshold: int) -> Signed | None:
     """The first record whose output at least `threshold` keys have signed for, with all these keys; None where none is."""
-    for one in found:
-        alike = (other.signers for other in found if other.record.output == one.record.output)
+    for one in signatures:
+        alike = (other.signers for other in signatures if other.record.output == one.record.output)
         signers = frozenset[str]().union(*alike)
         if len(signers) >= threshold:
             return Signed(one.record, signers)

@@ -106,8 +106,8 @@ class OciRegistry:
         Debian's 2.8.2 forgets an upload whose connection broke within a request.
         """
         try:
-            said = self._changed("GET", place, (204,))
-            return self.client.own(said.get("Location", place)), _received(said.get("Range", ""), size)
+            headers = self._changed("GET", place, (204,))
+            return self.client.own(headers.get("Location", place)), _received(headers.get("Range", ""), size)
         except RemoteFault:
             return self._begin_upload(), 0
 
@@ -126,14 +126,14 @@ class OciRegistry:
         is_repeatable = "uploads/" not in url or method in ("GET", "POST")
         with self.client.send(HttpRequest(method, url, headers, body, self._scope, is_repeatable)) as answer:
             if answer.status not in wanted:
-                said = answer.read(300).decode("utf-8", "replace")
-                raise RemoteFault(f"HTTP {answer.status} to {method}: {said}", blob=url.partition("?")[0])
-            found = {name.title(): text for name, text in answer.headers.items()}
+                excerpt = answer.read(300).decode("utf-8", "replace")
+                raise RemoteFault(f"HTTP {answer.status} to {method}: {excerpt}", blob=url.partition("?")[0])
+            answer_headers = {name.title(): text for name, text in answer.headers.items()}
         if wanted == (202,):
-            if "Location" not in found:
+            if "Location" not in answer_headers:
                 raise RemoteFault("an upload without a place", blob=url.partition("?")[0])
-            found["Location"] = self.client.own(found["Location"])
-        return found
+            answer_headers["Location"] = self.client.own(answer_headers["Location"])
+        return answer_headers
 
     def _request(self, method: str, url: str, *headers: tuple[str, str]) -> HttpRequest:
         return HttpRequest(method, url, headers, None, self._scope)
@@ -172,9 +172,9 @@ class _Rest:
         self._content.seek(self._at + place)
 
 
-def _received(said: str, size: int) -> int:
+def _received(range_header: str, size: int) -> int:
     """How many bytes of an upload a registry has, by its header `Range: 0-LAST`."""
-    last = _number(said.removeprefix("bytes=").rpartition("-")[2])
+    last = _number(range_header.removeprefix("bytes=").rpartition("-")[2])
     return min(last + 1, size) if last else 0
 
 

@@ -27,15 +27,15 @@ class Tainted:
 
 def tainted(store: Store, signed_by: str, url: str) -> tuple[Tainted, ...]:
     """The records that came by a key (its fingerprint) or from a URL, and those made from them, however far."""
-    found = tuple(records(store))
-    gone = {record.key: record for record in found if _came_by(record, signed_by, url)}
+    stored = tuple(records(store))
+    gone = {record.key: record for record in stored if _came_by(record, signed_by, url)}
     pulled = frozenset(gone)
     more = True
     while more:
         names = gone.keys() | {record.tree for record in gone.values()} - {""}
         fresh = [
             record
-            for record in found
+            for record in stored
             if record.key not in gone and (record.like in gone or names.intersection(_NEED.findall(record.key_text)))
         ]
         gone.update((record.key, record) for record in fresh)
@@ -48,22 +48,22 @@ def _came_by(record: Record, signed_by: str, url: str) -> bool:
     return signed_by in names if signed_by else record.notes.get("remote") == url
 
 
-def revoke(store: Store, found: tuple[Tainted, ...]) -> None:
+def revoke(store: Store, tainted_outputs: tuple[Tainted, ...]) -> None:
     """Remove these records, their trees, and the compiler caches that steps on them may have filled.
 
     Raises MachineLacks while another run uses the store.
     """
-    if not found:
+    if not tainted_outputs:
         return
     store.reap()
     with store.collecting():
         if others := store.others():
             next = "run it again when nothing else uses this store"
             raise MachineLacks(f"in use by {', '.join(others)}", where=str(store.root), next=next)
-        for one in found:
+        for one in tainted_outputs:
             (store.root / "records" / one.key[:2] / f"{one.key}.json").unlink(missing_ok=True)
         named = {record.tree for record in records(store)}
-        for tree in {one.tree for one in found} - named:
+        for tree in {one.tree for one in tainted_outputs} - named:
             atomic.remove(store.root / "trees" / tree[:2] / tree)
             atomic.remove(store.root / "manifests" / tree[:2] / tree)
         for cache in (store.root / "ccache").iterdir():

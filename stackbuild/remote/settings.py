@@ -117,18 +117,18 @@ def read_settings(*, may_lack: bool = False) -> Settings:
         raise UsageError("others may say whom you trust", where=str(path), next=f"chmod 600 {path}, as its owner")
     try:
         data, _ = yaml.compose(text.decode("utf-8"), str(path))
-        found = Settings.model_validate(data or {})
+        settings = Settings.model_validate(data or {})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise UsageError(f"{place}: {first['msg']}", where=str(path), next="see docs/sharing.md") from None
     except (RecipeError, UnicodeDecodeError) as error:
         raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="fix the file") from None
-    for one in found.remotes:
+    for one in settings.remotes:
         one.trusted_keys()
         if one.write and not one.sign:
             raise UsageError("`write: true` without `sign`", where=f"{path}: {one.url}", next="name a private key")
-    return found
+    return settings
 
 
 def write_settings(settings: Settings) -> Path:
@@ -234,13 +234,13 @@ def trusted_remotes(
     settings: Settings, login: Login, warn: Callable[[str], None], limits: HttpLimits = HttpLimits()
 ) -> tuple[TrustedRemote, ...]:
     """The remotes that a build asks: those with a key. One that cannot be opened is left out with a warning."""
-    found = []
+    remotes = []
     for one in settings.remotes:
         keys = one.trusted_keys()
         if not keys:
             continue
         try:
-            found.append(TrustedRemote(open_reader(one.url, login, limits), keys, one.threshold))
+            remotes.append(TrustedRemote(open_reader(one.url, login, limits), keys, one.threshold))
         except RemoteFault as fault:
             warn(f"nothing is taken from {one.url}: {fault}")
-    return tuple(found)
+    return tuple(remotes)

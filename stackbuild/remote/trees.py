@@ -131,17 +131,17 @@ def read_tree(reader: RemoteReader, record: RemoteRecord, count: Count) -> Remot
 
 def _pieces(stored: BlobReader, layer: Layer) -> Iterator[bytes]:
     """The bytes of a blob. Raises RemoteFault at the byte that is one too many, and where length or digest differ."""
-    found, size = hashlib.sha256(), 0
+    hasher, size = hashlib.sha256(), 0
     while piece := stored.read(CHUNK):
         size += len(piece)
         if size > layer.size:
             raise RemoteFault("a blob is longer than it should be", blob=layer.digest, expected=f"{layer.size} bytes")
-        found.update(piece)
+        hasher.update(piece)
         yield piece
     if size != layer.size:
         raise RemoteFault("a blob is cut short", blob=layer.digest, expected=f"{layer.size} bytes", got=str(size))
-    if found.hexdigest() != layer.digest:
-        raise RemoteFault("a blob is damaged", blob=layer.digest, expected=layer.digest, got=found.hexdigest())
+    if hasher.hexdigest() != layer.digest:
+        raise RemoteFault("a blob is damaged", blob=layer.digest, expected=layer.digest, got=hasher.hexdigest())
 
 
 class _Stored:
@@ -204,21 +204,21 @@ def read_pack(reader: RemoteReader, pack: Pack, layer: Layer, out: Path | None, 
 
 
 def _fill(file: IO[bytes] | None, entry: Entry, inflater: Any, layer: Layer) -> None:
-    left, found = entry.size, hashlib.sha256()
+    left, hasher = entry.size, hashlib.sha256()
     while left:
         piece = inflater.read(min(left, CHUNK))
         if not piece:
             raise RemoteFault(f"a pack ends within {entry.path!r}", blob=layer.digest)
-        found.update(piece)
+        hasher.update(piece)
         if file is not None:
             file.write(piece)
         left -= len(piece)
-    _compare(entry, found.hexdigest(), layer.digest)
+    _compare(entry, hasher.hexdigest(), layer.digest)
 
 
-def _compare(entry: Entry, found: str, blob: str = "") -> None:
-    if found != entry.what:
-        raise RemoteFault(f"{entry.path!r} has another content", blob=blob, expected=entry.what, got=found)
+def _compare(entry: Entry, sha256: str, blob: str = "") -> None:
+    if sha256 != entry.what:
+        raise RemoteFault(f"{entry.path!r} has another content", blob=blob, expected=entry.what, got=sha256)
 
 
 @contextlib.contextmanager

@@ -117,8 +117,8 @@ class Bwrap:
     def run(self, *argv: str) -> tuple[int, str]:
         """Run `argv` in the sandbox: its exit code, and what it printed."""
         with self.start(argv, subprocess.PIPE) as process:
-            said, _ = process.communicate()
-        return process.returncode, said.decode("utf-8", "replace")
+            output, _ = process.communicate()
+        return process.returncode, output.decode("utf-8", "replace")
 
     def _words(self, filter_file: int, argv: Sequence[str], options: tuple[str, ...] = ()) -> list[str]:
         return [
@@ -145,10 +145,10 @@ class Bwrap:
 
 def _answer(ours: socket.socket, stopper: Stopper | None, seconds: float | None) -> None:
     """Answer a sandbox when it asks; end of file where it could not be opened."""
-    asked, stopped = ours.fileno(), [stopper.fileno()] if stopper else []
-    ready, _, _ = select.select([asked, *stopped], [], [], seconds)
+    connection, stopped = ours.fileno(), [stopper.fileno()] if stopper else []
+    ready, _, _ = select.select([connection, *stopped], [], [], seconds)
     with contextlib.suppress(ConnectionError):
-        if asked in ready and ours.recv(1):
+        if connection in ready and ours.recv(1):
             ours.send(b"\n")
 
 

@@ -190,10 +190,10 @@ class _DockerSession:
     def _run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         started = time.monotonic()
         failures: list[Exception] = []
-        made = self.client.api.exec_create(
+        execution = self.client.api.exec_create(
             self.container.id, list(exec.argv), environment=dict(exec.env), workdir=exec.cwd, stdin=False
         )
-        reader = threading.Thread(target=self._copy, args=(made["Id"], exec.log, failures), daemon=True)
+        reader = threading.Thread(target=self._copy, args=(execution["Id"], exec.log, failures), daemon=True)
         reader.start()
         while reader.is_alive():
             if stopper.signal:
@@ -203,7 +203,7 @@ class _DockerSession:
             reader.join(POLL_SECONDS)
         if failures:
             raise failures[0]
-        code = self.client.api.exec_inspect(made["Id"])["ExitCode"]
+        code = self.client.api.exec_inspect(execution["Id"])["ExitCode"]
         return ExecResult(137 if code is None else code, time.monotonic() - started, code != 0 and self._ran_out())
 
     def _ran_out(self) -> bool:
@@ -211,10 +211,10 @@ class _DockerSession:
         self.container.reload()
         if self.container.attrs["State"].get("OOMKilled") or not self.container.attrs["State"].get("Running"):
             return bool(self.container.attrs["State"].get("OOMKilled"))
-        made = self.client.api.exec_create(self.container.id, list(RAN_OUT))
-        shown = b"".join(_frames(self.client.api.exec_start(made["Id"], socket=True)))
-        said = shown.decode("ascii", "replace").split()
-        return any(name == "oom_kill" and count not in ("0", "") for name, count in pairwise(said))
+        execution = self.client.api.exec_create(self.container.id, list(RAN_OUT))
+        shown = b"".join(_frames(self.client.api.exec_start(execution["Id"], socket=True)))
+        numbers = shown.decode("ascii", "replace").split()
+        return any(name == "oom_kill" and count not in ("0", "") for name, count in pairwise(numbers))
 
     def _copy(self, exec_id: str, log: Path, failures: list[Exception]) -> None:
         """Runs in a thread of its own; what goes wrong is told by `run`."""

@@ -144,8 +144,8 @@ def _pull(client: Any, name: str, wanted: str, tell: Callable[[str], None]) -> N
             tell(f"layer {line.get('id', '')}: {line['status'].lower()}")
 
 
-def _refuse_other(found: dict[str, Any], reference: str, wanted: str) -> None:
-    has = found.get("RepoDigests") or []
+def _refuse_other(image: dict[str, Any], reference: str, wanted: str) -> None:
+    has = image.get("RepoDigests") or []
     if not any(str(one).endswith(f"@{wanted}") for one in has):
         raise StepFailed(f"the Docker engine has {', '.join(has) or 'no digest'} for {reference}", where="base.image")
 
@@ -188,8 +188,8 @@ def registry_login(host: str) -> tuple[str, str] | None:
     from docker.errors import DockerException
 
     try:
-        found = auth.load_config().resolve_authconfig(host) or {}
+        login = auth.load_config().resolve_authconfig(host) or {}
     except (DockerException, OSError, ValueError) as error:
         raise MachineLacks(f"docker's logins cannot be read: {error}", next=f"docker login {host}") from None
-    user, password = found.get("Username", found.get("username")), found.get("Password", found.get("password"))
+    user, password = login.get("Username", login.get("username")), login.get("Password", login.get("password"))
     return (user, password) if user and password else None

@@ -105,13 +105,15 @@ class _SandboxSession:
                 stopper=stopper,
             )
             code = stopper.wait(process)
-            said = os.pread(status, 1 << 16, 0)  # `exit-code` is there when the sandbox stood and the command was begun
-            first = _first_process(said)
+            report = os.pread(
+                status, 1 << 16, 0
+            )  # `exit-code` is there when the sandbox stood and the command was begun
+            first = _first_process(report)
             if first and _has_children(first):  # a command may leave some that still write to the output
                 _await_end(first)
             self.first_processes[:] = [first] if first else []
             out_of_memory = group.ran_out()
-        if code > 0 and not out_of_memory and b"exit-code" not in said:
+        if code > 0 and not out_of_memory and b"exit-code" not in report:
             raise _not_opened(exec.log)
         return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory, peak.bytes)
 
@@ -176,8 +178,8 @@ def _status_file() -> Iterator[int]:
 
 def _first_process(status: bytes) -> int:
     """The sandbox's first process by bwrap's own words, 0 where there was none."""
-    found = _CHILD.search(status)
-    return int(found[1]) if found else 0
+    match = _CHILD.search(status)
+    return int(match[1]) if match else 0
 
 
 def _await_end(first: int) -> None:

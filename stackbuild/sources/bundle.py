@@ -30,7 +30,7 @@ def _files(folder: Path) -> list[str]:
     """Paths below the folder, without the index and what lies in git repositories."""
     with opened(folder) as top:
         kept = walk(top, wanted=lambda path: not (folder / path / "HEAD").is_file())
-        return sorted(found.path for found in kept if found.kind != "d" and found.path != INDEX)
+        return sorted(entry.path for entry in kept if entry.kind != "d" and entry.path != INDEX)
 
 
 def digits(text: str) -> str:
@@ -49,10 +49,10 @@ def index(folder: Path, wanted: str) -> dict[str, str]:
     path = folder / INDEX
     if not path.is_file() and not wanted:
         return {}
-    found = digest.of_file(path) if path.is_file() else "none: it is not there"
-    if wanted and found != wanted:
+    sha256 = digest.of_file(path) if path.is_file() else "none: it is not there"
+    if wanted and sha256 != wanted:
         raise LockError(
-            f"the bundle's index has sha256 {found}, it must have {wanted}",
+            f"the bundle's index has sha256 {sha256}, it must have {wanted}",
             where=str(path),
             next="this is not the bundle that was sealed: copy it again, or compare the digest with its maker's",
         )
@@ -66,7 +66,7 @@ def verify(folder: Path, index_digest: str) -> int:
     """Read every file of the index and compare; how many there are. Raises LockError with each that is damaged or
     gone."""
     files = index(folder, index_digest)
-    wrong = [found for name, wanted in sorted(files.items()) if (found := _wrong(folder, name, wanted))]
+    wrong = [problem for name, wanted in sorted(files.items()) if (problem := _wrong(folder, name, wanted))]
     if wrong:
         more = f"; and {len(wrong) - MOST} more" if len(wrong) > MOST else ""
         raise LockError(
@@ -78,13 +78,13 @@ def verify(folder: Path, index_digest: str) -> int:
 def check(folder: Path, index_digest: str, used: Mapping[Path, str]) -> None:
     """Files about to be used, each with the digest it has: as the index says, where there is one. Raises LockError."""
     files = index(folder, index_digest)
-    for path, found in used.items() if files else ():
+    for path, sha256 in used.items() if files else ():
         name = str(path.relative_to(folder))
-        wanted = files.get(name, "" if index_digest else found)
-        if found != wanted:
-            said = f"its index says {wanted}" if wanted else "its index does not know it"
+        wanted = files.get(name, "" if index_digest else sha256)
+        if sha256 != wanted:
+            reason = f"its index says {wanted}" if wanted else "its index does not know it"
             raise LockError(
-                f"the bundle is damaged: {name} has sha256 {found}, {said}",
+                f"the bundle is damaged: {name} has sha256 {sha256}, {reason}",
                 where=str(path),
                 next="copy the bundle again",
             )
@@ -97,5 +97,5 @@ def _wrong(folder: Path, name: str, wanted: str) -> str:
         return f"{name} lies outside"
     if not path.is_file():
         return f"{name} is not there"
-    found = digest.of_file(path)
-    return "" if found == wanted else f"{name} has sha256 {found}, its index says {wanted}"
+    sha256 = digest.of_file(path)
+    return "" if sha256 == wanted else f"{name} has sha256 {sha256}, its index says {wanted}"

@@ -32,12 +32,12 @@ def new_patch(original: Path, edited: Path, series: Path, what: str, reason: Rea
     slug = re.sub(r"[^a-z0-9]+", "-", what.lower()).strip("-") or "change"
     why, upstream, remove_when = (" ".join(t.split()) for t in (reason.why, reason.upstream, reason.remove_when))
     head = f"Why: {why}\nUpstream: {upstream}\nRemove-When: {remove_when}\n\n"
-    made: Patch = parse(f"{number:04}-{slug}.patch", head + _difference(original, edited))
-    if mistakes := check(made, made.name):
-        raise UsageError("; ".join(m.what for m in mistakes), where=made.name, next=mistakes[0].next)
+    patch: Patch = parse(f"{number:04}-{slug}.patch", head + _difference(original, edited))
+    if mistakes := check(patch, patch.name):
+        raise UsageError("; ".join(m.what for m in mistakes), where=patch.name, next=mistakes[0].next)
     series.mkdir(parents=True, exist_ok=True)
-    path = series / made.name
-    path.write_bytes(made.text.encode("utf-8", "surrogateescape"))
+    path = series / patch.name
+    path.write_bytes(patch.text.encode("utf-8", "surrogateescape"))
     return path
 
 
@@ -62,12 +62,12 @@ def _difference(original: Path, edited: Path) -> str:
         before, after = _tree(scratch, original), _tree(scratch, edited)
         if before == after:
             raise UsageError("the two trees are equal", where=str(edited), next="edit the copy first")
-        made = _git(scratch, *_DIFF, before, after)
+        difference = _git(scratch, *_DIFF, before, after)
         _git(scratch, "read-tree", before)
-        _git(scratch, "apply", "--cached", "--whitespace=nowarn", "-", stdin=made)
+        _git(scratch, "apply", "--cached", "--whitespace=nowarn", "-", stdin=difference)
         if _written(scratch) != after:
             raise Defect("the patch does not make the edited tree of the original", where=str(edited))
-    return made.decode("utf-8", "surrogateescape")
+    return difference.decode("utf-8", "surrogateescape")
 
 
 _DIFF = (
@@ -100,7 +100,7 @@ def _tree(scratch: Path, source: Path) -> str:
 
 
 def _files(source: Path) -> list[str]:
-    found = []
+    paths = []
     with opened(source) as top:
         for path, kind, _ in walk(top, wanted=lambda path: path.rpartition("/")[2] != ".git"):
             if kind == "d":
@@ -108,8 +108,8 @@ def _files(source: Path) -> list[str]:
             if "\n" in path or kind == "s":
                 where = str(source / path)
                 raise UsageError("no file that a patch can change", where=where, next="take it out of the tree")
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths
 
 
 def _written(scratch: Path) -> str:
@@ -127,6 +127,6 @@ def _git(scratch: Path, *words: str, stdin: bytes = b"") -> bytes:
     except FileNotFoundError:
         raise MachineLacks("`git` is not installed", next="apt-get install git") from None
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip()[-400:]
-        raise UsageError(f"git {words[0]} refuses the trees: {said}", next="look at the file it names")
+        message = done.stderr.decode("utf-8", "replace").strip()[-400:]
+        raise UsageError(f"git {words[0]} refuses the trees: {message}", next="look at the file it names")
     return done.stdout

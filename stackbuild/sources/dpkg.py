@@ -41,8 +41,8 @@ class DpkgRoot:
         status = self.root / "var/lib/dpkg/status"
         if not status.is_file():
             raise StepFailed("the root file system has no dpkg database", where=str(self.root))
-        found = (_package(stanza) for stanza in status.read_text("utf-8", "replace").split("\n\n") if stanza.strip())
-        return {package.name: package for package in found if package}
+        packages = (_package(stanza) for stanza in status.read_text("utf-8", "replace").split("\n\n") if stanza.strip())
+        return {package.name: package for package in packages if package}
 
     @cached_property
     def owners(self) -> dict[str, str]:
@@ -90,19 +90,19 @@ class DpkgRoot:
         Raises StepFailed for a name that is not installed.
         """
         provided = {virtual: p.name for p in self.packages.values() for virtual in p.provides}
-        found: set[str] = set()
+        closure: set[str] = set()
         todo = list(names)
         if absent := [name for name in todo if name not in self.packages]:
             raise StepFailed(f"the base has no package {', '.join(absent)}", where=str(self.root))
         while todo:
             name = todo.pop()
-            if name in found:
+            if name in closure:
                 continue
-            found.add(name)
+            closure.add(name)
             for alternatives in self.packages[name].depends:
                 real = (a if a in self.packages else provided.get(a) for a in alternatives)
                 todo += [first for first in real if first][:1]
-        return frozenset(found)
+        return frozenset(closure)
 
     def library(self, soname: str) -> str:
         """The path of the library with that soname where the dynamic loader looks for one, "" where there is none."""
@@ -113,14 +113,14 @@ class DpkgRoot:
 
     @cached_property
     def _library_folders(self) -> tuple[str, ...]:
-        said = [
+        folders = [
             line.strip().lstrip("/")
             for file in sorted((self.root / "etc/ld.so.conf.d").glob("*.conf"))
             for line in file.read_text("utf-8", "replace").splitlines()
             if line.startswith("/")
         ]
         usual = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "lib/x86_64-linux-gnu", "lib64", "opt/rocm/lib")
-        return tuple(dict.fromkeys((*usual, *said)))
+        return tuple(dict.fromkeys((*usual, *folders)))
 
     def _is_folder(self, path: str) -> bool:
         place = self.root / self.place(path)
@@ -131,8 +131,8 @@ def _package(stanza: str) -> Package | None:
     """A stanza of dpkg's status; None for a package that is not installed."""
     fields: dict[str, str] = {}
     for line in stanza.splitlines():
-        if found := _FIELD.match(line):
-            fields[found[1]] = found[2]
+        if match := _FIELD.match(line):
+            fields[match[1]] = match[2]
     if "Package" not in fields or not fields.get("Status", "").endswith(" installed"):
         return None
     needed = ",".join(filter(None, (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))

@@ -119,23 +119,23 @@ def ask(url: str, ref: str, mirror: Mirror | None = None) -> str:
         with _repository(url, mirror) as tree:
             _fetch(tree, Revision(url, ref, ref, mirror))
             return _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
-    if found := _meant(url, ref, mirror):
-        return found[1]
+    if revision := _meant(url, ref, mirror):
+        return revision[1]
     raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
 
 
 def _meant(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
     """What a name is, "tag" or "branch", and the commit it means now; None where there is none of that name."""
     names = {f"refs/tags/{ref}^{{}}": "tag", f"refs/tags/{ref}": "tag", f"refs/heads/{ref}": "branch"}
-    told = _git(Path("/"), "ls-remote", "--", _origin(url, mirror), *names, mirror=mirror)
-    found = {name: commit for commit, _, name in (line.partition("\t") for line in told.splitlines())}
-    return next(((kind, found[name]) for name, kind in names.items() if name in found), None)
+    listing = _git(Path("/"), "ls-remote", "--", _origin(url, mirror), *names, mirror=mirror)
+    commits = {name: commit for commit, _, name in (line.partition("\t") for line in listing.splitlines())}
+    return next(((kind, commits[name]) for name, kind in names.items() if name in commits), None)
 
 
 def tags(url: str, mirror: Mirror | None = None) -> tuple[str, ...]:
     """The names of a server's tags, in no order. Raises StepFailed, MachineLacks."""
-    told = _git(Path("/"), "ls-remote", "--tags", "--refs", "--", _origin(url, mirror), mirror=mirror)
-    return tuple(line.partition("\trefs/tags/")[2] for line in told.splitlines())
+    listing = _git(Path("/"), "ls-remote", "--tags", "--refs", "--", _origin(url, mirror), mirror=mirror)
+    return tuple(line.partition("\trefs/tags/")[2] for line in listing.splitlines())
 
 
 def moved(revision: Revision) -> str:
@@ -274,12 +274,12 @@ def _absent(target: Path, revision: Revision) -> list[str]:
     borrowed.write_text(f"{_objects(place)}\n")
     try:
         listed = _git(target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit)
-        told = _git(target, "rev-list", "--objects", "--missing=print", "--no-walk", revision.commit)
+        listing = _git(target, "rev-list", "--objects", "--missing=print", "--no-walk", revision.commit)
     except StepFailed:
         return []
     finally:
         borrowed.unlink()
-    missing = {line[1:] for line in told.splitlines() if line.startswith("?")}
+    missing = {line[1:] for line in listing.splitlines() if line.startswith("?")}
     rows = (row.split(" ", 2) for row in listed.split("\0") if row)
     return sorted(path for kind, name, path in rows if kind == "blob" and name in missing)
 
@@ -330,8 +330,8 @@ def _objects(place: Path) -> Path:
 
 
 def _spec(target: Path, url: str, ref: str, mirror: Mirror | None) -> str:
-    told = _git(target, "ls-remote", "origin", f"refs/tags/{ref}", f"refs/heads/{ref}", mirror=mirror)
-    names = [line.partition("\t")[2] for line in told.splitlines()]
+    listing = _git(target, "ls-remote", "origin", f"refs/tags/{ref}", f"refs/heads/{ref}", mirror=mirror)
+    names = [line.partition("\t")[2] for line in listing.splitlines()]
     return names[0] if names else ref
 
 
@@ -393,7 +393,7 @@ def _beside(url: str, of: str) -> str:
 def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
     """Path, URL and commit of each submodule of a checked-out tree of the repository `url`, vetted. Raises StepFailed
     on a hostile one."""
-    found = []
+    submodules = []
     for name, entry in _listed(tree).items():
         path, sub = entry.get("path", ""), entry.get("url", "")
         if not re.fullmatch(r"[A-Za-z0-9._/+-]+", path) or path[0] in "/-" or ".." in PurePosixPath(path).parts:
@@ -404,8 +404,8 @@ def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
         there = _git(tree, "ls-tree", "HEAD", "--", path).split()
         if len(there) < 3 or there[1] != "commit":
             raise StepFailed(f"submodule {name}: {path} is not a submodule in the commit")
-        found.append((path, origin, there[2]))
-    return tuple(found)
+        submodules.append((path, origin, there[2]))
+    return tuple(submodules)
 
 
 def _listed(tree: Path) -> dict[str, dict[str, str]]:
@@ -417,18 +417,18 @@ def _listed(tree: Path) -> dict[str, dict[str, str]]:
     if listing.is_symlink() or not listing.is_file() or b"\0" in listing.read_bytes():
         raise StepFailed("its .gitmodules is refused: no file, or no text")
     try:
-        told = _git(tree, "config", "--no-includes", "--null", "--file", ".gitmodules", "--list")
+        entries = _git(tree, "config", "--no-includes", "--null", "--file", ".gitmodules", "--list")
     except StepFailed as failure:
         raise StepFailed(f"its .gitmodules cannot be read: {failure.what}") from None
-    found: dict[str, dict[str, str]] = {}
-    for row in told.split("\0"):
+    sections: dict[str, dict[str, str]] = {}
+    for row in entries.split("\0"):
         key, _, value = row.partition("\n")
         section, _, last = key.rpartition(".")
         if section.startswith("submodule."):
-            said = found.setdefault(section.removeprefix("submodule."), {})
-            if said.setdefault(last, value) != value:  # git takes the first in one place and the last in another
+            values = sections.setdefault(section.removeprefix("submodule."), {})
+            if values.setdefault(last, value) != value:  # git takes the first in one place and the last in another
                 raise StepFailed(f"submodule {section.removeprefix('submodule.')}: {last} is said twice; it is refused")
-    return found
+    return sections
 
 
 def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:

@@ -124,10 +124,10 @@ def _copy(place: Path, partial: Path, url: str, mirror: Mirror) -> None:
 
 def _check(wanted: Wanted, partial: Path) -> None:
     kind, _, digest = wanted.digest.partition(":")
-    found = _digest(partial, kind) if kind else digest
-    if found != digest:
+    value = _digest(partial, kind) if kind else digest
+    if value != digest:
         raise LockError(
-            f"{kind} {found} came, the lock has {digest}",
+            f"{kind} {value} came, the lock has {digest}",
             where=wanted.url,
             next="somebody changed the file, or the mirror is damaged: fetch it by hand and compare, then run `stackbuild lock`",
         )
@@ -211,15 +211,15 @@ class _Tls(urllib.request.HTTPSHandler):
 
 
 def _connection(kind: type[http.client.HTTPConnection], known: list[socket.socket], host: str, **words: Any) -> Any:
-    made = kind(host, **words)
-    connect = made.connect
+    connection = kind(host, **words)
+    connect = connection.connect
 
     def noted() -> None:
         connect()
-        known.append(made.sock)
+        known.append(connection.sock)
 
-    made.connect = noted  # type: ignore[method-assign]
-    return made
+    connection.connect = noted  # type: ignore[method-assign]
+    return connection
 
 
 @dataclass
@@ -321,10 +321,10 @@ def _opener(known: list[socket.socket]) -> urllib.request.OpenerDirector:
 
 def _promised(answer: http.client.HTTPResponse, have: int, most: int) -> tuple[int, int | None]:
     """From which byte on the answer goes, and how many bytes it promises (None: it does not say). Raises _Refused."""
-    said = answer.headers.get("Content-Length")
-    if said is not None and not re.fullmatch(r"[0-9]{1,18}", said):
-        raise _Refused(f"its Content-Length is {said[:40]!r}")
-    length = None if said is None else int(said)
+    value = answer.headers.get("Content-Length")
+    if value is not None and not re.fullmatch(r"[0-9]{1,18}", value):
+        raise _Refused(f"its Content-Length is {value[:40]!r}")
+    length = None if value is None else int(value)
     start = 0
     if answer.status == 206:
         place = re.fullmatch(

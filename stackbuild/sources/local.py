@@ -67,18 +67,18 @@ def _named(loaded: Loaded) -> Iterator[tuple[str, str, Path]]:
 def local_sources(loaded: Loaded) -> dict[str, LocalSource]:
     """Where the local sources lie, by name. Raises UsageError where a path of the recipe leads outside."""
     refuse_outside(loaded)
-    found = {}
+    sources = {}
     for name, source in loaded.recipe.sources.items():
         if source.bundled is not None:
-            found[name] = LocalSource(resources.folder(source.bundled), source.exclude)
+            sources[name] = LocalSource(resources.folder(source.bundled), source.exclude)
         elif source.path is not None:
-            found[name] = LocalSource((loaded.folder / source.path).resolve(), source.exclude)
+            sources[name] = LocalSource((loaded.folder / source.path).resolve(), source.exclude)
         if source.patches is not None:
-            found[patches_of(name)] = LocalSource(loaded.patch_folder(source.patches))
+            sources[patches_of(name)] = LocalSource(loaded.patch_folder(source.patches))
     for name, asked_for in conversions(loaded.recipe).items():
         if asked_for.patches is not None:
-            found[patches_of(f"hipify.{name}")] = LocalSource(loaded.patch_folder(asked_for.patches))
-    return found
+            sources[patches_of(f"hipify.{name}")] = LocalSource(loaded.patch_folder(asked_for.patches))
+    return sources
 
 
 def conversions(recipe: Recipe) -> dict[str, Hipify]:
@@ -112,7 +112,7 @@ def files(local: LocalSource) -> list[str]:
     try:
         with opened(local.folder) as top:
             kept = walk(top, wanted=lambda path: not _out(path, local.exclude))
-            return sorted(found.path for found in kept if found.kind != "d")
+            return sorted(entry.path for entry in kept if entry.kind != "d")
     except OutOfBounds as beyond:
         raise UsageError(f"the source is too large: {beyond.what}", where=str(local.folder), next=_LEAVE_OUT) from None
 

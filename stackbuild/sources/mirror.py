@@ -88,14 +88,14 @@ def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] 
         return None
     archive = card_path.with_suffix(".tar")
     notes, bundled = _card(card_path)
-    found = digest.of_file(archive) if archive.is_file() else "none: it is not there"
-    if found != bundled:
+    sha256 = digest.of_file(archive) if archive.is_file() else "none: it is not there"
+    if sha256 != bundled:
         raise LockError(
-            f"the mirror is damaged: {archive.name} has sha256 {found}, it was bundled with {bundled}",
+            f"the mirror is damaged: {archive.name} has sha256 {sha256}, it was bundled with {bundled}",
             where=str(archive),
             next="copy the bundle again",
         )
-    bundle.check(mirror.folder, mirror.index_digest, {archive: found, card_path: digest.of_file(card_path)})
+    bundle.check(mirror.folder, mirror.index_digest, {archive: sha256, card_path: digest.of_file(card_path)})
     words = [
         "tar",
         "--extract",

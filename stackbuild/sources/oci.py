@@ -46,20 +46,20 @@ class Layout:
         """The digest of its one image. Raises StepFailed where it holds none or several."""
         try:
             index = digest.json_of((self.folder / "index.json").read_text())
-            found = [str(m["digest"]) for m in index["manifests"]]
+            digests = [str(m["digest"]) for m in index["manifests"]]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise StepFailed(f"no OCI image layout: {error}", where=str(self.folder)) from None
-        if len(found) != 1:
-            raise StepFailed(f"the layout holds {len(found)} images, one is wanted", where=str(self.folder))
-        return found[0]
+        if len(digests) != 1:
+            raise StepFailed(f"the layout holds {len(digests)} images, one is wanted", where=str(self.folder))
+        return digests[0]
 
     def blob(self, name: str) -> Path:
         """A blob, its bytes checked. Raises LockError where they are others, StepFailed where it is not there."""
         path = self.folder / "blobs" / "sha256" / name.removeprefix("sha256:")
         if not _DIGEST.fullmatch(name) or not path.is_file():
             raise StepFailed(f"the layout lacks {name}", where=str(self.folder))
-        if (found := digest.of_file(path)) != name.removeprefix("sha256:"):
-            raise LockError(f"the layout is damaged: a blob of digest {name} has {found}", where=str(path))
+        if (sha256 := digest.of_file(path)) != name.removeprefix("sha256:"):
+            raise LockError(f"the layout is damaged: a blob of digest {name} has {sha256}", where=str(path))
         return path
 
     def document(self, name: str) -> dict[str, Any]:
@@ -120,16 +120,16 @@ def _apply_whiteouts(layer: Path, root: Path) -> None:
         raise StepFailed(f"a layer cannot be read: {error}", where=str(layer)) from None
     for name in names:
         parent = root / name.parent
-        said = name.name.removeprefix(WHITEOUT)
+        hidden = name.name.removeprefix(WHITEOUT)
         inside = ".." not in name.parts and not name.is_absolute() and parent.resolve().is_relative_to(root.resolve())
-        if said in ("", ".", "..") or not inside:
+        if hidden in ("", ".", "..") or not inside:
             raise StepFailed(f"the whiteout {str(name)!r} is refused", where=str(layer))
         if name.name == OPAQUE:
             gone = list(parent.iterdir()) if parent.is_dir() else []
-        elif said.startswith(WHITEOUT):
+        elif hidden.startswith(WHITEOUT):
             continue  # the format keeps these names to itself
         else:
-            gone = [parent / said]
+            gone = [parent / hidden]
         for path in gone:
             if path.is_dir() and not path.is_symlink():
                 atomic.remove(path)
@@ -153,9 +153,9 @@ def _extract(layer: Path, root: Path) -> None:
         "--no-same-owner",
         "--delay-directory-restore",
     ]
-    code, said = sandbox.run(*words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*")
+    code, output = sandbox.run(*words, f"--exclude={WHITEOUT}*", "--exclude=dev/*", "--exclude=./dev/*")
     if code != 0:
-        raise StepFailed(f"a layer cannot be unpacked: {said.strip()[-400:]}", where=str(layer))
+        raise StepFailed(f"a layer cannot be unpacked: {output.strip()[-400:]}", where=str(layer))
 
 
 def runs(dockerfile: str) -> tuple[str, ...]:

@@ -79,16 +79,16 @@ class _Counted(io.RawIOBase):
 
 
 def write_layout(
-    folder: Path, layers: Sequence[LayerFiles], settings: ImageSettings, told: Callable[[WrittenLayer], None]
+    folder: Path, layers: Sequence[LayerFiles], settings: ImageSettings, report_layer: Callable[[WrittenLayer], None]
 ) -> tuple[WrittenLayer, ...]:
-    """Write the layout into the empty folder; `told` hears of each layer once it is written."""
+    """Write the layout into the empty folder; `report_layer` hears of each layer once it is written."""
     blobs = folder / "blobs" / "sha256"
     blobs.mkdir(parents=True)
     written = []
     for layer in layers:
         one = _write_layer(layer, blobs)
         written.append(one)
-        told(one)
+        report_layer(one)
     config = _config(written, settings)
     manifest: dict[str, Json] = {
         "schemaVersion": 2,
@@ -165,7 +165,7 @@ def _add(tar: tarfile.TarFile, path: str, source: Path | bytes | None, layer: La
         tar.addfile(info)
         return 0
     with source.open("rb") as file:
-        found = source.stat()
-        info.size, info.mode = found.st_size, 0o755 if found.st_mode & stat.S_IXUSR else 0o644
+        status = source.stat()
+        info.size, info.mode = status.st_size, 0o755 if status.st_mode & stat.S_IXUSR else 0o644
         tar.addfile(info, file)
     return info.size

@@ -54,8 +54,8 @@ def hunks(text: str) -> Iterator[Hunk]:
                 yield Hunk(file, line, tuple(before))
         elif left > 0 and row[:1] == "+":
             continue
-        elif found := _HUNK.match(row):
-            line, left, before = int(found[1]), int(found[2] or 1), []
+        elif match := _HUNK.match(row):
+            line, left, before = int(match[1]), int(match[2] or 1), []
         elif row.startswith("--- "):
             file = re.sub(r"^a/", "", row[4:].split("\t")[0])
 
@@ -64,7 +64,7 @@ def changes(before: Sequence[str], now: Sequence[str], line: int) -> tuple[HunkC
     """Where a file's lines differ from a hunk's, around the place that the hunk fits best; `line` is what it says."""
     first, last = _window(before, now, line)
     there = now[first:last]
-    found: list[HunkChange] = []
+    hunk_changes: list[HunkChange] = []
     rows = SequenceMatcher(None, there, before, autojunk=False).get_opcodes()
     for tag, a, b, c, d in rows:
         start, end = _trimmed(a, b, d - c, len(there), is_first=c == 0, is_last=d == len(before))
@@ -73,12 +73,12 @@ def changes(before: Sequence[str], now: Sequence[str], line: int) -> tuple[HunkC
         paired = min(end - start, d - c)
         for i in range(paired):
             text = there[start + i]
-            found.append(HunkChange("changed", first + start + i + 1, text, tuple(_spans(text, before[c + i]))))
-        found += [HunkChange("added", first + i + 1, there[i]) for i in range(start + paired, end)]
+            hunk_changes.append(HunkChange("changed", first + start + i + 1, text, tuple(_spans(text, before[c + i]))))
+        hunk_changes += [HunkChange("added", first + i + 1, there[i]) for i in range(start + paired, end)]
         if d - c > paired:
             at = first + start + paired
-            found.append(HunkChange("missing", at + 1, now[at] if at < len(now) else ""))
-    return tuple(found)
+            hunk_changes.append(HunkChange("missing", at + 1, now[at] if at < len(now) else ""))
+    return tuple(hunk_changes)
 
 
 def _window(before: Sequence[str], now: Sequence[str], line: int) -> tuple[int, int]:

@@ -55,8 +55,8 @@ class Patch:
     @property
     def file_digests(self) -> dict[str, str]:
         """The sha256 that each changed file must have before the patch; none where the patch has context lines instead."""
-        said = (_DIGEST.fullmatch(value) for key, value in self.fields if key == "File-Digest")
-        return {found[1]: found[2] for found in said if found}
+        matches = (_DIGEST.fullmatch(value) for key, value in self.fields if key == "File-Digest")
+        return {match[1]: match[2] for match in matches if match}
 
     def of(self, key: str) -> str:
         """The value of a header field, "" where it is not given."""
@@ -122,8 +122,8 @@ def parse(name: str, text: str) -> Patch:
     head = text.split("\n--- ", 1)[0].split("\ndiff --git", 1)[0]
     fields: list[tuple[str, str]] = []
     for line in head.split("\n"):
-        if found := _FIELD.match(line):
-            fields.append((found.group(1), found.group(2).strip()))
+        if match := _FIELD.match(line):
+            fields.append((match.group(1), match.group(2).strip()))
         elif fields and line[:1] in (" ", "\t") and line.strip():
             fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line.strip()}")
     named = (*_SAME.findall(text), *_FILE.findall(text))
@@ -158,10 +158,10 @@ def check(patch: Patch, where: str) -> list[Mistake]:
 
 
 def _same_numbers(patches: Iterable[Patch], folder: str) -> list[Mistake]:
-    taken: dict[str, str] = {}
+    names: dict[str, str] = {}
     mistakes = []
     for patch in patches:
-        other = taken.setdefault(patch.name[:4], patch.name)
+        other = names.setdefault(patch.name[:4], patch.name)
         if other != patch.name:
             what = f"{other} and {patch.name} have one number"
             mistakes.append(Mistake(f"{folder}:1:1", what, "renumber one: the order decides"))
@@ -185,9 +185,9 @@ def apply(source: Path, wanted: PatchSeries, find_cause: CauseFinder = no_cause)
     done = []
     for patch in wanted.patches:
         if misfits := try_one(source, patch, find_cause):
-            told = "\n".join(map(str, misfits))
+            message = "\n".join(map(str, misfits))
             next = "refresh the patch against this version, or remove it if upstream took it"
-            raise PlanError(told, where=f"{wanted.folder}/{patch.name}", next=next)
+            raise PlanError(message, where=f"{wanted.folder}/{patch.name}", next=next)
         _git(source, [*_apply(patch), "-"], patch.text)
         done.append(patch.name)
     return tuple(done)
@@ -207,11 +207,11 @@ def try_one(source: Path, patch: Patch, find_cause: CauseFinder = no_cause) -> t
     ]
     if other:
         return tuple(Misfit(patch.name, file, 0, 0, HunkCause(), upstream) for file in other)
-    code, said = _git(source, [*_apply(patch), "--check", "-"], patch.text, failing=True)
+    code, output = _git(source, [*_apply(patch), "--check", "-"], patch.text, failing=True)
     if code == 0:
         return ()
-    places = [(file, int(line)) for file, line in _FAILED.findall(said)] + [
-        (file, 0) for file in _MISSING.findall(said)
+    places = [(file, int(line)) for file, line in _FAILED.findall(output)] + [
+        (file, 0) for file in _MISSING.findall(output)
     ]
     if not places:
         places = [(patch.files[0] if patch.files else "?", 0)]
@@ -230,11 +230,11 @@ def _misfit(source: Path, patch: Patch, file: str, line: int, find_cause: CauseF
         now = (source / file).read_bytes().decode("utf-8", "surrogateescape").split("\n") if hunk else []
     except OSError:
         now = []
-    found = changes(hunk.before, now, line) if hunk and now else ()
-    moved = find_cause(file, found) if found else HunkCause()
+    hunk_changes = changes(hunk.before, now, line) if hunk and now else ()
+    moved = find_cause(file, hunk_changes) if hunk_changes else HunkCause()
     named = tuple(n.strip() for n in patch.of("Moved-By").split(",") if n.strip())
     moved = replace(moved, by=tuple(dict.fromkeys((*moved.by, *named))))
-    return Misfit(patch.name, file, line, found[0].line if found else 0, moved, upstream)
+    return Misfit(patch.name, file, line, hunk_changes[0].line if hunk_changes else 0, moved, upstream)
 
 
 def _git(source: Path, arguments: Sequence[str], text: str, failing: bool = False) -> tuple[int, str]:
@@ -256,7 +256,7 @@ def _git(source: Path, arguments: Sequence[str], text: str, failing: bool = Fals
         )  # fmt: skip
     except FileNotFoundError as missing:
         raise MachineLacks("git is not installed", where="PATH", next="apt install git") from missing
-    said = done.stderr.decode("utf-8", "replace")
+    message = done.stderr.decode("utf-8", "replace")
     if done.returncode != 0 and not failing:
-        raise PlanError(f"git {arguments[0]} failed: {said.strip()}", where=str(source), next="check the patch")
-    return done.returncode, said
+        raise PlanError(f"git {arguments[0]} failed: {message.strip()}", where=str(source), next="check the patch")
+    return done.returncode, message

@@ -38,7 +38,7 @@ SUBFOLDERS = {"google/protobuf": "cmake"}
 
 def deps_txt(text: str) -> tuple[Dep, ...]:
     """The rows of ONNX Runtime's `cmake/deps.txt`. Raises StepFailed with the line that is not one."""
-    found = []
+    dependencies = []
     for number, line in enumerate(text.splitlines(), 1):
         row = line.strip()
         if not row or row.startswith("#"):
@@ -50,14 +50,14 @@ def deps_txt(text: str) -> tuple[Dep, ...]:
         if not url.startswith("https://"):
             raise StepFailed(f"line {number}: {url[:120]!r} is not an https address", where="cmake/deps.txt")
         served = REGENERATED.get(sha1.lower(), sha1.lower())
-        found.append(_dep(f"cmake/deps.txt:{number}", name=name, url=url, digest=f"sha1:{served}"))
-    return _agreeing(found, "cmake/deps.txt")
+        dependencies.append(_dep(f"cmake/deps.txt:{number}", name=name, url=url, digest=f"sha1:{served}"))
+    return _agreeing(dependencies, "cmake/deps.txt")
 
 
-def _dep(where: str, **said: Any) -> Dep:
+def _dep(where: str, **fields: Any) -> Dep:
     """A dependency as a file of upstream says it: hostile until it passed. Raises StepFailed."""
     try:
-        return Dep.model_validate(said)
+        return Dep.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "it"
@@ -75,7 +75,7 @@ def _agreeing(listed: list[Dep], where: str) -> tuple[Dep, ...]:
 
 def requirements_txt(text: str) -> tuple[Dep, ...]:
     """The lines of a cget requirements file. Raises StepFailed with the line that is not one."""
-    found = []
+    dependencies = []
     for number, line in enumerate(text.splitlines(), 1):
         where = f"requirements.txt:{number}"
         try:
@@ -83,8 +83,8 @@ def requirements_txt(text: str) -> tuple[Dep, ...]:
         except ValueError as error:
             raise StepFailed(f"{line.strip()[:120]!r} cannot be read: {error}", where=where) from None
         if words:
-            found.append(_requirement(words, where))
-    return _agreeing(found, "requirements.txt")
+            dependencies.append(_requirement(words, where))
+    return _agreeing(dependencies, "requirements.txt")
 
 
 def _requirement(words: list[str], where: str) -> Dep:
@@ -153,7 +153,7 @@ def fetchcontent(text: str) -> tuple[Dep, ...]:
     could fetch it beforehand.
     """
     bare = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
-    found = []
+    dependencies = []
     for name, rest in _FETCH.findall(bare):
         if "PATCH_COMMAND" in rest:
             raise StepFailed(
@@ -167,22 +167,22 @@ def fetchcontent(text: str) -> tuple[Dep, ...]:
                 where="FetchContent_Declare",
                 next="take a commit that names archives, or say so in an issue of stackbuild",
             )
-        said = _HASH.search(rest)
-        digest = f"{said[1].lower()}:{said[2].lower()}" if said else ""
-        found.append(_dep(f"FetchContent_Declare({name})", name=name, url=address[1], digest=digest))
-    return _agreeing(found, "FetchContent_Declare")
+        match = _HASH.search(rest)
+        digest = f"{match[1].lower()}:{match[2].lower()}" if match else ""
+        dependencies.append(_dep(f"FetchContent_Declare({name})", name=name, url=address[1], digest=digest))
+    return _agreeing(dependencies, "FetchContent_Declare")
 
 
 def abseil_of_protobuf(text: str) -> Dep | None:
     """The abseil that protobuf's own `cmake/dependencies.cmake` names, and its build would clone."""
-    said = _ABSEIL.search(text)
+    match = _ABSEIL.search(text)
     return (
         _dep(
             "cmake/dependencies.cmake",
             name="absl",
-            url=f"https://github.com/abseil/abseil-cpp/archive/refs/tags/{said[1]}.tar.gz",
+            url=f"https://github.com/abseil/abseil-cpp/archive/refs/tags/{match[1]}.tar.gz",
         )
-        if said
+        if match
         else None
     )
 
@@ -190,8 +190,8 @@ def abseil_of_protobuf(text: str) -> Dep | None:
 def version_in(text: str) -> str:
     """The version that a source says it is: `VERSION_NUMBER` whole, or `rocm_setup_version(VERSION …)` of a CMakeLists.txt.
     "" where it says none."""
-    said = _SETUP_VERSION.search(text) or _VERSION_NUMBER.fullmatch(text)
-    return said[1] if said else ""
+    match = _SETUP_VERSION.search(text) or _VERSION_NUMBER.fullmatch(text)
+    return match[1] if match else ""
 
 
 READERS = {

@@ -15,7 +15,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 def identity(root: Path) -> str:
     """A random name that is kept in the store, and its folder's inode: a copy of a store is another one. Raises OSError."""
     file = root / NAME
-    if (found := _read(file)) is None:
+    if (known_identity := _read(file)) is None:
         staged = root / "tmp" / f"{NAME}.{secrets.token_hex(8)}"
         staged.write_text(secrets.token_hex(16) + "\n")
         if file.exists():  # damaged: whoever carries the old name is not known to be this store's
@@ -24,8 +24,8 @@ def identity(root: Path) -> str:
             with contextlib.suppress(FileExistsError):  # another run was faster
                 os.link(staged, file)
             staged.unlink()
-        found = _read(file)
-    return f"{found}.{root.stat().st_ino}"
+        known_identity = _read(file)
+    return f"{known_identity}.{root.stat().st_ino}"
 
 
 def _read(file: Path) -> str | None:

@@ -16,11 +16,11 @@ POLL_SECONDS = 0.05
 def hold(path: Path, waiting: Callable[[str], None], check: Callable[[], None]) -> Iterator[None]:
     """Hold the lock of that file. While another holds it, `waiting` is told once by whom and `check` may raise."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    told = False
+    reported = False
     while (fd := _take(path)) is None:
-        if not told:
+        if not reported:
             waiting(_holder(path))
-            told = True
+            reported = True
         check()
         time.sleep(POLL_SECONDS)
     try:

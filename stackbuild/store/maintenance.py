@@ -80,11 +80,11 @@ def _size(store: Store, name: str) -> int:
 
 def unfinished(store: Store) -> tuple[Unfinished, ...]:
     """What steps that did not end have left, by name."""
-    found = []
+    rows = []
     for folder in sorted((store.root / "failed").iterdir()):
         mark = UnfinishedMark.of(folder)
-        found.append(Unfinished(folder.name, _on_disk(folder), mark is not None and mark.is_intact))
-    return tuple(found)
+        rows.append(Unfinished(folder.name, _on_disk(folder), mark is not None and mark.is_intact))
+    return tuple(rows)
 
 
 def _on_disk(folder: Path) -> int:
@@ -92,8 +92,8 @@ def _on_disk(folder: Path) -> int:
     than any output may counts nothing."""
     size = 0
     with contextlib.suppress(OSError), tree.opened(folder) as top:
-        for found in tree.walk(top, lenient=True):
-            size += 0 if found.kind == "d" else found.status.st_blocks * 512
+        for entry in tree.walk(top, lenient=True):
+            size += 0 if entry.kind == "d" else entry.status.st_blocks * 512
     return size
 
 

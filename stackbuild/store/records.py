@@ -72,20 +72,20 @@ def packages_in(notes: dict[str, str]) -> dict[str, str] | None:
     """The packages that a base really got, name to version; None where none are noted. Raises ValueError."""
     if "packages" not in notes:
         return None
-    found = json_of(notes["packages"])
-    if not isinstance(found, dict) or not all(_is_word(one) for pair in found.items() for one in pair):
+    rows = json_of(notes["packages"])
+    if not isinstance(rows, dict) or not all(_is_word(one) for pair in rows.items() for one in pair):
         raise ValueError("its note `packages` is not versions by name")
-    return found
+    return rows
 
 
 def patches_in(notes: dict[str, str]) -> list[tuple[str, str, str]] | None:
     """The patches of a source as `survey` lists files; None where none are noted. Raises ValueError."""
     if "patches" not in notes:
         return None
-    found = json_of(notes["patches"])
-    if not isinstance(found, list) or not all(_is_file(row) for row in found):
+    rows = json_of(notes["patches"])
+    if not isinstance(rows, list) or not all(_is_file(row) for row in rows):
         raise ValueError("its note `patches` is not a list of files")
-    return [(path, kind, content) for path, kind, content in found]
+    return [(path, kind, content) for path, kind, content in rows]
 
 
 def _is_word(text: object) -> bool:

@@ -114,12 +114,12 @@ class Store:
 
     def _check_format(self) -> None:
         mark = self.root / "format"
-        found = mark.read_text(errors="replace").strip() if mark.exists() else ""
-        if not found.isdigit():  # a new store, or a damaged mark: all else is verified on use
+        text = mark.read_text(errors="replace").strip() if mark.exists() else ""
+        if not text.isdigit():  # a new store, or a damaged mark: all else is verified on use
             atomic.write_whole(mark, FORMAT + "\n", self.tmp)
-        elif found != FORMAT:
+        elif text != FORMAT:
             raise MachineLacks(
-                f"the store has format {found!r}, this stackbuild reads {FORMAT}",
+                f"the store has format {text!r}, this stackbuild reads {FORMAT}",
                 where=str(self.root),
                 next="set STACKBUILD_STORE to another folder, or remove this one",
             )
@@ -330,10 +330,10 @@ class Store:
         """
         folder = self.failed(mark.name)
         with self._failed(mark.name):
-            found = UnfinishedMark.of(folder.root)
-            if found is None or found.inputs != mark.inputs:
+            left_mark = UnfinishedMark.of(folder.root)
+            if left_mark is None or left_mark.inputs != mark.inputs:
                 return ""
-            if why := unfit(folder.root, found):
+            if why := unfit(folder.root, left_mark):
                 return why
             staging.remove()
             folder.root.rename(staging.root)

@@ -102,16 +102,16 @@ def walk(
                 raise
             continue
         try:
-            for found in _entries(fd, prefix, lenient):
-                if not wanted(found.path):
+            for entry in _entries(fd, prefix, lenient):
+                if not wanted(entry.path):
                     continue
-                if why := bounds.of_path(found.path, depth):
+                if why := bounds.of_path(entry.path, depth):
                     if lenient:
                         continue
                     raise OutOfBounds(f"it holds {why}", next=WHOLESOME)
-                yield found
-                if found.kind == "d":
-                    todo.append((f"{found.path}/", depth + 1))
+                yield entry
+                if entry.kind == "d":
+                    todo.append((f"{entry.path}/", depth + 1))
         finally:
             os.close(fd)
 
@@ -158,17 +158,17 @@ def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
     Raises OutOfBounds before a file is read, OSError.
     """
     with opened(root) as top:
-        found = []
+        walked = []
         size = 0
         for one in walk(top, bounds):
-            found.append(one)
+            walked.append(one)
             size += one.status.st_size if one.kind == "f" else 0
-            _refuse_beyond(bounds, one, len(found), size)
-        if len(found) <= SERIAL_FILES and size <= SERIAL_BYTES:
-            entries = [_entry(top, one) for one in found]
+            _refuse_beyond(bounds, one, len(walked), size)
+        if len(walked) <= SERIAL_FILES and size <= SERIAL_BYTES:
+            entries = [_entry(top, one) for one in walked]
         else:
             with ThreadPoolExecutor(max_workers=2) as pool:
-                entries = list(pool.map(lambda one: _entry(top, one), found, chunksize=64))
+                entries = list(pool.map(lambda one: _entry(top, one), walked, chunksize=64))
     return tuple(sorted(entries, key=lambda e: e.path))
 
 
@@ -182,8 +182,8 @@ def _refuse_beyond(bounds: Bounds, last: Found, entries: int, size: int) -> None
         raise OutOfBounds(f"{last.path!r} is a device", next=WHOLESOME)
 
 
-def _entry(root: int, found: Found) -> Entry:
-    path, kind, status = found
+def _entry(root: int, listed: Found) -> Entry:
+    path, kind, status = listed
     match kind:
         case "l":
             return Entry(path, "l", what=os.readlink(path, dir_fd=root))
@@ -213,13 +213,15 @@ def difference(text: str, root: Path) -> str:
         if manifest(entries) == text:
             return ""
         wanted = {e.path: e for e in map(Entry.read, text.splitlines())}
-        found = {e.path: e for e in entries}
+        by_path = {e.path: e for e in entries}
     except OutOfBounds as beyond:
         return beyond.what
     except (ValueError, OSError) as error:
         return str(error)
-    for path in sorted(wanted.keys() | found.keys()):
-        if wanted.get(path) != found.get(path):
-            verb = "is missing" if path not in found else "should not be there" if path not in wanted else "has changed"
+    for path in sorted(wanted.keys() | by_path.keys()):
+        if wanted.get(path) != by_path.get(path):
+            verb = (
+                "is missing" if path not in by_path else "should not be there" if path not in wanted else "has changed"
+            )
             return f"{path} {verb}"
     return ""

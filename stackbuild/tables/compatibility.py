@@ -80,11 +80,11 @@ class Table(Model):
     def targets(self, rocm: str) -> dict[str, GfxRow]:
         """The GPU targets of a ROCm version, each with the row of its strongest claim."""
         rows = sorted((r for r in self.gfx if series(rocm) in r.rocm), key=lambda r: r.status != "supported")
-        found: dict[str, GfxRow] = {}
+        by_target: dict[str, GfxRow] = {}
         for row in rows:
             for target in row.targets:
-                found.setdefault(target, row)
-        return found
+                by_target.setdefault(target, row)
+        return by_target
 
     def latest_migraphx(self, rocm: str) -> MIGraphXRow | None:
         """MIGraphX of that ROCm version: its own row, else the last of its line where only a line was named."""

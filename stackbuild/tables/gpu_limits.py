@@ -72,8 +72,8 @@ def emulated_targets() -> tuple[str, ...]:
 
 def limits_of(target: str) -> GpuLimits:
     """The limits of a target that is emulated. Raises UsageError with the targets that are."""
-    found = all_limits().get(targets.processor(target))
-    if found is None or not found.emulated:
+    limits = all_limits().get(targets.processor(target))
+    if limits is None or not limits.emulated:
         known = "is known, but not emulated" if targets.is_known(target) else "is not a target that is known"
         raise UsageError(f"{target} {known}", next=f"emulated are {', '.join(emulated_targets())}")
-    return found
+    return limits

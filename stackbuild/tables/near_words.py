@@ -10,8 +10,8 @@ def nearest(word: str, known: list[str]) -> str:
     """The known word that was probably meant, "" where none is near. Case and the marks `-`, `_`, `.` count for nothing."""
     plain = {re.sub(r"[-_. ]", "", name.lower()): name for name in reversed(known)}
     bare = re.sub(r"[-_. ]", "", word.lower())
-    if found := difflib.get_close_matches(bare, plain, n=1, cutoff=0.6):
-        return plain[found[0]]
+    if matches := difflib.get_close_matches(bare, plain, n=1, cutoff=0.6):
+        return plain[matches[0]]
     inside = [
         name for text, name in plain.items() if len(bare) > 2 and len(text) > 2 and (bare in text or text in bare)
     ]

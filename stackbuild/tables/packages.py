@@ -28,8 +28,8 @@ def packages_of(soname: str) -> tuple[str, str]:
     Debian names the package after the soname: in lower case, `-` for `_`, and `-` before the version where the name ends in a
     digit (Debian Policy 8.1), so `libamdhip64.so.7` is in `libamdhip64-7` and `libmigraphx_c.so.3` in `libmigraphx-c3`.
     """
-    found = _SONAME.fullmatch(soname)
-    if found is None or found[1] not in AMD:
+    match = _SONAME.fullmatch(soname)
+    if match is None or match[1] not in AMD:
         return "", ""
-    stem = found[1].lower().replace("_", "-")
-    return f"{stem}{'-' if stem[-1].isdigit() else ''}{found[2]}", AMD[found[1]]
+    stem = match[1].lower().replace("_", "-")
+    return f"{stem}{'-' if stem[-1].isdigit() else ''}{match[2]}", AMD[match[1]]

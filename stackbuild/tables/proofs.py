@@ -63,12 +63,12 @@ class Proof(Model):
     def summary(self) -> str:
         """What ran, in a few words: `built, emulated`, `built (miniature sources only)`; `nothing` where nothing did."""
         parts = {"built": self.built, "configured": self.configured, "emulated": self.emulated, "on a GPU": self.gpu}
-        said = [
+        labels = [
             f"{name} ({trial.note})" if trial.ran == "partly" and trial.note else name
             for name, trial in parts.items()
             if trial.ran in ("yes", "partly")
         ]
-        return ", ".join(said) or "nothing"
+        return ", ".join(labels) or "nothing"
 
 
 @cache

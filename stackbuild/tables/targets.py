@@ -98,18 +98,18 @@ def is_buildable(target_id: str) -> bool:
 
 def target_named(name: str) -> GpuTarget | None:
     """The buildable target of a product's name or of a gfx, as people write them: `AMD Radeon RX 7900 XTX`, `mi 300x`."""
-    asked = plain_name(name)
-    if not asked:
+    plain = plain_name(name)
+    if not plain:
         return None
-    return next((t for t in BUILDABLE.values() if asked in (t.gfx, *map(plain_name, t.products))), None)
+    return next((t for t in BUILDABLE.values() if plain in (t.gfx, *map(plain_name, t.products))), None)
 
 
 def names_near(name: str) -> list[str]:
     """Up to three names of targets and products that are like that one, the nearest first."""
-    asked = plain_name(name)
+    bare = plain_name(name)
     names = {plain_name(known): known for target in BUILDABLE.values() for known in (target.gfx, *target.products)}
-    longer = [plain for plain in names if len(asked) > 2 and plain.startswith(asked)][:3]
-    return [names[near] for near in longer or difflib.get_close_matches(asked, names, n=3, cutoff=0.7)]
+    longer = [plain for plain in names if len(bare) > 2 and plain.startswith(bare)][:3]
+    return [names[near] for near in longer or difflib.get_close_matches(bare, names, n=3, cutoff=0.7)]
 
 
 def plain_name(name: str) -> str:
@@ -164,7 +164,7 @@ def normal(target_id: str) -> str:
 
 def in_file_name(path: str) -> frozenset[str]:
     """The known processors that a file's name contains: `gfx942` of `Kernels.so-000-gfx942-xnack+.hsaco`."""
-    found: set[str] = set()
+    targets: set[str] = set()
     for text in _NAMED.findall(path.rsplit("/", 1)[-1]):
-        found |= {text, text.split("-", 1)[0]} & TARGETS.keys()
-    return frozenset(found)
+        targets |= {text, text.split("-", 1)[0]} & TARGETS.keys()
+    return frozenset(targets)

@@ -45,7 +45,11 @@ class PythonHost:
     def refusal(self, libraries: Iterable[Library], claim: Claim) -> str:
         """Why it cannot take the wheel: its Python, its glibc, or the processor; '' where it can."""
         needed = [
-            _version(v) for lib in libraries for _, asked in lib.versions for v in asked if v.startswith("GLIBC_2.")
+            _version(v)
+            for lib in libraries
+            for _, versions in lib.versions
+            for v in versions
+            if v.startswith("GLIBC_2.")
         ]
         if max(needed, default=(0,)) > _version(self.glibc):
             return (
@@ -62,9 +66,9 @@ def this_machine(claim: Claim, python: Path | None) -> PythonHost:
         return PythonHost(python, _version_of(python) or running, glibc)
     others = () if claim.fits(running) else filter(claim.fits, claim.pythons)
     for version in others:
-        found = shutil.which(f"python{version}")
-        if found and _version_of(Path(found)) == version:
-            return PythonHost(Path(found), version, glibc)
+        path = shutil.which(f"python{version}")
+        if path and _version_of(Path(path)) == version:
+            return PythonHost(Path(path), version, glibc)
     return PythonHost(Path(sys.executable), running, glibc)
 
 
@@ -72,10 +76,10 @@ def _version_of(python: Path) -> str:
     """The version of an interpreter that can make environments, "3.12"; '' for anything else."""
     words = [str(python), "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
     try:
-        said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        answer = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return said.stdout.strip() if said.returncode == 0 else ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
 
 
 def other_root(root: Path, claim: Claim, folder: Path, check: Callable[[], None]) -> tuple[PythonHost | None, str]:
@@ -91,8 +95,8 @@ def other_root(root: Path, claim: Claim, folder: Path, check: Callable[[], None]
         result = ProbeSandbox(folder, python, root=root, check=check).probe("interpreter", {}, _SECONDS)
         if result.problem:
             why = f"{root}{python} does not run: {result.problem}"
-        elif claim.fits(found := str(result.answer.get("python"))):
-            return PythonHost(python, found, str(result.answer.get("glibc")), root), ""
+        elif claim.fits(interpreter := str(result.answer.get("python"))):
+            return PythonHost(python, interpreter, str(result.answer.get("glibc")), root), ""
     return None, why
 
 
@@ -174,7 +178,7 @@ def _install_command(python: Path, pip: Path, arguments: list[str]) -> list[str]
 
 def _own_pip() -> Path:
     """The folder of the pip beside stackbuild. Raises MachineLacks where there is none."""
-    found = find_spec("pip")
-    if found is None or found.origin is None:
+    spec = find_spec("pip")
+    if spec is None or spec.origin is None:
         raise MachineLacks("the Python that runs stackbuild has no pip", next=f"{sys.executable} -m ensurepip")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent

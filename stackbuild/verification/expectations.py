@@ -43,23 +43,23 @@ def expectations_of(recipe: Recipe, distribution: str = "", commits: Mapping[str
 
 def _of_any(recipe: Recipe) -> Expectations:
     """What applies to every file of the stack."""
-    said = recipe.verify or NOTHING_SAID
+    demands = recipe.verify or NOTHING_SAID
     allowed = [name for each in recipe.components.values() for name in getattr(each, "unused_ok", ())]
     return Expectations(
         rocm=recipe.rocm or "",
         external=tuple(dict.fromkeys(name for wheel in recipe.wheels.values() for name in wheel.external)),
-        runpaths=said.runpaths,
-        grafts=said.grafts,
-        isa=said.x86_64_level,
+        runpaths=demands.runpaths,
+        grafts=demands.grafts,
+        isa=demands.x86_64_level,
         unused_options=tuple(dict.fromkeys((*UNUSED_OPTIONS, *_OF_THE_STEPS, *allowed))),
     )
 
 
 def _of_wheel(packed: Packed, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
-    said, required = recipe.verify or NOTHING_SAID, demands_of(packed.name, recipe)
+    demands, required = recipe.verify or NOTHING_SAID, demands_of(packed.name, recipe)
     gfx = gfx_of(packed, recipe)
-    floor = said.kernels_floor if required.kernels_floor is None else required.kernels_floor
-    budget = required.size_budget or said.size_budget
+    floor = demands.kernels_floor if required.kernels_floor is None else required.kernels_floor
+    budget = required.size_budget or demands.size_budget
     from_source = packed.component.source if isinstance(packed.component, OnnxRuntime) else ""
     every = _of_any(recipe)
     return Expectations(

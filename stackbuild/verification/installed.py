@@ -47,8 +47,8 @@ def overwritten(site: Path, subject: tuple[Path, ...], wheelhouse: Path | None) 
     for path in sorted(wheelhouse.glob("*.whl")) if wheelhouse else ():
         wheels.setdefault(path.name, path)
     by_owner = {name: _owned(path) for name, path in wheels.items() if _is_installed(site, name)}
-    found = list(_findings(_digests(site), _by_distribution(by_owner)))
-    return tuple(OVERWRITTEN.finding(subject, text) for subject, text in found)
+    findings = list(_findings(_digests(site), _by_distribution(by_owner)))
+    return tuple(OVERWRITTEN.finding(subject, text) for subject, text in findings)
 
 
 def _is_installed(site: Path, wheel: str) -> bool:
@@ -78,7 +78,7 @@ def _by_distribution(by_wheel: Mapping[str, Mapping[str, str]]) -> dict[str, dic
     for wheel, files in by_wheel.items():
         for path, sha256 in files.items():
             merged[_named(wheel)[0]][path].add(sha256)
-    return {owner: {path: frozenset(found) for path, found in files.items()} for owner, files in merged.items()}
+    return {owner: {path: frozenset(digests) for path, digests in files.items()} for owner, files in merged.items()}
 
 
 def _findings(here: Mapping[str, str], owners: Mapping[str, Owned]) -> Iterator[tuple[str, str]]:
@@ -112,9 +112,9 @@ def _owned(wheel: Path) -> dict[str, str]:
     """Path below site-packages → sha256, of every file that installing a wheel puts there unchanged."""
     with zipfile.ZipFile(wheel) as archive:
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
-        said = _recorded(archive, names)
+        recorded = _recorded(archive, names)
         return {
-            place: said.get(name) or _sha256_of(archive, name)
+            place: recorded.get(name) or _sha256_of(archive, name)
             for name in names
             if not re.match(r"[^/]+\.data/", place := installed_path(name)) and not _of_pip(place)
         }
@@ -141,9 +141,9 @@ def _sha256_of(archive: zipfile.ZipFile, name: str) -> str:
 
 def _digests(site: Path) -> dict[str, str]:
     """Path → sha256 of all files below a folder, links and devices not followed: those have the digest ''."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     folders = [""]
-    while folders and len(found) < _FILES:
+    while folders and len(digests) < _FILES:
         folder = folders.pop()
         with os.scandir(site / folder) as entries:
             for entry in entries:
@@ -151,8 +151,8 @@ def _digests(site: Path) -> dict[str, str]:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(f"{path}/")
                 else:
-                    found[path] = _digest(site / path)
-    return found
+                    digests[path] = _digest(site / path)
+    return digests
 
 
 def _digest(path: Path) -> str:

@@ -93,9 +93,9 @@ def verify(
     rungs: list[Rung] = []
     options = options or VerifyOptions()
     emulated = tuple(each.rung_name for each in options.emulations)  # a wrong target is refused before anything runs
-    for made in _rungs(wheels, expectations, options, (*LADDER[:-1], *emulated, GPU)):
-        rungs.append(made)
-        tick(made)
+    for rung_result in _rungs(wheels, expectations, options, (*LADDER[:-1], *emulated, GPU)):
+        rungs.append(rung_result)
+        tick(rung_result)
     digests = [of_file(path) for path in wheels]
     name = " + ".join(path.name for path in wheels)
     return Verification(name, digests[0] if len(digests) == 1 else of_text("\n".join(digests)), tuple(rungs))
@@ -183,8 +183,8 @@ def _load_in_other_root(context: RungContext, root: Path, names: frozenset[str],
         return replace(skipped, reason=f"{skipped.reason}; {why}")
     sandbox = replace(context.sandbox, python=host.python, root=root)
     probes = LoadProbes(replace(context, sandbox=sandbox), names, rocm=True)
-    made = rung(LOAD_ROCM, lambda: check_loading_with_rocm(probes), sandbox.budget)
-    return replace(made, reason=f"{made.reason}, in {host.description}")
+    loading = rung(LOAD_ROCM, lambda: check_loading_with_rocm(probes), sandbox.budget)
+    return replace(loading, reason=f"{loading.reason}, in {host.description}")
 
 
 def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder: tuple[str, ...]) -> Iterator[Rung]:

@@ -28,11 +28,11 @@ def write_models(folder: Path) -> tuple[tuple[ReferenceModel, ...], str]:
         from stackbuild.bench.nets import NETS
     except ModuleNotFoundError as missing:
         return (), f"models cannot be written without {missing.name}: pip install 'stackbuild[bench]'"
-    made = []
+    models = []
     for net in (NETS[name] for name in NAMES):
         # A mask of zeros would hide everything, so what is filled with ones is drawn from {1}: -1 says so to the probe.
         highs = tuple(
             (n, -1 if i.fill == "ones" else i.high) for n, i in net.inputs.items() if i.dtype.startswith("int")
         )
-        made.append(ReferenceModel(net_file(net, "float32", folder).path, tuple(net.sizes.items()), highs))
-    return tuple(made), ""
+        models.append(ReferenceModel(net_file(net, "float32", folder).path, tuple(net.sizes.items()), highs))
+    return tuple(models), ""

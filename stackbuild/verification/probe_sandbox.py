@@ -256,10 +256,10 @@ def _read(answer: BinaryIO) -> dict[str, Json]:
     answer.seek(0)
     data = answer.read(_ANSWER + 1)
     try:
-        found = json.loads(data.decode("utf-8")) if len(data) <= _ANSWER else None
+        document = json.loads(data.decode("utf-8")) if len(data) <= _ANSWER else None
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _tail(output: BinaryIO) -> str:

@@ -48,20 +48,20 @@ class Subject:
 def subject_of(all_facts: tuple[Facts, ...]) -> Subject:
     """The subject that wheels inspected together make."""
     libraries = tuple(lib for facts in all_facts for lib in facts.libraries)
-    found = tuple(provider for facts in all_facts for provider in facts.providers)
-    forms = {provider.form for provider in found}
+    providers = tuple(provider for facts in all_facts for provider in facts.providers)
+    forms = {provider.form for provider in providers}
     if any("OrtGetApiBase" in lib.exports for lib in libraries):
         form = Form.RUNTIME
     elif "plugin" in forms:
         form = Form.PLUGIN
     else:
         form = Form.CUSTOM_OPS if "custom-ops" in forms else Form.OTHER
-    entry = next((p.path for p in found if p.form in ("plugin", "custom-ops")), "")
+    entry = next((p.path for p in providers if p.form in ("plugin", "custom-ops")), "")
     return Subject(
         form=form, wheels=tuple(Path(facts.path) for facts in all_facts),
         modules=tuple(sorted({_module(m) for f in all_facts if f.wheel for m in (*f.wheel.top_level, *_moved(f)) if _module(m)})),
         package=entry.split("/", 1)[0] if "/" in entry else "",
-        providers=tuple(p.name for p in found if p.form == "bridge") or (("CPUExecutionProvider",) if form is Form.RUNTIME else ()),
+        providers=tuple(p.name for p in providers if p.form == "bridge") or (("CPUExecutionProvider",) if form is Form.RUNTIME else ()),
         libraries=libraries, external=tuple(sorted({n for f in all_facts if f.policy for n in f.policy.external})),
         requires=tuple(r for f in all_facts if f.wheel for r in f.wheel.requires),
         claims=tuple(Claim(f.wheel.filename_tags, f.wheel.requires_python) for f in all_facts if f.wheel),

@@ -91,13 +91,13 @@ def _row(case: Case, one: Series) -> str:
     side = one.side.removesuffix("ExecutionProvider")[:12]
     if one.problem or not one.seconds:
         return f"  {side:13}did not run: {' '.join(one.problem.split()) or 'a round counts only where every side runs'}"
-    found = median_interval(one.seconds, 0.99)
-    interval = f"{milliseconds(found.low)} – {milliseconds(found.high)}"
+    estimate = median_interval(one.seconds, 0.99)
+    interval = f"{milliseconds(estimate.low)} – {milliseconds(estimate.high)}"
     snr = one.accuracy.snr_db if one.accuracy else math.nan
     decibel = "" if math.isnan(snr) else "exact" if snr == math.inf else f"{snr:.0f}"
     host, device = ("" if size is None else f"{size / 2**20:.0f}" for size in (one.host_bytes, one.device_bytes))
     return (
-        f"  {side:13}{milliseconds(found.median):>9}{interval:>20}{format_figure(case.items / found.median):>11}"
+        f"  {side:13}{milliseconds(estimate.median):>9}{interval:>20}{format_figure(case.items / estimate.median):>11}"
         f"{_middle(one.first):>10}{_middle(one.create):>11}{host:>7}{device:>9}{decibel:>8}"
     )
 
@@ -116,18 +116,18 @@ def _warn_of_share(one: Series, provider: str) -> None:
 
 def _draw_speeds(benchmarks: Benchmarks) -> None:
     """The table that guides print: latency by provider, and the speed-up over the first column."""
-    found = speed_table(benchmarks)
-    if found is None:
+    speeds = speed_table(benchmarks)
+    if speeds is None:
         return
-    speedups = [f"{found.sides[n]} speed-up" if len(found.compared) > 1 else "speed-up" for n in found.compared]
-    made = table("case", *(f"{side} ms" for side in found.sides), *speedups)
-    for row in found.rows:
+    speedups = [f"{speeds.sides[n]} speed-up" if len(speeds.compared) > 1 else "speed-up" for n in speeds.compared]
+    drawing = table("case", *(f"{side} ms" for side in speeds.sides), *speedups)
+    for row in speeds.rows:
         times = ["" if s is None else milliseconds(s) for s in row.seconds]
-        ratios = [f"{s:.3g}×" if (s := row.speedups[n]) else "" for n in found.compared]
-        made.add_row(*map(_text, [row.case, *times, *ratios]))
-    out().print(made)
-    if found.note:
-        out().print(_text(found.note, "dim"))
+        ratios = [f"{s:.3g}×" if (s := row.speedups[n]) else "" for n in speeds.compared]
+        drawing.add_row(*map(_text, [row.case, *times, *ratios]))
+    out().print(drawing)
+    if speeds.note:
+        out().print(_text(speeds.note, "dim"))
 
 
 def milliseconds(seconds: float) -> str:
@@ -140,11 +140,11 @@ def draw_profile(benchmarks: Benchmarks, most: int = 12) -> None:
     for case in benchmarks.cases:
         for one in (s for s in case.series if s.ops):
             total = sum(op.seconds for op in one.ops) or 1.0
-            made = table("operator", "provider", "nodes", "ms", "share", title=f"{case.name}, {one.side}")
+            drawing = table("operator", "provider", "nodes", "ms", "share", title=f"{case.name}, {one.side}")
             for op in sorted(one.ops, key=lambda o: -o.seconds)[:most]:
                 row = (op.op, op.provider, str(op.nodes), milliseconds(op.seconds), f"{op.seconds / total:.1%}")
-                made.add_row(*map(_text, row))
-            out().print(made)
+                drawing.add_row(*map(_text, row))
+            out().print(drawing)
 
 
 def draw_kernels(benchmarks: Benchmarks, most: int = 12) -> None:
@@ -152,13 +152,13 @@ def draw_kernels(benchmarks: Benchmarks, most: int = 12) -> None:
     for case in benchmarks.cases:
         for one in (s for s in case.series if s.kernels):
             names = sorted({name for kernel in one.kernels for name in kernel.counters})
-            made = table("GPU kernel", "dispatches", "ms", *names, title=f"{case.name}, {one.side}")
+            drawing = table("GPU kernel", "dispatches", "ms", *names, title=f"{case.name}, {one.side}")
             for kernel in one.kernels[:most]:
                 figures = [f"{kernel.counters[n]:.3g}" if n in kernel.counters else "" for n in names]
-                made.add_row(
+                drawing.add_row(
                     *map(_text, [kernel.kernel, str(kernel.dispatches), milliseconds(kernel.seconds), *figures])
                 )
-            out().print(made)
+            out().print(drawing)
 
 
 def draw_verdict(verdict: Verdict) -> None:
@@ -181,34 +181,34 @@ def draw_inputs(inputs: InputsCompared | None, most: int = 40) -> None:
     """What the two builds were made of otherwise, by their locks."""
     if inputs is None or not inputs.moved:
         return
-    made = table("input", "baseline", "candidate")
+    drawing = table("input", "baseline", "candidate")
     for one in inputs.moved[:most]:
-        made.add_row(*map(_text, (one.what, one.before or "–", one.after or "–")))
-    out().print(made)
+        drawing.add_row(*map(_text, (one.what, one.before or "–", one.after or "–")))
+    out().print(drawing)
     if len(inputs.moved) > most:
         out().print(_text(f"and {len(inputs.moved) - most} more: see the report", "dim"))
 
 
 def draw_advice(advice: Advice) -> None:
     """The latency-throughput curve, the advised batch, and the ladders."""
-    made = table("batch", "latency ms", "per s", "of best", "")
+    drawing = table("batch", "latency ms", "per s", "of best", "")
     for point in advice.curve:
         share = point.throughput / advice.best.throughput
         mark = "← use this" if point is advice.advised else ""
         row = (str(point.batch), milliseconds(point.seconds), format_figure(point.throughput), f"{share:.1%}", mark)
-        made.add_row(*map(_text, row))
-    out().print(made)
-    said = f"batch {advice.advised.batch} is the smallest within {advice.within:.0%} of the best (batch {advice.best.batch})"
-    out().print(_text(said))
+        drawing.add_row(*map(_text, row))
+    out().print(drawing)
+    sentence = f"batch {advice.advised.batch} is the smallest within {advice.within:.0%} of the best (batch {advice.best.batch})"
+    out().print(_text(sentence))
     for ladder in advice.ladders:
         sizes = ", ".join(map(str, ladder.sizes))
-        said = f"compiled for {sizes}: {milliseconds(ladder.seconds_per_item)} ms a real item, {ladder.padding:.0%} padding"
-        out().print(_text(said))
+        sentence = f"compiled for {sizes}: {milliseconds(ladder.seconds_per_item)} ms a real item, {ladder.padding:.0%} padding"
+        out().print(_text(sentence))
 
 
 def draw_changes(changes: Sequence[FigureChange], before: str, after: str) -> None:
     """The release-to-release table."""
-    made = table("case", "metric", before, after, "change")
+    drawing = table("case", "metric", before, after, "change")
     for change in changes:
         style = "green" if change.better > 0.02 else "red" if change.better < -0.02 else ""
         cells = [
@@ -216,14 +216,14 @@ def draw_changes(changes: Sequence[FigureChange], before: str, after: str) -> No
             change.metric,
             *(f"{format_figure(value)} {change.unit}" for value in (change.before, change.after)),
         ]
-        made.add_row(*map(_text, cells), _text(_change_text(change.better), style))
-    out().print(made)
+        drawing.add_row(*map(_text, cells), _text(_change_text(change.better), style))
+    out().print(drawing)
 
 
 def _change_text(better: float) -> str:
     """How much better or worse, to the tenth of a per cent."""
-    said = f"{abs(better):.1%}"
-    return "same" if said == "0.0%" else f"{said} {'better' if better > 0 else 'worse'}"
+    text = f"{abs(better):.1%}"
+    return "same" if text == "0.0%" else f"{text} {'better' if better > 0 else 'worse'}"
 
 
 def draw_history(trend: Trend) -> None:
@@ -249,7 +249,7 @@ def draw_history(trend: Trend) -> None:
 
 def draw_cases(cases: Sequence[tuple[str, str, int]]) -> None:
     """What the history holds."""
-    made = table("case", "side", "results")
+    drawing = table("case", "side", "results")
     for case, side, count in cases:
-        made.add_row(_text(case), _text(side), _text(str(count)))
-    out().print(made)
+        drawing.add_row(_text(case), _text(side), _text(str(count)))
+    out().print(drawing)

@@ -135,12 +135,12 @@ def same_place() -> bool:
 
 def _width(stream: TextIO) -> int | None:
     """$COLUMNS, the terminal's own width, or wide where neither is there. $COLUMNS of 0 or of no number is as if not set."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said):
-        return int(said)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     if not stream.isatty():
         return WIDE
-    return os.get_terminal_size(stream.fileno()).columns or WIDE if said else None
+    return os.get_terminal_size(stream.fileno()).columns or WIDE if columns else None
 
 
 def live_region(console: Console, draw: Callable[[], Group]) -> Live:
@@ -175,29 +175,29 @@ def indented(text: str, style: str = "", columns: int = 2) -> Text | Padding:
     return Padding(Text(text, style), (0, 0, 0, columns)) if wraps else Text(" " * columns + text, style)
 
 
-def fitted(made: Table, width: int) -> Table | Group:
+def fitted(drawing: Table, width: int) -> Table | Group:
     """The table in that many columns without a broken word: wrapped between words, or each row as lines of its own."""
-    cells = [[_text(cell) for cell in column.cells] for column in made.columns]
-    heads = [_text(column.header) for column in made.columns]
+    cells = [[_text(cell) for cell in column.cells] for column in drawing.columns]
+    heads = [_text(column.header) for column in drawing.columns]
     padding = 2 * len(cells)
     most = [
         max((cell_len(line) for t in (head, *rows) for line in t.split("\n")), default=0)
         for head, rows in zip(heads, cells, strict=True)
     ]
     if sum(most) + padding <= width:
-        return made
+        return drawing
     words = [
         max((cell_len(word) for t in (head, *rows) for word in t.split()), default=0)
         for head, rows in zip(heads, cells, strict=True)
     ]
     room = width - padding - sum(words)
     if room < 0 or words[-1] + room < min(most[-1], LEAST_LAST):
-        return _stacked(made, heads)
+        return _stacked(drawing, heads)
     wanted = [all_ - word for all_, word in zip(most, words, strict=True)]
-    for column, word, more in zip(made.columns, words, wanted, strict=True):
+    for column, word, more in zip(drawing.columns, words, wanted, strict=True):
         given = min(more, room * more // max(1, sum(wanted)))
         column.width = word + given
-    return made
+    return drawing
 
 
 LEAST_LAST = 24
@@ -208,10 +208,10 @@ def _text(cell: Any) -> str:
     return cell.plain if isinstance(cell, Text) else str(cell)
 
 
-def _stacked(made: Table, heads: list[str]) -> Group:
+def _stacked(drawing: Table, heads: list[str]) -> Group:
     """Each row as its first cell, and under it the others with their heads."""
-    parts: list[Any] = [] if made.title is None else [made.title]
-    for row in zip(*(column.cells for column in made.columns), strict=True):
+    parts: list[Any] = [] if drawing.title is None else [drawing.title]
+    for row in zip(*(column.cells for column in drawing.columns), strict=True):
         named = [(head, cell) for head, cell in zip(heads, row, strict=True) if _text(cell).strip()]
         if not named:
             continue
@@ -226,10 +226,10 @@ def _stacked(made: Table, heads: list[str]) -> Group:
 def table(*columns: str, title: str | None = None) -> Table:
     """A plain table: no box, one space of padding, left aligned. Names from files may stand in its heads and title."""
     above = None if title is None else Text(safe(title, keep=""), "table.title")
-    made = Table(box=None, padding=(0, 2, 0, 0), title=above, title_justify="left", header_style="bold")
+    drawing = Table(box=None, padding=(0, 2, 0, 0), title=above, title_justify="left", header_style="bold")
     for column in columns:
-        made.add_column(Text(safe(column, keep="")), overflow="fold")
-    return made
+        drawing.add_column(Text(safe(column, keep="")), overflow="fold")
+    return drawing
 
 
 def print_json(value: Any, schema: str) -> None:

@@ -19,16 +19,16 @@ def draw_counters(rows: Sequence[EmulatedCounters], limits: GpuLimits) -> None:
     counts = table("kernel", "dispatches", "instructions", *_CLASSES, "bytes/segment", "LDS conflicts")
     bounds = table("kernel", "registers", "LDS", "waves/SIMD", "binds", "clocks of a compute unit by limit")
     for row in rows:
-        name, made = Text(safe(row.short, keep="")), model(row, limits)
+        name, kernel_model = Text(safe(row.short, keep="")), model(row, limits)
         c = row.counters
         segments = f"{c['global_bytes'] / c['global_segments']:.1f}" if c["global_segments"] else ""
         conflicts = f"{c['lds_conflicts'] / c['lds_cycles']:.0%}" if c["lds_cycles"] else ""
         numbers = (f"{c[each]:,}" if c[each] else "" for each in _CLASSES)
         counts.add_row(name, str(row.dispatches), f"{c['instructions']:,}", *numbers, segments, conflicts)
         clocks = ", ".join(
-            f"{key} {value:,.0f}" for key, value in sorted(made.clocks.items(), key=lambda kv: -kv[1]) if value
+            f"{key} {value:,.0f}" for key, value in sorted(kernel_model.clocks.items(), key=lambda kv: -kv[1]) if value
         )
-        bounds.add_row(name, str(row.vgprs), str(row.lds or ""), str(made.waves), made.binding, clocks)
+        bounds.add_row(name, str(row.vgprs), str(row.lds or ""), str(kernel_model.waves), kernel_model.binding, clocks)
     console.print(counts)
     console.print()
     console.print(bounds)

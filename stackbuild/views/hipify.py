@@ -50,8 +50,8 @@ def _meanings(findings: tuple[Finding, ...]) -> None:
         for one in findings:
             if one.rule == finding.rule:
                 fixes.setdefault(one.fix, one.found)
-        for fix, found in fixes.items():
-            out().print(Text(f"    do: {fix}" if len(fixes) == 1 else f"    do, where {found}: {fix}"))
+        for fix, case in fixes.items():
+            out().print(Text(f"    do: {fix}" if len(fixes) == 1 else f"    do, where {case}: {fix}"))
         if finding.link:
             out().print(Text(f"    see: {finding.link}", style="dim"))
     out().print()
@@ -60,10 +60,10 @@ def _meanings(findings: tuple[Finding, ...]) -> None:
 def draw_summary(run: Report) -> None:
     """The counts: files by state, findings by severity, substitutions by API group."""
     states = Counter(file.state for file in run.files)
-    found = Counter(f.severity for f in run.findings)
+    counts = Counter(f.severity for f in run.findings)
     files = ", ".join(f"{states[s]} {s}" for s in ("converted", "unchanged", "copied", "refused") if states[s])
     out().print(Text(f"{len(run.files)} files: {files or 'none'}; {run.written} written, {len(run.removed)} removed"))
-    counted = ", ".join(f"{found[s]} {s.value}{'s' * (found[s] != 1)}" for s in Severity if found[s])
+    counted = ", ".join(f"{counts[s]} {s.value}{'s' * (counts[s] != 1)}" for s in Severity if counts[s])
     out().print(Text(f"findings: {counted or 'none'}"))
     groups = sorted(run.substitutions.items(), key=lambda item: (-item[1], item[0]))
     listed = ", ".join(f"{name} {count}" for name, count in groups)
@@ -80,8 +80,8 @@ def print_report_json(run: Report) -> None:
 
 def json_of(run: Report) -> dict[str, Any]:
     """The JSON form of a run: stable order, and the same for an unchanged tree but for the seconds."""
-    found = Counter(f.severity.value for f in run.findings)
-    counts = {s.value: found[s.value] for s in Severity}
+    by_severity = Counter(f.severity.value for f in run.findings)
+    counts = {s.value: by_severity[s.value] for s in Severity}
     body: dict[str, Any] = {"engine": run.engine, "tool": run.tool, "target": _plain_target(run), "counts": counts}
     body |= {"substitutions": run.substitutions, "written": run.written, "removed": list(run.removed)}
     body |= {
@@ -94,13 +94,13 @@ def json_of(run: Report) -> dict[str, Any]:
 
 
 def _plain_target(run: Report) -> dict[str, Any]:
-    told: Any = plain(run.target)
-    return {key: value for key, value in told.items() if key not in ("declared", "own_headers", "tree")}
+    target: Any = plain(run.target)
+    return {key: value for key, value in target.items() if key not in ("declared", "own_headers", "tree")}
 
 
 def _plain_file(file: FileReport) -> dict[str, Any]:
-    told: Any = plain(file)
-    return {key: value for key, value in told.items() if key not in ("declares", "unless")}
+    document: Any = plain(file)
+    return {key: value for key, value in document.items() if key not in ("declares", "unless")}
 
 
 def print_annotations(run: Report, selection: SourceSelection) -> None:
@@ -116,9 +116,9 @@ def print_annotations(run: Report, selection: SourceSelection) -> None:
         )
         where = [f"file={_property(_shown(lies, root))}"] if lies else []
         where += [f"line={place.line}", f"col={place.column}"] if place and lies else []
-        said = f"{finding.found}. {finding.why}. Do: {finding.fix}"
+        message = f"{finding.found}. {finding.why}. Do: {finding.fix}"
         print_text(
-            f"::{kinds[finding.severity]} {','.join([*where, f'title={_property(finding.rule)}'])}::{_message(said)}\n"
+            f"::{kinds[finding.severity]} {','.join([*where, f'title={_property(finding.rule)}'])}::{_message(message)}\n"
         )
 
 
@@ -196,9 +196,9 @@ def _lies(name: str, folders: Sequence[Path], several: bool) -> Path | None:
         below = name
         if several and folder.is_dir() and name.startswith(f"{folder.resolve().name}/"):
             below = name.partition("/")[2]
-        found = folder / below if folder.is_dir() else folder
-        if found.name == Path(name).name and (found.exists() or found.is_symlink()):
-            return found
+        path = folder / below if folder.is_dir() else folder
+        if path.name == Path(name).name and (path.exists() or path.is_symlink()):
+            return path
     return None
 
 

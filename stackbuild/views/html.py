@@ -85,7 +85,7 @@ def html(run: RunRecord) -> str:
 
 def _cards(benchmarks: Benchmarks, run: RunRecord) -> tuple[CaseCard, ...]:
     gates = run.verdict.gates if run.verdict else ()
-    drawn = [(found.case, trend_plot(found)) for found in run.history]
+    drawn = [(series.case, trend_plot(series)) for series in run.history]
     return tuple(
         _card(
             case,
@@ -125,12 +125,12 @@ def _figures(case: Case, series: list[Series]) -> PageTable:
 
 def _column(case: Case, one: Series) -> dict[str, str]:
     """One side's figures, as text; empty where it has none."""
-    found = median_interval(one.seconds, 0.99) if one.seconds else None
+    interval = median_interval(one.seconds, 0.99) if one.seconds else None
     share = one.shares[0] if one.shares else None
     return {
-        "latency, ms": format_figure(found.median * 1e3) if found else "",
+        "latency, ms": format_figure(interval.median * 1e3) if interval else "",
         "99 % interval, ms": _interval(one.seconds),
-        f"{case.unit}s per second": format_figure(case.items / found.median) if found else "",
+        f"{case.unit}s per second": format_figure(case.items / interval.median) if interval else "",
         "first inference, ms": format_figure(median(one.first) * 1e3) if one.first else "",
         "scaling efficiency": f"{scaled:.0%}" if (scaled := efficiency(case, one.side)) is not None else "",
         "session creation, ms": format_figure(median(one.create) * 1e3) if one.create else "",
@@ -146,9 +146,9 @@ def _interval(seconds: tuple[float, ...]) -> str:
     """The interval of the median; of fewer than eight samples no 99 % interval can be had, so their range."""
     if not seconds:
         return ""
-    found = median_interval(seconds, 0.99)
-    said = f"{format_figure(found.low * 1e3)} – {format_figure(found.high * 1e3)}"
-    return said if len(seconds) >= 8 else f"{said} (range of {len(seconds)})"
+    interval = median_interval(seconds, 0.99)
+    text = f"{format_figure(interval.low * 1e3)} – {format_figure(interval.high * 1e3)}"
+    return text if len(seconds) >= 8 else f"{text} (range of {len(seconds)})"
 
 
 def _mib(size: int | None) -> str:
@@ -238,8 +238,8 @@ def _counts(run: RunRecord) -> dict[str, str]:
 def _findings(run: RunRecord) -> tuple[tuple[str, Finding], ...]:
     """Every finding with what it was found in, errors first."""
     order = [Severity.ERROR, Severity.WARNING, Severity.NOTE]
-    found = [(v.subject, f) for v in run.verifications for f in v.findings]
-    return tuple(sorted(found, key=lambda pair: order.index(pair[1].severity)))
+    rows = [(v.subject, f) for v in run.verifications for f in v.findings]
+    return tuple(sorted(rows, key=lambda pair: order.index(pair[1].severity)))
 
 
 def _facts(run: RunRecord) -> tuple[tuple[str, str], ...]:

@@ -54,16 +54,18 @@ def _pairs(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def _lines(facts: Facts) -> Iterable[tuple[str, str]]:
-    said = facts.wheel
+    metadata = facts.wheel
     unpacked = sum(member.size for member in facts.members)
-    inside = f"  ({size(unpacked)} unpacked, {counted(len(facts.members), 'file')})" if facts.members and said else ""
-    if said:
-        yield "wheel", f"{said.name or said.metadata_name} {said.version}"
+    inside = (
+        f"  ({size(unpacked)} unpacked, {counted(len(facts.members), 'file')})" if facts.members and metadata else ""
+    )
+    if metadata:
+        yield "wheel", f"{metadata.name or metadata.metadata_name} {metadata.version}"
     yield "size", size(facts.size) + inside
     if facts.sha256:
         yield "sha256", facts.sha256
-    if said and said.filename_tags:
-        yield "tags", ", ".join(said.filename_tags)
+    if metadata and metadata.filename_tags:
+        yield "tags", ", ".join(metadata.filename_tags)
     if facts.policy:
         by = (
             f", decided by {facts.policy.deciding[1]} in {_name(facts.policy.deciding[0])}"
@@ -73,8 +75,8 @@ def _lines(facts: Facts) -> Iterable[tuple[str, str]]:
         yield "policy", facts.policy.name + by
         if facts.policy.external:
             yield "external", ", ".join(facts.policy.external)
-    if said:
-        yield "requires", ", ".join(said.requires) or "nothing"
+    if metadata:
+        yield "requires", ", ".join(metadata.requires) or "nothing"
     if facts.providers:
         yield "providers", ", ".join(f"{p.name} ({p.form})" for p in facts.providers)
     yield from _device_lines(facts)
@@ -109,31 +111,33 @@ def _device_lines(facts: Facts) -> Iterable[tuple[str, str]]:
 
 
 def _targets(targets: Sequence[TargetSummary]) -> Table:
-    made = table()
-    made.add_column("target", no_wrap=True)
+    drawing = table()
+    drawing.add_column("target", no_wrap=True)
     for name in ("kernels", "empty", "size", "VGPR", "AGPR", "LDS", "scratch", "spill V/S", "wave"):
-        made.add_column(name, justify="right", no_wrap=True)
+        drawing.add_column(name, justify="right", no_wrap=True)
     for target in targets:
-        made.add_row(
+        drawing.add_row(
             Text(_tidy(target.target)), f"{target.kernels:,}", f"{target.empty:,}", size(target.size), str(target.max_vgprs),
             str(target.max_agprs), size(target.max_lds), size(target.max_scratch), f"{target.spilling}/{target.sgpr_spilling}",
             "/".join(map(str, target.waves)),
         )  # fmt: skip
-    return made
+    return drawing
 
 
 def _libraries(libraries: Sequence[Library]) -> Table:
-    made = table()
-    made.add_column("library", no_wrap=True, overflow="ellipsis")
+    drawing = table()
+    drawing.add_column("library", no_wrap=True, overflow="ellipsis")
     for name in ("size", "exports"):
-        made.add_column(name, justify="right", no_wrap=True)
-    made.add_column("stack", no_wrap=True)
-    made.add_column("RUNPATH", overflow="fold")
+        drawing.add_column(name, justify="right", no_wrap=True)
+    drawing.add_column("stack", no_wrap=True)
+    drawing.add_column("RUNPATH", overflow="fold")
     for lib in libraries:
         stack = {True: Text("exec", "red"), False: Text("ok"), None: Text("exec?", "red")}[lib.exec_stack]
         runpath = ":".join((*lib.rpath, *lib.runpath)) or "–"
-        made.add_row(Text(_tidy(_name(lib.path))), size(lib.size), str(len(lib.exports)), stack, Text(_tidy(runpath)))
-    return made
+        drawing.add_row(
+            Text(_tidy(_name(lib.path))), size(lib.size), str(len(lib.exports)), stack, Text(_tidy(runpath))
+        )
+    return drawing
 
 
 def _wide(table: Table) -> None:

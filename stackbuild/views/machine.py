@@ -68,8 +68,8 @@ def draw_doctor(rungs: tuple[Rung, ...]) -> None:
         rows.add_row(Text(mark, style), Text(rung.name), Text(rung.reason))
     out().print(rows)
     failed = sum(rung.status is Status.FAILED for rung in rungs)
-    said = f"{failed} to fix (✗)" if failed else "nothing to fix: stackbuild can build here"
-    err().print(Text(f"{said}; - is what was not checked or cannot be vouched for", "dim"))
+    sentence = f"{failed} to fix (✗)" if failed else "nothing to fix: stackbuild can build here"
+    err().print(Text(f"{sentence}; - is what was not checked or cannot be vouched for", "dim"))
 
 
 def draw_venv(report: VenvReport) -> None:
@@ -83,8 +83,10 @@ def draw_venv(report: VenvReport) -> None:
         out().print(Text(f"Files of onnxruntime/ in {report.folder}, Python {report.python}, by their distribution:"))
         out().print(rows)
     for provider in report.providers:
-        said = f"cannot be loaded: no {', '.join(provider.missing)}" if provider.missing else "its libraries are found"
-        out().print(Text(f"{provider.provider}: {said} ({provider.file} of {provider.owner})"))
+        sentence = (
+            f"cannot be loaded: no {', '.join(provider.missing)}" if provider.missing else "its libraries are found"
+        )
+        out().print(Text(f"{provider.provider}: {sentence} ({provider.file} of {provider.owner})"))
     for finding in report.findings:
         severity = finding.severity
         out().print(Text(f"{severity.value:8}", SEVERITIES[severity]), Text(f"{finding.subject}: {finding.found}"))

@@ -63,9 +63,9 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
 def _delivery(run: RunRecord) -> list[str]:
     """The install line as code, and the wheels with their sizes."""
     command = "".join(c if c.isprintable() else " " for c in run.delivery.install)
-    made = [f"Install:\n\n    {command}"] if command else []
+    blocks = [f"Install:\n\n    {command}"] if command else []
     rows = [[wheel.name, format_size(wheel.size), wheel.sha256] for wheel in run.delivery.wheels]
-    return made + (_table(["wheel", "size", "sha256"], rows) if rows else [])
+    return blocks + (_table(["wheel", "size", "sha256"], rows) if rows else [])
 
 
 def escape_markdown(text: str) -> str:

@@ -10,14 +10,14 @@ SHOWN = 20
 """So many nodes are drawn; all of them are in the JSON."""
 
 
-def draw_check(found: ModelCheck, floors: tuple[float, float]) -> None:
+def draw_check(result: ModelCheck, floors: tuple[float, float]) -> None:
     """Shares, the nodes that fell back with the reason, the times of each shape, and the verdict."""
-    if found.problem:
-        out().print(Text(f"{found.provider} did not take part: {found.problem}", "red"))
-        err().print(Text(f"  next: {found.next}"))
-    if found.shares:
+    if result.problem:
+        out().print(Text(f"{result.provider} did not take part: {result.problem}", "red"))
+        err().print(Text(f"  next: {result.next}"))
+    if result.shares:
         rows = table("provider", "nodes", "of all", "kernel time", "of all")
-        for share in found.shares:
+        for share in result.shares:
             cells = (
                 share.provider,
                 str(share.nodes),
@@ -27,43 +27,47 @@ def draw_check(found: ModelCheck, floors: tuple[float, float]) -> None:
             )
             rows.add_row(*map(Text, cells))
         out().print(rows)
-    for node in found.fallback[:SHOWN]:
+    for node in result.fallback[:SHOWN]:
         name = f"{node.op} {node.name!r}" if node.name else node.op
         out().print(Text(f"{name} on {node.provider}, {node.seconds * 1e3:.2f} ms: {node.why}"))
-    if (more := len(found.fallback) - SHOWN) > 0:
+    if (more := len(result.fallback) - SHOWN) > 0:
         out().print(Text(f"and {more} nodes more: --json lists them", "dim"))
-    _draw_times(found)
-    _draw_verdict(found, floors)
+    _draw_times(result)
+    _draw_verdict(result, floors)
 
 
-def _draw_times(found: ModelCheck) -> None:
-    if not found.shapes:
+def _draw_times(result: ModelCheck) -> None:
+    if not result.shapes:
         return
-    out().print(Text(f"session made in {found.create:.2f} s"))
+    out().print(Text(f"session made in {result.create:.2f} s"))
     names = ("first shape", "second shape", "first shape again")
-    for name, shape in zip(names, found.shapes, strict=False):
+    for name, shape in zip(names, result.shapes, strict=False):
         sizes = ", ".join(f"{key}={'x'.join(map(str, size))}" for key, size in shape.sizes.items())
         later = f", then {shape.later * 1e3:.2f} ms" if shape.later else ""
         out().print(Text(f"{name} ({sizes}): first run {shape.first * 1e3:.2f} ms{later}"))
-    if len(found.shapes) == 1:
+    if len(result.shapes) == 1:
         out().print(Text("no second shape: the inputs have fixed shapes, or --shape names one only", "dim"))
 
 
-def _draw_verdict(found: ModelCheck, floors: tuple[float, float]) -> None:
-    said = f"{found.provider} runs {found.node_share:.0%} of the nodes and {found.time_share:.0%} of the kernel time"
-    short = found.problem or found.node_share < floors[0] or found.time_share < floors[1]
+def _draw_verdict(result: ModelCheck, floors: tuple[float, float]) -> None:
+    sentence = (
+        f"{result.provider} runs {result.node_share:.0%} of the nodes and {result.time_share:.0%} of the kernel time"
+    )
+    short = result.problem or result.node_share < floors[0] or result.time_share < floors[1]
     wanted = f"asked for: {floors[0]:.0%} of the nodes, {floors[1]:.0%} of the time"
     err().print(
         Text(
-            f"{'failed' if short else 'passed'}: {said} ({wanted}); onnxruntime {found.onnxruntime}",
+            f"{'failed' if short else 'passed'}: {sentence} ({wanted}); onnxruntime {result.onnxruntime}",
             "red" if short else "green",
         )
     )
 
 
-def draw_compiled(found: CompiledModel) -> None:
-    out().print(Text(f"{found.folder}: {len(found.files)} files"))
+def draw_compiled(compiled: CompiledModel) -> None:
+    out().print(Text(f"{compiled.folder}: {len(compiled.files)} files"))
     out().print(
-        Text(f"compiled and run in {found.compiled_seconds:.1f} s, loaded and run in {found.loaded_seconds:.1f} s")
+        Text(
+            f"compiled and run in {compiled.compiled_seconds:.1f} s, loaded and run in {compiled.loaded_seconds:.1f} s"
+        )
     )
-    err().print(Text(f"export ORT_MIGRAPHX_MODEL_CACHE_PATH={found.folder}"))
+    err().print(Text(f"export ORT_MIGRAPHX_MODEL_CACHE_PATH={compiled.folder}"))

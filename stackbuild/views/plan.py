@@ -71,8 +71,8 @@ def _draw_origin(explanation: Explanation) -> None:
 
 
 def _difference(before: str, text: str) -> Iterable[str]:
-    made = difflib.unified_diff(before.split("\n"), text.split("\n"), n=0, lineterm="")
-    return (line for line in made if not line.startswith(("---", "+++", "@@")))
+    lines = difflib.unified_diff(before.split("\n"), text.split("\n"), n=0, lineterm="")
+    return (line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
 def _draw_changes(lines: Iterable[str]) -> None:

@@ -96,15 +96,15 @@ def pair_plot(
     if not ours or not theirs or not pairs:
         return None
     ratios = [a / b for a, b in zip(ours.seconds[:pairs], theirs.seconds[:pairs], strict=True)]
-    found = ratio_interval(ours.seconds[:pairs], theirs.seconds[:pairs], confidence)
+    interval = ratio_interval(ours.seconds[:pairs], theirs.seconds[:pairs], confidence)
     limit = _limit(gate)
     shown = [*ratios, 1.0, *([limit] if limit else [])]
     place = _Scale(min(shown), max(shown))
     row = 4.0 if pairs > 12 else 7.0
     dots = tuple((place(r), 10 + row * n) for n, r in enumerate(ratios))
-    says = f"{found.median:.3g}× its time ({found.low:.3g} to {found.high:.3g}, {pairs} pairs)"
+    says = f"{interval.median:.3g}× its time ({interval.low:.3g} to {interval.high:.3g}, {pairs} pairs)"
     return PairPlot(
-        case.name, versus, says, 10 + row * pairs + 34, dots, place(found.low), place(found.median), place(found.high),
+        case.name, versus, says, 10 + row * pairs + 34, dots, place(interval.low), place(interval.median), place(interval.high),
         place(1.0), place(limit) if limit else None, place.ticks(),
     )  # fmt: skip
 
@@ -124,26 +124,26 @@ def curve_plots(benchmarks: Benchmarks) -> tuple[CurvePlot, ...]:
     for case in benchmarks.cases:
         name = "/".join(part for part in case.name.split("/") if part != f"b{case.batch}")
         groups.setdefault(name, []).append(case)
-    made = []
+    plots = []
     for name, cases in groups.items():
-        found = {
+        points_by_side = {
             side.label: [(median(s.seconds), c.items / median(s.seconds), c.batch)
                          for c in cases if (s := c.of(side.label)) and s.seconds]
             for side in benchmarks.sides if side.label != "control"
         }  # fmt: skip
-        if len({c.batch for c in cases}) > 1 and any(len(points) > 1 for points in found.values()):
-            made.append(_curve_plot(name, cases[0].unit, found))
-    return tuple(made)
+        if len({c.batch for c in cases}) > 1 and any(len(points) > 1 for points in points_by_side.values()):
+            plots.append(_curve_plot(name, cases[0].unit, points_by_side))
+    return tuple(plots)
 
 
-def _curve_plot(name: str, unit: str, found: dict[str, list[tuple[float, float, int]]]) -> CurvePlot:
+def _curve_plot(name: str, unit: str, points_by_side: dict[str, list[tuple[float, float, int]]]) -> CurvePlot:
     height = 220.0
-    seconds = [p[0] * 1e3 for points in found.values() for p in points]
-    rates = [p[1] for points in found.values() for p in points]
+    seconds = [p[0] * 1e3 for points in points_by_side.values() for p in points]
+    rates = [p[1] for points in points_by_side.values() for p in points]
     across, up = _Scale(min(seconds), max(seconds), 44), _Scale(min(rates), max(rates), 20, height - 34)
     curves = tuple(
         Curve(side, number, tuple((across(s * 1e3), height - 24 - (up(rate) - 20), batch) for s, rate, batch in points))
-        for number, (side, points) in enumerate(found.items())
+        for number, (side, points) in enumerate(points_by_side.items())
         if points
     )
     upward = tuple(Tick(height - 24 - (t.at - 20), t.label) for t in up.ticks(plain=True))

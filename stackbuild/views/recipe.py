@@ -19,8 +19,8 @@ def draw_list(recipes: tuple[Recipe, ...], ran: dict[str, Proof]) -> None:
     rows = table("recipe", "rocm", "gfx", "python", "what it builds", "ran here")
     for recipe in recipes:
         gfx = f"{len(recipe.gfx)} targets" if len(recipe.gfx) > 3 else ", ".join(recipe.gfx)
-        said = ran[recipe.name].summary if recipe.name in ran else ""
-        cells = (recipe.name, recipe.rocm or "-", gfx, ", ".join(recipe.python), recipe.summary, said)
+        summary = ran[recipe.name].summary if recipe.name in ran else ""
+        cells = (recipe.name, recipe.rocm or "-", gfx, ", ".join(recipe.python), recipe.summary, summary)
         rows.add_row(*map(Text, cells))
     out().print(rows)
 

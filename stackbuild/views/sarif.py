@@ -44,11 +44,11 @@ def sarif(verifications: Sequence[Verification], locate: Callable[[Finding], str
 
 
 def _rule(finding: Finding) -> Json:
-    made: dict[str, Json] = {
+    row: dict[str, Json] = {
         "id": finding.rule, "shortDescription": {"text": finding.why[:_TEXT]}, "help": {"text": finding.fix[:_TEXT]},
         "defaultConfiguration": {"level": _LEVELS[finding.severity]},
     }  # fmt: skip
-    return made | {"helpUri": finding.link} if finding.link else made
+    return row | {"helpUri": finding.link} if finding.link else row
 
 
 def _result(

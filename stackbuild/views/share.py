@@ -55,19 +55,19 @@ def draw_pushes(done: Sequence[Push], of: int, came: int, url: str) -> None:
 
 def draw_pulled(report: PullReport) -> None:
     """What came, and what a build would still run."""
-    taken = f": {', '.join(report.taken)}" if report.taken else ""
-    out().print(Text(f"{len(report.taken)} outputs taken{taken}"))
+    steps = f": {', '.join(report.taken)}" if report.taken else ""
+    out().print(Text(f"{len(report.taken)} outputs taken{steps}"))
     if report.left:
         out().print(Text(f"{len(report.left)} steps left to run: {', '.join(report.left)}"))
 
 
-def draw_conflicts(found: Sequence[Conflict], asked: int) -> None:
-    for one in found:
+def draw_conflicts(rows: Sequence[Conflict], tag_count: int) -> None:
+    for one in rows:
         out().print(Text(f"{safe(one.step)} {one.key[:12]}: {len(one.trees)} outputs", "red"))
         for tree, who in one.trees.items():
             out().print(Text(safe(f"  {tree}  {who}")))
-    if not found:
-        out().print(f"no conflict among {asked} outputs")
+    if not rows:
+        out().print(f"no conflict among {tag_count} outputs")
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ def draw_trust(rows: Sequence[TrustRow], path: Path) -> None:
         out().print(Text(f"no remote is trusted ({path}); `stackbuild store trust add URL KEY.pub` trusts one"))
 
 
-def draw_forgotten(found: Sequence[Tainted], dry_run: bool) -> None:
-    for one in found:
+def draw_forgotten(rows: Sequence[Tainted], dry_run: bool) -> None:
+    for one in rows:
         why = "came by it" if one.is_pulled else "made from what came by it"
         out().print(Text(safe(f"{one.recipe} {one.step} {one.key[:12]}: {why}")))
-    out().print(f"{len(found)} records {'would be removed' if dry_run else 'removed'}")
+    out().print(f"{len(rows)} records {'would be removed' if dry_run else 'removed'}")

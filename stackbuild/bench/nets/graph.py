@@ -57,12 +57,12 @@ class Graph:
 
     def ops(self, kind: str, *inputs: str, outputs: int, domain: str = "", **attributes: Attribute) -> list[str]:
         """Add one node with several outputs."""
-        made = [f"{kind.lower()}_{len(self._nodes)}_{i}" for i in range(outputs)]
-        node = helper.make_node(kind, list(inputs), made, domain=domain)
+        names = [f"{kind.lower()}_{len(self._nodes)}_{i}" for i in range(outputs)]
+        node = helper.make_node(kind, list(inputs), names, domain=domain)
         node.attribute.extend(helper.make_attribute(name, value) for name, value in sorted(attributes.items()))
         self._nodes.append(node)
         self._domains.add(domain)
-        return made
+        return names
 
     def weight(self, shape: Sequence[int], scale: float | None = None, mean: float = 0.0) -> str:
         """A seeded normal weight. Without a scale, He's: sqrt(2 / fan in), the fan being all but the first axis."""

@@ -76,8 +76,8 @@ def _write(g: Graph) -> None:
     medium = _c3(g, x, 256, 256, 1, shortcut=False)
     x = g.op("Concat", _conv(g, medium, 256, 256, 3, 2), top, axis=1)
     large = _c3(g, x, 512, 512, 1, shortcut=False)
-    found = [_detect(g, x, inside, n) for n, (x, inside) in enumerate(((small, 128), (medium, 256), (large, 512)))]
-    g.output("output", g.op("Concat", *found, axis=1), ("batch", 25200, CLASSES + 5))
+    detections = [_detect(g, x, inside, n) for n, (x, inside) in enumerate(((small, 128), (medium, 256), (large, 512)))]
+    g.output("output", g.op("Concat", *detections, axis=1), ("batch", 25200, CLASSES + 5))
 
 
 yolov5s = Net(

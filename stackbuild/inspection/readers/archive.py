@@ -43,14 +43,22 @@ def entries(fd: int, name: str, budget: ReadBudget) -> tuple[list[FileEntry], li
         raise MalformedError(f"its directory is read as {len(infos)} members and as {len(ends.rows)}")
     opened = [_open(info, row, whole, budget) for info, row in zip(infos, ends.rows, strict=True)]
     shared, apart = _extents([(info, end) for info, (_, end, _) in zip(infos, opened, strict=True)], ends)
-    made = [
+    files = [
         FileEntry(info.filename, info.file_size, info.compress_size, info.CRC, None if index in shared else source)
         for index, (info, (source, _, _)) in enumerate(zip(infos, opened, strict=True))
     ]
-    told = ((info.filename, text) for info, (_, _, wrong) in zip(infos, opened, strict=True) for text in wrong)
-    every = [((name, text) for text in ends.wrong), _names(infos), landings([i.filename for i in infos]), apart, told]
-    found = (Problem(path[:200], ProblemKind.MALFORMED, text) for each in every for path, text in each)
-    return made, list(islice(found, PROBLEMS))
+    entry_problems = (
+        (info.filename, text) for info, (_, _, wrong) in zip(infos, opened, strict=True) for text in wrong
+    )
+    every = [
+        ((name, text) for text in ends.wrong),
+        _names(infos),
+        landings([i.filename for i in infos]),
+        apart,
+        entry_problems,
+    ]
+    problems = (Problem(path[:200], ProblemKind.MALFORMED, text) for each in every for path, text in each)
+    return files, list(islice(problems, PROBLEMS))
 
 
 def _directory(fd: int) -> list[zipfile.ZipInfo]:
@@ -101,22 +109,22 @@ def _extents(members: list[tuple[zipfile.ZipInfo, int]], ends: Directory) -> tup
     `members` are directory entries and where each ends in the file, its descriptor included.
     """
     shared: set[int] = set()
-    told: list[Told] = []
+    extents: list[Told] = []
     reached, last = 0, ""
     for index in sorted(range(len(members)), key=lambda index: (members[index][0].header_offset, index)):
         info, end = members[index]
         if info.header_offset < reached:
             shared.add(index)
-            told.append((info.filename, f"shares its bytes with {last[:80]}; it is not read"))
+            extents.append((info.filename, f"shares its bytes with {last[:80]}; it is not read"))
         elif info.header_offset > reached:
-            told.append((info.filename, f"{info.header_offset - reached} bytes before it belong to no member"))
+            extents.append((info.filename, f"{info.header_offset - reached} bytes before it belong to no member"))
         if end > reached:
             reached, last = end, info.filename
     if reached > ends.start:
-        told.append((last, "ends beyond the members"))
+        extents.append((last, "ends beyond the members"))
     elif reached < ends.start:
-        told.append((last, f"{ends.start - reached} bytes after it belong to no member"))
-    return shared, told
+        extents.append((last, f"{ends.start - reached} bytes after it belong to no member"))
+    return shared, extents
 
 
 def _open(

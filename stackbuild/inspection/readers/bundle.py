@@ -119,15 +119,15 @@ def target_of(entry: str) -> str:
 
 def compressed(at: int, room: int, head: bytes, budget: ReadBudget) -> Pull[Bundle]:
     """Read a compressed bundle as it inflates, bounded by its header's total (version 1: by the end of its stream)."""
-    said = ccob.header(head)
-    total = said.total if said.total is not None else room
+    header = ccob.header(head)
+    total = header.total if header.total is not None else room
     if total > room:
         raise MalformedError(f"compressed bundle claims {total} bytes, {room} are left")
-    ccob.check_size(said, total - said.header)
-    budget.spend(Cost.INFLATED, said.inflated)
-    inflater = ccob.Inflater(said)
-    feed = Feed(plain(0, said.inflated, budget))
-    out, where = 0, said.header
+    ccob.check_size(header, total - header.header)
+    budget.spend(Cost.INFLATED, header.inflated)
+    inflater = ccob.Inflater(header)
+    feed = Feed(plain(0, header.inflated, budget))
+    out, where = 0, header.header
     while where < total and not inflater.ended:
         piece = yield at + where, min(PIECE, total - where)
         if not piece:
@@ -138,9 +138,9 @@ def compressed(at: int, room: int, head: bytes, budget: ReadBudget) -> Pull[Bund
             out += len(chunk)
     agrees = inflater.finish()
     feed.finish(out)
-    size = total if said.total is not None else where - inflater.spare
-    return replace(feed.result, offset=at, size=size, inflated=said.inflated, compression=said.method,
-                   format=said.version, hash_ok=agrees)  # fmt: skip
+    size = total if header.total is not None else where - inflater.spare
+    return replace(feed.result, offset=at, size=size, inflated=header.inflated, compression=header.method,
+                   format=header.version, hash_ok=agrees)  # fmt: skip
 
 
 def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
@@ -160,28 +160,28 @@ def bundles(at: int, size: int, budget: ReadBudget, foreseen: Callable[[int], Bu
     Each bundle ends where it says; the next starts at the next 4 KiB boundary that is not zero (or at once: a linker may
     pack them closer). `foreseen(offset)` gives a bundle that was already read while streaming.
     """
-    made: list[Bundle] = []
+    members: list[Bundle] = []
     end = at + size
     while at < end:
-        found = foreseen(at)
-        if found is None and not is_start((yield at, min(end - at, len(MAGIC)))):
+        member = foreseen(at)
+        if member is None and not is_start((yield at, min(end - at, len(MAGIC)))):
             step = yield from _padding(at, end)
             if step is None:
-                return made, [
+                return members, [
                     MalformedError(f"{end - at} bytes at offset {at} are neither a code-object bundle nor padding")
                 ]
             at = step
             continue
-        if len(made) >= BUNDLES:
-            return made, [LimitError(f"more than {BUNDLES} bundles; the rest is not read")]
+        if len(members) >= BUNDLES:
+            return members, [LimitError(f"more than {BUNDLES} bundles; the rest is not read")]
         try:
-            if found is None or found.size > end - at:
-                found = yield from bundle(at, end - at, budget)
+            if member is None or member.size > end - at:
+                member = yield from bundle(at, end - at, budget)
         except MalformedError as broken:
-            return made, [_stopped(at, broken)]
-        made.append(found)
-        at += max(found.size, 1)
-    return made, []
+            return members, [_stopped(at, broken)]
+        members.append(member)
+        at += max(member.size, 1)
+    return members, []
 
 
 def _stopped(at: int, broken: MalformedError) -> MalformedError:

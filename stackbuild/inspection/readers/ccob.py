@@ -126,10 +126,10 @@ class Inflater:
 
     def _inflate(self, part: bytes) -> bytes:
         try:
-            made: bytes = self._machine.decompress(part)
+            inflated: bytes = self._machine.decompress(part)
         except (ZstdError, MemoryError) as error:
             raise MalformedError(f"zstd payload is damaged: {error}") from None
-        return made
+        return inflated
 
     def _next_frame(self) -> None:
         """Frames may follow each other, skippable ones too; a version-1 bundle is over with its content."""

@@ -121,9 +121,11 @@ def _checked_header(head: bytes, claimed: str, size: int) -> tuple[int, int, int
 
 def _noted(metadata: dict[bytes, object]) -> str:
     """The target ID of `amdhsa.target`, `amdgcn-amd-amdhsa--gfx90a:xnack-`; '' where it says none."""
-    said = metadata.get(b"amdhsa.target")
+    target = metadata.get(b"amdhsa.target")
     return (
-        said.decode("utf-8", "replace")[:120].rsplit("-amdhsa-", 1)[-1].lstrip("-") if isinstance(said, bytes) else ""
+        target.decode("utf-8", "replace")[:120].rsplit("-amdhsa-", 1)[-1].lstrip("-")
+        if isinstance(target, bytes)
+        else ""
     )
 
 
@@ -138,8 +140,8 @@ def _segments(table: bytes) -> list[_Segment]:
     Of those at one place the one to load comes first, since it holds the others.
     """
     rows = struct.iter_unpack("<IIQQQQQQ", table)
-    found = [_Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows]
-    return sorted((each for each in found if each.size), key=lambda each: (each.offset, each.kind))
+    segments = [_Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows]
+    return sorted((each for each in segments if each.size), key=lambda each: (each.offset, each.kind))
 
 
 def _check_extents(claimed: str, segments: list[_Segment], size: int) -> None:

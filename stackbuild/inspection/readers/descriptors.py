@@ -56,7 +56,7 @@ def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Sp
     Raises MalformedError for a kernel without a descriptor, one whose descriptor has other sizes than the metadata, and
     one whose code is in no executable segment.
     """
-    found = _descriptors(claimed, image, tags)
+    descriptors = _descriptors(claimed, image, tags)
     data, loaded, last = image.data, image.address, len(image.data) - _SIZE
     low, high = next(((first, first + size) for first, size in code), (0, 0))
     for entry in listed if isinstance(listed, list) else ():  # called 80,000 times a wheel
@@ -65,7 +65,7 @@ def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Sp
         except KeyError:  # an older compiler leaves out what is zero
             name = entry.get(b".symbol") or entry.get(b".name", b"") + b".kd"
             said_lds, said_scratch = (entry.get(key, 0) for key in _SIZES)
-        address = found.get(name) if type(name) is bytes else None
+        address = descriptors.get(name) if type(name) is bytes else None
         if address is None:
             raise MalformedError(f"code object {claimed} has no descriptor for its kernel {_shown(name)}")
         if not 0 <= address - loaded <= last:

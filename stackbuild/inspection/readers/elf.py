@@ -92,14 +92,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Stretches in order, those that overlap made one."""
-    made: list[Span] = []
+    ranges: list[Span] = []
     for at, size in sorted(spans):
-        if made and at < made[-1][0] + made[-1][1]:
-            start, before = made.pop()
-            made.append((start, max(before, at + size - start)))
+        if ranges and at < ranges[-1][0] + ranges[-1][1]:
+            start, before = ranges.pop()
+            ranges.append((start, max(before, at + size - start)))
         else:
-            made.append((at, size))
-    return made
+            ranges.append((at, size))
+    return ranges
 
 
 def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[Span]]:
@@ -111,7 +111,7 @@ def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library,
         if section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL"):
             spans.setdefault(name, []).append((int(section["sh_offset"]), int(section["sh_size"])))
     exports, undefined = loaded.symbols(_said(sections, loaded))
-    made = Library(
+    library = Library(
         path=source.path, size=source.size, machine=int(machine_of(source.read(0, 64))), soname=loaded.name(SONAME) or "",
         needed=loaded.names(NEEDED), rpath=_elements(loaded.name(RPATH)), runpath=_elements(loaded.name(RUNPATH)),
         exec_stack=loaded.exec_stack(), versions=loaded.versions(), exports=exports, undefined=undefined, isa=loaded.isa(),
@@ -121,7 +121,7 @@ def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library,
         unfilled=tuple(name for name, section in sections if section["sh_type"] == "SHT_NOBITS" and section["sh_size"]),
     )  # fmt: skip
     text = [(int(s["sh_offset"]), int(s["sh_size"])) for name, s in sections if _holds_text(name, s)]
-    return made, spans, merged(text if sections else loaded.stretches())
+    return library, spans, merged(text if sections else loaded.stretches())
 
 
 def _check_kind(elf: Any, loaded: ElfImage, path: str) -> None:

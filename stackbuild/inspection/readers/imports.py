@@ -34,7 +34,7 @@ def missing(
     `sources` maps paths to Python sources; `carried` are the top-level names that the wheel installs itself. A source that
     is too large to parse goes to `add_problem`.
     """
-    found: dict[str, Import] = {}
+    imports: dict[str, Import] = {}
     seen: set[str] = set()
     todo = [f"{root}/__init__.py" for root in roots]
     while todo:
@@ -51,9 +51,9 @@ def missing(
             top = name.split(".", 1)[0]
             if top in carried:
                 todo += _files(name)
-            elif top not in sys.stdlib_module_names and top not in found:
-                found[top] = Import(path, top)
-    return tuple(found[name] for name in sorted(found))
+            elif top not in sys.stdlib_module_names and top not in imports:
+                imports[top] = Import(path, top)
+    return tuple(imports[name] for name in sorted(imports))
 
 
 def _afford(source: bytes, budget: ReadBudget) -> None:

@@ -105,7 +105,7 @@ class ElfImage:
 
     def _version_needs(self) -> list[tuple[str, list[tuple[int, str]]]]:
         """(soname, (number in DT_VERSYM, version) of each version asked of it)."""
-        found: list[tuple[str, list[tuple[int, str]]]] = []
+        needs: list[tuple[str, list[tuple[int, str]]]] = []
         at, left = self._last.get(_VERNEED, 0), VERSION_NEEDS
         while at:
             _, _, file, first, following = struct.unpack("<HHIII", self._exactly(at, 16))
@@ -120,9 +120,9 @@ class ElfImage:
                 if not step:
                     break
                 aux += step
-            found.append((self._string(file), versions))
+            needs.append((self._string(file), versions))
             at = at + following if following else 0
-        return found
+        return needs
 
     def symbols(self, entries: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(exported, undefined) symbols. `entries` is the number in a section header, used only without a hash table."""
@@ -238,11 +238,13 @@ def _segments(source: ByteSource) -> tuple[Segment, ...]:
     if entry != 56 or len(table) < 56 * count:
         raise MalformedError(f"{count} program headers of {entry} bytes at {at}, which a loader does not take")
     rows = struct.iter_unpack("<IIQQQQQQ", table)
-    made = tuple(Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows)
-    end = max((segment.offset + segment.size for segment in made if segment.kind == _LOAD), default=0)
+    segments = tuple(
+        Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows
+    )
+    end = max((segment.offset + segment.size for segment in segments if segment.kind == _LOAD), default=0)
     if end > source.size:
         raise MalformedError(f"it was cut short: what is loaded of it ends at {end:,}, it has {source.size:,} bytes")
-    return made
+    return segments
 
 
 def _isa(data: bytes) -> int:

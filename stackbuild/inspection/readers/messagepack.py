@@ -20,17 +20,17 @@ def unpack(data: bytes, what: str, arrays: int, keys: int = MAP_KEYS) -> dict[by
     """
     _count(data, what)
     with _explained(what):
-        made = msgpack.unpackb(
+        value = msgpack.unpackb(
             data, raw=True, strict_map_key=True, max_array_len=min(len(data), arrays), max_map_len=min(len(data), keys)
         )  # fmt: skip
-    if not isinstance(made, dict):
+    if not isinstance(value, dict):
         raise MalformedError(f"{what} is not a map")
-    return made
+    return value
 
 
 def members(data: bytes, what: str, keys: int) -> dict[bytes, bytes]:
     """The values of the map that the bytes are, each as its own bytes: nothing in them is made. Raises MalformedError."""
-    made: dict[bytes, bytes] = {}
+    values: dict[bytes, bytes] = {}
     with _explained(what):
         unpacker = msgpack.Unpacker(raw=True, strict_map_key=True, max_buffer_size=len(data) + 1)
         unpacker.feed(data)
@@ -42,10 +42,10 @@ def members(data: bytes, what: str, keys: int) -> dict[bytes, bytes]:
             start = unpacker.tell()
             unpacker.skip()
             if isinstance(key, bytes):
-                made[key] = data[start : unpacker.tell()]
+                values[key] = data[start : unpacker.tell()]
         if unpacker.tell() != len(data):
             raise MalformedError(f"{what} is followed by {len(data) - unpacker.tell()} bytes more")
-    return made
+    return values
 
 
 def length(data: bytes) -> int | None:

@@ -30,15 +30,15 @@ def satisfied(libraries: Iterable[Library], claimed: Iterable[str]) -> Policy | 
     if not hosts:
         return None
     policies = _policies()
-    asked = {lib.path: {version for _, versions in lib.versions for version in versions} for lib in hosts}
-    policy = policies.versioned_symbols_policy(asked)
+    versions_by_path = {lib.path: {version for _, versions in lib.versions for version in versions} for lib in hosts}
+    policy = policies.versioned_symbols_policy(versions_by_path)
     own = {lib.soname for lib in hosts} | {lib.path.rsplit("/", 1)[-1] for lib in hosts}
     needed = {name for lib in hosts for name in lib.needed}
     listed = policies.highest.whitelist | policies.lowest.whitelist
     external = sorted(n for n in needed - own - listed if _LINKER not in n)
-    too_new = tuple((tag, *pair) for tag in sorted(set(claimed)) for pair in _beyond(asked, tag))
+    too_new = tuple((tag, *pair) for tag in sorted(set(claimed)) for pair in _beyond(versions_by_path, tag))
     unjudged = tuple(tag for tag in sorted(set(claimed)) if tag.startswith("manylinux") and _promised(tag) is None)
-    return Policy(policy.name, _deciding(asked, policy.name), too_new, tuple(external), unjudged)
+    return Policy(policy.name, _deciding(versions_by_path, policy.name), too_new, tuple(external), unjudged)
 
 
 def _beyond(needed: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
@@ -68,7 +68,7 @@ def _promised(tag: str) -> Mapping[str, frozenset[str]] | None:
         return promised
     except LookupError:
         perennial = _PERENNIAL.fullmatch(tag)
-    known = {int(found[1]): policy for policy in policies if (found := _PERENNIAL.fullmatch(policy.name))}
+    known = {int(match[1]): policy for policy in policies if (match := _PERENNIAL.fullmatch(policy.name))}
     newer = [number for number in known if perennial and number > int(perennial[1])]
     return known[min(newer)].symbol_versions if newer else None
 

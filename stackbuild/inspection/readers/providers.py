@@ -24,7 +24,7 @@ _PREFIX = "libonnxruntime_providers_"
 
 def providers(libraries: Iterable[Library]) -> tuple[ProviderLibrary, ...]:
     """The providers among libraries: bridges (`GetProvider`), plugins (`CreateEpFactories`), custom ops (`RegisterCustomOps`)."""
-    return tuple(found for lib in libraries if (found := _provider(lib)))
+    return tuple(provider for lib in libraries if (provider := _provider(lib)))
 
 
 def bridge_stem(path: str) -> str:

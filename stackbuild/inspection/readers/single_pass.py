@@ -92,10 +92,10 @@ class SinglePass:
             self._feed, self._refused = None, self._feed_at
             return at
         if self._feed.done:
-            made, self._feed = self._feed.result, None
-            self.foreseen[made.offset] = made
+            result, self._feed = self._feed.result, None
+            self.foreseen[result.offset] = result
             # Its parser is done at the last metadata; its code still has to go by.
-            self._resume = made.offset + max(made.size, 1)
+            self._resume = result.offset + max(result.size, 1)
             return at
         return at + len(rest)
 

@@ -124,23 +124,23 @@ class Deflated:
 
     def chunks(self) -> Iterator[bytes]:
         """Exactly `size` bytes. Raises MalformedError when the stream is damaged, or longer or shorter than the archive says."""
-        made = 0
+        inflated = 0
         next_point = 0
         self._points.clear()
         machine = zlib.decompressobj(-zlib.MAX_WBITS)
         for at, data in self._pieces(0):
-            if made >= next_point:
-                self._points.append((made, at, machine.copy()))
-                next_point = made + CHECKPOINT
+            if inflated >= next_point:
+                self._points.append((inflated, at, machine.copy()))
+                next_point = inflated + CHECKPOINT
             for chunk in self._inflate(machine, data):
-                made += len(chunk)
-                if made > self.size:
+                inflated += len(chunk)
+                if inflated > self.size:
                     raise MalformedError(f"inflates to more than the {self.size} bytes that the archive says")
                 yield chunk
             if machine.eof:
                 break
-        if made != self.size:
-            raise MalformedError(f"inflates to {made} bytes, the archive says {self.size}")
+        if inflated != self.size:
+            raise MalformedError(f"inflates to {inflated} bytes, the archive says {self.size}")
 
     def keep(self, at: int, chunk: bytes) -> None:
         """Hold on to a chunk that passed by, for `read`."""
@@ -181,21 +181,21 @@ class Deflated:
         self._left -= 1
         if self._left < 0:
             raise LimitError(f"its parts are so scattered that it would have to be inflated more than {AGAIN} times")
-        index = bisect_right([made for made, _, _ in self._points], offset) - 1
-        made, at, machine = self._points[index]
+        index = bisect_right([start for start, _, _ in self._points], offset) - 1
+        position, at, machine = self._points[index]
         stop = self._points[index + 1][0] if index + 1 < len(self._points) else self.size
-        self._budget.spend(Cost.AGAIN, stop - made)
+        self._budget.spend(Cost.AGAIN, stop - position)
         machine = machine.copy()
         out = bytearray()
         for _, data in self._pieces(at):
             for chunk in self._inflate(machine, data):
                 out += chunk
-            if machine.eof or made + len(out) >= stop:
+            if machine.eof or position + len(out) >= stop:
                 break
-        self._stretches[made] = bytes(out)
+        self._stretches[position] = bytes(out)
         while len(self._stretches) > 1 and sum(map(len, self._stretches.values())) > STRETCHES:
             self._stretches.popitem(last=False)
-        return made, self._stretches[made]
+        return position, self._stretches[position]
 
     def _pieces(self, at: int) -> Iterator[tuple[int, bytes]]:
         """The packed bytes from `at`, small enough that a restart point can stand between any two."""

@@ -15,11 +15,11 @@ from stackbuild.inspection.readers.messagepack import length, members, unpack
 
 def tensile_library(data: bytes) -> tuple[int, tuple[str, ...]]:
     """How many solutions the file has itself, and the stems of the files it refers to. Raises MalformedError."""
-    made = members(data, "the Tensile library", MAP_KEYS)
-    solutions = length(made.get(b"solutions", b""))
-    if solutions is None or b"library" not in made:
+    library = members(data, "the Tensile library", MAP_KEYS)
+    solutions = length(library.get(b"solutions", b""))
+    if solutions is None or b"library" not in library:
         raise MalformedError("the Tensile library has no list of solutions, or no library")
-    tree = unpack(made[b"library"], "the choices of the Tensile library", SOLUTIONS, SOLUTIONS)
+    tree = unpack(library[b"library"], "the choices of the Tensile library", SOLUTIONS, SOLUTIONS)
     return solutions, tuple(sorted(set(_placeholders(tree))))
 
 

@@ -103,10 +103,10 @@ class TextScan:
             TextHit(
                 path,
                 kind,
-                sum(found.values()),
-                tuple(_sample(kind, text) for text, _ in found.most_common(_SAMPLES + 1) if text)[:_SAMPLES],
+                sum(counts.values()),
+                tuple(_sample(kind, text) for text, _ in counts.most_common(_SAMPLES + 1) if text)[:_SAMPLES],
             )
-            for kind, found in sorted(self._found.items())
+            for kind, counts in sorted(self._found.items())
         )
 
     def _search(self, window: bytes, fresh: int, *, last: bool) -> None:
@@ -125,8 +125,8 @@ class TextScan:
                 self._budget.spend(Cost.TEXTS, tried)
 
     def _count(self, kind: str, text: bytes) -> None:
-        found = self._found.setdefault(kind, Counter())
-        found[text if text in found or len(found) < DISTINCT else _OTHERS] += 1
+        counts = self._found.setdefault(kind, Counter())
+        counts[text if text in counts or len(counts) < DISTINCT else _OTHERS] += 1
 
 
 def _sample(kind: str, text: bytes) -> str:

@@ -58,7 +58,7 @@ def wheel(
     metadata = _message(texts.get(f"{folder}/METADATA", b""))
     tags = _message(texts.get(f"{folder}/WHEEL", b""))
     name, version, filename_tags, wrong = _filename(filename)
-    made = WheelMetadata(
+    wheel_metadata = WheelMetadata(
         filename=filename, name=name or _name(metadata), version=version or _get(metadata, "Version"),
         filename_tags=filename_tags, wheel_tags=_tags([str(each) for each in tags.get_all("Tag") or []]), metadata_name=_get(metadata, "Name"),
         metadata_version=_get(metadata, "Version"), requires_python=_get(metadata, "Requires-Python"),
@@ -69,7 +69,7 @@ def wheel(
         has_record=f"{folder}/RECORD" in texts, top_level=_top_level(paths, folder),
         wheel_version=_get(tags, "Wheel-Version"), entry_points=_entry_points(texts.get(f"{folder}/entry_points.txt", b"")),
     )  # fmt: skip
-    return made, [*_folders(filename, paths, folder), *wrong]
+    return wheel_metadata, [*_folders(filename, paths, folder), *wrong]
 
 
 def _folders(filename: str, paths: list[str], folder: str) -> list[Problem]:
@@ -93,11 +93,11 @@ def required_names(requires: tuple[str, ...], *, extras: bool = True) -> tuple[s
     names = []
     for text in requires:
         try:
-            found = Requirement(text)
+            requirement = Requirement(text)
         except InvalidRequirement:
             continue
-        if extras or "extra" not in str(found.marker or ""):
-            names.append(str(canonicalize_name(found.name)))
+        if extras or "extra" not in str(requirement.marker or ""):
+            names.append(str(canonicalize_name(requirement.name)))
     return tuple(names)
 
 
@@ -175,18 +175,18 @@ def _body(message: Message) -> str:
 
 
 def _tags(lines: list[str]) -> tuple[str, ...]:
-    made: set[str] = set()
+    tags: set[str] = set()
     for text in lines[:TAGS]:
         stands_for = prod(part.count(".") + 1 for part in text.split("-"))  # a.b-c.d-e stands for four tags
         try:
-            made |= (
+            tags |= (
                 {str(tag) for tag in parse_tag(text.strip())}
                 if text.count("-") == 2 and stands_for <= TAGS
                 else {text.strip()}
             )
         except ValueError:
-            made.add(text.strip())
-    return tuple(sorted(made))
+            tags.add(text.strip())
+    return tuple(sorted(tags))
 
 
 def _record(path: str, data: bytes, add_problem: ProblemSink) -> tuple[RecordRow, ...]:
@@ -207,7 +207,7 @@ def _record(path: str, data: bytes, add_problem: ProblemSink) -> tuple[RecordRow
 
 def _entry_points(data: bytes) -> tuple[EntryPoint, ...]:
     """The lines of entry_points.txt. One without an equals sign is an entry point with no value."""
-    found: list[EntryPoint] = []
+    entry_points: list[EntryPoint] = []
     group = ""
     for line in re.split(r"[\r\n]+", data.decode("utf-8", "replace")):
         text = line.strip()
@@ -217,10 +217,10 @@ def _entry_points(data: bytes) -> tuple[EntryPoint, ...]:
             group = text.strip("[]").strip()
             continue
         name, _, value = text.partition("=")
-        found.append(EntryPoint(group[:200], name.strip()[:400], value.strip()[:400]))
-        if len(found) == ENTRY_POINTS:
+        entry_points.append(EntryPoint(group[:200], name.strip()[:400], value.strip()[:400]))
+        if len(entry_points) == ENTRY_POINTS:
             break
-    return tuple(found)
+    return tuple(entry_points)
 
 
 def _licences(metadata: Message, folder: str, paths: list[str]) -> tuple[str, ...]:

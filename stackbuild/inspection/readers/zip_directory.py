@@ -38,23 +38,23 @@ class Directory:
 
 def directory(archive: FileRange) -> Directory:
     """Read the end of an archive. Raises MalformedError where there is none, LimitError where it is beyond the bounds."""
-    made = Directory()
-    at, comment, said = _end(archive, made.wrong)
-    count, size, offset = _wide(archive, at, said, made.wrong)
-    end = at if said == (count, size, offset) and not _locator(archive, at) else at - 20 - 56
+    table = Directory()
+    at, comment, claims = _end(archive, table.wrong)
+    count, size, offset = _wide(archive, at, claims, table.wrong)
+    end = at if claims == (count, size, offset) and not _locator(archive, at) else at - 20 - 56
     if size > TABLE:
         raise LimitError(f"an archive directory of {size} bytes; at most {TABLE} are read")
     if at + 22 + comment != archive.size:
-        made.wrong.append("bytes follow the end of the archive")
+        table.wrong.append("bytes follow the end of the archive")
     if offset + size != end:
-        made.wrong.append("bytes stand before the archive or between its directory and its end")
-    made.start = end - size
-    if made.start < 0:
+        table.wrong.append("bytes stand before the archive or between its directory and its end")
+    table.start = end - size
+    if table.start < 0:
         raise MalformedError("its directory would start before the file")
-    made.rows = _rows(archive.read(made.start, size), made.wrong)
-    if len(made.rows) != count:
-        made.wrong.append(f"the end record counts {count} members, the directory has {len(made.rows)}")
-    return made
+    table.rows = _rows(archive.read(table.start, size), table.wrong)
+    if len(table.rows) != count:
+        table.wrong.append(f"the end record counts {count} members, the directory has {len(table.rows)}")
+    return table
 
 
 def other_name(extra: bytes, name: bytes) -> bool:
@@ -94,8 +94,8 @@ def _other_ends(tail: bytes, last: int) -> bool:
 
 
 def _locator(archive: FileRange, end: int) -> bytes:
-    found = archive.read(end - 20, 20) if end >= 20 else b""
-    return found if found[:4] == _LOCATOR else b""
+    locator = archive.read(end - 20, 20) if end >= 20 else b""
+    return locator if locator[:4] == _LOCATOR else b""
 
 
 def _wide(archive: FileRange, end: int, counts: tuple[int, int, int], wrong: list[str]) -> tuple[int, int, int]:

@@ -26,8 +26,8 @@ _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 def judge(facts: Facts, expectations: Expectations | None = None) -> tuple[Finding, ...]:
     """Every finding of every rule: errors first, in the order of the rules within a severity."""
     expectations = expectations or NOTHING
-    found = [finding for rule in RULES for finding in rule.judge(facts, expectations)]
-    return _sorted(found)
+    findings = [finding for rule in RULES for finding in rule.judge(facts, expectations)]
+    return _sorted(findings)
 
 
 def judge_together(all_facts: tuple[Facts, ...]) -> tuple[Finding, ...]:

@@ -58,15 +58,15 @@ def record_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 )  # fmt: skip
 def record_mismatch(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """No RECORD; a file without a row; a row without a file, or twice; a hash or size that is not the file's."""
-    said = facts.wheel
-    if said is None:
+    metadata = facts.wheel
+    if metadata is None:
         return
-    if not said.has_record:
+    if not metadata.has_record:
         yield "RECORD", "there is none"
         return
     by_path = {member.path: member for member in facts.members}
     rows: dict[str, list[RecordRow]] = defaultdict(list)
-    for row in said.record:
+    for row in metadata.record:
         rows[row.path].append(row)
     for path in sorted(by_path.keys() - rows.keys()):
         if not _unhashed_may(path):
@@ -103,15 +103,15 @@ def _hex(text: str) -> str:
 )  # fmt: skip
 def meta_name(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """Name or version of the file name is not that of METADATA, or METADATA has none."""
-    said = facts.wheel
-    if said is None:
+    metadata = facts.wheel
+    if metadata is None:
         return
-    if not said.metadata_name or not said.metadata_version:
-        yield said.filename or "METADATA", "METADATA has no Name or no Version"
-    elif said.filename and said.name and (
-        normal_name(said.metadata_name) != said.name or not same_version(said.metadata_version, said.version)
+    if not metadata.metadata_name or not metadata.metadata_version:
+        yield metadata.filename or "METADATA", "METADATA has no Name or no Version"
+    elif metadata.filename and metadata.name and (
+        normal_name(metadata.metadata_name) != metadata.name or not same_version(metadata.metadata_version, metadata.version)
     ):  # fmt: skip
-        yield said.filename, f"METADATA says {said.metadata_name} {said.metadata_version}"
+        yield metadata.filename, f"METADATA says {metadata.metadata_name} {metadata.metadata_version}"
 
 
 @rule(
@@ -199,9 +199,9 @@ def requires(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 )  # fmt: skip
 def wheel_version(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """The `Wheel-Version` of WHEEL is missing, or its major number is not 1."""
-    said = facts.wheel
-    if said and said.filename and not re.fullmatch(r"1(\.\d+)*", said.wheel_version):
-        yield "WHEEL", f"Wheel-Version: {said.wheel_version[:40] or 'missing'}"
+    metadata = facts.wheel
+    if metadata and metadata.filename and not re.fullmatch(r"1(\.\d+)*", metadata.wheel_version):
+        yield "WHEEL", f"Wheel-Version: {metadata.wheel_version[:40] or 'missing'}"
 
 
 @rule(
@@ -264,11 +264,11 @@ def licence(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 )  # fmt: skip
 def description(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """No description, or one without its content type."""
-    said = facts.wheel
-    if said and not said.has_description:
-        yield said.filename or "METADATA", "no description"
-    elif said and not said.description_type:
-        yield said.filename or "METADATA", "a description without Description-Content-Type"
+    metadata = facts.wheel
+    if metadata and not metadata.has_description:
+        yield metadata.filename or "METADATA", "no description"
+    elif metadata and not metadata.description_type:
+        yield metadata.filename or "METADATA", "a description without Description-Content-Type"
 
 
 @rule(
@@ -320,9 +320,9 @@ def _same_commit(one: str, two: str) -> bool:
 )  # fmt: skip
 def shared_module(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A distribution with another name that installs `onnxruntime/`."""
-    said = facts.wheel
-    if said and "onnxruntime" in said.top_level and said.name not in ("", "onnxruntime"):
-        yield said.name, "installs onnxruntime/, as other onnxruntime distributions do"
+    metadata = facts.wheel
+    if metadata and "onnxruntime" in metadata.top_level and metadata.name not in ("", "onnxruntime"):
+        yield metadata.name, "installs onnxruntime/, as other onnxruntime distributions do"
 
 
 @rule(

@@ -34,13 +34,13 @@ _GPU_NAMES = re.compile(r"rocm|migraphx|amdgpu|hip(dnn)?\b")
 
 def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     """Needed soname → the ROCm majors it can belong to (a row for each that says something)."""
-    found = {}
+    majors = {}
     for needed in lib.needed:
         stem, _, number = needed.partition(".so.")
         numbers = [(major, table.get(stem + ".so")) for major, table in SONAMES.items()]
         if number.isdigit() and any(n is not None for _, n in numbers):
-            found[needed] = tuple(major for major, n in numbers if n == int(number))
-    return found
+            majors[needed] = tuple(major for major, n in numbers if n == int(number))
+    return majors
 
 
 @rule(
@@ -127,12 +127,12 @@ def grafted(facts: Facts, expectations: Expectations) -> Iterator[Found]:
 )  # fmt: skip
 def no_provider(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A distribution named for ROCm, MIGraphX or hipDNN that installs no such provider, custom-op library or GPU code."""
-    said = facts.wheel
-    if said is None or not said.name.startswith("onnxruntime") or not _GPU_NAMES.search(said.name):
+    metadata = facts.wheel
+    if metadata is None or not metadata.name.startswith("onnxruntime") or not _GPU_NAMES.search(metadata.name):
         return
     ours = [p for p in facts.providers if p.form != "bridge" or bridge_stem(p.path) in ("rocm", "migraphx", "hipdnn")]
     if not ours and not facts.device:
-        yield said.name, f"no ROCm provider among {counted(len(facts.libraries), 'library')}"
+        yield metadata.name, f"no ROCm provider among {counted(len(facts.libraries), 'library')}"
 
 
 @rule(

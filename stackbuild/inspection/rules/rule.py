@@ -35,8 +35,8 @@ class RuleDescription:
         """The rule's text without its check, as data."""
         return RuleDescription(**{field.name: getattr(self, field.name) for field in fields(RuleDescription)})
 
-    def finding(self, subject: str, found: str) -> Finding:
-        return Finding(self.id, self.severity, subject, found, self.why, self.fix, self.link)
+    def finding(self, subject: str, evidence: str) -> Finding:
+        return Finding(self.id, self.severity, subject, evidence, self.why, self.fix, self.link)
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Rule(RuleDescription):
 
     def judge(self, facts: Facts, expectations: Expectations) -> list[Finding]:
         every = list(self.check(facts, expectations))
-        made = [self.finding(subject[:300], found[:2_000]) for subject, found in every[:FINDINGS]]
-        return made + (
+        findings = [self.finding(subject[:300], evidence[:2_000]) for subject, evidence in every[:FINDINGS]]
+        return findings + (
             [self.finding(facts.subject, f"and {len(every) - FINDINGS:,} more") for _ in every[FINDINGS : FINDINGS + 1]]
         )
 
@@ -60,7 +60,7 @@ class JointRule(RuleDescription):
     check: Callable[[tuple[Facts, ...]], Iterable[Found]]
 
     def judge(self, all_facts: tuple[Facts, ...]) -> list[Finding]:
-        return [self.finding(subject, found) for subject, found in self.check(all_facts)]
+        return [self.finding(subject, evidence) for subject, evidence in self.check(all_facts)]
 
 
 def rule(

@@ -19,11 +19,11 @@ from stackbuild.inspection.rules.rule import ERROR, WARNING, Found, rule, some
 )  # fmt: skip
 def tag_mismatch(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """The tags of the file name are not the `Tag:` lines of WHEEL."""
-    said = facts.wheel
-    if said and said.filename_tags and said.filename_tags != said.wheel_tags:
+    metadata = facts.wheel
+    if metadata and metadata.filename_tags and metadata.filename_tags != metadata.wheel_tags:
         yield (
-            said.filename,
-            f"the file name says {some(said.filename_tags)}; WHEEL says {some(said.wheel_tags) or 'nothing'}",
+            metadata.filename,
+            f"the file name says {some(metadata.filename_tags)}; WHEEL says {some(metadata.wheel_tags) or 'nothing'}",
         )
 
 
@@ -108,10 +108,10 @@ def _needs_musl(lib: Library) -> bool:
 )  # fmt: skip
 def tag_unknown(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     """A manylinux tag of another architecture than x86-64, or of a glibc newer than auditwheel has a policy for."""
-    said = facts.wheel
-    if said is None or not facts.libraries:
+    metadata = facts.wheel
+    if metadata is None or not facts.libraries:
         return
-    unjudged = facts.policy.unjudged if facts.policy else [p for p in _platforms(said) if p.startswith("manylinux")]
+    unjudged = facts.policy.unjudged if facts.policy else [p for p in _platforms(metadata) if p.startswith("manylinux")]
     for platform in unjudged:
         yield platform, "no policy for it is known here"
 

@@ -23,7 +23,7 @@ def alternatives(libraries: Iterable[Library]) -> tuple[tuple[Library, ...], ...
     alike: dict[str, list[Library]] = defaultdict(list)
     for lib in libraries:
         alike[re.sub(r"\d+", "", lib.path)].append(lib)
-    return tuple(group for found in alike.values() for group in _groups(found))
+    return tuple(group for members in alike.values() for group in _groups(members))
 
 
 def _groups(alike: list[Library]) -> list[tuple[Library, ...]]:

@@ -72,11 +72,11 @@ PACK = (
 def steps(name: str, component: Archive, context: Context) -> tuple[Step, ...]:
     """One step: collect, prove, pack."""
     folder = f"/build/{name}/{component.file}-{component.version}"
-    said = (component.version.partition("+")[0], *component.providers)
+    labels = (component.version.partition("+")[0], *component.providers)
     commands = (
         _shell(COLLECT, "install", folder, f"/deps/{component.needs[0]}", *component.license_files),
         _shell(NO_BUILD_PATH, "test", folder),
-        _shell(PROVE, "test", folder, PROGRAM, PROJECT, *said),
+        _shell(PROVE, "test", folder, PROGRAM, PROJECT, *labels),
         _shell(PACK, "install", folder),
     )
     return (session_step(name, component, context, commands, None, {}),)

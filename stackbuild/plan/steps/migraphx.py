@@ -28,12 +28,12 @@ PROBED = (
 
 def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
     """One step for each locked requirement to build, then MIGraphX itself."""
-    made = _requirements(component, context)
-    context = replace(context, steps={**context.steps, **{s.name: s for s in made}})
-    built = tuple(s for s in made if s.action == "run")
+    requirements = _requirements(component, context)
+    context = replace(context, steps={**context.steps, **{s.name: s for s in requirements}})
+    built = tuple(s for s in requirements if s.action == "run")
     more = tuple(Need(s.name, s.key, f"/deps/{s.name.removeprefix(component.source + '.')}") for s in built)
     if component.source not in context.deps:
-        more = (context.need(made[-1].name, f"/src/{component.source}-deps"),)
+        more = (context.need(requirements[-1].name, f"/src/{component.source}-deps"),)
     options = {
         **compilers(component),
         "BUILD_TESTING": False,
@@ -44,13 +44,13 @@ def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
     }
     probed = _probed(name, component)
     step = cmake_step(name, component, context, options, more=more, unused_ok=UNUSED_OK, configured=probed)
-    return (*made, step)
+    return (*requirements, step)
 
 
 def _probed(name: str, component: MIGraphX) -> tuple[Command, ...]:
     """The command that fails where MIGraphX would silently do without a function of MIOpen or rocBLAS."""
-    asked = (p for option, probes in PROBES.items() if component.options.get(option, True) for p in probes)
-    probes = " ".join(p for p in asked if p not in component.probes_ok)
+    names = (p for option, probes in PROBES.items() if component.options.get(option, True) for p in probes)
+    probes = " ".join(p for p in names if p not in component.probes_ok)
     text = PROBED.format(probes=probes, build=f"/build/{name}")
     return (Command(("sh", "-c", text), "configure"),) if probes else ()
 
@@ -60,10 +60,10 @@ def _requirements(component: MIGraphX, context: Context) -> tuple[Step, ...]:
     rows = context.deps.get(component.source)
     if rows is None:
         return (deps_step(component.source, context),)
-    made: list[Step] = []
+    requirements: list[Step] = []
     for index, dep in enumerate(rows):
         if is_elsewhere(dep, component):
             continue
-        known = replace(context, steps={**context.steps, **{s.name: s for s in made}})
-        made += built_dep(component.source, component, known, index)
-    return tuple(made)
+        known = replace(context, steps={**context.steps, **{s.name: s for s in requirements}})
+        requirements += built_dep(component.source, component, known, index)
+    return tuple(requirements)

@@ -32,9 +32,9 @@ PLATFORM = {"CXXFLAGS": "-D__HIP_PLATFORM_AMD__=1"}
 def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...]:
     """A step for each dependency's source, and the EP."""
     umbrella = isinstance(component, AmdgpuEp)
-    made = _sources(component, context)
-    needs = tuple(Need(s.name, s.key, f"/src/{s.name.removeprefix('source.')}") for s in made)
-    fetched = tuple(s.name.removeprefix("source.") for s in made if s.action == "archive")
+    sources = _sources(component, context)
+    needs = tuple(Need(s.name, s.key, f"/src/{s.name.removeprefix('source.')}") for s in sources)
+    fetched = tuple(s.name.removeprefix("source.") for s in sources if s.action == "archive")
     place = f"/build/{name}/fetched"
     folders: dict[str, Scalar] = {
         f"FETCHCONTENT_SOURCE_DIR_{one.rpartition('.')[2].upper()}": f"{place}/{one}" for one in fetched
@@ -56,12 +56,12 @@ def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...
     built = cmake_step(
         name, component, context, options, more=needs, unused_ok=allowed, env=PLATFORM, before=before, after=after
     )
-    return (*made, built)
+    return (*sources, built)
 
 
 def _homes(component: MIGraphXEp) -> tuple[str, ...]:
-    said = (component.onnxruntime_home, component.migraphx_home)
-    return (*(f"/deps/{n}" for n in component.needs), *(h for h in said if h), component.rocm_home)
+    homes = (component.onnxruntime_home, component.migraphx_home)
+    return (*(f"/deps/{n}" for n in component.needs), *(h for h in homes if h), component.rocm_home)
 
 
 def _sources(component: MIGraphXEp, context: Context) -> tuple[Step, ...]:

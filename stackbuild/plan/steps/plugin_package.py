@@ -62,6 +62,6 @@ def package(plugin: Plugin, source: str) -> tuple[Command, ...]:
         provider=plugin.provider,
     )
     places = (f"/out/{plugin.module}", f"/out/{plugin.library}", text, f"/src/{source}")
-    made = Command(("sh", "-c", WORDS, "package", *places), "install")
+    command = Command(("sh", "-c", WORDS, "package", *places), "install")
     beside = tuple(f"/out/{library}" for library in plugin.beside)
-    return (made, Command(("cp", *beside, f"/out/{plugin.module}/"), "install")) if beside else (made,)
+    return (command, Command(("cp", *beside, f"/out/{plugin.module}/"), "install")) if beside else (command,)

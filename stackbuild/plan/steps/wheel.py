@@ -32,11 +32,11 @@ def steps(name: str, component: Wheel, context: Context) -> tuple[Step, ...]:
 
 def _closure(component: str, context: Context) -> list[Step]:
     """The step that makes a component and all that it needs."""
-    found: dict[str, Step] = {}
+    closure: dict[str, Step] = {}
     todo = [context.names.get(component, component)]
     while todo:
         step = context.steps[todo.pop()]
-        if step.name not in found:
-            found[step.name] = step
+        if step.name not in closure:
+            closure[step.name] = step
             todo += [need.step for need in step.needs]
-    return list(found.values())
+    return list(closure.values())

@@ -19,17 +19,20 @@ def one(op: str, job: Job) -> Job:
     """`refused` where no session could be made, `error` where it could and failed, otherwise who ran it and how well."""
     config = RECORD if job["provider"] == "CPUExecutionProvider" else NO_FALLBACK | RECORD
     try:
-        made = session(oneop.model(op).SerializeToString(), job, options(config))
+        inference = session(oneop.model(op).SerializeToString(), job, options(config))
     except Exception as error:  # ONNX Runtime raises many types
         return {"refused": said(error)}
-    first = made.get_providers()[0]
+    first = inference.get_providers()[0]
     if first != job["provider"]:
         return {"error": f"asked for {job['provider']}, the session runs on {first}"}
     try:
-        got = made.run(None, oneop.inputs(op))[0]
+        got = inference.run(None, oneop.inputs(op))[0]
     except Exception as error:
         return {"error": said(error)}
-    return {"assigned": assigned(made), "errors": dataclasses.asdict(error_metrics.errors(got, oneop.expected(op)))}
+    return {
+        "assigned": assigned(inference),
+        "errors": dataclasses.asdict(error_metrics.errors(got, oneop.expected(op))),
+    }
 
 
 main(do)

@@ -19,14 +19,14 @@ def do(job: Job) -> Job:
     from tools import cases as kernel_cases
     from tools.case import mismatch
 
-    made = options({})
-    made.register_custom_ops_library(package_library(job["module"]))
+    session_options = options({})
+    session_options.register_custom_ops_library(package_library(job["module"]))
     rows: dict[str, Job] = {}
     for case in sampled(kernel_cases.all_cases(job["seed"]), job["op"], *job["sample"]):
         row = rows.setdefault(str(case.dtype), {"cases": 0, "wrong": [], "failed": [], "worst": None})
         row["cases"] += 1
         try:
-            got = run(kernel_cases, case, made)
+            got = run(kernel_cases, case, session_options)
         except Exception as error:  # ONNX Runtime raises many types; each is a case that did not run
             row["failed"].append(f"{case.name}: {said(error)}")
             continue
@@ -55,13 +55,13 @@ def values(case: Any) -> int:
     return sum(int(value.size) for value in (case.expected, *case.inputs.values()) if value is not None)
 
 
-def run(kernel_cases: object, case: object, made: ort.SessionOptions) -> np.ndarray:
+def run(kernel_cases: object, case: object, session_options: ort.SessionOptions) -> np.ndarray:
     """The operator's answer, written into memory that held something else."""
     from tools.case import poison
 
     model = kernel_cases.model(case).SerializeToString()  # type: ignore[attr-defined]
     feeds = kernel_cases.feeds(case)  # type: ignore[attr-defined]
-    runner = ort.InferenceSession(model, made, providers=["CPUExecutionProvider"], enable_fallback=0)
+    runner = ort.InferenceSession(model, session_options, providers=["CPUExecutionProvider"], enable_fallback=0)
     expected = case.expected  # type: ignore[attr-defined]
     if expected.size == 0 or any(value.size == 0 for value in feeds.values()):
         return np.asarray(runner.run(None, feeds)[0])

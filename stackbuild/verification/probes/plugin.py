@@ -22,16 +22,16 @@ def do(job: Job) -> Job:
     if not hasattr(ort, "register_execution_provider_library"):
         return {"error": f"onnxruntime {ort.__version__} has no plugin EPs (1.23 and later have)"}
     package = importlib.import_module(job["module"])
-    found, not_its_own = {}, ""
+    shares, not_its_own = {}, ""
     for name in ep_names(job["module"]):
         ort.register_execution_provider_library(name, package_library(job["module"]))
         offered = [device for device in ort.get_ep_devices() if device.ep_name == name]
         devices = own_devices(package, offered)
         not_its_own = not_its_own or ("it offers a CPU as its device" if offered and not devices else "")
-        found[name] = [{"vendor": d.ep_vendor, "type": str(d.device.type).rsplit(".", 1)[-1]} for d in devices]
-    why = "" if any(found.values()) else not_its_own or said_by(package)
+        shares[name] = [{"vendor": d.ep_vendor, "type": str(d.device.type).rsplit(".", 1)[-1]} for d in devices]
+    why = "" if any(shares.values()) else not_its_own or said_by(package)
     operators = list(getattr(package, "OPERATORS", ()))
-    return {"providers": found, "why": why, "operators": operators, "onnxruntime": ort.__version__}
+    return {"providers": shares, "why": why, "operators": operators, "onnxruntime": ort.__version__}
 
 
 main(do)

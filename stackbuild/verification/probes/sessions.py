@@ -25,25 +25,25 @@ def ep_names(module: str) -> list[str]:
 
 
 def options(config: dict[str, str], *, profile: str = "") -> ort.SessionOptions:
-    made = ort.SessionOptions()
-    made.log_severity_level = 3
-    made.intra_op_num_threads = 1
+    session_options = ort.SessionOptions()
+    session_options.log_severity_level = 3
+    session_options.intra_op_num_threads = 1
     for key, value in config.items():
-        made.add_session_config_entry(key, value)
+        session_options.add_session_config_entry(key, value)
     if profile:
-        made.enable_profiling, made.profile_file_prefix = True, profile
-    return made
+        session_options.enable_profiling, session_options.profile_file_prefix = True, profile
+    return session_options
 
 
-def session(model: Any, job: Job, made: ort.SessionOptions) -> ort.InferenceSession:
+def session(model: Any, job: Job, session_options: ort.SessionOptions) -> ort.InferenceSession:
     """A session on the job's provider, a plugin's devices or one by name, with the Python fallback off: it runs again on the CPU what failed."""
     if job.get("plugin"):
         devices = plugin_devices(job)
         if not devices:
             raise RuntimeError(f"{job['provider']} offers no device")
-        made.add_provider_for_devices(devices[:1], {})
-        return ort.InferenceSession(model, made, enable_fallback=0)
-    return ort.InferenceSession(model, made, providers=[job["provider"]], enable_fallback=0)
+        session_options.add_provider_for_devices(devices[:1], {})
+        return ort.InferenceSession(model, session_options, enable_fallback=0)
+    return ort.InferenceSession(model, session_options, providers=[job["provider"]], enable_fallback=0)
 
 
 _registered: set[str] = set()
@@ -64,21 +64,21 @@ def own_devices(package: Any, offered: list[Any]) -> list[Any]:
     return [d for d in offered if kinds is None or str(d.device.type).rsplit(".", 1)[-1] in kinds]
 
 
-def assigned(made: ort.InferenceSession) -> dict[str, int]:
+def assigned(inference: ort.InferenceSession) -> dict[str, int]:
     """Nodes each provider was given, where the runtime tells (1.24 and later); {} elsewhere."""
-    if not hasattr(made, "get_provider_graph_assignment_info"):
+    if not hasattr(inference, "get_provider_graph_assignment_info"):
         return {}
     counts: dict[str, int] = {}
-    for part in made.get_provider_graph_assignment_info():
+    for part in inference.get_provider_graph_assignment_info():
         counts[part.ep_name] = counts.get(part.ep_name, 0) + len(part.get_nodes())
     return counts
 
 
-def feeds(made: ort.InferenceSession, sizes: dict[str, int], highs: dict[str, int]) -> dict[str, np.ndarray]:
+def feeds(inference: ort.InferenceSession, sizes: dict[str, int], highs: dict[str, int]) -> dict[str, np.ndarray]:
     """Seeded values for every input: `sizes` of symbolic dimensions, `highs` of integers (-1: all ones)."""
     rng = np.random.default_rng(0)
     values = {}
-    for each in made.get_inputs():
+    for each in inference.get_inputs():
         shape = tuple(d if isinstance(d, int) else sizes[d] for d in each.shape)
         kind = each.type.removeprefix("tensor(").rstrip(")")
         if kind in ("int64", "int32"):

@@ -15,14 +15,14 @@ def do(job: Job) -> Job:
     wanted = options(RECORD, profile=job["profile"])
     for dimension, size in job["sizes"].items():  # some providers compile fixed shapes only
         wanted.add_free_dimension_override_by_name(dimension, size)
-    made = session(job["model"], job, wanted)
-    values = feeds(made, job["sizes"], job["highs"])
+    inference = session(job["model"], job, wanted)
+    values = feeds(inference, job["sizes"], job["highs"])
     for _ in range(job.get("runs", 1)):
-        outputs = made.run(None, values)
-    nodes, seconds = profiled(Path(made.end_profiling()))
+        outputs = inference.run(None, values)
+    nodes, seconds = profiled(Path(inference.end_profiling()))
     np.savez(job["keep"], *outputs)
     return {
-        "providers": made.get_providers(), "assigned": assigned(made), "nodes": nodes, "seconds": seconds,
+        "providers": inference.get_providers(), "assigned": assigned(inference), "nodes": nodes, "seconds": seconds,
         "onnxruntime": ort.__version__,
     }  # fmt: skip
 
@@ -36,7 +36,7 @@ def profiled(path: Path) -> tuple[dict[str, int], dict[str, float]]:
         if provider and event["name"].endswith("_kernel_time"):
             names.setdefault(provider, set()).add(event["name"])
             seconds[provider] = seconds.get(provider, 0.0) + event["dur"] / 1e6
-    return {provider: len(found) for provider, found in names.items()}, seconds
+    return {provider: len(nodes) for provider, nodes in names.items()}, seconds
 
 
 main(do)

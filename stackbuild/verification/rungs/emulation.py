@@ -93,9 +93,14 @@ def _custom_ops(context: RungContext, service: EmulatorService, emulation: Emula
     ran = operators.check_operators(probes)
     if ran.skip:
         return ran
-    found = (*_findings(service), *ran.findings, *operators.check_numerics(probes).findings, *_idle(context, service))
+    findings = (
+        *_findings(service),
+        *ran.findings,
+        *operators.check_numerics(probes).findings,
+        *_idle(context, service),
+    )
     says = f"{operators.case_count(probes)} cases in {_work(service)}; {operators.worst_errors(probes)}"
-    return RungOutcome(found, says=says)
+    return RungOutcome(findings, says=says)
 
 
 def _plugin(context: RungContext, service: EmulatorService) -> RungOutcome:
@@ -103,8 +108,13 @@ def _plugin(context: RungContext, service: EmulatorService) -> RungOutcome:
     ran = providers.check_operators(probes)
     if ran.skip:
         return ran
-    found = (*_findings(service), *ran.findings, *providers.check_numerics(probes).findings, *_idle(context, service))
-    return RungOutcome(found, says=f"{ran.says} in {_work(service)}")
+    findings = (
+        *_findings(service),
+        *ran.findings,
+        *providers.check_numerics(probes).findings,
+        *_idle(context, service),
+    )
+    return RungOutcome(findings, says=f"{ran.says} in {_work(service)}")
 
 
 def _work(service: EmulatorService) -> str:
@@ -122,16 +132,16 @@ def _idle(context: RungContext, service: EmulatorService) -> Iterator[Finding]:
 def _findings(service: EmulatorService) -> Iterator[Finding]:
     """What the stand-in reported: each kernel's defect, missing call and failed call once."""
     rows: list[tuple[RuleDescription, str, str]] = []
-    for said in service.reports:
-        fields = said.fields
-        if said.kind == "finding":
+    for report in service.reports:
+        fields = report.fields
+        if report.kind == "finding":
             place = " ".join(filter(None, (fields.get("pc", ""), fields.get("instruction", ""))))
             rows.append(
                 (EMULATED_ACCESS, fields.get("kernel", ""), f"{fields.get('kind')} at {place}: {fields.get('text')}")
             )
-        elif said.kind == "host call":
+        elif report.kind == "host call":
             rows.append((EMULATED_CALL, fields.get("name", ""), "the stand-in of the HIP runtime has no such call"))
-        elif said.kind == "error":
+        elif report.kind == "error":
             rule = EMULATED_CODE if fields.get("code") in _NO_CODE else EMULATED_CALL
             rows.append((rule, fields.get("call", ""), f"{fields.get('text')} ({fields.get('code')})"))
     yield from (rule.finding(subject, text) for rule, subject, text in dict.fromkeys(rows))

@@ -43,8 +43,8 @@ class GpuWatch:
 
     def cards(self) -> list[Path]:
         """The device folders of AMD GPUs."""
-        found = [card / "device" for card in sorted(self.root.glob("card[0-9]*")) if "-" not in card.name]
-        return [device for device in found if _text(device / "vendor") == _AMD]
+        cards = [card / "device" for card in sorted(self.root.glob("card[0-9]*")) if "-" not in card.name]
+        return [device for device in cards if _text(device / "vendor") == _AMD]
 
     @contextmanager
     def sampling(self) -> Iterator[None]:

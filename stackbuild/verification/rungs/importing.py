@@ -32,13 +32,13 @@ def check_import(subject: Subject, sandbox: ProbeSandbox, wheelhouse: Path | Non
     modules = _items(result.answer.get("modules"))
     if {name for name, _ in modules} != set(subject.modules):
         return RungOutcome((IMPORT.finding(subject.name, "the import gave no true account of itself"),))
-    found = [finding for name, answer in modules for finding in _judge(name, answer, sandbox, result.tail)]
-    found += overwritten(sandbox.site, subject.wheels, wheelhouse)
+    findings = [finding for name, answer in modules for finding in _judge(name, answer, sandbox, result.tail)]
+    findings += overwritten(sandbox.site, subject.wheels, wheelhouse)
     names = scrubbed_variables()
     if names:
-        found.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))
+        findings.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))
     return RungOutcome(
-        tuple(found),
+        tuple(findings),
         says=f"Python {result.answer.get('python')}: {', '.join(subject.modules)}{_lists(subject, result.answer)}",
     )
 

@@ -91,16 +91,16 @@ class LoadProbes:
 
 def check_loading(probes: LoadProbes) -> RungOutcome:
     """Everything that this machine can load, loads."""
-    found = [finding for path, result in probes.results.items() for finding in _judge(probes, path, result)]
+    findings = [finding for path, result in probes.results.items() for finding in _judge(probes, path, result)]
     able = [path for path in probes.results if not probes.missing_here(path)]
     if not probes.results and not probes.needs_rocm:
         return RungOutcome(skip="there is no library to load")
     if not able:
-        return RungOutcome(tuple(found), skip=_reason(probes))
+        return RungOutcome(tuple(findings), skip=_reason(probes))
     total = sum(not lib.is_extension for lib in probes.context.subject.libraries)
     rest = f" (the first {_MOST} of {total})" if total > _MOST else ""
     waits = f"; the rest: {_reason(probes)}" if unloaded_libraries(probes) else ""
-    return RungOutcome(tuple(found), says=f"{len(able)} of {counted(len(probes.results), 'library')}{rest}{waits}")
+    return RungOutcome(tuple(findings), says=f"{len(able)} of {counted(len(probes.results), 'library')}{rest}{waits}")
 
 
 def unloaded_libraries(probes: LoadProbes) -> frozenset[str]:
@@ -115,12 +115,12 @@ def missing_names(probes: LoadProbes) -> str:
 
 def check_loading_with_rocm(probes: LoadProbes) -> RungOutcome:
     """What did not load without ROCm loads with it, where ROCm is here."""
-    found = [finding for path, result in probes.results.items() for finding in _judge(probes, path, result)]
+    findings = [finding for path, result in probes.results.items() for finding in _judge(probes, path, result)]
     if not probes.results:
         return RungOutcome(skip="no library waits for it")
     if unloaded_libraries(probes):
-        return RungOutcome(tuple(found), skip=_reason(probes))
-    return RungOutcome(tuple(found), says=counted(len(probes.results), "library"))
+        return RungOutcome(tuple(findings), skip=_reason(probes))
+    return RungOutcome(tuple(findings), says=counted(len(probes.results), "library"))
 
 
 def _reason(probes: LoadProbes) -> str:

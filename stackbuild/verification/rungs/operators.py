@@ -62,34 +62,34 @@ def check_operators(probes: CustomOpProbes) -> RungOutcome:
         return RungOutcome(
             skip=f"no cases are known for the operators of {probes.context.subject.package or 'this library'}"
         )
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for op, result in probes.results.items():
         if result.problem:
-            found.append(probe_finding(OPERATOR, op, result))
+            findings.append(probe_finding(OPERATOR, op, result))
         elif not probes.rows(op):
-            found.append(OPERATOR.finding(op, "no case of it was run"))
+            findings.append(OPERATOR.finding(op, "no case of it was run"))
         for dtype, row in probes.rows(op):
             failed = _texts(row, "failed")
             if failed:
-                found.append(
+                findings.append(
                     OPERATOR.finding(f"{op} {dtype}", f"{len(failed)} of {row.get('cases')} cases: {failed[0]}")
                 )
-    return RungOutcome(tuple(found), says=f"{', '.join(probes.operators)}: {case_count(probes)} cases on the CPU")
+    return RungOutcome(tuple(findings), says=f"{', '.join(probes.operators)}: {case_count(probes)} cases on the CPU")
 
 
 def check_numerics(probes: CustomOpProbes) -> RungOutcome:
     """Every answer is within the operators' tolerances of its float64 reference."""
     if not probes.has_cases:
         return RungOutcome(skip="no reference is known for its operators")
-    found = [
+    findings = [
         NUMERICS.finding(f"{op} {dtype}", f"{len(wrong)} of {row.get('cases')} cases: {wrong[0]}")
         for op in probes.operators
         for dtype, row in probes.rows(op)
         if (wrong := _texts(row, "wrong"))
     ]
     if not case_count(probes):
-        return RungOutcome(tuple(found), skip="no operator ran")
-    return RungOutcome(tuple(found), says=f"{case_count(probes)} cases against float64; {worst_errors(probes)}")
+        return RungOutcome(tuple(findings), skip="no operator ran")
+    return RungOutcome(tuple(findings), says=f"{case_count(probes)} cases against float64; {worst_errors(probes)}")
 
 
 def check_gpu(context: RungContext, watch: GpuWatch, blocker: str) -> RungOutcome:

@@ -100,9 +100,9 @@ def check_operators(probes: ProviderProbes) -> RungOutcome:
         return RungOutcome((probe_finding(OPERATOR, probes.context.subject.package, probes.plugin),))
     if not probes.names:
         return RungOutcome(skip=_no_device(probes))
-    found = [finding for name, result in probes.operators.items() for finding in _judge(probes, name, result)]
+    findings = [finding for name, result in probes.operators.items() for finding in _judge(probes, name, result)]
     return RungOutcome(
-        tuple(found), says="; ".join(f"{name}: {_ran(result)}" for name, result in probes.operators.items())
+        tuple(findings), says="; ".join(f"{name}: {_ran(result)}" for name, result in probes.operators.items())
     )
 
 
@@ -125,32 +125,32 @@ def _ops(result: ProbeResult) -> dict[str, dict[str, Json]]:
 def _judge(probes: ProviderProbes, name: str, result: ProbeResult) -> list[Finding]:
     if result.problem:
         return [probe_finding(OPERATOR, name, result)]
-    found = []
+    findings = []
     ops = _ops(result)
-    for op, said in ops.items():
-        problem = said.get("error") or (said.get("refused") if op in probes.claimed_operators else "")
+    for op, row in ops.items():
+        problem = row.get("error") or (row.get("refused") if op in probes.claimed_operators else "")
         if problem:
-            found.append(OPERATOR.finding(f"{name} {op}", str(problem)))
-    if all("errors" not in said for said in ops.values()):
+            findings.append(OPERATOR.finding(f"{name} {op}", str(problem)))
+    if all("errors" not in row for row in ops.values()):
         refused = str(next(iter(ops.values()), {}).get("refused", "nothing was tried"))
-        found.append(OPERATOR.finding(name, f"not one operator runs on it: {refused}"))
-    return found
+        findings.append(OPERATOR.finding(name, f"not one operator runs on it: {refused}"))
+    return findings
 
 
 def _ran(result: ProbeResult) -> str:
     ops = _ops(result)
-    return f"{sum('errors' in said for said in ops.values())} of {len(ops)} operators"
+    return f"{sum('errors' in row for row in ops.values())} of {len(ops)} operators"
 
 
 def check_share(probes: ProviderProbes) -> RungOutcome:
     """The provider is given most nodes of real models, and their time."""
     if reason := _not_yet(probes):
         return RungOutcome(skip=reason)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     lines = []
     for (name, model), result in probes.runs.items():
         if result.problem:
-            found.append(probe_finding(SHARE, f"{name} {model.name}", result))
+            findings.append(probe_finding(SHARE, f"{name} {model.name}", result))
         elif name in probes.names:
             nodes, seconds = (
                 _share(result, "assigned", name) or _share(result, "nodes", name),
@@ -158,10 +158,10 @@ def check_share(probes: ProviderProbes) -> RungOutcome:
             )
             lines.append(f"{model.name} on {name}: {nodes:.0%} of nodes, {seconds:.0%} of time")
             if nodes < FLOOR:
-                found.append(
+                findings.append(
                     SHARE.finding(f"{name} {model.name}", f"{nodes:.0%} of nodes; at least {FLOOR:.0%} are asked for")
                 )
-    return RungOutcome(tuple(found), says="; ".join(lines))
+    return RungOutcome(tuple(findings), says="; ".join(lines))
 
 
 def _not_yet(probes: ProviderProbes) -> str:
@@ -182,21 +182,23 @@ def check_numerics(probes: ProviderProbes) -> RungOutcome:
     """Operators against float64, models against the CPU alone."""
     if probes.blocker or not probes.names:
         return RungOutcome(skip=probes.blocker or _no_device(probes))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     lines = []
     for name, result in probes.operators.items():
         # `not … <=`, so that NaN is wrong as well
         wrong = {
-            op: said["errors"] for op, said in _ops(result).items() if not _error(said.get("errors")) <= OPERATOR_ERROR
+            op: row["errors"] for op, row in _ops(result).items() if not _error(row.get("errors")) <= OPERATOR_ERROR
         }
-        found += [NUMERICS.finding(f"{name} {op}", format_errors(e)) for op, e in wrong.items() if isinstance(e, dict)]
+        findings += [
+            NUMERICS.finding(f"{name} {op}", format_errors(e)) for op, e in wrong.items() if isinstance(e, dict)
+        ]
         lines.append(f"{name}: {_ran(result)} against float64")
     for name in probes.names if probes.models and not probes.no_models else ():
         for model in probes.models:
             finding, line = _model(probes, name, model)
-            found += finding
+            findings += finding
             lines.append(line)
-    return RungOutcome(tuple(found), says="; ".join(filter(None, lines)))
+    return RungOutcome(tuple(findings), says="; ".join(filter(None, lines)))
 
 
 def check_gpu(probes: ProviderProbes, watch: GpuWatch) -> RungOutcome:
@@ -222,6 +224,6 @@ def _model(probes: ProviderProbes, name: str, model: ReferenceModel) -> tuple[li
     if not any(number(each.get("finite")) > 0 for each in rows):
         return [NUMERICS.finding(f"{name} {model.name}", "no output with a finite value, here or in the reference")], ""
     wrong = [each for each in rows if not _error(each) <= MODEL_ERROR]
-    found = [NUMERICS.finding(f"{name} {model.name}", format_errors(each)) for each in wrong[:1]]
+    findings = [NUMERICS.finding(f"{name} {model.name}", format_errors(each)) for each in wrong[:1]]
     worst = max(rows, key=_error, default={})
-    return found, f"{model.name} on {name} against the CPU: {format_errors(worst)}" if worst else ""
+    return findings, f"{model.name} on {name} against the CPU: {format_errors(worst)}" if worst else ""

@@ -9,14 +9,14 @@ from stackbuild.model.findings import Finding, Rung, Severity, Status, Verificat
 
 def static_rung(findings: Iterable[Finding], seconds: float) -> Rung:
     """The rung of static rules: failed by any error finding."""
-    found = tuple(findings)
-    errors = [finding for finding in found if finding.severity is Severity.ERROR]
+    unique = tuple(findings)
+    errors = [finding for finding in unique if finding.severity is Severity.ERROR]
     reason = (
         f"{len(errors)} error{'s' * (len(errors) != 1)}: {', '.join(dict.fromkeys(f.rule for f in errors))}"
         if errors
         else ""
     )
-    return Rung("static rules", Status.FAILED if errors else Status.PASSED, reason, seconds, found)
+    return Rung("static rules", Status.FAILED if errors else Status.PASSED, reason, seconds, unique)
 
 
 def static_verification(subject: str, sha256: str, findings: Iterable[Finding]) -> Verification:
